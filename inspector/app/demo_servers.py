@@ -65,7 +65,9 @@ class DemoHttpServers:
                         return HttpEntry(name=shown, url=match[1].decode())
         except TimeoutError:
             pass
-        raise UserError(f"The demo server {shown} did not start.", "The other demo servers work without it.")
+        raise UserError(
+            f"The demo server {shown} failed to start.", "The other demo servers work without it."
+        )
 
     async def stop(self) -> None:
         processes, self._processes = self._processes, []

@@ -112,5 +112,5 @@ def _write(report: str, credentials: Credentials | None) -> str:
     with tempfile.NamedTemporaryFile(prefix="mcp-lens-", suffix=".txt", delete=False) as file:
         file.write(data)
     return (
-        f"Something went wrong inside MCP Lens. Your servers and traffic are kept. Details: {Path(file.name)}"
+        f"MCP Lens hit an internal error. Your servers and traffic are unaffected. Details: {Path(file.name)}"
     )

@@ -77,18 +77,18 @@ def read_link(url: str) -> Link:
     """Parse a URL. Never raises: an unreadable one has a `problem`."""
     found = _FORBIDDEN.search(url)
     if found:
-        what = "a backslash" if found[0] == "\\" else "a blank or a control character"
-        return _unusable(url, f"It holds {what}, which no web address has.")
+        what = "a backslash" if found[0] == "\\" else "a space or control character"
+        return _unusable(url, f"It contains {what}, which is not valid in a URL.")
     if len(url) > _MAX_LENGTH:
         return _unusable(url, f"It is longer than {_MAX_LENGTH:,} characters.")
     scheme, colon, _ = url.partition(":")
     if scheme.lower() not in _DEFAULT_PORTS:
-        what = f"begins with “{one_line(scheme[:40])}:”" if colon else "is no address of a web page"
-        return _unusable(url, f"It {what}; only http and https are opened.")
+        what = f"begins with “{one_line(scheme[:40])}:”" if colon else "is not a web URL"
+        return _unusable(url, f"It {what}; only http and https URLs can be opened.")
     try:
         link = _taken_apart(url)
     except ValueError as exc:
-        return _unusable(url, str(exc) or "It cannot be read.")
+        return _unusable(url, str(exc) or "It is malformed.")
     return replace(link, warnings=tuple(_warnings(link)))
 
 
@@ -109,7 +109,7 @@ def _taken_apart(url: str) -> Link:
     try:
         parts = urlsplit(url)
     except ValueError:
-        raise ValueError("Its host cannot be read.") from None
+        raise ValueError("Its host is malformed.") from None
     if not url[len(parts.scheme) :].startswith("://"):
         raise ValueError("It has no host: “//” is missing.")
     user, at, location = parts.netloc.rpartition("@")
@@ -145,7 +145,7 @@ def _host_and_port(location: str) -> tuple[str, int | None]:
         return host, None
     digits = rest[1:]
     if rest[0] != ":" or not re.fullmatch("[0-9]{1,5}", digits) or not 0 < int(digits) < 65_536:
-        raise ValueError(f"“{one_line(rest[:20])}” is no port.")
+        raise ValueError(f"“{one_line(rest[:20])}” is not a valid port.")
     return host, int(digits)
 
 
@@ -155,14 +155,14 @@ def _address(host: str) -> Address | None:
         try:
             return IPv6Address(host[1:-1].replace("%", "?"))  # no zone IDs: they are local to this machine
         except AddressValueError:
-            raise ValueError(f"“{one_line(host[:60])}” is no address.") from None
+            raise ValueError(f"“{one_line(host[:60])}” is not a valid IPv6 address.") from None
     parts = _folded(host).removesuffix(".").split(".")
     if not _NUMBER.fullmatch(parts[-1]):
         return None
     try:
         return _loose_address([_loose_number(part) for part in parts])
     except ValueError:
-        raise ValueError(f"“{one_line(host[:60])}” is neither a name nor an address.") from None
+        raise ValueError(f"“{one_line(host[:60])}” is neither a host name nor an IP address.") from None
 
 
 def _loose_number(part: str) -> int:
@@ -188,11 +188,11 @@ def _folded(host: str) -> str:
 
 def _to_ascii(host: str) -> str:
     if visible(host) != host:  # some parsers drop them, others do not
-        raise ValueError("Its host holds characters that cannot be seen.")
+        raise ValueError("Its host contains invisible characters.")
     labels = list(map(_label_to_ascii, _folded(host).split(".")))
     names = labels[:-1] if len(labels) > 1 and not labels[-1] else labels  # one trailing dot is allowed
     if not all(map(_LABEL.fullmatch, names)):
-        raise ValueError(f"“{one_line(host[:60])}” is no name of a host.")
+        raise ValueError(f"“{one_line(host[:60])}” is not a valid host name.")
     return ".".join(labels)
 
 
@@ -217,42 +217,45 @@ def _warnings(link: Link) -> Iterator[str]:
     if link.is_international:
         yield from _about_letters(link)
     elif "xn--" in link.ascii_host:
-        yield f"The host {link.ascii_host} is written in Punycode (xn--…), and cannot be decoded."
+        yield f"The host {link.ascii_host} looks like Punycode (xn--…) but cannot be decoded."
     elif link.address is None and link.host.lower() != link.ascii_host:
-        yield f"The host {one_line(link.host)} is written in unusual letters: it is {link.ascii_host}."
+        yield (
+            f"The host {one_line(link.host)} contains unusual characters; browsers read it as "
+            f"{link.ascii_host}."
+        )
     if link.address is not None:
         yield from _about_address(link)
     if link.user:
         name = one_line(link.user[:40])
-        yield f"Before the host stands a user name (“{name}”), which can look like a host."
+        yield f"The URL has a user name before the host (“{name}”), which can look like a host."
     if link.scheme == "http" and not link.is_loopback:
-        yield "It is not encrypted (http): others can read it, and change it."
+        yield "The URL is not encrypted (http): others can read and change the traffic."
     if link.port not in (None, _DEFAULT_PORTS[link.scheme]) and not link.is_loopback:
-        yield f"It names an unusual port: {link.port}."
+        yield f"The URL uses an unusual port: {link.port}."
     if visible(link.url) != link.url:
-        yield "It holds characters that cannot be seen."
+        yield "The URL contains invisible characters."
     if len(link.url) > LONG:
-        yield f"It is very long: {len(link.url):,} characters."
+        yield f"The URL is very long: {len(link.url):,} characters."
 
 
 def _about_letters(link: Link) -> Iterator[str]:
     yield (
-        f"The host has letters outside of a–z, which can look like others: {link.unicode_host} is "
+        f"The host contains non-ASCII letters that can look like others: {link.unicode_host} is "
         f"{link.ascii_host}."
     )
     labels = [_label_to_unicode(label) for label in link.ascii_host.split(".")]
     if any(_mixes_scripts(label) for label in labels):
-        yield "The host mixes letters of different alphabets."
+        yield "The host mixes letters from different alphabets."
     if any(not _is_of_letters(label) for label in labels):
-        yield "The host holds signs that are no letters, which can look like a dot or a slash."
+        yield "The host contains symbols that can look like a dot or a slash."
 
 
 def _about_address(link: Link) -> Iterator[str]:
     plain = f"[{link.address}]" if isinstance(link.address, IPv6Address) else str(link.address)
     if link.host.lower() != plain and not isinstance(link.address, IPv6Address):
-        yield f"The host {one_line(link.host)} is a number in disguise: it is the address {plain}."
+        yield f"The host {one_line(link.host)} is an obfuscated IP address: {plain}."
     elif not link.is_loopback:
-        yield f"The host is an address, {plain}, not a name."
+        yield f"The host is an IP address, {plain}, not a name."
 
 
 # Scripts that are used together by one language; Latin goes with each of them.

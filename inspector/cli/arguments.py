@@ -48,7 +48,7 @@ def read_assignments(words: Iterable[str]) -> list[Assignment]:
     for one in assignments:
         if one.key in seen:
             raise ConfigError(
-                f"The argument {one.key!r} is given twice.", 'For a list, write key:=\'["a", "b"]\'.'
+                f"The argument {one.key!r} was given twice.", 'To pass an array, use key:=\'["a", "b"]\'.'
             )
         seen.add(one.key)
     return assignments
@@ -60,8 +60,8 @@ def _assignment(word: str) -> Assignment:
     key = key.removesuffix(":")
     if not equals or not key:
         raise ConfigError(
-            f"{shorten(word, 60)!r} is no argument: write key=value or key:=json.",
-            "The command that starts a server comes last, after --.",
+            f"{shorten(word, 60)!r} is not an argument. Use key=value or key:=json.",
+            "Put the command that starts the server last, after --.",
         )
     return Assignment(key, text, is_json)
 
@@ -71,7 +71,7 @@ def read_object(text: str) -> JSONObject:
     value = _read_json(text, "--json")
     if not isinstance(value, dict):
         raise ConfigError(
-            f"--json must be a JSON object, got {keywords.kind_of(value)}.", "Write '{\"key\": …}'."
+            f"--json must be a JSON object, got {keywords.kind_of(value)}.", "Write it as '{\"key\": …}'."
         )
     return value
 
@@ -109,7 +109,7 @@ class _Schema:
         try:
             return expected_by(self._properties[one.key], self._root).read(one.text)
         except TypeMismatch as exc:
-            forced = f"To send it all the same, write {_forced(one)}."
+            forced = f"To send it anyway, use {_forced(one)}."
             raise ConfigError(
                 f"The argument {one.key!r} must be {exc}.", f"{forced} {self._known()}"
             ) from None
@@ -124,9 +124,7 @@ class _Schema:
             return one.text
         close = difflib.get_close_matches(one.key, self._properties, n=1)
         meant = f" Did you mean {close[0]!r}?" if close else ""
-        raise ConfigError(
-            f"The tool {self._tool.name!r} takes no argument {one.key!r}.{meant}", self._known()
-        )
+        raise ConfigError(f"The tool {self._tool.name!r} has no argument {one.key!r}.{meant}", self._known())
 
     def _known(self) -> str:
         names = list(self._properties)
@@ -148,10 +146,13 @@ def _read_json(text: str, location: str) -> JSON:
         return read(_content(text))
     except JSONTextError as exc:
         raise ConfigError(
-            f"The JSON of {location} cannot be read: {exc}.", "Mind the shell's quotes."
+            f"Could not parse the JSON for {location}: {exc}.", "Check the shell quoting."
         ) from None
     except (OSError, UnicodeDecodeError) as exc:
-        raise ConfigError(f"The JSON of {location} cannot be read: {exc}.", "Check the file.") from None
+        raise ConfigError(
+            f"Could not read the JSON for {location}: {exc}.",
+            "Check the path and the file's encoding (UTF-8).",
+        ) from None
 
 
 def _content(text: str) -> str:
@@ -164,16 +165,16 @@ def _refuse_unsendable(arguments: JSONObject) -> None:
     try:
         json.dumps(arguments, allow_nan=False)
     except ValueError:
-        raise ConfigError("A number in the arguments is too large to be sent.", "Give it as text.") from None
+        raise ConfigError("A number in the arguments is too large to send.", "Pass it as a string.") from None
 
 
 _MAX_SCHEMAS = 200  # per value; bounds the cost of a hostile union
 _MAX_CHOICES_NAMED = 8
 _LABELS = {
-    "string": "text",
-    "integer": "a whole number",
+    "string": "a string",
+    "integer": "an integer",
     "number": "a number",
-    "boolean": "true or false",
+    "boolean": "a boolean",
     "array": 'a JSON array such as ["a", "b"]',
     "object": 'a JSON object such as {"a": 1}',
     "null": "null",

@@ -44,24 +44,22 @@ class Command:
 COMMANDS = {
     "list": Command("list the tools, resources or prompts of a server", takes_server=True),
     "call": Command("call a tool and print its result", takes_server=True),
-    "servers": Command(
-        "list your servers and those that other tools have; add them, write them in other forms"
-    ),
-    "doctor": Command("find out why a server does not connect, step by step", takes_server=True),
-    "export": Command("write rows of a capture as JSON Lines, HAR or Markdown"),
+    "servers": Command("list your servers and servers from other tools; add and export servers"),
+    "doctor": Command("diagnose why a server does not connect, step by step", takes_server=True),
+    "export": Command("export messages from a capture as JSON Lines, HAR or Markdown"),
     "demo": Command("run an embedded demo server in this process"),
-    "associate": Command("let a double click on a capture open it (Linux desktops)"),
-    "tour": Command("drive the window through its main jobs and save pictures"),
+    "associate": Command("open captures with MCP Lens on double-click (Linux desktops)"),
+    "tour": Command("run an automated tour of the app and save screenshots"),
 }
 
 _DESCRIPTION = """\
-Inspect and debug MCP servers. Without a command, open the window, on captures if some are named."""
+Inspect and debug MCP servers. Without a command, opens the app window and any capture files given."""
 
 _EPILOG = "commands:\n" + "".join(f"  {name:<10} {command.summary}\n" for name, command in COMMANDS.items())
 
 _EXIT_CODES = """
-exit codes: 0 result, 1 the tool reported an error, 2 no connection or a protocol error,
-64 wrong command line, 130 interrupted, 143 terminated. MCP_LENS_DEBUG=1 shows tracebacks.
+exit codes: 0 success, 1 tool reported an error, 2 connection failed or protocol error,
+64 invalid command line, 130 interrupted, 143 terminated. Set MCP_LENS_DEBUG=1 to see tracebacks.
 """
 
 
@@ -80,7 +78,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as exc:
         if os.environ.get("MCP_LENS_DEBUG"):
             raise
-        output.print_error(f"A mistake of ours: {type(exc).__name__}: {exc}\nMCP_LENS_DEBUG=1 shows where.")
+        output.print_error(
+            f"Internal error: {type(exc).__name__}: {exc}\nSet MCP_LENS_DEBUG=1 to see the traceback."
+        )
         return ExitCode.BUG
     finally:
         output.finish()
@@ -96,7 +96,7 @@ def _dispatch(argv: Sequence[str]) -> int:
     name = options.command
     if server_command is not None and (name not in COMMANDS or not COMMANDS[name].takes_server):
         raise ConfigError(
-            "A server's command after -- goes with list, call or doctor.", "See mcp-lens --help."
+            "A server command after -- works only with list, call or doctor.", "See mcp-lens --help."
         )
     if name is None or name not in COMMANDS:
         files = [] if name is None else _files(name, options.rest)
@@ -114,9 +114,7 @@ def _files(first: str, rest: Sequence[str]) -> list[Path]:
     for path in paths:
         if not path.exists():
             is_command = path is paths[0] and len(path.parts) == 1 and not path.suffix
-            what = (
-                f"{first!r} is neither a command nor a file." if is_command else f"There is no file {path}."
-            )
+            what = f"{first!r} is neither a command nor a file." if is_command else f"File not found: {path}."
             raise ConfigError(what, "See mcp-lens --help.")
     return [path.absolute() for path in paths]
 
@@ -131,7 +129,9 @@ def _command_options(
     name: str, module: CommandModule, options: argparse.Namespace, server_command: list[str] | None
 ) -> argparse.Namespace:
     if options.demo:
-        raise ConfigError("--demo opens the window, and goes with no command.", "See mcp-lens --help.")
+        raise ConfigError(
+            "--demo opens the app window and cannot be combined with a command.", "See mcp-lens --help."
+        )
     from inspector.cli.parser import Parser
 
     summary = COMMANDS[name].summary
@@ -150,8 +150,10 @@ def _parser() -> Parser:
     usage = "mcp-lens [--demo] [--config FILE] [CAPTURE ...]\n       mcp-lens COMMAND [options]"
     parser = Parser("mcp-lens", _DESCRIPTION, epilog=_EPILOG + _EXIT_CODES, usage=usage)
     parser.add_argument("--version", action="version", version=f"mcp-lens {__version__}")
-    parser.add_argument("--demo", action="store_true", help="open the window on the embedded demo servers")
-    parser.add_argument("--config", type=Path, metavar="FILE", help="use this file of servers")
+    parser.add_argument(
+        "--demo", action="store_true", help="open the app window with the embedded demo servers"
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="config file to use")
     parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
     parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     return parser
@@ -159,10 +161,10 @@ def _parser() -> Parser:
 
 def _as_text(exc: LensError) -> str:
     if isinstance(exc, RpcError):
-        data = f" Its data: {shorten(compact(exc.data), 400)}" if exc.data is not None else ""
-        return f"The server answered with an error: {exc}.{data}"
+        data = f" Error data: {shorten(compact(exc.data), 400)}" if exc.data is not None else ""
+        return f"The server returned an error: {exc}.{data}"
     if isinstance(exc, RemoteProtocolError):
-        return f"The server broke the protocol: {exc}."
+        return f"Protocol violation by the server: {exc}."
     return str(exc)
 
 

@@ -153,7 +153,7 @@ def _write(text: str) -> None:
         _discard_stdout()
     except OSError as exc:
         _discard_stdout()
-        raise UserError(f"The output could not be written: {exc.strerror}.") from exc
+        raise UserError(f"Could not write the output: {exc.strerror}.") from exc
 
 
 def _discard_stdout() -> None:

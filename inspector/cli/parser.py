@@ -43,5 +43,5 @@ def seconds(text: str) -> float:
     except ValueError:
         value = math.nan
     if not (math.isfinite(value) and value > 0):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above zero")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds greater than 0")
     return value

@@ -93,11 +93,13 @@ class JsonDocument:
         except FileNotFoundError:
             return {}
         except (OSError, UnicodeDecodeError) as exc:
-            raise ConfigError(f"{self.path} cannot be read: {exc}.", "Check the file.") from exc
+            raise ConfigError(
+                f"Could not read {self.path}: {exc}.", "Check the file and its permissions."
+            ) from exc
         except JSONProblem as exc:
-            raise ConfigError(f"{self.path} is not valid JSON: {exc}.", "Correct it there.") from exc
+            raise ConfigError(f"{self.path} is not valid JSON: {exc}.", "Fix it in the file.") from exc
         if not isinstance(document, dict):
-            raise ConfigError(f"{self.path} must hold a JSON object.", "Correct it there.")
+            raise ConfigError(f"{self.path} must contain a JSON object.", "Fix it in the file.")
         return document
 
     def write(self, document: JSONObject) -> None:
@@ -108,7 +110,7 @@ class JsonDocument:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             _replace(path, data)
         except (OSError, JSONProblem) as exc:
-            raise ConfigError(f"{self.path} cannot be written: {exc}.", "Nothing was changed in it.") from exc
+            raise ConfigError(f"Could not write {self.path}: {exc}.", "The file was not changed.") from exc
 
 
 def _replace(path: str, data: bytes) -> None:
@@ -138,7 +140,7 @@ def read_exactly(text: str, *, last_wins: bool = False) -> JSON:
     except json.JSONDecodeError as exc:
         raise JSONProblem(f"{exc.msg} at line {exc.lineno}, column {exc.colno}") from exc
     except RecursionError as exc:
-        raise JSONProblem("nested too deeply to be read") from exc
+        raise JSONProblem("nested too deeply to parse") from exc
     return value
 
 
@@ -154,11 +156,13 @@ def read_file(path: Path, max_bytes: int = MAX_BYTES) -> JSONObject:
     except FileNotFoundError:
         raise
     except (OSError, UnicodeDecodeError) as exc:
-        raise ConfigError(f"{_shown(path)} cannot be read: {exc}.", "Check the file.") from exc
+        raise ConfigError(
+            f"Could not read {_shown(path)}: {exc}.", "Check the file and its permissions."
+        ) from exc
     except JSONProblem as exc:
-        raise ConfigError(f"{_shown(path)} is not valid JSON: {exc}.", "Correct it there.") from exc
+        raise ConfigError(f"{_shown(path)} is not valid JSON: {exc}.", "Fix it in the file.") from exc
     if not isinstance(document, dict):
-        raise ConfigError(f"{_shown(path)} must hold a JSON object.", "Correct it there.")
+        raise ConfigError(f"{_shown(path)} must contain a JSON object.", "Fix it in the file.")
     return document
 
 
@@ -184,7 +188,7 @@ def write_bytes(path: Path, data: bytes, *, is_private: bool) -> None:
 
 
 def _not_written(path: Path, cause: Exception) -> ConfigError:
-    return ConfigError(f"{_shown(path)} cannot be written: {cause}.", "Nothing was changed in it.")
+    return ConfigError(f"Could not write {_shown(path)}: {cause}.", "The file was not changed.")
 
 
 def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
@@ -194,13 +198,13 @@ def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
         _require_plain(os.fstat(file.fileno()))  # it may have been replaced meanwhile
         data = file.read(max_bytes + 1)
     if len(data) > max_bytes:
-        raise OSError(f"it is bigger than {size(max_bytes)}")
+        raise OSError(f"it is larger than {size(max_bytes)}")
     return data.decode("utf-8-sig")
 
 
 def _require_plain(status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise OSError("it is no plain file")
+        raise OSError("it is not a regular file")
 
 
 def _open_at_once(path: str, flags: int) -> int:
@@ -238,7 +242,7 @@ def _object(pairs: list[tuple[str, JSON]]) -> JSONObject:
     members = dict(pairs)
     if len(members) < len(pairs):  # writing it back would lose one of them
         twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise JSONProblem(f"the key {twice[:60]!r} is there twice")
+        raise JSONProblem(f"duplicate key {twice[:60]!r}")
     return members
 
 

@@ -85,7 +85,7 @@ class ReplyRule:
     @property
     def title(self) -> str:
         """Display name for replies, notes and lists."""
-        return one_line(shorten(self.name.strip(), 80)) or "Rule without a name"
+        return one_line(shorten(self.name.strip(), 80)) or "Unnamed rule"
 
     @property
     def key_name(self) -> str:
@@ -125,14 +125,14 @@ class ReplyRulesFile:
         except ConfigError as exc:
             return LoadedRules(problems=(str(exc),), stamp=stamp)
         except ValueError as exc:
-            return LoadedRules(problems=(self._problem(str(exc), "Correct it there."),), stamp=stamp)
+            return LoadedRules(problems=(self._problem(str(exc), "Fix it in the file."),), stamp=stamp)
         rules: dict[str, ReplyRule] = {}
         problems: list[str] = []
         for number, entry in enumerate(entries[:MAX_RULES], 1):
             try:
                 rule = read_rule(entry, number, taken=rules)
             except ValueError as exc:
-                problems.append(self._problem(f"rule {number:,}: {exc}", "It is not used."))
+                problems.append(self._problem(f"rule {number:,}: {exc}", "This rule is ignored."))
             else:
                 rules[rule.id] = rule
         if len(entries) > MAX_RULES:
@@ -150,7 +150,7 @@ class ReplyRulesFile:
         except FileNotFoundError:
             document, entries = {}, []
         except ValueError as exc:
-            raise ConfigError(self._problem(str(exc)), "Correct it there; nothing was changed.") from exc
+            raise ConfigError(self._problem(str(exc)), "Fix it in the file. Nothing was changed.") from exc
         unusable = [
             entry for number, entry in enumerate(entries) if number >= MAX_RULES or not _is_usable(entry)
         ]
@@ -164,7 +164,7 @@ class ReplyRulesFile:
 def _entries(document: JSONObject) -> list[JSON]:
     entries = document.get("rules", [])
     if not isinstance(entries, list):
-        raise ValueError("“rules” must be a list")
+        raise ValueError("“rules” must be an array")
     return entries
 
 
@@ -214,14 +214,14 @@ def reply_problem(answer: JSON) -> str:
     if isinstance(answer, str):
         return ""
     if not isinstance(answer, dict):
-        return "an answer must be a text or an object"
+        return "a reply must be a string or an object"
     if list(answer) != ["error"]:
         return ""
     error = answer["error"]
     code = error.get("code") if isinstance(error, dict) else None
     message = error.get("message") if isinstance(error, dict) else None
     if not isinstance(code, int) or isinstance(code, bool) or not isinstance(message, str):
-        return "an “error” needs a “code” that is a whole number, and a “message”"
+        return "an “error” needs an integer “code” and a string “message”"
     return ""
 
 
@@ -250,7 +250,7 @@ def _endpoint(value: JSON) -> Endpoint:
         raise ValueError("“extra” must be an object")
     key = _text(value, "key")
     if key and not is_below(key, KEY_KIND):
-        raise ValueError(f"its “key” must be the name of a secret that begins with {KEY_KIND}/")
+        raise ValueError(f"its “key” must be the name of a secret that starts with {KEY_KIND}/")
     url, model = _text(value, "url"), _text(value, "model")
     return Endpoint(url, model, key, _seconds(value), extra, _per_minute(value))
 
@@ -272,21 +272,21 @@ def _written_endpoint(endpoint: Endpoint, before: JSONObject) -> JSONObject:
 def _text(source: JSONObject, name: str) -> str:
     value = source.get(name, "")
     if not isinstance(value, str):
-        raise ValueError(f"“{name}” must be a text")
+        raise ValueError(f"“{name}” must be a string")
     return value
 
 
 def _seconds(source: JSONObject) -> float:
     value = source.get("timeout", DEFAULT_TIMEOUT)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
-        raise ValueError("“timeout” must be a number of seconds above 0")
+        raise ValueError("“timeout” must be a number of seconds greater than 0")
     return value
 
 
 def _per_minute(source: JSONObject) -> int:
     value = source.get("perMinute", DEFAULT_PER_MINUTE)
     if type(value) is not int or not 1 <= value <= MAX_PER_MINUTE:
-        raise ValueError(f"“perMinute” must be a whole number from 1 to {MAX_PER_MINUTE:,}")
+        raise ValueError(f"“perMinute” must be an integer from 1 to {MAX_PER_MINUTE:,}")
     return value
 
 
@@ -296,11 +296,13 @@ def read_script(path: Path) -> list[JSON]:
         text = read_text(path)
     except (OSError, UnicodeDecodeError) as exc:
         why = exc.strerror if isinstance(exc, OSError) and exc.strerror else exc
-        raise ConfigError(f"The script {_shown(path)} cannot be read: {why}.", "Check its path.") from exc
+        raise ConfigError(f"Could not read the script {_shown(path)}: {why}.", "Check the path.") from exc
     responses = _array(path, text) if text.lstrip().startswith("[") else _lines(path, text)
     for number, answer in enumerate(responses, 1):
         if problem := reply_problem(answer):
-            raise ConfigError(f"Answer {number:,} of {_shown(path)} is none: {problem}.", "Correct it there.")
+            raise ConfigError(
+                f"Reply {number:,} in {_shown(path)} is invalid: {problem}.", "Fix it in the file."
+            )
     return responses
 
 
@@ -308,7 +310,7 @@ def _array(path: Path, text: str) -> list[JSON]:
     try:
         value = read_exactly(text)
     except JSONProblem as exc:
-        raise ConfigError(f"{_shown(path)} is not valid JSON: {exc}.", "Correct it there.") from exc
+        raise ConfigError(f"{_shown(path)} is not valid JSON: {exc}.", "Fix it in the file.") from exc
     assert isinstance(value, list)  # the text starts with "["
     return value
 
@@ -322,8 +324,8 @@ def _lines(path: Path, text: str) -> list[JSON]:
             responses.append(read_exactly(line))
         except JSONProblem as exc:
             raise ConfigError(
-                f"Line {number:,} of {_shown(path)} is not JSON: {exc}.",
-                "Write one answer on each line, a text in quotation marks; or all of them in one array.",
+                f"Line {number:,} of {_shown(path)} is not valid JSON: {exc}.",
+                "Write one reply per line, with strings in quotation marks, or all replies in one array.",
             ) from exc
     return responses
 

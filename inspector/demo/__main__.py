@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from inspector.demo.servers import SERVERS, faults_of
 
 _MISSING_SDK = (
-    "The demo server {name!r} needs the official MCP SDK, and its module {module!r} is not installed: "
-    "install the demo extra with  pip install 'mcp-lens[demo]'"
+    "Could not start the demo server {name!r}: module {module!r} is not installed. Demo servers need "
+    "the official MCP SDK. Install it with: pip install 'mcp-lens[demo]'"
 )
 
 
@@ -26,12 +26,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("\n".join(SERVERS))
         return 0
     if options.name is None:
-        parser.error(f"name a server: {', '.join(SERVERS)}")
+        parser.error(f"server name required (choose from {', '.join(SERVERS)})")
     _check_faults(parser, options)
     if options.name == "faulty":
         return _serve_faulty(parser, options)
     if not options.http and not SERVERS[options.name].speaks_stdio:
-        parser.error(f"{options.name!r} needs a browser and speaks HTTP only: add --http")
+        parser.error(f"{options.name!r} only supports HTTP, because its login needs a browser: add --http")
     return _serve(options)
 
 
@@ -39,22 +39,24 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m inspector.demo", description="Run an embedded MCP demo server."
     )
-    parser.add_argument("name", nargs="?", choices=list(SERVERS), help="which server to run")
-    parser.add_argument("--list", action="store_true", help="print the names of the servers and exit")
+    parser.add_argument("name", nargs="?", choices=list(SERVERS), help="server to run")
+    parser.add_argument("--list", action="store_true", help="list the server names and exit")
     parser.add_argument(
         "--http", action="store_true", help="serve Streamable HTTP on 127.0.0.1 instead of stdio"
     )
     parser.add_argument(
-        "--port", type=int, default=0, help="with --http: the port; 0, the default, takes a free one"
+        "--port", type=int, default=0, help="with --http: port to listen on; 0 (default) picks a free one"
     )
-    parser.add_argument("--until-eof", action="store_true", help="with --http: end when stdin closes")
+    parser.add_argument("--until-eof", action="store_true", help="with --http: exit when stdin closes")
     parser.add_argument(
         "--fault",
         action="append",
         default=[],
         metavar="NAME",
-        help="with faulty: show this fault without being asked; with login: begin with this switch on "
-        "(can be repeated)",
+        help=(
+            "with faulty: show this fault from the start; with login: turn this switch on at start (can be "
+            "repeated)"
+        ),
     )
     return parser
 
@@ -62,17 +64,17 @@ def _parser() -> argparse.ArgumentParser:
 def _check_faults(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     known = faults_of(options.name)
     if options.fault and not known:
-        parser.error("--fault belongs to the servers 'faulty' and 'login'")
+        parser.error("--fault only works with the servers 'faulty' and 'login'")
     for fault in options.fault:
         if fault not in known:
             parser.error(f"argument --fault: invalid choice: {fault!r} (choose from {', '.join(known)})")
     if options.name == "faulty" and len(options.fault) > 1:
-        parser.error("'faulty' shows one fault at a time")
+        parser.error("'faulty' accepts only one --fault")
 
 
 def _serve_faulty(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     if options.http:
-        parser.error("'faulty' breaks the rules of stdio and does not speak HTTP")
+        parser.error("'faulty' only supports stdio: remove --http")
     from inspector.demo.faulty_server import serve
 
     return serve(options.fault[0] if options.fault else None)

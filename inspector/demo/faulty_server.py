@@ -18,9 +18,7 @@ from typing import Any
 
 _VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 
-_INSTRUCTIONS = (
-    "Every tool but echo breaks a rule of the protocol when it is called; its description says which."
-)
+_INSTRUCTIONS = "Every tool except echo violates the protocol when called; its description says how."
 
 _PARSE_ERROR, _METHOD_NOT_FOUND, _INVALID_PARAMS = -32700, -32601, -32602
 
@@ -102,7 +100,7 @@ def _initialize(params: dict[str, Any]) -> dict[str, Any]:
 def _tools() -> list[dict[str, Any]]:
     echo = {
         "name": "echo",
-        "description": "Returns the message: the one tool that keeps the rules.",
+        "description": "Returns the message. The only tool that follows the protocol.",
         "inputSchema": {"type": "object", "properties": {"message": {"type": "string"}}},
     }
     return [echo, *(_definition(fault) for fault in FAULTS.values() if fault.is_tool)]
@@ -181,28 +179,26 @@ class Fault:
 
 def _stray_stdout(output: Output, call: Call) -> None:
     output.write(b"DEBUG: a print() that was forgotten\n\n")
-    output.response(
-        call.id, text_result("There was stray text before this answer, and there is more after it.")
-    )
+    output.response(call.id, text_result("Stray text came before this response, and more follows it."))
     output.write(b"{'almost': 'JSON'}\n")
 
 
 def _wrong_id(output: Output, call: Call) -> None:
-    output.response(f"not-{call.id}", text_result("This answer carries an id that nobody used."))
+    output.response(f"not-{call.id}", text_result("This response has an id that no request used."))
 
 
 def _wrong_id_type(output: Output, call: Call) -> None:
-    output.response(str(call.id), text_result("The id came as a number and went back as a string."))
+    output.response(str(call.id), text_result("The id was sent as a number and returned as a string."))
 
 
 def _answers_twice(output: Output, call: Call) -> None:
-    output.response(call.id, text_result("First answer."))
-    output.response(call.id, text_result("Second answer, with the same id."))
+    output.response(call.id, text_result("First response."))
+    output.response(call.id, text_result("Second response, with the same id."))
 
 
 def _orphan_response(output: Output, call: Call) -> None:
-    output.response(987654, text_result("Nobody asked for this."))
-    output.response(call.id, text_result("Before this there was a response to nothing."))
+    output.response(987654, text_result("No request asked for this."))
+    output.response(call.id, text_result("The previous response matched no request."))
 
 
 def _invalid_result(output: Output, call: Call) -> None:
@@ -217,7 +213,7 @@ def _half_line(output: Output, call: Call) -> None:
     for start in range(0, len(line), size):
         output.write(line[start : start + size])
         time.sleep(call.arguments["delay"])
-    output.response(call.id, text_result("The notification before this came in pieces."))
+    output.response(call.id, text_result("The previous notification was sent in pieces."))
 
 
 def _invalid_utf8(output: Output, call: Call) -> None:
@@ -225,14 +221,14 @@ def _invalid_utf8(output: Output, call: Call) -> None:
     output.write(
         b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"\xff\xfe\xc3("}}\n'
     )
-    output.response(call.id, text_result("The notification before this was not UTF-8."))
+    output.response(call.id, text_result("The previous notification was not valid UTF-8."))
 
 
 def _deep_json(output: Output, call: Call) -> None:
     depth = call.arguments["depth"]
     head = b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":'
     output.write(head + b'{"a":' * depth + b"1" + b"}" * depth + b"}}\n")
-    output.response(call.id, text_result(f"The notification before this was {depth} objects deep."))
+    output.response(call.id, text_result(f"The previous notification was {depth} objects deep."))
 
 
 def _huge_line(output: Output, call: Call) -> None:
@@ -240,23 +236,25 @@ def _huge_line(output: Output, call: Call) -> None:
     for _ in range(call.arguments["megabytes"]):
         output.write(b"x" * 1024 * 1024)
     output.write(b'"}}\n')
-    output.response(call.id, text_result("The notification before this was one huge line."))
+    output.response(call.id, text_result("The previous notification was one huge line."))
 
 
 def _no_answer(output: Output, call: Call) -> None:
-    print("I will never answer this call.", file=sys.stderr, flush=True)
+    print("This call will never get a response.", file=sys.stderr, flush=True)
 
 
 def _closes_stdout(output: Output, call: Call) -> None:
-    print("Closing stdout; I live on.", file=sys.stderr, flush=True)
+    print("Closing stdout; the process keeps running.", file=sys.stderr, flush=True)
     output.close()
 
 
 def _dies_mid_call(output: Output, call: Call) -> None:
     if call.progress_token is not None:
-        params = {"progressToken": call.progress_token, "progress": 1, "total": 3, "message": "Still well"}
+        params = {"progressToken": call.progress_token, "progress": 1, "total": 3, "message": "Still running"}
         output.send({"method": "notifications/progress", "params": params})
-    print("Fatal: lost the database.\nGiving up in the middle of a call.", file=sys.stderr, flush=True)
+    print(
+        "Fatal: lost the database connection.\nExiting in the middle of a call.", file=sys.stderr, flush=True
+    )
     raise SystemExit(call.arguments["code"])
 
 
@@ -268,36 +266,45 @@ def _number(default: float, description: str) -> dict[str, Any]:
 FAULTS: dict[str, Fault] = {
     fault.name: fault
     for fault in (
-        Fault("banner", "Prints a banner on stdout before the first message."),
+        Fault("banner", "Prints a banner to stdout before the first message."),
         Fault("exit_at_start", "Writes a reason to stderr and exits with code 3 before reading anything."),
-        Fault("silent_initialize", "Never answers initialize."),
-        Fault("stray_stdout", "Prints stray text on stdout before and after its answer.", _stray_stdout),
-        Fault("wrong_id", "Answers with an id that was never used.", _wrong_id),
-        Fault("wrong_id_type", "Answers with the id as a string.", _wrong_id_type),
-        Fault("answers_twice", "Answers the same request twice.", _answers_twice),
-        Fault("orphan_response", "Sends a response to nothing, then the answer.", _orphan_response),
-        Fault("invalid_result", "Answers with a result whose content is not a list.", _invalid_result),
+        Fault("silent_initialize", "Never responds to initialize."),
+        Fault("stray_stdout", "Prints stray text to stdout before and after its response.", _stray_stdout),
+        Fault("wrong_id", "Responds with an id that was never used.", _wrong_id),
+        Fault("wrong_id_type", "Responds with the id as a string.", _wrong_id_type),
+        Fault("answers_twice", "Responds to the same request twice.", _answers_twice),
+        Fault(
+            "orphan_response",
+            "Sends a response that matches no request, then the real response.",
+            _orphan_response,
+        ),
+        Fault("invalid_result", "Returns a result whose content is not an array.", _invalid_result),
         Fault(
             "half_line",
-            "Sends a notification in pieces with pauses between them, then the answer.",
+            "Sends a notification in pieces with pauses in between, then the response.",
             _half_line,
-            {"pieces": _number(4, "How many pieces."), "delay": _number(0.2, "Seconds after each piece.")},
+            {
+                "pieces": _number(4, "Number of pieces."),
+                "delay": _number(0.2, "Pause after each piece in seconds."),
+            },
         ),
-        Fault("invalid_utf8", "Sends a notification that is not UTF-8, then the answer.", _invalid_utf8),
+        Fault(
+            "invalid_utf8", "Sends a notification that is not valid UTF-8, then the response.", _invalid_utf8
+        ),
         Fault(
             "deep_json",
-            "Sends a very deeply nested notification, then the answer.",
+            "Sends a very deeply nested notification, then the response.",
             _deep_json,
-            {"depth": _number(10_000, "How deep.")},
+            {"depth": _number(10_000, "Nesting depth.")},
         ),
         Fault(
             "huge_line",
-            "Sends a notification in one huge line, then the answer.",
+            "Sends a notification in one huge line, then the response.",
             _huge_line,
-            {"megabytes": _number(100, "Size of the line.")},
+            {"megabytes": _number(100, "Size of the line in mebibytes.")},
         ),
-        Fault("no_answer", "Never answers the call, also not when it is cancelled.", _no_answer),
-        Fault("closes_stdout", "Closes stdout instead of answering, but lives on.", _closes_stdout),
+        Fault("no_answer", "Never responds to the call, even when it is cancelled.", _no_answer),
+        Fault("closes_stdout", "Closes stdout instead of responding, but keeps running.", _closes_stdout),
         Fault(
             "dies_mid_call",
             "Exits in the middle of the call, after a progress notification and two lines on stderr.",

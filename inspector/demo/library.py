@@ -44,7 +44,7 @@ _NOUNS = (
 )
 # fmt: on
 
-_ID: Schema = {"type": "string", "description": "Identifier, as the list tool returns it."}
+_ID: Schema = {"type": "string", "description": "Identifier returned by the list tool."}
 _FIELDS = schema(
     title={"type": "string", "maxLength": 200},
     state={"type": "string", "enum": ["open", "active", "closed"]},
@@ -56,26 +56,32 @@ _LIMIT: Schema = {"type": "integer", "minimum": 1, "maximum": 500, "default": 50
 _VERBS: dict[str, tuple[str, Schema]] = {
     "list": ("Lists every {noun}, newest first.", schema(limit=_LIMIT, after=_ID)),
     "get": ("Fetches one {noun}.", schema(["id"], id=_ID)),
-    "create": ("Creates a {noun}.", schema(["fields"], fields=_FIELDS)),
-    "update": ("Changes some fields of a {noun}.", schema(["id", "fields"], id=_ID, fields=_FIELDS)),
+    "create": ("Creates a new {noun}.", schema(["fields"], fields=_FIELDS)),
+    "update": ("Updates fields of an existing {noun}.", schema(["id", "fields"], id=_ID, fields=_FIELDS)),
     "delete": (
-        "Deletes a {noun} for good.",
+        "Permanently deletes the {noun}.",
         schema(["id"], id=_ID, confirm={"type": "boolean", "default": False}),
     ),
     "search": (
-        "Finds every {noun} that matches the words.",
+        "Finds every {noun} that matches the query.",
         schema(
             ["query"], query={"type": "string", "minLength": 1}, limit=_LIMIT, order={"enum": ["asc", "desc"]}
         ),
     ),
     "export": (
-        "Writes {noun} data to a file.",
+        "Exports {noun} data to a file.",
         schema(["format"], format={"enum": ["csv", "json", "xlsx"]}, columns={"type": "array", "items": _ID}),
     ),
-    "archive": ("Puts a {noun} away without deleting it.", schema(["id"], id=_ID, reason={"type": "string"})),
-    "assign": ("Gives a {noun} to a person.", schema(["id", "person"], id=_ID, person={"type": "string"})),
+    "archive": (
+        "Archives the {noun} without deleting it.",
+        schema(["id"], id=_ID, reason={"type": "string"}),
+    ),
+    "assign": (
+        "Assigns the {noun} to a person.",
+        schema(["id", "person"], id=_ID, person={"type": "string"}),
+    ),
     "summarise": (
-        "Describes a {noun} in a few words.",
+        "Summarises the {noun} in a few words.",
         schema(["id"], id=_ID, words={"type": "integer", "minimum": 10, "default": 60}),
     ),
 }
@@ -83,7 +89,7 @@ _VERBS: dict[str, tuple[str, Schema]] = {
 _READS = frozenset({"list", "get", "search", "export", "summarise"})
 
 _LONG_TAIL = "_with_every_related_record_that_the_caller_may_see" * 3
-_LONG_DESCRIPTION = " It checks the caller's rights first, then reads from the nearest replica. " * 40
+_LONG_DESCRIPTION = " Checks the caller's permissions first, then reads from the nearest replica. " * 40
 
 
 async def _response(call: Call) -> Outcome:

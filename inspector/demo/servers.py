@@ -49,7 +49,7 @@ def command(name: str, *, http: bool = False, port: int = 0, fault: str | None =
     exits when its stdin closes, so that it cannot outlive the process at the other end.
     """
     if name not in SERVERS:
-        raise ValueError(f"No demo server is called {name!r}; there are: {', '.join(SERVERS)}.")
+        raise ValueError(f"Unknown demo server {name!r}. Available: {', '.join(SERVERS)}.")
     words = [*_interpreter(), "-m", "inspector.demo", name]
     if http:
         words += ["--http", "--port", str(port), "--until-eof"]
@@ -104,26 +104,28 @@ SERVERS: dict[str, DemoServer] = {
         DemoServer(
             "everything",
             "Everything",
-            "Every feature of the protocol: all kinds of arguments and results, progress, logs, sampling, "
-            "elicitation, roots, questions in rounds, tasks, resources that change, prompts, completion.",
+            "Every feature of the protocol: all kinds of arguments and results, progress, logs, "
+            "sampling, elicitation, roots, multi-round requests, tasks, changing resources, prompts, "
+            "completion.",
             _build_everything,
         ),
         DemoServer(
             "library",
             "Library",
-            "A large catalogue: 250 tools and 120 resources, served in pages of 50.",
+            "A large server: 250 tools and 120 resources, in pages of 50.",
             _build_library,
         ),
         DemoServer(
             "faulty",
             "Faulty",
-            "Breaks the wire rules on demand: stray output, wrong ids, invalid results, half lines, death.",
+            "Violates the protocol on demand: stray output, wrong ids, invalid results, partial lines, "
+            "crashes.",
             None,
         ),
         DemoServer(
             "login",
             "Login",
-            "Notes behind a login, with an authorization server of its own, and switches for its mistakes.",
+            "Notes that require login, with a built-in authorization server and switches for its faults.",
             None,
             is_site=True,
         ),

@@ -63,7 +63,7 @@ def _offset(cursor: str | None) -> int:
     except (binascii.Error, ValueError):
         pass
     # "Invalid cursors SHOULD result in an error with code -32602."
-    raise MCPError(types.INVALID_PARAMS, f"This server gave out no cursor {cursor!r}")
+    raise MCPError(types.INVALID_PARAMS, f"Unknown cursor {cursor!r}")
 
 
 Context = ServerRequestContext[Any, Any]

@@ -62,7 +62,9 @@ class Captures:
         try:
             self._recording = self._resumed() or self._new_recording(folder)
         except (UserError, OSError) as exc:
-            self.problem_found.emit(f"Traffic is not recorded: {exc} It stays in memory while the app runs.")
+            self.problem_found.emit(
+                f"Traffic is not recorded: {exc} It stays in memory while MCP Lens is running."
+            )
             return
         self._prune()
 
@@ -90,8 +92,8 @@ class Captures:
         recording = self._recording
         if recording is None:
             raise UserError(
-                "Nothing is being recorded, so there is no capture to copy.",
-                "Export the traffic instead, or turn recording on in Captures.",
+                "Traffic is not being recorded, so there is no capture to copy.",
+                "Export the traffic instead, or turn on recording in Captures.",
             )
         await _in_thread(lambda is_cancelled: recording.save_as(path, on_progress, is_cancelled))
 
@@ -187,9 +189,11 @@ class Captures:
 
     def _delete(self, folder: CaptureFolder, path: Path) -> None:
         if path.resolve() in self._opened:
-            raise UserError(f"{path.name} is open.", "Close its traffic first.")
+            raise UserError(f"{path.name} is open.", "Close it first.")
         if path.resolve() in self._in_use():
-            raise UserError(f"{path.name} holds the traffic of this run.", "Delete it after a new start.")
+            raise UserError(
+                f"{path.name} is the capture being recorded.", "You can delete it after you restart MCP Lens."
+            )
         folder.delete(path)
 
     def _prune(self) -> None:

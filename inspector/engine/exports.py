@@ -26,7 +26,7 @@ _TELL_EVERY = 256
 class ExportFormat(Enum):
     """Export formats: display name, file suffix and description."""
 
-    JSON_LINES = ("JSON Lines", ".jsonl", "Every row with all that is known of it; can be opened again")
+    JSON_LINES = ("JSON Lines", ".jsonl", "All messages with full details; can be opened again")
     HAR = ("HAR", ".har", "HTTP exchanges, for browsers and HTTP tools")
     MARKDOWN = ("Markdown", ".md", "A report to paste into an issue")
 
@@ -89,7 +89,7 @@ def export(
             temporary.replace(path)
     except OSError as exc:
         reason = exc.strerror or str(exc)
-        raise UserError(f"{path} could not be written: {reason}.", "Choose another place.") from exc
+        raise UserError(f"Could not write {path}: {reason}.", "Choose another location.") from exc
     return Exported(path, len(rows), len(masking.items), str(writing.dropped))
 
 

@@ -229,13 +229,13 @@ class Secrets:
         # Not on the thread: if cancelled meanwhile, the claim would never be released.
         while (claim := store.try_claim(name)) is None:
             if asyncio.get_running_loop().time() >= deadline:
-                raise ConfigError("Another MCP Lens is busy with this secret.", "Try again when it is done.")
+                raise ConfigError("Another MCP Lens is using this secret.", "Try again in a moment.")
             await asyncio.sleep(_CLAIM_POLL)
         return claim
 
     async def _run(self, work: Callable[[SecretStore], T]) -> T:
         if self._is_over:
-            raise ConfigError("Secrets cannot be used any more: MCP Lens is closing.")
+            raise ConfigError("Secrets are not available: MCP Lens is closing.")
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, "secrets")
         return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: work(self._made()))
@@ -285,8 +285,8 @@ class ServerSecrets:
         state = await self._secrets.open()
         if state.level is StorageLevel.MEMORY:
             raise ConfigError(
-                "Secrets are kept in memory only: these would be gone when MCP Lens is closed.",
-                "Choose another place in the Secrets dialog first.",
+                "Secrets are held only in memory, so these would be lost when MCP Lens quits.",
+                "Choose another secret storage in the Secrets dialog first.",
             )
 
     async def forget(self, entry: Entry) -> None:
@@ -320,7 +320,7 @@ class ServerSecrets:
                 if value is not None:
                     await self._secrets.put(input_secret(entry.name, id), value)
         except ConfigError as exc:
-            self.problem_found.emit(f"The inputs of server {before!r} could not be taken along. {exc}")
+            self.problem_found.emit(f"Could not keep the inputs of the renamed server {before!r}. {exc}")
 
     async def move_logins(self, before: str, after: str) -> None:
         """Move what logins stored for a server to its new name."""
@@ -335,7 +335,7 @@ class ServerSecrets:
                         await self._secrets.put(make_name(kind, parts[0], after, *parts[2:]), value)
                         await self._secrets.delete(stored.name)
         except ConfigError as exc:
-            self.problem_found.emit(f"The login of server {before!r} could not be taken along. {exc}")
+            self.problem_found.emit(f"Could not keep the login of the renamed server {before!r}. {exc}")
 
     async def _delete(self, entry: Entry, names: tuple[str, ...] | set[str]) -> None:
         try:

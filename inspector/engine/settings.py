@@ -84,7 +84,7 @@ class SettingsStore:
         elif id == _ANSWER_WITHIN:
             self._engine.inbox.choose_inbox_timeout(fine or None)
         else:
-            raise ConfigError(f"{id!r} is not kept here.")
+            raise ConfigError(f"The setting {id!r} cannot be changed here.")
 
     async def locations(self) -> Mapping[str, Path]:
         """Return the files and folders of this run, by their names in `Files`."""

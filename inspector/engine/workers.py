@@ -28,7 +28,7 @@ _SLICE = 256 * 1024
 class Worker:
     """Runs functions in another process. `run` returns the function's result wherever it ran."""
 
-    def __init__(self, time_limit: float = 60.0, work: str = "Reading the frame") -> None:
+    def __init__(self, time_limit: float = 60.0, work: str = "Parsing the message") -> None:
         self._time_limit = time_limit
         self._work = work  # start of a sentence about the work
         self._process: asyncio.subprocess.Process | None = None
@@ -57,7 +57,7 @@ class Worker:
                 raise UserError(f"{self._work} took more than {self._time_limit:g} s.") from None
             except (OSError, asyncio.IncompleteReadError, EOFError) as exc:
                 await self._end()
-                raise UserError("The process that reads big frames ended.", "Try again.") from exc
+                raise UserError("The process that parses large messages exited.", "Try again.") from exc
             except asyncio.CancelledError:
                 await self._end()  # its response would be taken for the next one's
                 raise
@@ -104,7 +104,7 @@ class Worker:
             self._process = await _start()
         if self._is_closed or self._process is None:  # possibly closed while starting
             await self._end()
-            raise UserError("Big frames are no longer read: the app is closing.")
+            raise UserError("Large messages are no longer parsed: MCP Lens is closing.")
         return self._process
 
 

@@ -252,7 +252,7 @@ class TokenAuthorization:
         if not wants_login or self._renewals:
             return False
         self._renewals += 1
-        reason = f"The server wants a login (HTTP {refused.status})."
+        reason = f"The server requires login (HTTP {refused.status})."
         await self._owner.renew(None, LoginRequirement(LoginReason.CALL, reason, refused), by_refresh=False)
         return True
 
@@ -276,11 +276,11 @@ class TokenAuthorization:
 
     def _abandon(self, verdict: Judgement, refused: Refused) -> bool:
         refusal = read_refusal(refused.status, refused.headers)
-        wanted = f" It asks for {some(refusal.scopes)}." if refusal.scopes else ""
-        summary = f"The server refuses {self._operation} (HTTP {refused.status}).{wanted} {verdict.reason}"
+        wanted = f" It requires {some(refusal.scopes)}." if refusal.scopes else ""
+        summary = f"The server rejected {self._operation} (HTTP {refused.status}).{wanted} {verdict.reason}"
         if refused.status == 401:
             raise NeedsLogin(summary, "Log in again.", refused.status, refused.headers)
-        raise HttpRefused(summary, "Ask its operator for access.", refused.status, refused.body)
+        raise HttpRefused(summary, "Ask the server operator for access.", refused.status, refused.body)
 
 
 class BearerToken:
@@ -305,7 +305,7 @@ class BearerToken:
     async def refused(self, status: int, headers: Headers, body: bytes) -> bool:
         if status == 401:
             raise NeedsLogin(
-                "The server refuses the bearer token (HTTP 401).",
+                "The server rejected the bearer token (HTTP 401).",
                 "Enter another one in the server's settings.",
                 status,
                 headers,

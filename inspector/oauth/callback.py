@@ -23,9 +23,9 @@ from inspector.protocol.auth.authorization_request import read_callback
 from inspector.protocol.auth.pkce import is_same
 
 # Reasons for rejection that may be the authorization server's fault.
-NO_STATE = "It has no state."
-OTHER_STATE = "Its state is not that of this login."
-OTHER_PATH = "It is for another path."
+NO_STATE = "It has no state parameter."
+OTHER_STATE = "Its state does not match this login."
+OTHER_PATH = "Its path does not match the redirect URI."
 
 _MAX_LENGTH = 16 * 1024
 _KEPT_HITS = 200
@@ -79,7 +79,7 @@ class CallbackWaiter:
     def expect(self, state: str) -> None:
         """Accept callbacks with this state from now on."""
         if not state:
-            raise LocalProtocolError("a login without a state takes anybody's answer")
+            raise LocalProtocolError("a login without state would accept any response")
         self._state = state
 
     async def response(self, limit: float) -> str:
@@ -95,13 +95,13 @@ class CallbackWaiter:
         except TimeoutError as exc:
             waited = duration(int(limit * 1e9))
             raise RequestTimedOut(
-                f"The browser did not come back with an answer within {waited}.",
-                "Begin the login again, or paste the address that the browser ended at.",
+                f"No authorization response arrived within {waited}.",
+                "Start the login again, or paste the final URL from the browser's address bar.",
             ) from exc
         except asyncio.CancelledError:
             if not self._response.cancelled() or _is_cancelled_itself():
                 raise
-            raise RequestCancelled("The login was cancelled.", "Begin it again when you want to.") from None
+            raise RequestCancelled("The login was cancelled.", "Start the login again to retry.") from None
         finally:
             self.ends_at = None
 
@@ -113,11 +113,11 @@ class CallbackWaiter:
         """Accept a URL copied from the browser. Raises UserError if it is not the callback."""
         response, refusal = self._read_pasted(text)
         refusal = refusal or self.judge(response)
-        self.note("pasted address", refusal)
+        self.note("pasted URL", refusal)
         if refusal:
             raise UserError(
-                f"This address is not the answer to the login. {refusal}",
-                "Copy the whole address from the browser's address bar, after the login.",
+                f"This URL is not the authorization response to this login. {refusal}",
+                "After logging in, copy the complete URL from the browser's address bar.",
             )
         self.deliver(response)
 
@@ -144,12 +144,12 @@ class CallbackWaiter:
         if self._response.cancelled():
             return "The login was cancelled."
         if self._is_taken:
-            return "The answer has come already."
+            return "An authorization response was already received."
         if not self._state:
-            return "No login waits for an answer yet."
+            return "No login is waiting for an authorization response yet."
         callback = read_callback(response)
         if callback.problem or not _is_text(response):
-            return "Its parameters cannot be read."
+            return "Its parameters are malformed."
         # RFC 6749, section 3.1: "Request and response parameters MUST NOT be included more than once."
         if callback.repeated:
             return f"It has the parameter {shorten(one_line(callback.repeated[0]), 40)} more than once."
@@ -169,9 +169,9 @@ class CallbackWaiter:
             pasted, wanted = urlsplit(text), urlsplit(self.redirect_uri)
             is_ours = _location(pasted) == _location(wanted)
         except ValueError:
-            return "", "It is no address."
+            return "", "It is not a valid URL."
         if not is_ours:
-            return "", f"It does not begin with {self.redirect_uri}."
+            return "", f"It does not start with {self.redirect_uri}."
         return f"#{pasted.fragment}" if pasted.fragment and not pasted.query else f"?{pasted.query}", ""
 
 

@@ -242,8 +242,8 @@ class LoginHttp:
         except TimeoutError as exc:
             limit = duration(int(self._step_limit * 1e9))
             raise RequestTimedOut(
-                f"{self.check(request.url).host} did not finish its answer within {limit}.",
-                "Try again; if it stays so, look at that server.",
+                f"{self.check(request.url).host} did not complete its response within {limit}.",
+                "Try again. If it keeps failing, check that server.",
             ) from exc
 
     async def close(self) -> None:
@@ -342,23 +342,23 @@ def check_addresses(allowance: Allowance, host: str, addresses: Iterable[str]) -
         kind = classify(ip_address(address.partition("%")[0]))
         if not allowance.permits(kind):
             reason, what, next_step = _REFUSALS[kind]
-            raise UrlBlocked(reason, f"{host} leads to {address}, {what}.", next_step)
+            raise UrlBlocked(reason, f"{host} resolves to {address}, {what}.", next_step)
 
 
 _REFUSALS = {
     AddressKind.LOOPBACK: (
         BlockReason.LOOPBACK,
-        "which is this machine, and the server is not on it",
-        "Look at what the server names in its metadata, and at the DNS.",
+        "a loopback address, but the server is not on this machine",
+        "Check the URLs in the server's metadata, and DNS.",
     ),
     AddressKind.PRIVATE: (
         BlockReason.PRIVATE,
-        "which is in a private network",
-        "Allow it for this server, if you know why it is so.",
+        "a private network address",
+        "Allow private network addresses for this server if you expect this.",
     ),
     AddressKind.RESERVED: (
         BlockReason.RESERVED,
-        "which is an address for special use, not of a web server",
-        "Look at what the server names in its metadata, and at the DNS.",
+        "a reserved address that no web server uses",
+        "Check the URLs in the server's metadata, and DNS.",
     ),
 }

@@ -11,7 +11,7 @@ from enum import Enum
 class LoginReason(Enum):
     """Why a login is needed."""
 
-    CONNECT = "the server wants a login"
-    CALL = "the server wants a login for this request"
-    RENEW = "the server does not accept the token any more"
-    STEP_UP = "the server wants more scopes"
+    CONNECT = "the server requires login"
+    CALL = "the server requires login for this request"
+    RENEW = "the server no longer accepts the token"
+    STEP_UP = "the server requires more scopes"

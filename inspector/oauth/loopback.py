@@ -142,12 +142,16 @@ class LoopbackListener:
         try:
             head = await reader.readuntil(b"\r\n\r\n")
         except asyncio.LimitOverrunError:
-            return _Verdict("431 Request Header Fields Too Large", "It is too long.", "a long request")
+            return _Verdict("431 Request Header Fields Too Large", "It is too long.", "oversized request")
         except asyncio.IncompleteReadError as exc:
-            return _Verdict("400 Bad Request", "It broke off.", "half a request") if exc.partial else None
+            return (
+                _Verdict("400 Bad Request", "It is incomplete.", "incomplete request")
+                if exc.partial
+                else None
+            )
         request = _read_head(head)
         if request is None:
-            return _Verdict("400 Bad Request", "It is not HTTP as browsers send it.", "a broken request")
+            return _Verdict("400 Bad Request", "It is not a valid HTTP request.", "malformed request")
         return self._judge(request)
 
     def _judge(self, request: _Request) -> _Verdict:
@@ -155,11 +159,11 @@ class LoopbackListener:
         path, _, query = request.target.partition("?")
         # DNS rebinding: a page on a name that resolves to this machine is detected by its Host header.
         if len(request.hosts) != 1 or request.hosts[0] not in self._hosts:
-            return _Verdict("403 Forbidden", f"It is not addressed to {self._hosts[0]}.", shown)
+            return _Verdict("403 Forbidden", f"Its Host header is not {self._hosts[0]}.", shown)
         if path != self._path:
             return _Verdict("404 Not Found", OTHER_PATH, shown)
         if request.method != "GET":
-            return _Verdict("405 Method Not Allowed", "It is no GET.", shown)
+            return _Verdict("405 Method Not Allowed", "It is not a GET request.", shown)
         refusal = self.wait.judge(f"?{query}")
         if refusal:
             return _Verdict("400 Bad Request", refusal, shown)
@@ -191,12 +195,12 @@ _PAGE = """<!doctype html>
 </html>
 """
 _RECEIVED = _PAGE.format(
-    title="The answer has reached MCP Lens",
-    text="You can close this tab and go back to MCP Lens, which says whether the login worked.",
+    title="Login received",
+    text="You can close this tab and return to MCP Lens, which shows whether the login succeeded.",
 )
 _REFUSED = _PAGE.format(
-    title="This is not the answer that MCP Lens waits for",
-    text="Go back to MCP Lens: its login goes on, and says what came in.",
+    title="Unexpected callback",
+    text="MCP Lens is still waiting for the login. Details are in MCP Lens.",
 )
 _HEADERS = (
     "Content-Type: text/html; charset=utf-8",
@@ -230,15 +234,15 @@ async def _throw_away(reader: asyncio.StreamReader) -> None:
 def _check(host: str, port: int, path: str) -> None:
     if host not in HOSTS:
         raise ConfigError(
-            f"A login cannot come back to {host}: the listener is for this machine only.",
+            f"The redirect URI cannot use {host}: the callback listener only works on this machine.",
             f"Use {', '.join(HOSTS[:-1])} or {HOSTS[-1]}.",
         )
     if not 0 <= port <= 65535:
-        raise ConfigError(f"{port} is no port.", "Use one from 1024 to 65535, or 0 for any that is free.")
-    if not _PATH.fullmatch(path):
         raise ConfigError(
-            f"{path!r} cannot be the path that a login comes back to.", "Use one like /callback."
+            f"{port} is not a valid port.", "Use a port from 1024 to 65535, or 0 for any free port."
         )
+    if not _PATH.fullmatch(path):
+        raise ConfigError(f"{path!r} is not a valid callback path.", "Use a path such as /callback.")
 
 
 def _bind(host: str, port: int) -> list[socket.socket]:
@@ -258,7 +262,9 @@ def _bind(host: str, port: int) -> list[socket.socket]:
                 raise
         except UserError:  # no such address on this machine
             return [first]
-    raise _PortTaken("No port is free on both addresses of localhost.", "Use 127.0.0.1 instead.")
+    raise _PortTaken(
+        "No port is free on both localhost addresses (127.0.0.1 and ::1).", "Use 127.0.0.1 instead."
+    )
 
 
 class _PortTaken(UserError):
@@ -269,7 +275,7 @@ def _bind_one(host: str, port: int) -> socket.socket:
     try:
         taken = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     except OSError as exc:
-        raise UserError(f"{host} cannot be listened on: {exc.strerror}.", "Use 127.0.0.1.") from exc
+        raise UserError(f"Could not listen on {host}: {exc.strerror}.", "Use 127.0.0.1.") from exc
     try:
         if sys.platform == "win32":
             taken.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
@@ -288,9 +294,10 @@ def _bind_one(host: str, port: int) -> socket.socket:
 def _not_bound(host: str, port: int, error: OSError) -> UserError:
     if error.errno == errno.EADDRINUSE:
         return _PortTaken(
-            f"Port {port} on {host} is taken by another program, so the login could not come back.",
-            "End that program (it may be a login in another window), or use another port.",
+            f"Port {port} on {host} is in use by another program, so MCP Lens cannot receive the login "
+            "callback.",
+            "Close that program (it may be a login in another window), or use another port.",
         )
     if error.errno == errno.EACCES:
-        return UserError(f"Port {port} may not be used by this program.", "Use one from 1024 to 65535.")
-    return UserError(f"{host} cannot be listened on: {error.strerror}.", "Use 127.0.0.1.")
+        return UserError(f"MCP Lens is not allowed to use port {port}.", "Use a port from 1024 to 65535.")
+    return UserError(f"Could not listen on {host}: {error.strerror}.", "Use 127.0.0.1.")

@@ -91,10 +91,10 @@ def read_key(pem: str, algorithm: str = "") -> SigningKey:
     elif isinstance(private.curve, ec.SECP256R1):
         matching = ES256
     else:
-        raise ConfigError(f"The key is on the curve {private.curve.name}.", "ES256 needs a key on P-256.")
+        raise ConfigError(f"The key uses the curve {private.curve.name}.", "ES256 requires a P-256 key.")
     if algorithm not in ("", matching):
         raise ConfigError(
-            f"This key cannot sign with {shown(algorithm)}.", f"Choose {matching}, or another key."
+            f"This key cannot sign with {shown(algorithm)}.", f"Choose {matching} or another key."
         )
     return SigningKey(matching, private)
 
@@ -104,18 +104,18 @@ def _private_of(pem: str) -> PrivateKey:
     if _ENCRYPTED.search(data):
         raise ConfigError(
             "The private key is protected by a password.",
-            "Remove it first: openssl pkcs8 -in key.pem -nocrypt -topk8",
+            "Remove the password first: openssl pkcs8 -in key.pem -nocrypt -topk8",
         )
     try:
         key = load_pem_private_key(data, password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
         raise ConfigError(
-            "The text is no private key that can be read.", "Paste a key in PEM form (BEGIN PRIVATE KEY)."
+            "The text is not a readable private key.", "Paste a key in PEM format (BEGIN PRIVATE KEY)."
         ) from None
     if isinstance(key, rsa.RSAPrivateKey) and key.key_size < _MIN_RSA_BITS:
-        raise ConfigError(f"The RSA key has only {key.key_size} bits.", "RS256 needs 2,048 or more.")
+        raise ConfigError(f"The RSA key has only {key.key_size} bits.", "RS256 requires at least 2,048 bits.")
     if not isinstance(key, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey):
-        raise ConfigError("The key is neither an EC nor an RSA key.", "Use one for ES256 or RS256.")
+        raise ConfigError("The key is neither an EC nor an RSA key.", "Use a key for ES256 or RS256.")
     return key
 
 

@@ -186,7 +186,7 @@ class LoginStore:
         value = await self._secrets.get(ref.ref)
         if value is None:
             raise ConfigError(
-                f"The {what} is to be the secret “{shown_name(ref.ref)}”, which cannot be read.",
+                f"Could not read the secret “{shown_name(ref.ref)}”, which is set as the {what}.",
                 "Enter it again under Secrets.",
             )
         return value

@@ -95,9 +95,9 @@ class TokenLifecycle:
         async with self._store.renewing(held.tokens.issuer):
             current = await self._store.held_of(held.tokens.issuer)
             if current is None:
-                raise RefreshRefused("The tokens were signed out meanwhile.", "Log in again.")
+                raise RefreshRefused("A logout deleted the tokens in the meantime.", "Log in again.")
             if self._is_newer(current, held, is_refused):
-                self._recorder.step("Refresh: another MCP Lens has just renewed the tokens.")
+                self._recorder.step("Refresh: another MCP Lens instance just refreshed the tokens.")
                 return current
             return await self._refresh(current, revision)
 
@@ -133,12 +133,12 @@ class TokenLifecycle:
             if read.ends_login:
                 await self._store.drop_tokens(tokens.issuer)
                 raise RefreshRefused(read.problem, "Log in again.")
-            raise UserError(read.problem, "Try again; what we have is kept.")
+            raise UserError(read.problem, "Try again. The current tokens are still saved.")
         renewed = replace(held, tokens=read.tokens)
         await self._store.hold(renewed)  # before use: the old refresh token may be invalid now
         is_rotated = read.tokens.refresh_token != tokens.refresh_token
         self._recorder.step(
-            f"Refresh: done, the refresh token is {'a new one' if is_rotated else 'the same'}."
+            f"Refresh succeeded; the refresh token is {'a new one' if is_rotated else 'the same'}."
         )
         return renewed
 
@@ -173,7 +173,7 @@ class TokenLifecycle:
         has_signed_in = bool(await self._store.sign_ins())
         await self._leave_providers(tells=True)
         if held is None:
-            return "Signed out here." if has_signed_in else "There was nothing to sign out of."
+            return "Logged out locally." if has_signed_in else "You were not logged in."
         text = await self._sign_out_of(held)
         for issuer in await self._store.issuers():  # the server may have named another one before
             if (older := await self._store.held_of(issuer)) is not None:
@@ -185,7 +185,7 @@ class TokenLifecycle:
         async with self._store.renewing(issuer):
             text = await self._revoke(await self._store.held_of(issuer) or held)
             await self._store.drop_tokens(issuer)
-        self._recorder.step(f"Sign out: {text}")
+        self._recorder.step(f"Log out: {text}")
         return text
 
     async def forget(self) -> None:
@@ -220,7 +220,7 @@ class TokenLifecycle:
 
     async def _revoke(self, held: StoredLogin) -> str:
         if not held.revocation_endpoint:
-            return "Signed out here. The authorization server has no way to take tokens back."
+            return "Logged out locally. The authorization server has no revocation endpoint."
         token = held.tokens.refresh_token or held.tokens.access_token
         form = revocation_form(token, is_refresh_token=bool(held.tokens.refresh_token))
         try:
@@ -228,10 +228,10 @@ class TokenLifecycle:
             async with self._http() as http:
                 reply = await http.send(request.http(self.now(), self._nonces))
         except UserError as exc:
-            return f"Signed out here. The tokens could not be given back: {exc.summary}"
+            return f"Logged out locally. Could not revoke the tokens: {exc.summary}"
         if not reply.is_success:
-            return f"Signed out here. The authorization server did not take the tokens back ({reply.status})."
-        return "Signed out. The authorization server has taken the tokens back."
+            return f"Logged out locally. The authorization server did not revoke the tokens ({reply.status})."
+        return "Logged out. Tokens revoked."
 
     async def _request(self, held: StoredLogin, endpoint: str, form: Form) -> TokenRequest:
         client = await self._client(held)
@@ -243,10 +243,12 @@ class TokenLifecycle:
             typed=self._settings.method,
         )
         if choice.method is None:
-            raise UserError(choice.problem, "Choose another method in the server's settings.")
+            raise UserError(
+                choice.problem, "Choose another client authentication method in the server's settings."
+            )
         client_key: SigningKey | None = None
         if choice.method is AuthMethod.PRIVATE_KEY:
-            pem = await self._store.secret(self._settings.key, "private key of the client")
+            pem = await self._store.secret(self._settings.key, "client's private key")
             client_key = read_key(pem, self._settings.algorithm)
         bound = await self._store.key(held.tokens.issuer) if held.tokens.token_type == DPOP else None
         audience = held.tokens.issuer if self._settings.audience == "issuer" else held.token_endpoint

@@ -44,32 +44,39 @@ class CapabilitySwitch:
 
 
 CAPABILITY_SWITCHES = (
-    CapabilitySwitch(("sampling",), "The server may ask for a message of a language model."),
-    CapabilitySwitch(("sampling", "tools"), "Such a message may use tools that the server names.", R4),
-    CapabilitySwitch(("sampling", "context"), "The server may ask to include context of servers in it.", R4),
-    CapabilitySwitch(("elicitation", "form"), "The server may ask you to fill in a form.", R3),
-    CapabilitySwitch(("elicitation", "url"), "The server may ask you to open a page in the browser.", R4),
-    CapabilitySwitch(("roots",), "The server may ask for the folders below."),
-    CapabilitySwitch(("roots", "listChanged"), "We tell the server when you change them.", R1, R4, True),
+    CapabilitySwitch(("sampling",), "The server may send sampling requests."),
+    CapabilitySwitch(("sampling", "tools"), "Sampling requests may include tools.", R4),
+    CapabilitySwitch(("sampling", "context"), "Sampling requests may ask for context from servers.", R4),
+    CapabilitySwitch(("elicitation", "form"), "The server may send form elicitations.", R3),
+    CapabilitySwitch(("elicitation", "url"), "The server may send URL elicitations.", R4),
+    CapabilitySwitch(("roots",), "The server may request the roots below."),
     CapabilitySwitch(
-        ("tasks", "requests", "sampling", "createMessage"), "It may ask for a message as a task.", R4, R4
+        ("roots", "listChanged"), "MCP Lens notifies the server when you change them.", R1, R4, True
     ),
     CapabilitySwitch(
-        ("tasks", "requests", "elicitation", "create"), "It may ask you something as a task.", R4, R4
+        ("tasks", "requests", "sampling", "createMessage"),
+        "The server may send sampling requests as tasks.",
+        R4,
+        R4,
     ),
-    CapabilitySwitch(("tasks", "list"), "It may list the tasks that it gave us.", R4, R4),
-    CapabilitySwitch(("tasks", "cancel"), "It may cancel them.", R4, R4),
+    CapabilitySwitch(
+        ("tasks", "requests", "elicitation", "create"), "The server may send elicitations as tasks.", R4, R4
+    ),
+    CapabilitySwitch(("tasks", "list"), "The server may list the tasks that it created.", R4, R4),
+    CapabilitySwitch(("tasks", "cancel"), "The server may cancel them.", R4, R4),
     CapabilitySwitch(
         ("extensions", TASKS_EXTENSION),
-        "Any call may become a task. Calls that you run as a task say it in any case.",
+        "Any call may become a task. Calls that you run as a task always declare it.",
         R5,
     ),
     CapabilitySwitch(
-        ("extensions", CLIENT_CREDENTIALS), "We can log in as a client of our own, without a person.", R5
+        ("extensions", CLIENT_CREDENTIALS), "MCP Lens can log in with client credentials, without a user.", R5
     ),
-    CapabilitySwitch(("extensions", ENTERPRISE), "We can log in through a company's identity provider.", R5),
-    CapabilitySwitch(("extensions", WORKLOAD), "We can log in with the JWT of a workload.", R5),
-    CapabilitySwitch(("extensions", DPOP), "We can bind tokens to a key of ours.", R5),
+    CapabilitySwitch(
+        ("extensions", ENTERPRISE), "MCP Lens can log in through an enterprise identity provider.", R5
+    ),
+    CapabilitySwitch(("extensions", WORKLOAD), "MCP Lens can log in with a workload JWT.", R5),
+    CapabilitySwitch(("extensions", DPOP), "MCP Lens can bind tokens to a key.", R5),
 )
 
 
@@ -170,11 +177,11 @@ def _notes(capabilities: JSONObject, revision: Revision | None) -> Iterator[str]
     for name, value in capabilities.items():
         text = shown(name)
         if name not in _KNOWN:
-            yield f"{text} is no capability that the protocol knows."
+            yield f"{text} is not a capability of the protocol."
         elif not isinstance(value, dict):
-            yield f"{text} is not an object, which every capability must be."
+            yield f"{text} is not an object; every capability must be one."
         elif revision is not None and (declared := _member_at(revision, name, value)) != value:
-            yield f"{revision} {'has no' if declared is None else 'knows less of'} {text}."
+            yield f"{revision} {'has no' if declared is None else 'only supports part of'} {text}."
     extensions = capabilities.get("extensions")
     for name in extensions if isinstance(extensions, dict) else ():
         if "/" not in name:

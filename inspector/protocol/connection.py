@@ -177,7 +177,7 @@ class Connection:
     def _close_theirs(self, id: RequestId) -> None:
         match, _ = self._theirs.resolve(id)
         if match is not Match.OPEN:
-            raise LocalProtocolError(f"there is no open request {id!r} of the server to answer")
+            raise LocalProtocolError(f"there is no pending server request {id!r}")
 
     def receive(self, message: Message) -> list[Event]:
         """Return the events of a message. Invalid messages have none: they are only recorded."""

@@ -91,15 +91,15 @@ class Discovery:
         try:
             return self._on_error(error_of(reply)) if reply.kind is Kind.ERROR else self._settle(reply)
         except JSONProblem as exc:
-            return NotModern(f"its answer to server/discover cannot be read ({exc})")
+            return NotModern(f"its response to server/discover cannot be read ({exc})")
 
     def _on_silence(self, reply: NoAnswer) -> NotModern:
         # On a pipe, silence is the server's; on a network it can have many causes.
         if self._over_http:
             raise no_verdict("server/discover", reply)
         if reply.kind == "exited":
-            return NotModern("its process ended when it was asked server/discover", has_exited=True)
-        return NotModern("it did not answer server/discover")
+            return NotModern("its process exited on server/discover", has_exited=True)
+        return NotModern("it did not respond to server/discover")
 
     def _on_refusal(self, refused: HttpRefused) -> Ask | NotModern:
         if not is_verdict(refused.status):
@@ -107,21 +107,23 @@ class Discovery:
         error = error_in(refused.body)
         if error is not None:
             return self._on_error(error)
-        return NotModern(f"it refused server/discover with HTTP {refused.status}")
+        return NotModern(f"it rejected server/discover with HTTP {refused.status}")
 
     def _on_error(self, error: ErrorObject) -> Ask | NotModern:
         if error.code == UNSUPPORTED_VERSION:
             return self._on_unsupported(supported_in(error))
         if error.code in MODERN_ERRORS:
             raise _refused_discover(error)
-        reason = f"it answered server/discover with “{_quote(error)}” ({error.code})"
+        reason = f"it responded to server/discover with “{_quote(error)}” ({error.code})"
         old_name = _PRE_RELEASE_ERRORS.get(error.code)
         if old_name is None:
             return NotModern(reason)
         return NotModern(
             reason,
-            hint=f"{error.code} was {old_name} in builds from before the release of 2026-07-28: "
-            "the server may be such a build.",
+            hint=(
+                f"{error.code} was {old_name} in builds before the 2026-07-28 release: the server may be "
+                "such a build."
+            ),
         )
 
     def _on_unsupported(self, supported: Sequence[str]) -> Ask | NotModern:
@@ -130,8 +132,8 @@ class Discovery:
             return self._no_overlap(supported)
         if self._is_repeated:
             raise ConnectFailed(
-                f"The server refuses protocol version {self._requested} and lists it as supported.",
-                "This is a fault of the server.",
+                f"The server rejects protocol version {self._requested}, but lists it as supported.",
+                "This is a bug in the server.",
             )
         self._is_repeated = True
         self._requested = mutual
@@ -140,17 +142,22 @@ class Discovery:
     def _no_overlap(self, supported: Sequence[str]) -> NotModern:
         """Handle a lack of common versions in this era: perhaps the other era has one."""
         if newest_mutual(supported, HANDSHAKE_REVISIONS) is not None:
-            return NotModern(f"of the versions that we speak it lists only older ones ({_listed(supported)})")
+            return NotModern(
+                f"it lists only older protocol versions that MCP Lens supports ({_listed(supported)})"
+            )
         ours = ", ".join(revision.date for revision in REVISIONS)
-        theirs = f"It supports {_listed(supported)}" if supported else "It does not say what it supports"
+        theirs = (
+            f"It supports {_listed(supported)}" if supported else "It does not say which versions it supports"
+        )
         raise ConnectFailed(
-            "The server and we have no protocol version in common.", f"{theirs}; we speak {ours}."
+            "The server and MCP Lens have no protocol version in common.",
+            f"{theirs}; MCP Lens supports {ours}.",
         )
 
     def _settle(self, response: Message) -> Agreement | NotModern:
         result = response.result
         if not _is_discover_result(result):
-            return NotModern("its answer to server/discover is no DiscoverResult")
+            return NotModern("its response to server/discover is not a DiscoverResult")
         supported = _strings(result.get("supportedVersions"))
         revision = newest_mutual(supported, self._revisions)
         return self._no_overlap(supported) if revision is None else self._agree(revision, supported, result)
@@ -159,7 +166,7 @@ class Discovery:
         capabilities, instructions = result.get("capabilities"), result.get("instructions")
         info, problems = _server_info(result)
         if not isinstance(capabilities, dict):
-            problems.append('The answer to server/discover has no "capabilities" object.')
+            problems.append('The result of server/discover has no "capabilities" object.')
         return Agreement(
             revision=revision,
             server=Implementation.read(info),
@@ -173,8 +180,8 @@ class Discovery:
 
     def _how(self, revision: Revision) -> str:
         if self._is_repeated:
-            return f"The server refused server/discover at first, named {revision}, and answered it then."
-        return f"The server answered server/discover at {self._requested}, and supports {revision}."
+            return f"The server first rejected server/discover, named {revision}, and then accepted it."
+        return f"The server accepted server/discover in version {self._requested} and supports {revision}."
 
 
 def is_verdict(status: int) -> bool:
@@ -200,7 +207,7 @@ def _server_info(result: JSONObject) -> tuple[JSON, list[str]]:
     meta = result.get("_meta")
     info = meta.get(SERVER_INFO_KEY) if isinstance(meta, dict) else None
     if info is None and "serverInfo" in result:
-        return result["serverInfo"], ['The answer to server/discover has "serverInfo" outside of "_meta".']
+        return result["serverInfo"], ['The result of server/discover has "serverInfo" outside "_meta".']
     return info, []
 
 
@@ -223,15 +230,13 @@ def _quote(error: ErrorObject) -> str:
 
 def _refused_discover(error: ErrorObject) -> ConnectFailed:
     """Return the error for a modern server that rejects us: a fallback would hide that."""
-    summary = (
-        f"The server is of the stateless era, and refused server/discover: {_quote(error)} ({error.code})."
-    )
+    summary = f"The server is stateless, but rejected server/discover: {_quote(error)} ({error.code})."
     if error.code == HEADER_MISMATCH:
-        return ConnectFailed(summary, "A proxy on the way may drop or change the Mcp-* headers.")
+        return ConnectFailed(summary, "A proxy may drop or change the Mcp-* headers.")
     assert error.code == MISSING_CLIENT_CAPABILITY
     needed = error.data.get("requiredCapabilities") if isinstance(error.data, dict) else None
     named = f": {one_line(excerpt(needed, 200))}" if needed is not None else ""
-    return ConnectFailed(summary, f"It needs a capability that we do not declare{named}.")
+    return ConnectFailed(summary, f"It requires a client capability that MCP Lens does not declare{named}.")
 
 
 PROBE_TIMEOUT = 5.0  # seconds of silence after which a process is assumed to be of the handshake era
@@ -280,8 +285,8 @@ class StatelessOnly:
         if not isinstance(step, NotModern):
             return step
         raise ConnectFailed(
-            f"The server does not speak {self._revision}: {step.reason}.",
-            step.hint or "Let the era be found out, or choose an older revision.",
+            f"The server does not support {self._revision}: {step.reason}.",
+            step.hint or "Set the protocol version to automatic, or choose an older one.",
         )
 
 
@@ -310,8 +315,8 @@ class ProbeFirst:
             return self._with_history(step)
         if self._is_reprobing:
             raise ConnectFailed(
-                f"The server refused initialize and named a newer version; then {step.reason}.",
-                "Choose a revision for this server by hand.",
+                f"The server rejected initialize and named a newer protocol version; then {step.reason}.",
+                "Choose a protocol version for this server manually.",
             )
         self._legacy = step
         return replace(self._handshake.first(), needs_restart=step.has_exited)
@@ -327,13 +332,13 @@ class ProbeFirst:
             agreement = self._handshake.receive(reply)
         except ConnectFailed as exc:
             raise _with_hint(exc, legacy.hint) from exc
-        reported = f"{legacy.reason[0].upper()}{legacy.reason[1:]}, so it was asked initialize"
+        reported = f"{legacy.reason[0].upper()}{legacy.reason[1:]}, so MCP Lens sent initialize"
         return replace(agreement, how=_sentences(f"{reported}: {agreement.how}.", legacy.hint))
 
     def _with_history(self, step: Ask | Agreement) -> Ask | Agreement:
         if not self._is_reprobing or isinstance(step, Ask):
             return step
-        return replace(step, how=f"The server refused initialize and named {step.revision}. {step.how}")
+        return replace(step, how=f"The server rejected initialize and named {step.revision}. {step.how}")
 
 
 class LegacyFirst:
@@ -362,7 +367,7 @@ class LegacyFirst:
             return self._handshake.receive(refusal)  # raises: the rejection is what to report
         if isinstance(step, Ask):
             return step
-        return replace(step, how=f"The server refused initialize. {step.how}")
+        return replace(step, how=f"The server rejected initialize. {step.how}")
 
 
 def _error_of(reply: Reply) -> ErrorObject | None:

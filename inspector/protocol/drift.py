@@ -92,7 +92,7 @@ def in_text(changes: Sequence[ItemChange]) -> str:
     words = []
     for kind, became in sorted(counts, key=lambda pair: (order[pair[0]], list(Became).index(pair[1]))):
         words.append(
-            "what the server says of itself changed"
+            "server information changed"
             if kind == SERVER
             else f"{plural(counts[kind, became], NOUNS[kind])} {became.value}"
         )

@@ -240,8 +240,8 @@ class InitializeHandshake:
             return self._settle(reply.result)
         except JSONProblem as exc:
             raise ConnectFailed(
-                f"The answer to initialize cannot be read: {exc}.",
-                "The Traffic view has its bytes.",
+                f"The response to initialize cannot be read: {exc}.",
+                "The raw message is in the Traffic view.",
             ) from exc
 
     def _settle(self, result: JSONObject) -> Agreement:
@@ -262,8 +262,11 @@ class InitializeHandshake:
 
     def _how(self, revision: Revision) -> str:
         if revision == self._revision:
-            return f"initialize at {revision}; the server agreed"
-        return f"initialize at {self._revision}; the server answered {revision}, which we speak too"
+            return f"initialize with {revision}; the server agreed"
+        return (
+            f"initialize with {self._revision}; the server answered with {revision}, which MCP Lens also "
+            "supports"
+        )
 
 
 def no_verdict(method: str, reply: NoAnswer | HttpRefused) -> ConnectFailed:
@@ -272,27 +275,27 @@ def no_verdict(method: str, reply: NoAnswer | HttpRefused) -> ConnectFailed:
         kind = NeedsLogin if reply.status == 401 else ConnectFailed
         return kind(reply.summary, reply.next_step)
     if reply.kind == "exited":
-        return ConnectFailed(f"The server's process ended before it answered {method}.", _SEE_CONSOLE)
-    return ConnectFailed(f"The server did not answer {method} in time.", _SEE_CONSOLE)
+        return ConnectFailed(f"The server's process exited before it responded to {method}.", _SEE_CONSOLE)
+    return ConnectFailed(f"The server did not respond to {method} in time.", _SEE_CONSOLE)
 
 
-_SEE_CONSOLE = "Its own log (Console) may say why."
+_SEE_CONSOLE = "Its log in the Console may say why."
 
 
 def _refused(error: ErrorObject) -> ConnectFailed:
-    summary = f"The server refused initialize: {shorten(one_line(error.message), 300)} ({error.code})."
+    summary = f"The server rejected initialize: {shorten(one_line(error.message), 300)} ({error.code})."
     supported = error.data.get("supported") if isinstance(error.data, dict) else None
     if isinstance(supported, list) and supported:
         known = ", ".join(one_line(excerpt(date, 20)) for date in supported[:10])
-        return ConnectFailed(summary, f"It says that it supports {known}.")
+        return ConnectFailed(summary, f"It says it supports {known}.")
     return ConnectFailed(summary, _SEE_CONSOLE)
 
 
 def _no_common_revision(date: JSON) -> ConnectFailed:
     ours = ", ".join(revision.date for revision in HANDSHAKE_REVISIONS)
     return ConnectFailed(
-        f"The server wants protocol version {excerpt(date, 40)!r}, which we do not speak.",
-        f"We speak {ours} by handshake.",
+        f"The server requires protocol version {excerpt(date, 40)!r}, which MCP Lens does not support.",
+        f"With initialize, MCP Lens supports {ours}.",
     )
 
 
@@ -309,8 +312,8 @@ def _instructions(result: JSONObject) -> str:
 def _problems(result: JSONObject) -> list[str]:
     problems = []
     if not isinstance(result.get("capabilities"), dict):
-        problems.append('The answer to initialize has no "capabilities" object.')
+        problems.append('The result of initialize has no "capabilities" object.')
     info = result.get("serverInfo")
     if not isinstance(info, dict) or not isinstance(info.get("name"), str):
-        problems.append('The answer to initialize has no "serverInfo" with a name.')
+        problems.append('The result of initialize has no "serverInfo" with a name.')
     return problems

@@ -137,14 +137,14 @@ class Meaning(Enum):
     """What an HTTP status means for the posted message."""
 
     BODY = "the body carries the messages"
-    ACCEPTED = "taken, and nothing is to be read"
-    UNANSWERED = "a request was taken like a notification: its answer will never come"
-    REDIRECT = "ask elsewhere"
-    LOGIN = "say who you are"
-    FORBIDDEN = "not from this origin, or not with these credentials"
-    SESSION_LOST = "the session is gone: begin anew, without its id"
-    REFUSED = "not like this"
-    OUTAGE = "the server, or what stands before it, is out of order"
+    ACCEPTED = "accepted; there is nothing to read"
+    UNANSWERED = "a request was accepted like a notification: it will never get a response"
+    REDIRECT = "redirected"
+    LOGIN = "login required"
+    FORBIDDEN = "origin or credentials rejected"
+    SESSION_LOST = "the session is lost: start a new one, without its id"
+    REFUSED = "rejected"
+    OUTAGE = "the server, or a proxy in front of it, failed"
 
 
 def meaning_of(status: int, message: Message, *, has_session: bool = False) -> Meaning:
@@ -181,18 +181,20 @@ def refusal(
     """Return the error for a response without a message to deliver."""
     meaning = meaning_of(status, message, has_session=has_session)
     if meaning is Meaning.LOGIN:
-        return NeedsLogin("The server wants a login (HTTP 401).", "Give the server an Authorization header.")
+        return NeedsLogin(
+            "The server requires login (HTTP 401).", "Add an Authorization header to the server's settings."
+        )
     what = name_of(message)
     text = shorten(one_line(body[:600].decode(errors="replace")).strip(), 200)
     reported = f": {text.removesuffix('.')}" if text else ""
-    summary = _SUMMARIES.get(meaning, f"The server answered {what} with HTTP {status}{reported}.")
+    summary = _SUMMARIES.get(meaning, f"The server responded to {what} with HTTP {status}{reported}.")
     return HttpRefused(summary, _next_step(meaning, status), status, body)
 
 
 def name_of(message: Message) -> str:
     """Return what was posted, for a sentence."""
     return message.method or (
-        "an answer of ours" if message.kind.is_response else _NAMES.get(message.kind, "it")
+        "a response from MCP Lens" if message.kind.is_response else _NAMES.get(message.kind, "it")
     )
 
 
@@ -204,29 +206,31 @@ def operation_of(message: Message) -> str:
 
 _NAMES = {
     Kind.BATCH: "the batch",
-    Kind.INVALID: "the bytes that are no message",
-    Kind.TEXT: "the bytes that are no message",
+    Kind.INVALID: "the invalid message",
+    Kind.TEXT: "the invalid message",
 }
 _SUMMARIES = {
     Meaning.SESSION_LOST: "The server no longer knows this session (HTTP 404).",
-    Meaning.UNANSWERED: "The server took the request like a notification (HTTP 202) and will not answer it.",
+    Meaning.UNANSWERED: (
+        "The server accepted the request like a notification (HTTP 202) and will not respond to it."
+    ),
 }
 _NEXT_STEPS = {
     Meaning.BODY: "Is this the URL of an MCP endpoint?",
-    Meaning.SESSION_LOST: "Connect again: a new session will be begun.",
-    Meaning.UNANSWERED: "This is a fault of the server: a request must be answered.",
-    Meaning.REDIRECT: "Only a redirect to the same host that keeps the method is followed; check the URL.",
-    Meaning.FORBIDDEN: "It refuses this origin or these credentials.",
-    Meaning.OUTAGE: "The server, or a proxy before it, is out of order. Try again later.",
+    Meaning.SESSION_LOST: "Reconnect to start a new session.",
+    Meaning.UNANSWERED: "This is a bug in the server: every request must get a response.",
+    Meaning.REDIRECT: "Only redirects to the same host that keep the method are followed. Check the URL.",
+    Meaning.FORBIDDEN: "The server rejects this origin or these credentials. Check the server's settings.",
+    Meaning.OUTAGE: "The server, or a proxy in front of it, failed. Try again later.",
 }
 
 
 def _next_step(meaning: Meaning, status: int) -> str:
     if status == 404 and meaning is Meaning.REFUSED:
-        return "Check the path of the URL; many servers listen at /mcp."
+        return "Check the path of the server URL; many servers use /mcp."
     if status == 405:
-        return "It takes no POST there: this may be the old HTTP+SSE transport."
-    return _NEXT_STEPS.get(meaning, "The Traffic view has the whole answer.")
+        return "It does not accept POST at this URL: this may be the old HTTP+SSE transport."
+    return _NEXT_STEPS.get(meaning, "The complete response is in the Traffic view.")
 
 
 def error_in(body: bytes) -> ErrorObject | None:
@@ -323,23 +327,32 @@ def read_param_headers(schema: JSON) -> ParamHeaders | str:
         if problem or path is None or not isinstance(name, str):
             return problem
         if name.lower() in paths:
-            return f"{_where(path)}: {ANNOTATION} “{name}” is used twice; upper and lower case are one"
+            return f"{_where(path)}: {ANNOTATION} “{name}” is used twice; header names are case-insensitive"
         paths[name.lower()] = (f"Mcp-Param-{name}", path)
     return ParamHeaders(tuple(paths.values()))
 
 
 def _problem(path: Path | None, position: JSONObject, name: JSON) -> str:
     if not path:
-        return f"{ANNOTATION} stands where “properties” alone do not lead from the root of the schema"
+        return (
+            f"{ANNOTATION} is only allowed on properties that are reachable from the schema root through "
+            "“properties” alone"
+        )
     if not isinstance(name, str):
         return f"{_where(path)}: {ANNOTATION} must be a string"
     if not name:
         return f"{_where(path)}: {ANNOTATION} is empty"
     if not _TOKEN.fullmatch(name):
-        return f"{_where(path)}: {ANNOTATION} “{_shown(name)}” has characters that no header name may have"
+        return (
+            f"{_where(path)}: {ANNOTATION} “{_shown(name)}” contains characters that are not allowed in a "
+            "header name"
+        )
     if position.get("type") not in _TYPES:
         type_ = _shown(position.get("type"))
-        return f"{_where(path)}: {ANNOTATION} may stand on a string, integer or boolean, not on type {type_}"
+        return (
+            f"{_where(path)}: {ANNOTATION} is only allowed on a string, integer or boolean, not on type "
+            f"{type_}"
+        )
     return ""
 
 

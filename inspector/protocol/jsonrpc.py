@@ -30,10 +30,10 @@ _REMEMBERED = 1000
 class Match(Enum):
     """What a response's id matched."""
 
-    OPEN = "answers an open request"
-    REPEATED = "answers a request that was answered before"
-    LATE = "answers a request that was given up"
-    UNKNOWN = "answers no request that was sent"
+    OPEN = "response to a pending request"
+    REPEATED = "second response to the same request"
+    LATE = "response to a cancelled or timed-out request"
+    UNKNOWN = "response without a matching request"
 
 
 class Correlator(Generic[T]):
@@ -255,7 +255,7 @@ def _decode(raw: bytes) -> tuple[str, str]:
     except UnicodeDecodeError as exc:
         text, damage = raw.decode(errors="replace"), f"not valid UTF-8 at byte {exc.start}"
     if text.startswith("\ufeff"):
-        return text[1:], damage or "begins with a byte order mark"
+        return text[1:], damage or "starts with a byte order mark"
     return text, damage
 
 
@@ -298,7 +298,7 @@ def _answer_envelope(body: JSONObject, problem: str) -> tuple[Kind, RequestId | 
     id, id_problem = read_id(body.get("id"))
     # Some JSON-RPC libraries write both members, the unused one as null.
     if "error" in body and not (body["error"] is None and "result" in body):
-        both = 'an answer has either "result" or "error", not both' if "result" in body else ""
+        both = 'a response must have either "result" or "error", not both' if "result" in body else ""
         wrong = "" if _is_error_object(body["error"]) else '"error" must be an object with code and message'
         return Kind.ERROR, id, "", problem or both or id_problem or wrong
     wrong = "" if isinstance(body["result"], dict) else '"result" must be an object'
@@ -343,7 +343,7 @@ _TAIL_MEMBER = re.compile(rb',\s*"(\w{1,20})"\s*:\s*(' + _SCALAR + rb")")
 
 def read_overlong(head: bytes, size: int) -> Message:
     """Classify a message of which only the beginning was kept."""
-    problem = f"a line of {size:,} bytes is over the limit; only its first {len(head):,} bytes were kept"
+    problem = f"a line of {size:,} bytes exceeds the limit; only its first {len(head):,} bytes were read"
     members = _scan_head(head)[0]
     if members is None or "id" not in members:
         return Message(Kind.INVALID, head, problem=problem)

@@ -117,7 +117,7 @@ def describe(raw: bytes) -> str:
 def _describe_nothing(message: Message) -> str:
     """Describe bytes that are no message, including why they are not JSON."""
     if not message.raw.strip():
-        return "Nothing: an empty line." if is_one_line(message.raw) else "Nothing: empty lines."
+        return "Empty line." if is_one_line(message.raw) else "Empty lines."
     try:
         text = message.raw.decode()
         parse(text)
@@ -125,30 +125,30 @@ def _describe_nothing(message: Message) -> str:
         return f"Not JSON: not valid UTF-8 at byte {exc.start}."
     except JSONProblem as exc:
         return f"{'JSON, but' if exc.is_too_deep else 'Not JSON:'} {exc}."
-    return f"JSON, but no message: {message.problem.removeprefix('not a JSON-RPC message: ')}."
+    return f"JSON, but not a JSON-RPC message: {message.problem.removeprefix('not a JSON-RPC message: ')}."
 
 
 def _describe_request(request: Message) -> str:
-    what = f"A request: {_name(request.method)}"
-    return what if request.id is None else f"{what} with the id {_spelled(request.id)}"
+    what = f"Request: {_name(request.method)}"
+    return what if request.id is None else f"{what} with id {_spelled(request.id)}"
 
 
 def _describe_response(response: Message) -> str:
-    what = "An answer: the result" if response.kind is Kind.RESULT else "An answer: an error"
-    return what if response.id is None else f"{what} for the id {_spelled(response.id)}"
+    what = "Response: result" if response.kind is Kind.RESULT else "Response: error"
+    return what if response.id is None else f"{what} for id {_spelled(response.id)}"
 
 
 def _describe_batch(batch: Message) -> str:
     try:
         count = len(batch.items())
     except JSONProblem:  # an item is nested too deeply
-        return "A batch"
-    return f"A batch of {count} message{'' if count == 1 else 's'}"
+        return "Batch"
+    return f"Batch of {count} message{'' if count == 1 else 's'}"
 
 
 _DESCRIPTIONS: dict[Kind, Callable[[Message], str]] = {
     Kind.REQUEST: _describe_request,
-    Kind.NOTIFICATION: lambda notification: f"A notification: {_name(notification.method)}",
+    Kind.NOTIFICATION: lambda notification: f"Notification: {_name(notification.method)}",
     Kind.RESULT: _describe_response,
     Kind.ERROR: _describe_response,
     Kind.BATCH: _describe_batch,
@@ -156,7 +156,7 @@ _DESCRIPTIONS: dict[Kind, Callable[[Message], str]] = {
 
 
 def _name(method: str) -> str:
-    return shorten(one_line(method), _MAX_NAME_LENGTH) or "without a name"
+    return shorten(one_line(method), _MAX_NAME_LENGTH) or "no method name"
 
 
 def _spelled(id: RequestId) -> str:

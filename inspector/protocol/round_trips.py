@@ -93,15 +93,15 @@ class Rounds:
             return self._on_input_required(result)
         if kind == "task":
             return self._on_task(result)
-        return Invalid(f"its resultType {_shown(kind)} is none that this request allows")
+        return Invalid(f"its resultType {_shown(kind)} is not allowed for this request")
 
     def retry(self, responses: Mapping[str, JSONObject]) -> JSONObject:
         """Return the params of the next round. `responses` must answer each request, by key."""
         if self._requested is None:
-            raise LocalProtocolError("the server has asked for nothing")
+            raise LocalProtocolError("the server has not requested any input")
         if responses.keys() != self._requested.requests.keys():
             requested = ", ".join(sorted(self._requested.requests)) or "nothing"
-            raise LocalProtocolError(f"every question must be answered, and no other: {requested}")
+            raise LocalProtocolError(f"exactly these input requests must be answered: {requested}")
         params = dict(self._params)
         if responses:
             params["inputResponses"] = dict(responses)
@@ -112,15 +112,17 @@ class Rounds:
 
     def _on_input_required(self, result: JSONObject) -> NeedInput | Invalid:
         if self._method not in MAY_ASK:
-            return Invalid(f"a result of {self._method} must not ask for input")
+            return Invalid(f"a result of {self._method} must not request input")
         if self._round == self._max_rounds:
-            return Invalid(f"the server asked {self._max_rounds} times in a row and asks again")
+            return Invalid(
+                f"the server requested input {self._max_rounds} times in a row and requests it again"
+            )
         try:
             requests, state = _requests(result), _state(result)
         except ValueError as exc:
             return Invalid(str(exc))
         if not requests and state is None:
-            return Invalid("it asks for input with neither inputRequests nor requestState")
+            return Invalid("it requests input with neither inputRequests nor requestState")
         fault = next(filter(None, (fault_of(one, self._capabilities) for one in requests.values())), "")
         if fault:
             return Invalid(fault)
@@ -134,11 +136,11 @@ class Rounds:
         if self._method != "tools/call":
             return Invalid(f"a result of {self._method} must not be a task")
         if not design.is_offered(self._capabilities):
-            return Invalid("it is a task, and the request did not declare the tasks extension")
+            return Invalid("it is a task, but the request did not declare the tasks extension")
         try:
             task = design.created(result)
         except ValueError as exc:
-            return Invalid(f"it is a task that cannot be read: {exc}")
+            return Invalid(f"it is an invalid task: {exc}")
         assert task is not None
         return TaskCreated(task)
 
@@ -155,16 +157,16 @@ def _state(result: JSONObject) -> str | None:
     """
     state = result.get("requestState")
     if state is not None and not isinstance(state, str):
-        raise ValueError("its requestState is no string")
+        raise ValueError("its requestState is not a string")
     return state
 
 
 def fault_of(request: InputRequest, capabilities: JSONObject) -> str:
     """Return why the server must not request this with these capabilities; "" if it may."""
     if request.method not in _CHECKS:
-        return f"it asks for {_shown(request.method)}, which cannot be asked for inside a result"
+        return f"it requests {_shown(request.method)}, which is not allowed inside a result"
     missing = missing_for(request, capabilities)
-    return f"it asks for {request.method}, and the request did not declare {missing}" if missing else ""
+    return f"it requests {request.method}, but the request did not declare {missing}" if missing else ""
 
 
 def missing_for(request: InputRequest, capabilities: JSONObject) -> str:

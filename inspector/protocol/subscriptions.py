@@ -116,8 +116,8 @@ class Stray:
 class End(Enum):
     GRACEFUL = "the server ended it with its result"
     CANCELLED = "the server cancelled it"
-    REFUSED = "the server refused it"
-    LOST = "the connection under it is gone"
+    REFUSED = "the server rejected it"
+    LOST = "its connection was lost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,7 @@ class SubscriptionStream:
         honoured = Filter.read(notification.params.get("notifications"))
         problem = "was acknowledged twice" if stream.honoured is not None else ""
         if honoured.without(stream.requested):
-            problem = "was acknowledged with more than was asked for"
+            problem = "was acknowledged with more than was requested"
         self._streams[id] = replace(stream, honoured=honoured)
         return Acknowledged(id, honoured, stream.requested.without(honoured), problem)
 
@@ -228,7 +228,9 @@ class SubscriptionStream:
             named = subscription_id(response.result.get("_meta"))
         except JSONProblem as exc:
             return Ended(id, End.GRACEFUL, problem=f"its result cannot be read: {exc}")
-        return Ended(id, End.GRACEFUL, problem="" if named == id else "its result does not name it")
+        return Ended(
+            id, End.GRACEFUL, problem="" if named == id else "its result does not name the subscription"
+        )
 
 
 def subscription_id(meta: JSON) -> RequestId | None:
@@ -238,11 +240,11 @@ def subscription_id(meta: JSON) -> RequestId | None:
 
 def _delivery_problem(stream: _Stream, notification: Message) -> str:
     if not stream.requested.lets_through(notification):
-        return f"{notification.method} was not asked for on this subscription"
+        return f"{notification.method} was not requested on this subscription"
     if stream.honoured is None:
         return "it came before the acknowledgement"
     if not stream.honoured.lets_through(notification):
-        return f"{notification.method} was asked for, and not acknowledged"
+        return f"{notification.method} was requested, but not acknowledged"
     return ""
 
 

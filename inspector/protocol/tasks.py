@@ -64,7 +64,7 @@ class Task:
         """Parse either design. Raises ValueError without an id or a known status."""
         id = value.get("taskId")
         if not isinstance(id, str) or not id:
-            raise ValueError('"taskId" must be a string with at least one character')
+            raise ValueError('"taskId" must be a non-empty string')
         return Task(
             id=id,
             status=_status(value.get("status")),
@@ -223,14 +223,16 @@ class TaskWatch:
     def receive(self, task: Task) -> TaskUpdate:
         """Process a new state. One that leaves a terminal status is reported and ignored."""
         if task.id != self.task.id:
-            return TaskUpdate(self.task, problems=(f"The state is that of another task, {_shown(task.id)}.",))
+            return TaskUpdate(
+                self.task, problems=(f"The server sent the state of another task, {_shown(task.id)}.",)
+            )
         if self.task.status.is_terminal:
             return TaskUpdate(self.task, problems=self._leaves_terminal(task))
         self.task = task
         try:
             requested, problems = self._new_requests(task.input_requests())
         except ValueError as exc:
-            return TaskUpdate(task, problems=(f"The task asks for what cannot be read: {exc}.",))
+            return TaskUpdate(task, problems=(f"The task has invalid input requests: {exc}.",))
         return TaskUpdate(task, requested, problems)
 
     def forget(self, keys: Iterable[str]) -> None:
@@ -242,7 +244,7 @@ class TaskWatch:
         before, after = self.task.status, task.status
         if before is after:
             return ()
-        return (f"The task was {before.value}, which is final, and now says {after.value}.",)
+        return (f"The task was {before.value}, which is final, but now reports {after.value}.",)
 
     def _new_requests(
         self, requests: dict[str, InputRequest]
@@ -251,7 +253,7 @@ class TaskWatch:
         reused = [key for key in requests if key in self._seen and requests[key] != self._seen[key]]
         self._seen.update(requested)
         return requested, tuple(
-            f"The task uses the key {_shown(key)} for a second question." for key in reused
+            f"The task reuses the key {_shown(key)} for a different request." for key in reused
         )
 
 
@@ -259,7 +261,7 @@ def _status(value: JSON) -> TaskStatus:
     try:
         return TaskStatus(value)
     except ValueError:
-        raise ValueError(f'"status" is none that we know: {_shown(value)}') from None
+        raise ValueError(f'"status" is unknown: {_shown(value)}') from None
 
 
 def _text(value: JSONObject, member: str) -> str:
@@ -313,7 +315,7 @@ class ClientTask:
     updated_ns: int
     ttl_ms: int
     status: TaskStatus = TaskStatus.WORKING
-    message: str = "Waiting for the person to answer."
+    message: str = "Waiting for the user's response."
     outcome: JSONObject | RpcError | None = field(default=None, repr=False)
 
     @property
@@ -351,7 +353,7 @@ class ClientTasks:
         """Create a task for a request. Raises RpcError if there are too many."""
         self._prune()
         if sum(not task.status.is_terminal for task in self._tasks.values()) >= _MAX_OPEN:
-            raise RpcError(_TOO_MANY, f"{_MAX_OPEN} tasks are open already")
+            raise RpcError(_TOO_MANY, f"{_MAX_OPEN} tasks are already open")
         now = self._now()
         task = ClientTask(self._make_id(), method, now, now, _ttl(params.get("task")))
         self._tasks[task.id] = task
@@ -363,7 +365,7 @@ class ClientTasks:
             return False
         is_error = isinstance(outcome, RpcError)
         task.outcome = outcome
-        text = "The request was refused." if is_error else "The person answered."
+        text = "The request was rejected." if is_error else "The user responded."
         self._move(task, TaskStatus.FAILED if is_error else TaskStatus.COMPLETED, text)
         return True
 
@@ -380,16 +382,16 @@ class ClientTasks:
             raise RpcError(INVALID_PARAMS, '"taskId" must be a string')
         task = self._tasks.get(id)
         if task is None:
-            raise RpcError(INVALID_PARAMS, "There is no such task, or its time to live is over")
+            raise RpcError(INVALID_PARAMS, "Unknown task, or its TTL has expired")
         return task
 
     def cancel(self, params: JSONObject) -> ClientTask:
         """Cancel a task. Raises RpcError, also if it has ended."""
         task = self.find(params)
         if task.status.is_terminal:
-            raise RpcError(INVALID_PARAMS, f"The task cannot be cancelled: it is {task.status.value} already")
+            raise RpcError(INVALID_PARAMS, f"The task cannot be cancelled: it is already {task.status.value}")
         task.outcome = RpcError(INVALID_PARAMS, "The task was cancelled")
-        self._move(task, TaskStatus.CANCELLED, "Cancelled by the request of the server.")
+        self._move(task, TaskStatus.CANCELLED, "Cancelled by the server.")
         return task
 
     def list(self, params: JSONObject) -> JSONObject:
@@ -425,7 +427,7 @@ def check_offered(method: str, declared: JSONObject) -> None:
     """Raise RpcError unless we declared support for the method."""
     path = ("tasks", part) if (part := TASK_METHODS[method]) else ("tasks",)
     if not _declares(declared, *path):
-        raise RpcError(METHOD_NOT_FOUND, f"We do not offer {method}: {'.'.join(path)} was not declared")
+        raise RpcError(METHOD_NOT_FOUND, f"{method} is not supported: {'.'.join(path)} was not declared")
 
 
 def _ttl(preference: JSON) -> int:
@@ -441,7 +443,7 @@ def _cursor(value: JSON) -> int:
         return 0
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
         return int(value)
-    raise RpcError(INVALID_PARAMS, "The cursor is none of ours")
+    raise RpcError(INVALID_PARAMS, "Unknown cursor")
 
 
 def _time(wall_ns: int) -> str:

@@ -151,7 +151,7 @@ class ResourceContents:
         try:
             return base64.b64decode(self.blob, validate=True)
         except (binascii.Error, ValueError) as exc:
-            raise ValueError(f"the blob is not Base64: {exc}") from exc
+            raise ValueError(f"the blob is not valid Base64: {exc}") from exc
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ class PromptMessage:
     def read(value: JSONObject) -> PromptMessage:
         content = value.get("content")
         if not isinstance(content, dict):
-            raise ValueError('"content" must be one content block, an object')
+            raise ValueError('"content" must be a single content block (an object)')
         return PromptMessage(_required(value, "role"), content, value)
 
 
@@ -304,7 +304,7 @@ class Listing(Generic[Item]):
 def read_items(value: JSON, read: Callable[[JSONObject], Item]) -> tuple[list[Item], list[Malformed]]:
     """Parse one page. Anything but a list is one malformed item."""
     if not isinstance(value, list):
-        return [], [Malformed(value, "the list is missing or is no array")]
+        return [], [Malformed(value, "the list is missing or is not an array")]
     items: list[Item] = []
     malformed: list[Malformed] = []
     for entry in value:
@@ -324,7 +324,7 @@ def _entry(entry: JSON) -> JSONObject:
 def _required(value: JSONObject, member: str) -> str:
     text = value.get(member)
     if not isinstance(text, str) or not text:
-        raise ValueError(f'"{member}" must be a string with at least one character')
+        raise ValueError(f'"{member}" must be a non-empty string')
     return text
 
 

@@ -373,4 +373,4 @@ class Bridge(QObject, EngineApi):
 
 
 def _no_browser(url: str) -> None:
-    raise UserError("There is no browser here.", "Log in from the window.")
+    raise UserError("No browser is available here.", "Log in from the MCP Lens window.")

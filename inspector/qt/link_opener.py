@@ -29,7 +29,7 @@ class LinkOpener:
         """Open a URL in the system browser. Raises UserError if it is not allowed or fails."""
         target = _vetted(read_link(url))
         if not self._launch(target):
-            raise UserError("The system could not open a browser.", "Copy the address instead.")
+            raise UserError("Could not open a browser.", "Copy the URL instead.")
 
     def open_folder(self, folder: Path) -> None:
         """Show an MCP Lens folder in the system's file manager. Raises UserError.
@@ -38,21 +38,24 @@ class LinkOpener:
         """
         if not folder.is_dir():
             raise UserError(
-                f"There is no folder {folder} yet.", "It is made when there is something to keep."
+                f"The folder {folder} does not exist yet.", "It is created when there is something to save."
             )
         if not self._launch(QUrl.fromLocalFile(str(folder.resolve()))):
-            raise UserError("The system could not open a file manager.", "Copy the path instead.")
+            raise UserError("Could not open a file manager.", "Copy the path instead.")
 
 
 def _vetted(link: Link) -> QUrl:
     reason = may_open(link)
     if reason:
-        raise UserError(f"This address is not opened. {reason}", "Ask whoever runs the server for another.")
+        raise UserError(
+            f"MCP Lens does not open this URL. {reason}", "Ask the server's operator for another URL."
+        )
     target = QUrl(link.encoded(), QUrl.ParsingMode.StrictMode)
     if not _is_same(link, target):
         raise UserError(
-            "This address is not opened. Programs read it in different ways: nobody can say where it leads.",
-            "Ask whoever runs the server for another.",
+            "MCP Lens does not open this URL. Programs interpret it differently, so its destination is "
+            "unclear.",
+            "Ask the server's operator for another URL.",
         )
     return target
 

@@ -55,7 +55,7 @@ def _as_text(test: JSON) -> str:
         conditions += [f"{shorten(name, 40)} is set" for name in sorted(names)]
         if conditions and all(conditions):
             return " and ".join(conditions)
-    return f"the value fits {shorten(write_line(test), 80)}"
+    return f"the value matches {shorten(write_line(test), 80)}"
 
 
 def _condition(name: str, part: JSON) -> str:
@@ -79,12 +79,12 @@ def _negated(shown: str, part: JSONObject) -> str:
 MAX_VARIANTS = 200
 ANY_TYPES = ("string", "number", "boolean", "object", "array")
 _TYPE_LABELS = {
-    "string": "text",
+    "string": "string",
     "number": "number",
-    "integer": "whole number",
-    "boolean": "true or false",
+    "integer": "integer",
+    "boolean": "a boolean",
     "object": "object",
-    "array": "list",
+    "array": "array",
 }
 # Keywords about which members are present: a union of only these is no choice between shapes.
 _ABOUT_PRESENCE = frozenset(
@@ -141,9 +141,9 @@ def presence_note(union: Alternatives) -> str:
         for part in union.branches[:6]
     ]
     if not all(sets):
-        return f"The form does not show these rules: {union.keyword}."
+        return f"The form does not show these constraints: {union.keyword}."
     how = "exactly one of" if union.keyword == "oneOf" else "at least one of"
-    return f"Needs {how}: {shorten('; '.join(sets), 200)}."
+    return f"Requires {how}: {shorten('; '.join(sets), 200)}."
 
 
 def rest_of(flat: Flat, union: Alternatives) -> list[JSON]:
@@ -240,6 +240,6 @@ def _kind(part: Flat) -> str:
         return shorten(f"object with {', '.join(list(names)[:3])}", 80)
     if types[0] == "array" and isinstance(items := part.schema.get("items"), dict):
         inner = keywords.implied_types(items)
-        return f"list of {_TYPE_LABELS.get(inner[0], inner[0][:40])}" if len(inner) == 1 else parts
+        return f"array of {_TYPE_LABELS.get(inner[0], inner[0][:40])}" if len(inner) == 1 else parts
     format_name = keywords.text(part.schema, "format", limit=40)
     return f"{parts} ({format_name})" if format_name else parts

@@ -59,7 +59,7 @@ _KNOWN_TYPES = (*ANY_TYPES, "integer")
 def build_form(schema: JSON) -> ObjectField:
     """Build the form for a tool's arguments, or for any other object."""
     if not isinstance(schema, dict):
-        note = f"The server's schema is {keywords.kind_of(schema)} instead of an object. Write JSON instead."
+        note = f"The server's schema is {keywords.kind_of(schema)} instead of an object. Enter JSON instead."
         return ObjectField(notes=(note,))
     if not keywords.present(schema, _SAYS_WHAT_IT_IS):
         schema = {**schema, "type": "object"}  # arguments are an object, even if the schema does not say so
@@ -80,12 +80,12 @@ def _as_object(field: Field) -> ObjectField:
         case MapField():
             return ObjectField(title=field.title, description=field.description, rest=field)
         case UnionField(is_any=False):
-            why, union = f"The arguments may take {len(field.variants):,} different shapes.", field
+            why, union = f"The arguments can have {len(field.variants):,} different shapes.", field
         case JsonField():
             why = field.reason
         case _:
             why = "The schema does not describe an object."
-    note = f"{why} Write JSON instead."
+    note = f"{why} Enter JSON instead."
     return ObjectField(title=field.title, description=field.description, notes=(note,), union=union)
 
 
@@ -103,7 +103,7 @@ class Builder:
         notes: list[str] = []
         self._drop_presence_unions(flat, notes)
         if unshown := sorted(set(flat.not_shown)):
-            notes.append(f"The form does not show these rules: {', '.join(unshown)}.")
+            notes.append(f"The form does not show these constraints: {', '.join(unshown)}.")
         return self._kind(flat, words_of(flat, tuple(notes)), depth)
 
     def _drop_presence_unions(self, flat: Flat, notes: list[str]) -> None:
@@ -132,7 +132,7 @@ class Builder:
 
     def _union(self, flat: Flat, union: Alternatives, words: Words, depth: int) -> Field:
         if len(union.branches) > MAX_VARIANTS:
-            count = f"There are {len(union.branches):,} variants; a form offers at most {MAX_VARIANTS:,}."
+            count = f"There are {len(union.branches):,} variants; a form shows at most {MAX_VARIANTS:,}."
             return JsonField(reason=count, **words)
         build = partial(self.field, depth=depth + 1)
         variants, discriminator = branch_variants(flat, union, self._document, build)
@@ -245,7 +245,7 @@ class Builder:
 
 
 def _unknown_type(name: str) -> str:
-    return f"{name[:40]!r} is not a type that JSON Schema knows."
+    return f"{name[:40]!r} is not a JSON Schema type."
 
 
 def _described(schema: JSONObject) -> JSONObject:
@@ -260,12 +260,14 @@ def _described(schema: JSONObject) -> JSONObject:
 def _notes_on_members(flat: Flat, unshown: int, forbidden: frozenset[str]) -> tuple[str, ...]:
     notes = []
     if unshown:
-        notes.append(f"{plural(unshown, 'more field')} not shown: a form has at most {MAX_FIELDS:,}.")
+        notes.append(f"{plural(unshown, 'more field')} not shown: a form shows at most {MAX_FIELDS:,}.")
     if forbidden:
         some = ", ".join(name[:40] for name in sorted(forbidden)[:5])
-        notes.append(f"The schema requires what it does not allow: {some}.")
+        notes.append(f"The schema requires properties it does not allow: {some}.")
     if (left := len(flat.conditionals) - MAX_CONDITIONS) > 0:
-        notes.append(f"{plural(left, 'more condition')} not looked at: a form knows {MAX_CONDITIONS}.")
+        notes.append(
+            f"{plural(left, 'more condition')} not evaluated: a form supports at most {MAX_CONDITIONS}."
+        )
     return tuple(notes)
 
 
@@ -353,7 +355,7 @@ def choice_field(flat: Flat, words: Words) -> Field | None:
     if not choices:
         return None
     if len(choices) > MAX_CHOICES:
-        reason = f"There are {len(choices):,} choices; a form offers at most {MAX_CHOICES:,}."
+        reason = f"There are {len(choices):,} choices; a form shows at most {MAX_CHOICES:,}."
         return JsonField(reason=reason, **words)
     if None in choices and len(choices) > 1:  # null is a separate state of every field
         locations = [position for position, choice in enumerate(choices) if choice is not None]

@@ -39,8 +39,8 @@ from inspector.schema.fields import (
 from inspector.schema.keywords import as_decimal, equal, is_integer, is_multiple
 from inspector.schema.values import EMPTY_PLACE, REPEATED_KEY, FieldError, FormError, child, finish
 
-MISSING = "is required, but not set"
-UNKNOWN_KEY = "is not a key that the schema allows"
+MISSING = "is required but not set"
+UNKNOWN_KEY = "is not allowed by the schema"
 
 
 def check(field: Field, draft: Draft, pointer: str = "") -> list[FieldError]:
@@ -119,18 +119,18 @@ def _sent(draft: dict[str, Draft]) -> list[str]:
 
 def _size_errors(field: ObjectField | MapField, size: int, pointer: str) -> Iterator[FieldError]:
     if field.min_properties is not None and size < field.min_properties:
-        yield FieldError(pointer, f"needs at least {plural(field.min_properties, 'key')}, has {size:,}")
+        yield FieldError(pointer, f"must have at least {plural(field.min_properties, 'key')}, has {size:,}")
     if field.max_properties is not None and size > field.max_properties:
-        yield FieldError(pointer, f"takes at most {plural(field.max_properties, 'key')}, has {size:,}")
+        yield FieldError(pointer, f"must have at most {plural(field.max_properties, 'key')}, has {size:,}")
 
 
 def _list_errors(field: ListField | TupleField, draft: list[Draft], pointer: str) -> Iterator[FieldError]:
     yield from _item_errors(field, draft, pointer)
     count = sum(item is not ABSENT for item in draft)
     if field.min_items is not None and count < field.min_items:
-        yield FieldError(pointer, f"needs at least {plural(field.min_items, 'item')}, has {count:,}")
+        yield FieldError(pointer, f"must have at least {plural(field.min_items, 'item')}, has {count:,}")
     if field.max_items is not None and count > field.max_items:
-        yield FieldError(pointer, f"takes at most {plural(field.max_items, 'item')}, has {count:,}")
+        yield FieldError(pointer, f"must have at most {plural(field.max_items, 'item')}, has {count:,}")
     if field.unique_items:
         yield from (FieldError(pointer, problem) for problem in _repeated(field, draft))
 
@@ -139,11 +139,11 @@ def _item_errors(field: ListField | TupleField, draft: list[Draft], pointer: str
     for location, part in enumerate(draft):
         inner = field.item if isinstance(field, ListField) else field.item_at(location)
         if inner is None:
-            yield FieldError(child(pointer, location), "is one item more than the schema allows")
+            yield FieldError(child(pointer, location), "is an extra item that the schema does not allow")
         elif part is not ABSENT:
             yield from _errors(inner, part, child(pointer, location))
         elif isinstance(field, ListField):
-            yield FieldError(child(pointer, location), "is empty: write a value or remove the row")
+            yield FieldError(child(pointer, location), "is empty: enter a value or remove the row")
         elif any(later is not ABSENT for later in draft[location:]):
             yield FieldError(child(pointer, location), EMPTY_PLACE)
 
@@ -160,7 +160,7 @@ def _repeated(field: ListField | TupleField, draft: list[Draft]) -> Iterator[str
             continue
         first = seen.setdefault(write(value), number)
         if first != number:
-            yield f"items {first} and {number} are the same, but no two may be"
+            yield f"items {first} and {number} are equal, but items must be unique"
 
 
 def _leaf_problems(field: Field, value: Draft) -> Iterator[str]:
@@ -174,24 +174,24 @@ def _leaf_problems(field: Field, value: Draft) -> Iterator[str]:
         case ChoiceField() if not any(equal(value, choice) for choice in field.choices):
             yield f"must be {one_of(field.choices)}, got {shown(value)}"
         case ListField() | TupleField():
-            yield f"must be a list, got {shown(value)}"
+            yield f"must be an array, got {shown(value)}"
         case ObjectField() | MapField():
             yield f"must be an object, got {shown(value)}"
 
 
 def _text_problems(field: TextField, value: Draft) -> Iterator[str]:
     if not isinstance(value, str):
-        yield f"must be text, got {shown(value)}"
+        yield f"must be a string, got {shown(value)}"
         return
     length = len(value)
     if field.min_length is not None and length < field.min_length:
-        yield f"needs at least {plural(field.min_length, 'character')}, has {length:,}"
+        yield f"must have at least {plural(field.min_length, 'character')}, has {length:,}"
     if field.max_length is not None and length > field.max_length:
-        yield f"takes at most {plural(field.max_length, 'character')}, has {length:,}"
+        yield f"must have at most {plural(field.max_length, 'character')}, has {length:,}"
 
 
 def _number_problems(field: NumberField, value: Draft) -> Iterator[str]:
-    wanted = "a whole number" if isinstance(field, IntegerField) else "a number"
+    wanted = "an integer" if isinstance(field, IntegerField) else "a number"
     if isinstance(value, bool) or not isinstance(value, int | float):
         yield f"must be {wanted}, got {shown(value)}"
         return
@@ -203,7 +203,7 @@ def _number_problems(field: NumberField, value: Draft) -> Iterator[str]:
     if field.maximum is not None and exact > as_decimal(field.maximum):
         yield f"must be at most {write_number(field.maximum)}, got {shown(value)}"
     if field.exclusive_minimum is not None and exact <= as_decimal(field.exclusive_minimum):
-        yield f"must be more than {write_number(field.exclusive_minimum)}, got {shown(value)}"
+        yield f"must be greater than {write_number(field.exclusive_minimum)}, got {shown(value)}"
     if field.exclusive_maximum is not None and exact >= as_decimal(field.exclusive_maximum):
         yield f"must be less than {write_number(field.exclusive_maximum)}, got {shown(value)}"
     if field.multiple_of is not None and not is_multiple(value, field.multiple_of):
@@ -216,7 +216,7 @@ MAX_CHOICES_NAMED = 6
 def shown(value: Draft) -> str:
     """Format a value in a few characters; a container by its type."""
     if isinstance(value, list):
-        return "a list"
+        return "an array"
     if isinstance(value, dict | Pairs):
         return "an object"
     if isinstance(value, Picked):

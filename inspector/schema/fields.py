@@ -87,7 +87,7 @@ def _limits(field: Field) -> list[str]:
         case MapField() | ObjectField():
             return [_range(field.min_properties, field.max_properties, "key")]
         case ListField() | TupleField():
-            unique = "all different" if field.unique_items else ""
+            unique = "unique items" if field.unique_items else ""
             return [_range(field.min_items, field.max_items, "item"), unique]
     return []
 

@@ -110,7 +110,7 @@ class _Flattening:
         while self._left or self._unwrap_union():
             self._parts += 1
             if self._parts > _MAX_PARTS:
-                raise Unusable(f"The schema is put together of more than {_MAX_PARTS:,} parts.")
+                raise Unusable(f"The schema is composed of more than {_MAX_PARTS:,} parts.")
             self._take(*self._left.pop())
 
     def _take(self, schema: JSON, trail: tuple[str, ...]) -> None:
@@ -296,8 +296,8 @@ def _types(outer: JSON, inner: JSON) -> JSON:
     left += [name for name in other if name == "integer" and "number" in one and name not in left]
     if not left:
         raise Unusable(
-            f"Two parts of the schema contradict each other: one asks for {' or '.join(one)[:60]}, "
-            f"the other for {' or '.join(other)[:60]}."
+            f"Two parts of the schema contradict each other: one requires {' or '.join(one)[:60]}, the "
+            f"other {' or '.join(other)[:60]}."
         )
     return left
 

@@ -128,9 +128,9 @@ def kind_of(value: JSON) -> str:
         case int() | float():
             return "a number"
         case str():
-            return "text"
+            return "a string"
         case list():
-            return "a list"
+            return "an array"
     return "an object"
 
 

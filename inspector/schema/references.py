@@ -38,19 +38,17 @@ class Document:
     def target(self, reference: JSON) -> JSON:
         """Resolve a reference. Raises Unusable."""
         if not isinstance(reference, str):
-            raise Unusable(f"The schema's $ref is {keywords.kind_of(reference)} instead of text.")
+            raise Unusable(f"The schema's $ref is {keywords.kind_of(reference)} instead of a string.")
         shown = shorten(reference, 80)
         try:
             location, fragment = urldefrag(urljoin(self._base, reference))
             resource = self._resource(location)
         except (LookupError, ValueError):
-            raise Unusable(
-                f"The schema refers to {shown}, which is outside of it and never fetched."
-            ) from None
+            raise Unusable(f"The schema refers to {shown}, which is external and never fetched.") from None
         try:
             return self._named(location, unquote(fragment), resource)
         except (LookupError, ValueError):
-            raise Unusable(f"The schema refers to {shown}, which is not in it.") from None
+            raise Unusable(f"The schema refers to {shown}, which does not exist in it.") from None
 
     @property
     def _base(self) -> str:
@@ -158,7 +156,7 @@ def resolve(schema: JSON, root: JSON, trail: tuple[str, ...]) -> Resolved:
             schema = _merged(wrapped.inner, wrapped.outer)
     except Unusable as exc:
         return Resolved(schema, trail, nullable, str(exc))
-    return Resolved(schema, trail, nullable, f"The schema is wrapped more than {_MAX_STEPS} times.")
+    return Resolved(schema, trail, nullable, f"The schema is nested in more than {_MAX_STEPS} wrappers.")
 
 
 def is_null(schema: JSON) -> bool:
@@ -206,7 +204,7 @@ def _merged(inner: JSON, outer: JSONObject) -> JSONObject:
         raise Unusable(f"A part of the schema is {keywords.kind_of(inner)} instead of an object.")
     for key in outer.keys() & inner.keys():
         if key not in _ANNOTATIONS and not same(outer[key], inner[key]):
-            raise Unusable(f"Two parts of the schema both say something about {shorten(key, 40)!r}.")
+            raise Unusable(f"Two parts of the schema both define {shorten(key, 40)!r}.")
     return {**inner, **outer}
 
 

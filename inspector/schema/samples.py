@@ -323,7 +323,7 @@ class TextSampler:
     def _step(self) -> None:
         self._left -= 1
         if self._left < 0:
-            raise ValueError("the patterns ask for too much")
+            raise ValueError("the patterns require too many steps")
 
 
 def _member(choices: Any) -> str:

@@ -87,7 +87,7 @@ def _read(text: str) -> tuple[list[str | _Expression], tuple[str, ...]]:
 
 def _literal(text: str, problems: list[str]) -> str:
     if "{" in text or "}" in text:
-        problems.append(f"a brace has no partner in “{shorten(text, 40)}”")
+        problems.append(f"unmatched brace in “{shorten(text, 40)}”")
         return text
     return _UNSAFE.sub(_percent, text)
 
@@ -99,7 +99,7 @@ def _read_expression(text: str) -> _Expression | str:
     for word in text.removeprefix(operator).split(","):
         match = _VARIABLE.fullmatch(word)
         if match is None:
-            return f"“{{{shorten(text, 40)}}}” is no expression of RFC 6570"
+            return f"“{{{shorten(text, 40)}}}” is not a valid RFC 6570 expression"
         max_length = int(match[2][1:]) if match[2] and match[2] != "*" else None
         variables.append(Variable(match[1], match[2] == "*", max_length, _PLACES.get(operator, "")))
     return _Expression(text, tuple(variables))

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 _MAX_DEPTH = 6  # unions inside unions
 _TYPES = {
-    "string": "text",
-    "integer": "a whole number",
+    "string": "a string",
+    "integer": "an integer",
     "number": "a number",
-    "boolean": "true or false",
-    "array": "a list",
+    "boolean": "a boolean",
+    "array": "an array",
     "object": "an object",
     "null": "null",
 }
@@ -80,7 +80,7 @@ def _union_errors(error: ValidationError, document: Document, depth: int) -> Ite
     inside = [one for part in branches[nearest] for one in field_errors(part, document, depth + 1)]
     lacks = "; ".join(_relative(one, pointer) for one in inside[:3])
     count = plural(len(branches), "variant")
-    yield FieldError(pointer, f"fits none of the {count}. Nearest is {titles[nearest]}: {lacks}")
+    yield FieldError(pointer, f"matches none of the {count}. The closest is {titles[nearest]}: {lacks}")
     yield from (one for one in inside if one.pointer != pointer)
 
 
@@ -153,27 +153,27 @@ def _size(text: str, noun: str) -> Callable[[ValidationError], str]:
 def _false(error: ValidationError) -> str:
     last = error.evaluation_path[-1] if error.evaluation_path else ""
     if last in ("items", "additionalItems", "unevaluatedItems"):
-        return "is one item more than the schema allows"
+        return "is an extra item that the schema does not allow"
     if last in ("additionalProperties", "unevaluatedProperties"):
         return "has a key that the schema does not allow"
-    return "is not allowed: the schema takes no value here"
+    return "is not allowed: the schema accepts no value here"
 
 
 def _not(error: ValidationError) -> str:
     unwanted = _of(error, "schema")
     if isinstance(unwanted, dict) and (names := sorted(keywords.names(unwanted, "required"))):
         return f"must not have {' and '.join(names)}{' together' if len(names) > 1 else ''}"
-    return f"must not fit {shorten(write_line(unwanted), 100)}"
+    return f"must not match {shorten(write_line(unwanted), 100)}"
 
 
-_MINIMUM, _MAX_COUNT = "needs at least", "takes at most"
+_MINIMUM, _MAX_COUNT = "must have at least", "must have at most"
 _MESSAGES: Mapping[str, Callable[[ValidationError], str]] = {
     "Type": _type,
     "Enum": lambda error: f"must be {one_of(_of(error, 'options'))}, got {_got(error)}",
     "Constant": lambda error: f"must be {shown(_of(error, 'expected_value'))}, got {_got(error)}",
     "Minimum": _bound("at least"),
     "Maximum": _bound("at most"),
-    "ExclusiveMinimum": _bound("more than"),
+    "ExclusiveMinimum": _bound("greater than"),
     "ExclusiveMaximum": _bound("less than"),
     "MultipleOf": lambda error: f"must be a multiple of {_of(error, 'multiple_of')}, got {_got(error)}",
     "MinLength": _size(_MINIMUM, "character"),
@@ -182,11 +182,11 @@ _MESSAGES: Mapping[str, Callable[[ValidationError], str]] = {
     "MaxItems": _size(_MAX_COUNT, "item"),
     "MinProperties": _size(_MINIMUM, "key"),
     "MaxProperties": _size(_MAX_COUNT, "key"),
-    "AdditionalItems": lambda error: f"takes at most {plural(_of(error, 'limit'), 'item')}",
+    "AdditionalItems": lambda error: f"must have at most {plural(_of(error, 'limit'), 'item')}",
     "UnevaluatedItems": lambda error: "has more items than the schema allows",
-    "UniqueItems": lambda error: "two items are the same, but no two may be",
-    "Contains": lambda error: "has no item of the kind that the schema asks for, or not the right number",
-    "Format": lambda error: f"is not of the format {_of(error, 'format')}, got {_got(error)}",
+    "UniqueItems": lambda error: "two items are equal, but items must be unique",
+    "Contains": lambda error: "does not contain the required items, or not the right number of them",
+    "Format": lambda error: f"is not a valid {_of(error, 'format')}, got {_got(error)}",
     "Pattern": lambda error: (
         f"does not match the pattern {shorten(_of(error, 'pattern'), 100)}, got {_got(error)}"
     ),
@@ -194,7 +194,7 @@ _MESSAGES: Mapping[str, Callable[[ValidationError], str]] = {
     "RegexEngineFailure": lambda error: "was not checked against its pattern, which takes too long",
     "FalseSchema": _false,
     "Not": _not,
-    "OneOfMultipleValid": lambda error: "fits more than one variant, but must fit exactly one",
+    "OneOfMultipleValid": lambda error: "matches more than one variant, but must match exactly one",
     "ContentEncoding": lambda error: f"is not {_of(error, 'content_encoding')}",
     "ContentMediaType": lambda error: f"is not {_of(error, 'content_media_type')}",
 }
@@ -266,13 +266,13 @@ class _Validation:
         import jsonschema_rs
 
         if not isinstance(self._schema, dict | bool):
-            return Verdict(unchecked="Not checked: the server's schema is no object.")
+            return Verdict(unchecked="Not checked: the server's schema is not an object.")
         try:
             validator = self._validator()
         except jsonschema_rs.ValidationError as exc:
             position = readable("".join(child("", step) for step in exc.instance_path))
             text = f"at {position}: {_first_line(exc)}" if position else _first_line(exc)
-            return Verdict(unchecked=f"Not checked: the server's schema is no valid JSON Schema, {text}")
+            return Verdict(unchecked=f"Not checked: the server's schema is not a valid JSON Schema, {text}")
         found = (one for error in validator.iter_errors(value) for one in field_errors(error, self._document))
         return Verdict(tuple(dict.fromkeys(islice(found, MAX_ERRORS))), self._unchecked())
 
@@ -325,7 +325,7 @@ class _Validation:
         if not self._left_out:
             return ""
         some = list(dict.fromkeys(self._left_out))[:_MAX_REFERENCES_NAMED]
-        outside = f"{', '.join(shorten(name, 80) for name in some)}, which is not in it and never fetched"
+        outside = f"{', '.join(shorten(name, 80) for name in some)}, which is external and never fetched"
         return f"Parts of the value are not checked: the schema refers to {outside}."
 
 

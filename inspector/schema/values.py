@@ -42,7 +42,7 @@ from inspector.schema.fields import (
     UnionField,
 )
 
-_HIDDEN = "stands for a value that does not fit here"
+_HIDDEN = "expands to a value that is not valid here"
 _MARK = "${"
 
 
@@ -190,8 +190,8 @@ def prefilled(field: ObjectField, depth: int = 0) -> JSONObject:
     return value
 
 
-REPEATED_KEY = "is there twice: an object has each key once"
-EMPTY_PLACE = "is empty, but something stands after it: write a value or null"
+REPEATED_KEY = "is a duplicate key"
+EMPTY_PLACE = "is empty, but a later item is not: enter a value or null"
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ class ChangeSubscription:
         while not await self._session.listen(filter, state_text):
             failures += 1
             if failures > len(_PAUSES):
-                self._session.note("The stream of changes broke off again and again; it is left closed.")
+                self._session.note("The notification stream failed repeatedly and stays closed.")
                 return
             await asyncio.sleep(_PAUSES[failures - 1])
 
@@ -248,7 +248,7 @@ class Client:
         try:
             task = self.tasks.design_for_calls().created(result_of(done.exchange.response))
         except ValueError as exc:
-            raise RemoteProtocolError(f"the call became a task that cannot be read: {exc}") from exc
+            raise RemoteProtocolError(f"the call became a task that could not be parsed: {exc}") from exc
         return CompletedCall(done.exchange, done.rounds, task)
 
     async def complete(
@@ -280,7 +280,7 @@ class Client:
             return
         missing = missing_capability(method, self._declared(), agreement.revision)
         if missing:
-            raise NotOffered(f"We did not declare the capability “{missing}”.", "Nothing was sent.")
+            raise NotOffered(f"MCP Lens did not declare the capability “{missing}”.", "Nothing was sent.")
         await self._session.notify(method)
 
     async def send_raw(
@@ -362,9 +362,9 @@ class Client:
         agreement = self._agreement
         if agreement.era is Era.HANDSHAKE:
             raise NotOffered(
-                f"At {agreement.revision} capabilities are declared once, when connecting: "
-                "not for one call. Nothing was sent.",
-                "Change them on the Client tab and connect again, or leave the option of this call empty.",
+                f"In {agreement.revision}, capabilities are declared once, on connect, not for a "
+                "single call. Nothing was sent.",
+                "Change them on the Client tab and reconnect, or leave the option of this call empty.",
             )
 
     @property

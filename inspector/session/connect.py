@@ -87,8 +87,9 @@ def make_routes(
         )
     if entry.type == "sse" and isinstance(choice, Revision) and choice.era is Era.STATELESS:
         raise ConfigError(
-            f"Server {entry.name!r} is to speak {choice} over HTTP+SSE, which that revision does not have.",
-            "Choose another era, or Streamable HTTP (“http”).",
+            f"Server {entry.name!r} is set to {choice} over HTTP+SSE, which that protocol version does "
+            "not support.",
+            "Choose another protocol version, or Streamable HTTP (“http”).",
         )
     streamable = Route(
         partial(StreamableHttpTransport, entry.url, network, clock, authorization),
@@ -107,7 +108,7 @@ def make_routes(
 
 def _refuse(entry: Entry) -> Transport:
     filled(entry, {})  # raises
-    raise ConfigError(f"The secrets of server {entry.name!r} were not looked up.")
+    raise ConfigError(f"The secrets of server {entry.name!r} were not loaded.")
 
 
 def capabilities_for(
@@ -152,8 +153,8 @@ def _era_choice(entry: Entry) -> EraChoice:
     choice = read_era_choice(entry.era)
     if choice is None:
         raise ConfigError(
-            f"Server {entry.name!r} has the era {entry.era!r}, which is none.",
-            "Give “auto”, “legacy-first”, or the date of a revision such as 2025-11-25.",
+            f"Server {entry.name!r} has an unknown protocol version: {entry.era!r}.",
+            "Use “auto”, “legacy-first”, or a protocol version such as 2025-11-25.",
         )
     return choice
 

@@ -116,7 +116,7 @@ class Conversation:
     def wire(self) -> Transport:
         """The transport. Raises ConnectionLost if it has ended."""
         if self._transport is None:
-            raise ConnectionLost("The connection is closed.", "Connect again.")
+            raise ConnectionLost("The connection is closed.", "Reconnect.")
         return self._transport
 
     @property
@@ -249,7 +249,7 @@ class Conversation:
             return
         self.recorder.abandoned(request.id, was_sent=not isinstance(error, NotReached))
         is_cancelled = isinstance(error, asyncio.CancelledError)
-        reason = "cancelled by the person" if is_cancelled and not is_late else "timed out"
+        reason = "cancelled by the user" if is_cancelled and not is_late else "timed out"
         notice = self.connection.cancel(request.id, reason)
         if self._transport is None:
             return
@@ -295,7 +295,10 @@ class Conversation:
             case NotificationReceived():
                 self._take_notification(event.notification, carrier)
             case UnexpectedRequest(request):
-                text = f"The server sent the request {request.method}; this revision lets servers send none."
+                text = (
+                    f"The server sent the request {request.method}; this protocol version does not allow "
+                    "server requests."
+                )
                 self.recorder.note(RecordKind.LOCAL, text)
             case ResponseReceived(request, response):
                 self._hearing.responded(request, response)
@@ -318,7 +321,7 @@ class Conversation:
         if not self.connection.dialect.takes_requests:
             ended = self._hearing.receive(notification, carrier)
             if ended is not None:
-                self.waiting.ended(ended.id, RequestCancelled("The server ended the stream."))
+                self.waiting.ended(ended.id, RequestCancelled("The server closed the stream."))
         self._on_notified(notification)
 
     def _take_request(self, request: Message, row: int) -> None:

@@ -46,7 +46,7 @@ def result_of(response: Message) -> JSONObject:
             raise RpcError(error.code, error.message, error.data)
         return response.result
     except JSONProblem as exc:
-        raise RemoteProtocolError(f"the answer cannot be read: {exc}") from exc
+        raise RemoteProtocolError(f"could not parse the response: {exc}") from exc
 
 
 def task_of(result: JSONObject) -> Task:
@@ -54,7 +54,7 @@ def task_of(result: JSONObject) -> Task:
     try:
         return Task.read(result)
     except ValueError as exc:
-        raise RemoteProtocolError(f"the task cannot be read: {exc}") from exc
+        raise RemoteProtocolError(f"could not parse the task: {exc}") from exc
 
 
 def task_error(task: Task) -> RpcError:
@@ -105,14 +105,14 @@ class InputCollector:
         conversation, server_request = self._server_request(pending, exchange)
         if fault := _fault_of(server_request):
             conversation.server_requests.refuse(server_request, fault)
-            raise RemoteProtocolError(f"the result cannot be used: {fault}")
+            raise RemoteProtocolError(f"the result is invalid: {fault}")
         server_request = replace(server_request, awaits_pages=awaits_pages)
         try:
             return await conversation.server_requests.ask(server_request, self._human)
         except RequestRefused as exc:
             raise RequestCancelled(
-                f"The server asked for {pending[exc.key].method}, and that was refused: {exc.message}.",
-                "The call was not repeated.",
+                f"The server sent {pending[exc.key].method}, which was rejected: {exc.message}.",
+                "The call was not retried.",
             ) from exc
         except UserError:
             raise
@@ -120,8 +120,8 @@ class InputCollector:
             _log.exception("could not answer what a result asks")
             requested = ", ".join(sorted({input_request.method for input_request in pending.values()}))
             raise RequestCancelled(
-                f"The server asked for {requested}, and we could not answer: {exc!r}.",
-                "This is a mistake of ours: report it. The call was not repeated.",
+                f"The server sent {requested}, but MCP Lens could not answer: {exc!r}.",
+                "This is a bug in MCP Lens. Please report it. The call was not retried.",
             ) from exc
 
     def skip(self) -> None:
@@ -163,7 +163,7 @@ def _fault_of(server_request: ServerRequest) -> str:
     """Return why one of the requests cannot be answered at all; "" if they all can."""
     for key, input_request in server_request.input_requests.items():
         if reason := unreadable(input_request, server_request.revision):
-            return f"the question “{key}” ({input_request.method}) cannot be answered: {reason}"
+            return f"the server request “{key}” ({input_request.method}) cannot be answered: {reason}"
     return ""
 
 
@@ -199,14 +199,12 @@ async def are_done(
         if missing := next(
             filter(None, (missing_for(page, conversation.declared) for page in pages.values())), ""
         ):
-            raise ValueError(f"we did not declare {missing}")
+            raise ValueError(f"MCP Lens did not declare {missing}")
         if collector.round == MAX_ROUNDS:
-            raise ValueError(f"the server asked {MAX_ROUNDS} times in a row and asks again")
+            raise ValueError(f"the server asked {MAX_ROUNDS} times in a row and is asking again")
         responses = await collector.ask(pages, exchange, awaits_pages=True)
     except (ValueError, RemoteProtocolError) as exc:
-        conversation.recorder.note(
-            RecordKind.LOCAL, f"Nobody is asked to visit a page ({URL_REQUIRED}): {exc}."
-        )
+        conversation.recorder.note(RecordKind.LOCAL, f"URL elicitation not shown ({URL_REQUIRED}): {exc}.")
         return False
     except RequestCancelled:
         return False
@@ -249,7 +247,7 @@ async def run_rounds(
             case Invalid(reason):
                 if result.get("resultType") == "input_required":
                     collector.refuse(result.get("inputRequests"), exchange, reason)
-                raise RemoteProtocolError(f"the result cannot be used: {reason}")
+                raise RemoteProtocolError(f"the result is invalid: {reason}")
             case NeedInput(requests):
                 params = rounds.retry(await collector.ask(requests, exchange) if requests else {})
                 count += 1

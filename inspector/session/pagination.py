@@ -47,10 +47,10 @@ async def _pages(session: Session, method: str, most_pages: int) -> AsyncIterato
         if cursor is None:
             return
         if not isinstance(cursor, str):
-            raise RemoteProtocolError(f"{method} gives a cursor that is no string: {excerpt(cursor)}")
+            raise RemoteProtocolError(f"{method} returned a cursor that is not a string: {excerpt(cursor)}")
         if cursor in seen:
             raise RemoteProtocolError(
-                f"{method} gives the cursor {excerpt(cursor)!r} again and again; the list has no end"
+                f"{method} returned the cursor {excerpt(cursor)!r} repeatedly; the list never ends"
             )
         seen.add(cursor)
     raise RemoteProtocolError(f"{method} has more than {most_pages:,} pages")

@@ -98,8 +98,8 @@ class HumanWaitTime:
         except TimeoutError:
             if not limit.expired():
                 raise
-            summary = f"The call was not done within {total:g} s in all. The server was told to give it up."
-            raise RequestTimedOut(summary, "Give it more time in its options.") from None
+            summary = f"The call timed out after {total:g} s in total. A cancellation was sent to the server."
+            raise RequestTimedOut(summary, "Raise the total timeout in its options.") from None
 
     def begin(self) -> None:
         """Start counting our time, until `end` was called as often."""
@@ -233,8 +233,8 @@ class PendingRequest:
     def _timed_out(self) -> RequestTimedOut:
         waited = self._loop.time() - self._started
         return RequestTimedOut(
-            f"The server did not answer {self.request.method} within {duration(round(waited * 1e9))}.",
-            "It may still be working: look at its Console, or give the request more time.",
+            f"The server did not respond to {self.request.method} within {duration(round(waited * 1e9))}.",
+            "It may still be working: check its Console, or raise the timeout.",
         )
 
     def progressed(self, event: ProgressReceived) -> None:
@@ -362,6 +362,6 @@ class PendingRequests:
 
 def _superseded(id: RequestId) -> RequestCancelled:
     return RequestCancelled(
-        f"Another request with the id {compact(id)} was sent by hand while this one waited.",
-        "An answer with this id is now taken for the other's; the Traffic view has all that comes.",
+        f"Another request with the id {compact(id)} was sent manually while this one was pending.",
+        "A response with this id now goes to the other request. See Traffic for all messages.",
     )

@@ -119,8 +119,8 @@ def lines_of(raw: bytes, *, split: bool) -> list[bytes]:
     if not is_one_line(raw):
         line = min(at for at in (raw.find(b"\n"), raw.find(b"\r")) if at >= 0)
         raise UserError(
-            f"There is a line break in it (byte {line + 1}), and over stdio a line break ends a message.",
-            "Send it compacted, on one line; or send it split: each line is then a message of its own.",
+            f"It contains a line break (byte {line + 1}), which ends a message over stdio.",
+            "Send it compacted on one line, or split: each line is then a separate message.",
         )
     return [raw]
 
@@ -140,6 +140,6 @@ def _leave(conversation: Conversation, waiters: Sequence[PendingRequest]) -> Non
 
 def _not_taken(limit: float) -> RequestTimedOut:
     return RequestTimedOut(
-        f"The server did not take it within {duration(round(limit * 1e9))}.",
-        "It may have stopped reading: look at its Console, or connect again.",
+        f"The server did not accept it within {duration(round(limit * 1e9))}.",
+        "It may have stopped reading: check its Console, or reconnect.",
     )

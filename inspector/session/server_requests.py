@@ -114,7 +114,7 @@ def _fault_of_frame(request: Message) -> RpcError | None:
     try:
         request.body()
     except JSONProblem as exc:
-        return RpcError(INVALID_PARAMS, f"The params cannot be read: {exc}")
+        return RpcError(INVALID_PARAMS, f"Could not parse the params: {exc}")
     return None
 
 
@@ -123,12 +123,16 @@ def _fault_of(server_request: ServerRequest, declared: JSONObject) -> RpcError |
     method, missing = input_request.method, missing_for(input_request, declared)
     if missing:
         if "." in missing:
-            return RpcError(INVALID_PARAMS, f"We do not offer that in {method}: {missing} was not declared")
-        return RpcError(METHOD_NOT_FOUND, f"We do not offer {method}: no such capability was declared")
+            return RpcError(
+                INVALID_PARAMS, f"The client does not support this in {method}: {missing} was not declared"
+            )
+        return RpcError(
+            METHOD_NOT_FOUND, f"The client does not support {method}: the capability was not declared"
+        )
     try:
         read_server_request(method, input_request.source.get("params"), server_request.revision)
     except ValueError as exc:
-        return RpcError(INVALID_PARAMS, f"Invalid params of {method}: {exc}")
+        return RpcError(INVALID_PARAMS, f"Invalid params for {method}: {exc}")
     return None
 
 
@@ -223,7 +227,7 @@ class _Answering:
     async def _response(self, key: str, input_request: InputRequest) -> JSONObject:
         handler = self._handlers.get(input_request.method)
         if handler is None:
-            raise RequestRefused(key, METHOD_NOT_FOUND, f"We do not offer {input_request.method}")
+            raise RequestRefused(key, METHOD_NOT_FOUND, f"The client does not support {input_request.method}")
         try:
             return await handler(input_request.params)
         except RpcError as exc:
@@ -239,7 +243,7 @@ class _Answering:
         pass
 
 
-_CALL_ENDED = "The call that caused it has ended; the server may still want the answer."
+_CALL_ENDED = "The call that caused it has ended; the server may still expect a response."
 
 
 class PendingServerRequests:
@@ -344,12 +348,12 @@ class PendingServerRequests:
         """Cancel a pending request on behalf of the server."""
         text = shorten(one_line(reason), 300)
         self._end(
-            self._own.get(id), ServerRequestEnd.WITHDRAWN, text, RequestCancelled("The server took it back.")
+            self._own.get(id), ServerRequestEnd.WITHDRAWN, text, RequestCancelled("The server cancelled it.")
         )
 
     def answered_by_hand(self, id: RequestId) -> None:
-        error = RequestCancelled("It was answered by hand.")
-        self._end(self._own.get(id), ServerRequestEnd.BY_HAND, "The answer was written by hand.", error)
+        error = RequestCancelled("It was answered manually.")
+        self._end(self._own.get(id), ServerRequestEnd.BY_HAND, "The response was written manually.", error)
 
     def close(self, error: ConnectionLost) -> None:
         """End all pending requests: the connection is over."""
@@ -439,7 +443,7 @@ class ServerRequestTasks:
     async def _ask(self, task: ClientTask, server_request: ServerRequest, id: RequestId) -> None:
         loop = asyncio.get_running_loop()
         expiry = loop.call_later(
-            task.ttl_ms / 1000, self._server_requests.withdraw, id, "Its time to live is over."
+            task.ttl_ms / 1000, self._server_requests.withdraw, id, "Its time to live has expired."
         )
         try:
             outcome: JSONObject | RpcError = (await self._server_requests.ask_own(server_request, id))[OWN]

@@ -134,10 +134,12 @@ class Session:
                 await self._fail(SessionState(status, exc.summary, exc.next_step))
                 raise
             except asyncio.CancelledError:
-                await self._fail(SessionState(Status.IDLE, "Connecting was cancelled."))
+                await self._fail(SessionState(Status.IDLE, "The connection attempt was cancelled."))
                 raise
             except Exception as exc:  # a bug in MCP Lens must not leave a process running
-                error = ConnectFailed(f"Connecting failed: {exc!r}.", "This is a mistake of ours: report it.")
+                error = ConnectFailed(
+                    f"Could not connect: {exc!r}.", "This is a bug in MCP Lens. Please report it."
+                )
                 await self._fail(SessionState(Status.FAILED, error.summary, error.next_step))
                 raise error from exc
             self._conversation.is_agreed = True
@@ -182,7 +184,7 @@ class Session:
                 return await self._connect()
         except TimeoutError:
             raise ConnectFailed(
-                f"Gave up after {limit:g} s waiting for {self.state.waits_for}.", self._what_came_instead()
+                f"Timed out after {limit:g} s waiting for {self.state.waits_for}.", self._what_came_instead()
             ) from None
         except ConnectionLost as exc:
             raise ConnectFailed(exc.summary, exc.next_step) from exc
@@ -210,10 +212,10 @@ class Session:
             raise
         except (ConnectFailed, ConnectionLost) as exc:
             raise ConnectFailed(
-                f"{refusal.summary} Tried as HTTP+SSE: {exc.summary}",
-                "Check the path of the URL: /mcp and /sse are usual.",
+                f"{refusal.summary} Tried HTTP+SSE: {exc.summary}",
+                "Check the path of the URL; /mcp and /sse are common.",
             ) from exc
-        how = f"{agreement.how}. Streamable HTTP was refused, so this is the HTTP+SSE of 2024."
+        how = f"{agreement.how}. Streamable HTTP was rejected, so this is HTTP+SSE (2024-11-05)."
         return replace(agreement, how=how)
 
     async def _connect_by(self, route: Route) -> Agreement:
@@ -232,7 +234,7 @@ class Session:
         return agreement
 
     async def _ask(self, ask: Ask) -> Message:
-        waits_for = f"the answer to {ask.method}"
+        waits_for = f"the response to {ask.method}"
         self._set_state(SessionState(Status.CONNECTING, waits_for=waits_for, pid=self.state.pid))
         conversation = self._conversation
         conversation.declared = declared_in(ask.params) or {}
@@ -262,10 +264,10 @@ class Session:
 
     def _what_came_instead(self) -> str:
         if self._strays:
-            return f"It printed text that is no message: “{self._strays[0]}”. Is this an MCP server?"
+            return f"It wrote text that is not JSON-RPC: “{self._strays[0]}”. Is this an MCP server?"
         if self.state.pid is not None:
-            return "Its process runs but sent no message. Is this an MCP server, and does it speak on stdout?"
-        return "Check that the server runs and that the address is right."
+            return "Its process is running but sent no message. Is this an MCP server that uses stdout?"
+        return "Check that the server is running and the URL is correct."
 
     async def _fail(self, state: SessionState) -> None:
         """Fail to connect, perhaps before there was a transport."""
@@ -284,7 +286,7 @@ class Session:
             return
         if state.status in (Status.FAILED, Status.NEEDS_LOGIN):
             self._set_state(state)  # immediately: stopping the process may take seconds
-        conversation.fail(state.reason or "The connection was closed.", state.next_step or "Connect again.")
+        conversation.fail(state.reason or "The connection was closed.", state.next_step or "Reconnect.")
         await self._tasks.close()
         await conversation.close(wire)
         self._recorder.new_conversation()
@@ -380,7 +382,7 @@ class Session:
     @property
     def _conversation(self) -> Conversation:
         if self._open_session is None:
-            raise ConnectionLost("The connection is closed.", "Connect again.")
+            raise ConnectionLost("The connection is closed.", "Reconnect.")
         return self._open_session
 
     def conversation(self) -> Conversation:
@@ -424,7 +426,7 @@ class Session:
         names = ", ".join(event.environment_names) or "none"
         text = f"Process {event.pid} started: {' '.join(masked_text(event.command))}"
         where = f" in {event.cwd}" if event.cwd else ""
-        self._recorder.note(RecordKind.PROCESS, f"{text}{where} (configured variables: {names})")
+        self._recorder.note(RecordKind.PROCESS, f"{text}{where} (environment variables: {names})")
         self.process_observed.emit(event)
         self._set_state(replace(self.state, pid=event.pid))
 

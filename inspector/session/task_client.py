@@ -48,7 +48,7 @@ class TaskClient:
         call = self.design_for("tasks/list").list(self._agreement.capabilities)
         if call is None:
             revision = self._agreement.revision
-            raise NotOffered(f"Revision {revision} has no list of tasks.", "Nothing was sent.")
+            raise NotOffered(f"Protocol version {revision} cannot list tasks.", "Nothing was sent.")
         return await list_all(self._session, call[0], "tasks", Task.read, self.most_pages)
 
     async def cancel(self, id: str) -> Task | None:
@@ -97,7 +97,7 @@ class TaskClient:
         faults = (fault_of(request, self._capabilities()) for request in requested.values())
         if fault := next(filter(None, faults), ""):
             collector.refuse_all(requested, fault)
-            raise RemoteProtocolError(f"the task cannot go on: {fault}")
+            raise RemoteProtocolError(f"the task cannot continue: {fault}")
         return await collector.ask(requested)
 
     async def update(self, id: str, responses: Mapping[str, JSONObject]) -> None:
@@ -125,8 +125,8 @@ class TaskClient:
         design = self.design_for("tasks/get")
         if not design.is_offered(self._agreement.capabilities):
             raise NotOffered(
-                "The server does not offer to run tools as tasks: "
-                "it did not declare the capability “tasks.requests.tools.call”.",
+                "The server cannot run tools as tasks: it did not declare the capability "
+                "“tasks.requests.tools.call”.",
                 "Nothing was sent.",
             )
         return design
@@ -136,7 +136,7 @@ class TaskClient:
         agreement = self._agreement
         design = tasks_of(agreement.revision)
         if design is None:
-            raise NotOffered(f"Revision {agreement.revision} has no tasks.", "Nothing was sent.")
+            raise NotOffered(f"Protocol version {agreement.revision} has no tasks.", "Nothing was sent.")
         missing = missing_capability(method, agreement.capabilities, agreement.revision)
         if missing:
             raise NotOffered(

@@ -122,7 +122,7 @@ STATUS_LABELS = {
     Status.OK: "ok",
     Status.TOOL_ERROR: "tool error",
     Status.ERROR: "error",
-    Status.GIVEN_UP: "given up",
+    Status.GIVEN_UP: "cancelled or timed out",
     Status.NOT_SENT: "not sent",
 }
 DIRECTION_LABELS = {Direction.NONE: "", Direction.IN: "in", Direction.OUT: "out"}

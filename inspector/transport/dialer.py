@@ -60,7 +60,7 @@ class Dialer(httpcore2.AsyncNetworkBackend):
             return await self._inner.connect_tcp(addresses[0], port)
         untried, scope = deque(addresses), TaskScope()
         running: set[asyncio.Task[httpcore2.AsyncNetworkStream | Exception]] = set()
-        failure: Exception = OSError("the name has no address")
+        failure: Exception = OSError("the host name has no IP address")
         try:
             while untried or running:
                 if untried:

@@ -165,7 +165,7 @@ class Exchanges:
             request = httpx2.Request(method, self._parse(url), headers=sent, content=content or None)
         except (httpx2.InvalidURL, ValueError) as exc:
             raise ConfigError(
-                f"No request to {url} can be made: {exc}.", "Check the URL and headers."
+                f"Could not create a request to {url}: {exc}.", "Check the URL and headers."
             ) from exc
         if self.client.cookies:
             self.client.cookies.set_cookie_header(request)
@@ -273,9 +273,9 @@ class Exchange:
         if isinstance(error, httpx2.HTTPError | httpx2.StreamError | OSError):
             error = explain(error, self.url, responded=self.status != 0)
         elif isinstance(error, EventTooLarge | BadEncoding):
-            error = UserError(f"The server's answer cannot be used: {error}.", _BOUNDS_HINT)
+            error = UserError(f"The server's response is invalid: {error}.", _BOUNDS_HINT)
         if isinstance(error, asyncio.CancelledError):
-            self._error = "We closed it: nobody waited for it any more."
+            self._error = "Closed by MCP Lens: no longer needed."
         else:
             self._error = error.summary if isinstance(error, UserError) else repr(error)
         return error
@@ -384,21 +384,21 @@ class _Parts:
         self._size += len(part)
         self._parts.append(part)
         if self._size > self._cap:
-            raise UserError(f"The server's answer is larger than {units.size(self._cap)}.", self._hint)
+            raise UserError(f"The server's response is larger than {units.size(self._cap)}.", self._hint)
 
     def joined(self) -> bytes:
         return b"".join(self._parts)
 
 
-_BOUNDS_HINT = "Make the server send less, or raise the limit for one message."
-_SHORT_HINT = "Nothing of this kind is so long. Is it the right URL?"
+_BOUNDS_HINT = "Make the server send less, or raise the maximum message size."
+_SHORT_HINT = "No response of this kind is that long. Check the URL."
 _EVENT_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
 
 def _ended_within_an_event(size: int) -> ConnectionLost:
     return ConnectionLost(
-        f"The event stream ended in the middle of an event ({size} bytes of it had come).",
-        "An event ends with an empty line: the server left it out, or was cut off.",
+        f"The event stream ended in the middle of an event (after {size} bytes).",
+        "An event ends with an empty line: the server omitted it, or was cut off.",
     )
 
 
@@ -439,7 +439,7 @@ class Inflater:
     def _feed_raw(self, chunk: bytes, error: zlib.error) -> Iterator[bytes]:
         """Retry as raw deflate: some servers send "deflate" without the zlib header."""
         if self._is_begun:
-            raise BadEncoding(f"it cannot be unpacked ({error})") from error
+            raise BadEncoding(f"it cannot be decompressed ({error})") from error
         self._unpack, self._is_begun = zlib.decompressobj(_RAW_DEFLATE), True
         yield from self.feed(chunk)
 
@@ -451,4 +451,4 @@ def inflater_for(encoding: str) -> Inflater | None:
         return None
     if encoding in ("gzip", "x-gzip", "deflate"):
         return Inflater()
-    raise BadEncoding(f"it is packed with {encoding!r}, which was not asked for")
+    raise BadEncoding(f"it is compressed with {encoding!r}, which was not requested")

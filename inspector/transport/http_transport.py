@@ -85,7 +85,7 @@ class HttpTransport:
         if self._closed is not None:
             raise ConnectionLost(self._closed.summary, self._closed.next_step)
         if self._http is None:
-            raise ConnectionLost("The connection is closed.", "Connect again.")
+            raise ConnectionLost("The connection is closed.", "Reconnect.")
         return self._http
 
     def _now(self) -> int:
@@ -148,8 +148,8 @@ async def run_exchange(
 
 def _in_circles(exchange: Exchange, target: str, body: bytes) -> HttpRefused:
     return HttpRefused(
-        f"The server redirects in circles: after {_MAX_HOPS} redirects it still says {masked_url(target)}.",
-        "Check the URL, and the server's configuration.",
+        f"Too many redirects: after {_MAX_HOPS} redirects the server still points to {masked_url(target)}.",
+        "Check the URL and the server's configuration.",
         exchange.status,
         body,
     )
@@ -158,8 +158,8 @@ def _in_circles(exchange: Exchange, target: str, body: bytes) -> HttpRefused:
 def _not_followed(exchange: Exchange, location: str, body: bytes) -> HttpRefused:
     where = shorten(one_line(masked_url(location)), 200) or "nowhere"
     return HttpRefused(
-        f"The server redirects to {where} (HTTP {exchange.status}); that is not followed.",
-        "Only a redirect to the same origin that keeps the method is. If you trust it, use that URL.",
+        f"The server redirects to {where} (HTTP {exchange.status}), which MCP Lens does not follow.",
+        "Only redirects to the same origin that keep the method are followed. If you trust it, use that URL.",
         exchange.status,
         body,
     )
@@ -207,15 +207,17 @@ def _not_the_answer(
     status: int, content_type: str, posted: Message, message: Message | None, body: bytes
 ) -> HttpRefused:
     assert message is not None
-    what = f"The server answered {posted.method} with HTTP {status}"
-    fault = "This is a fault of the server; the Traffic view has what it sent."
+    what = f"The server responded to {posted.method} with HTTP {status}"
+    fault = "This is a server bug. See Traffic for what it sent."
     if message.kind is Kind.INVALID:
         return HttpRefused(f"{what} and a body that is {message.problem}.", fault, status, body)
     if message.kind is not Kind.TEXT:
-        wrong = f"id {message.id!r} instead of {posted.id!r}" if message.kind.is_response else "no answer"
-        return HttpRefused(f"{what} and a message that is not its answer ({wrong}).", fault, status, body)
+        wrong = (
+            f"id {message.id!r} instead of {posted.id!r}" if message.kind.is_response else "not a response"
+        )
+        return HttpRefused(f"{what} and a message that is not the response ({wrong}).", fault, status, body)
     text = shorten(one_line(body[:600].decode(errors="replace")).strip(), 200)
-    label = content_type or "something without a content type"
+    label = content_type or "data without a content type"
     return HttpRefused(
         f"{what} and {label} instead of a message: {text}",
         "Is this the URL of an MCP endpoint?",
@@ -227,9 +229,11 @@ def _not_the_answer(
 def no_stream(status: int, content_type: str, body: bytes, next_step: str) -> HttpRefused | NeedsLogin:
     """Return the error for a GET that did not open an event stream."""
     if status == 401:
-        return NeedsLogin("The server wants a login (HTTP 401).", "Give the server an Authorization header.")
+        return NeedsLogin(
+            "The server requires a login (HTTP 401).", "Add an Authorization header to the server."
+        )
     what = f"HTTP {status}"
     if status < 300:
         what += f" and {content_type or 'no content type'}"
-    summary = f"The server answered the GET for its event stream with {what}."
+    summary = f"The server responded to the GET for its event stream with {what}."
     return HttpRefused(summary, next_step, status, body)

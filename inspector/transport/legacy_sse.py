@@ -32,7 +32,7 @@ from inspector.transport.network import Network
 _POSTED: Headers = (("Content-Type", "application/json"),)
 _LISTENING: Headers = (("Accept", "text/event-stream"),)
 _ENDPOINT_LIMIT = 10.0
-_NO_STREAM = "Check the URL: servers of this transport often listen at /sse."
+_NO_STREAM = "Check the URL: servers with this transport often use /sse."
 
 
 class LegacySseTransport(HttpTransport):
@@ -61,8 +61,8 @@ class LegacySseTransport(HttpTransport):
                 self._endpoint = await endpoint
         except TimeoutError:
             raise ConnectFailed(
-                "The server opened an event stream, but did not say where to send messages to.",
-                "It has no `endpoint` event: it may speak Streamable HTTP instead.",
+                "The server opened an event stream, but did not say where to send messages.",
+                "It sent no `endpoint` event; it may use Streamable HTTP instead.",
             ) from None
 
     async def send(self, message: Message, envelope: Envelope = PLAIN) -> None:
@@ -96,7 +96,7 @@ class LegacySseTransport(HttpTransport):
 
         try:
             await run_exchange(http, "GET", self._url, _LISTENING, take, operation="the event stream")
-            error: UserError = ConnectionLost("The server ended the event stream.", "Connect again.")
+            error: UserError = ConnectionLost("The server closed the event stream.", "Reconnect.")
         except UserError as exc:
             error = exc
         if not endpoint.done():
@@ -128,7 +128,7 @@ class LegacySseTransport(HttpTransport):
             where = shorten(one_line(location), 200) or "nowhere"
             raise ConnectFailed(
                 f"The server wants messages to be sent to {where}, which is another origin.",
-                "That is refused, since your headers would go there. Check the server's configuration.",
+                "MCP Lens refuses, because your headers would go there. Check the server's configuration.",
             )
         return target
 

@@ -49,20 +49,20 @@ def explain(error: BaseException, url: str, *, responded: bool = False) -> Conne
     reported = one_line(str(error)).rstrip(".") or name
     if name in ("ConnectTimeout", "TimeoutError"):
         return NotReached(
-            f"{host} did not accept a connection in time.", "Check the address, the network and the proxy."
+            f"{host} did not accept a connection in time.", "Check the URL, the network and the proxy."
         )
     if name in ("ProxyError", "InvalidProxyStatus", "InvalidProxyMessage"):
         return NotReached(f"The proxy refused the connection to {host}: {reported}.", "Check the proxy.")
     if name == "ConnectError":
-        return NotReached(f"Could not connect to {host}: {reported}.", "Check the address and the network.")
+        return NotReached(f"Could not connect to {host}: {reported}.", "Check the URL and the network.")
     if name == "LocalProtocolError":
         reported = _HEADER_VALUE.sub(r"\1", reported)
-        return NotReached(f"The request cannot be sent as it is: {reported}.", "Check its headers.")
+        return NotReached(f"The request is invalid and was not sent: {reported}.", "Check its headers.")
     if name == "UnsupportedProtocol":
-        return NotReached(f"{url} is no HTTP URL.", "It begins with http:// or https://.")
+        return NotReached(f"{url} is not an HTTP URL.", "It must start with http:// or https://.")
     if name == "RemoteProtocolError" and not _CUT_SHORT.search(reported):
         return ConnectionLost(
-            f"{host} sent what is not HTTP: {reported}.", "Check the port: what listens there?"
+            f"{host} sent a non-HTTP response: {reported}.", "Check which service uses this port."
         )
     return _cut_short(host, reported, responded, is_secure=url.startswith(("https:", "wss:")))
 
@@ -74,11 +74,11 @@ _CUT_SHORT = re.compile("disconnected|closed connection")
 
 
 def _cut_short(host: str, reported: str, responded: bool, is_secure: bool) -> ConnectionLost:
-    where = "in the middle of its answer" if responded else "before it had answered"
+    where = "in the middle of its response" if responded else "before it responded"
     # Some servers hang up on a client without a certificate, instead of saying what is missing.
-    maybe = "It may have crashed, or want a client certificate" if is_secure else "It may have crashed"
+    maybe = "It may have crashed, or require a client certificate" if is_secure else "It may have crashed"
     return ConnectionLost(
-        f"{host} broke the connection {where} ({reported}).", f"{maybe}: look at its log, then try again."
+        f"{host} dropped the connection {where} ({reported}).", f"{maybe}. Check its log, then try again."
     )
 
 
@@ -97,9 +97,12 @@ def _explain_cause(cause: BaseException, host: str) -> tuple[str, str] | None:
         return _explain_tls(cause, host)
     if isinstance(cause, socket.gaierror):
         name = host.rpartition(":")[0] or host
-        return f"The name {name} could not be resolved: {cause.strerror}.", "Check the address and the DNS."
+        return (
+            f"Could not resolve the host name {name}: {cause.strerror}.",
+            "Check the URL and the DNS settings.",
+        )
     if isinstance(cause, ConnectionRefusedError):
-        return f"Nothing listens at {host}.", "Check that the server runs, and the port."
+        return f"Nothing listens at {host}.", "Check the port, and that the server is running."
     return None
 
 
@@ -113,53 +116,58 @@ def _explain_certificate(error: ssl.SSLCertVerificationError, host: str) -> tupl
     if code == _EXPIRED:
         return (
             f"The certificate of {host} has expired.",
-            "Renew it on the server, and check the clocks.",
+            "Renew it on the server, and check the clocks of both machines.",
         )
     if code == _NOT_YET_VALID:
         return f"The certificate of {host} is not valid yet.", "Check the clocks of both machines."
     if code in (_WRONG_NAME, _WRONG_ADDRESS):
         reported = error.verify_message.rstrip(".")
         return (
-            f"The certificate of {host} is made out to another name: {reported}.",
-            "Use the name that it is made out to, or give the server a certificate for this one.",
+            f"The certificate of {host} is issued to another name: {reported}.",
+            "Use a name in the certificate, or install a certificate for this name on the server.",
         )
     if code in _UNKNOWN_ISSUER:
         return (
-            f"The certificate of {host} is not signed by an authority that is trusted here"
-            f" ({error.verify_message}).",
+            f"The certificate of {host} is not signed by a trusted authority ({error.verify_message}).",
             "If you know its authority, configure its CA file for this server.",
         )
-    return f"The certificate of {host} was refused: {error.verify_message}.", "Check it on the server."
+    return f"The certificate of {host} was rejected: {error.verify_message}.", "Check it on the server."
 
 
 _TLS_ALERTS = {
     "CERTIFICATE_REQUIRED": (
-        "wants to see a client certificate",
+        "requires a client certificate",
         "Configure a client certificate and its key.",
     ),
     "UNKNOWN_CA": (
-        "does not trust the authority of our client certificate",
-        "Use a client certificate that the server's authority has signed.",
+        "does not trust the authority of your client certificate",
+        "Use a client certificate signed by an authority the server trusts.",
     ),
-    "BAD_CERTIFICATE": ("refused our client certificate", "Check which certificate it expects."),
-    "CERTIFICATE_EXPIRED": ("says that our client certificate has expired", "Renew the client certificate."),
+    "BAD_CERTIFICATE": ("rejected your client certificate", "Check which certificate it expects."),
+    "CERTIFICATE_EXPIRED": (
+        "reports that your client certificate has expired",
+        "Renew the client certificate.",
+    ),
     "HANDSHAKE_FAILURE": (
-        "could not agree on TLS with us",
-        "It may want a client certificate, or speak only old versions of TLS.",
+        "could not agree on TLS parameters with MCP Lens",
+        "It may require a client certificate, or support only old TLS versions.",
     ),
-    "PROTOCOL_VERSION": ("speaks only versions of TLS that are not safe", "Update the server."),
+    "PROTOCOL_VERSION": ("supports only insecure TLS versions", "Update the server."),
 }
 
 
 def _explain_tls(error: ssl.SSLError, host: str) -> tuple[str, str]:
     reason = error.reason or ""
     if reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG"):
-        return f"{host} does not speak TLS on this port.", "Try http:// instead of https://."
+        return f"{host} does not use TLS on this port.", "Try http:// instead of https://."
     for ending, (what, fix) in _TLS_ALERTS.items():
         if reason.endswith(ending):
             return f"{host} {what}.", fix
     reported = reason.replace("_", " ").lower() or one_line(str(error))
-    return f"TLS with {host} failed: {reported}.", "Check its certificate and the versions of TLS it speaks."
+    return (
+        f"TLS handshake with {host} failed: {reported}.",
+        "Check its certificate and the TLS versions it supports.",
+    )
 
 
 # Common servers close an idle connection after 5 s. A request sent at that instant is lost, so we close
@@ -265,7 +273,7 @@ def make_tls_context(network: Network) -> ssl.SSLContext:
         _load_certificate(context, network.client_certificate, network.client_key)
     elif network.client_key:
         raise ConfigError(
-            "There is a client key but no client certificate.", "Configure the certificate's file too."
+            "A client key is configured, but no client certificate.", "Configure the certificate file too."
         )
     return context
 
@@ -277,8 +285,8 @@ def _load_ca_file(context: ssl.SSLContext, path: str) -> None:
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     except ssl.SSLError as exc:
         raise ConfigError(
-            f"The CA file {path} holds no certificate that can be read.",
-            "It must be a PEM file: text with -----BEGIN CERTIFICATE----- in it.",
+            f"The CA file {path} contains no valid certificate.",
+            "It must be a PEM file: text that contains -----BEGIN CERTIFICATE-----.",
         ) from exc
     except OSError as exc:
         raise _unreadable("CA file", path, exc) from exc
@@ -293,11 +301,11 @@ def _load_certificate(context: ssl.SSLContext, certificate: str, key: str) -> No
         context.load_cert_chain(os.path.expanduser(certificate), keyfile, password=_no_password)
     except ssl.SSLError as exc:
         if exc.reason == "KEY_VALUES_MISMATCH":
-            problem = f"The client key {key or certificate} does not belong to the certificate {certificate}."
-            raise ConfigError(problem, "Give the key that the certificate was made with.") from exc
+            problem = f"The client key {key or certificate} does not match the certificate {certificate}."
+            raise ConfigError(problem, "Use the key that the certificate was created with.") from exc
         raise ConfigError(
-            f"The client certificate {certificate} or its key cannot be read.",
-            "Both must be PEM; the key may be in the certificate's file or in one of its own.",
+            f"Could not read the client certificate {certificate} or its key.",
+            "Both must be PEM; the key can be in the certificate file or in a separate file.",
         ) from exc
 
 
@@ -312,11 +320,11 @@ def _require_readable(what: str, path: str) -> None:
 
 def _no_password() -> str:
     """Raise instead of letting OpenSSL prompt on the terminal."""
-    raise ConfigError("The client key is protected by a password.", "Give a key file without one.")
+    raise ConfigError("The client key is protected by a password.", "Use a key file without a password.")
 
 
 def _unreadable(what: str, path: str, error: OSError) -> ConfigError:
-    return ConfigError(f"The {what} {path} cannot be read: {error.strerror}.", "Check the path.")
+    return ConfigError(f"Could not read the {what} {path}: {error.strerror}.", "Check the path.")
 
 
 def _trusting_nobody() -> ssl.SSLContext:

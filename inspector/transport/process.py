@@ -50,8 +50,8 @@ def describe_exit(code: int) -> str:
     if code >= 0:
         return f"exited with code {code}"
     with contextlib.suppress(ValueError):
-        return f"was ended by signal {signal.Signals(-code).name}"
-    return f"was ended by signal {-code}"
+        return f"was terminated by signal {signal.Signals(-code).name}"
+    return f"was terminated by signal {-code}"
 
 
 class ChildProcess(asyncio.SubprocessProtocol):
@@ -98,7 +98,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
         """
         pipe = self._pipe(0)
         if pipe is None or pipe.is_closing() or self._exited.is_set():
-            raise ConnectionLost("The server no longer reads its input.", "Reconnect to start it again.")
+            raise ConnectionLost("The server no longer reads stdin.", "Reconnect to start it again.")
         if self._is_gathering:
             self._gathered += data
             if len(self._gathered) > _MAX_GATHERED:
@@ -346,10 +346,10 @@ def child_environment(configured: Mapping[str, str]) -> dict[str, str]:
 def find_program(command: Command, path: str) -> str:
     """Return the executable's path. Only the PATH is searched, never the working directory."""
     if not command.argv or not command.argv[0]:
-        raise ConnectFailed("There is no command to start.", "Edit the server and give one.")
+        raise ConnectFailed("There is no command to start.", "Edit the server and enter one.")
     if command.cwd and not os.path.isdir(command.cwd):
         raise ConnectFailed(
-            f"The working folder {command.cwd!r} does not exist.", "Create it or edit the server."
+            f"The working directory {command.cwd!r} does not exist.", "Create it or edit the server."
         )
     name = os.path.expanduser(command.argv[0])
     if os.sep in name or (os.altsep and os.altsep in name):
@@ -359,8 +359,8 @@ def find_program(command: Command, path: str) -> str:
     found = shutil.which(name, path=folders) if folders else None
     if found is None:
         raise ConnectFailed(
-            f"The command {name!r} was not found on the PATH.",
-            "Check the spelling, install it, or give its full path.",
+            f"The command {name!r} was not found on PATH.",
+            "Check the spelling, install it, or use its full path.",
         )
     return found
 
@@ -368,9 +368,9 @@ def find_program(command: Command, path: str) -> str:
 def _check_file(path: str) -> str:
     path = os.path.abspath(path)
     if not os.path.exists(path):
-        raise ConnectFailed(f"There is no file {path!r} to start.", "Check the path.")
+        raise ConnectFailed(f"File not found: {path!r}.", "Check the path.")
     if os.path.isdir(path):
-        raise ConnectFailed(f"{path!r} is a folder, not a program.", "Give the program inside it.")
+        raise ConnectFailed(f"{path!r} is a folder, not a program.", "Use the program inside it.")
     if not os.access(path, os.X_OK):
         raise ConnectFailed(
             f"The file {path!r} is not executable.",
@@ -382,14 +382,15 @@ def _check_file(path: str) -> str:
 def start_failed(program: str, exc: OSError | ValueError) -> ConnectFailed:
     if not isinstance(exc, OSError):  # a null byte, a lone surrogate, a variable name with "=" in it
         return ConnectFailed(
-            f"{program!r} cannot be started: {exc}.", "Check its arguments, variables and folder."
+            f"Could not start {program!r}: {exc}.",
+            "Check its arguments, environment variables and working directory.",
         )
     if isinstance(exc, FileNotFoundError) and (interpreter := _interpreter(program)):
         return ConnectFailed(
-            f"{program!r} needs an interpreter that is not there: {interpreter}.", "Correct its first line."
+            f"{program!r} needs an interpreter that does not exist: {interpreter}.", "Fix its first line."
         )
     if isinstance(exc, PermissionError):
-        return ConnectFailed(f"Starting {program!r} is not permitted.", "Check its permissions.")
+        return ConnectFailed(f"You do not have permission to start {program!r}.", "Check its permissions.")
     if exc.errno == 8:  # ENOEXEC: a script without a #! line
         return ConnectFailed(
             f"{program!r} is not a program that the system can start.",

@@ -115,7 +115,7 @@ class StdioTransport:
         self._close(f"The server {status}.")
 
     def _on_stdout_lost(self) -> None:
-        self._close("The server closed its output, but its process is still running.")
+        self._close("The server closed stdout, but its process is still running.")
 
     def _close(self, summary: str) -> None:
         if self._closed is None:
@@ -126,7 +126,7 @@ class StdioTransport:
     def _last_words(self) -> str:
         if not self._last_lines:
             return "It wrote nothing to stderr."
-        return "Its last lines on stderr:\n" + "\n".join(self._last_lines)
+        return "Last lines of stderr:\n" + "\n".join(self._last_lines)
 
     def _report_stderr(self, lines: list[bytes | Overlong], at: int) -> None:
         raw = [line.head if isinstance(line, Overlong) else line for line in lines]

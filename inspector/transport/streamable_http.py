@@ -156,7 +156,7 @@ class StreamableHttpTransport(HttpTransport):
         except TimeoutError:
             raise ConnectionLost(
                 f"The server did not accept {name} within {_ACCEPT_LIMIT:.0f} s.",
-                "It may hang: look at its log.",
+                "It may hang: check its log.",
             ) from None
         except UserError as exc:
             self._check_session(post, exc)
@@ -258,9 +258,7 @@ class StreamableHttpTransport(HttpTransport):
                 self._close(*_SESSION_LOST, is_session_lost=True)
         except ConnectionLost as exc:
             if stream.is_open:
-                self._close(
-                    f"The server's event stream could not be opened again: {exc.summary}", exc.next_step
-                )
+                self._close(f"Could not reopen the server's event stream: {exc.summary}", exc.next_step)
         except UserError:
             pass  # it exceeded the limits: the exchange says so, and POSTs continue
 
@@ -306,10 +304,10 @@ class StreamableHttpTransport(HttpTransport):
 
 _SESSION_LOST = (
     "The server no longer knows this session (HTTP 404).",
-    "A new session is begun. Nothing is sent again by itself.",
+    "A new session is started. Nothing is sent again automatically.",
 )
 
-_NO_STREAM = "It offers no such stream; what came before is in the Traffic view."
+_NO_STREAM = "It offers no such stream. Earlier messages are in Traffic."
 
 
 def _can_resume(post: _Post, stream: StreamPosition) -> bool:
@@ -321,8 +319,8 @@ def _can_resume(post: _Post, stream: StreamPosition) -> bool:
 
 
 def _lost(post: _Post) -> ConnectionLost:
-    why = "" if post.is_stateless else ", and its events had no ids from which to go on"
+    why = "" if post.is_stateless else ", and its events had no ids to resume from"
     return ConnectionLost(
-        f"The event stream of {post.message.method} ended before the answer{why}.",
-        "Call again; the server may have done the work already.",
+        f"The event stream of {post.message.method} ended before the response{why}.",
+        "Call again; the server may already have done the work.",
     )

@@ -122,7 +122,7 @@ class WebSocketTransport:
         from websockets.exceptions import InvalidProxy, InvalidStatus, InvalidURI
 
         if isinstance(error, InvalidURI):
-            return ConfigError(f"{self._url} is no WebSocket URL.", "Write it as ws://host:port/path.")
+            return ConfigError(f"{self._url} is not a WebSocket URL.", "Write it as ws://host:port/path.")
         if isinstance(error, InvalidStatus):
             return self._refused_with(error.response)
         if isinstance(error, ImportError):
@@ -137,15 +137,15 @@ class WebSocketTransport:
 
     def _refused_with(self, response: Response) -> UserError:
         self._report_handshake(None, response)
-        self._end_exchange("The handshake was refused.", bytes(response.body or b""))
+        self._end_exchange("The handshake was rejected.", bytes(response.body or b""))
         host, status = urlsplit(self._url).netloc, response.status_code
         if status == 401:
             return NeedsLogin(
-                "The server wants a login (HTTP 401).", "Give the server an Authorization header."
+                "The server requires a login (HTTP 401).", "Add an Authorization header to the server."
             )
         return ConnectFailed(
-            f"{host} answered the WebSocket handshake with HTTP {status} instead of 101.",
-            "Is there a WebSocket at this path? If it moved, use the new URL: redirects are not followed.",
+            f"{host} responded to the WebSocket handshake with HTTP {status} instead of 101.",
+            "Is there a WebSocket at this path? If it moved, use the new URL; redirects are not followed.",
         )
 
     async def _read(self, connection: ClientConnection) -> None:
@@ -178,7 +178,7 @@ class WebSocketTransport:
 
     def _gone(self) -> ConnectionLost:
         if self._closed is None:
-            return ConnectionLost("The connection is closed.", "Connect again.")
+            return ConnectionLost("The connection is closed.", "Reconnect.")
         return ConnectionLost(self._closed.summary, self._closed.next_step)
 
     def _now(self) -> int:
@@ -198,13 +198,13 @@ def _connector() -> type[connect]:
 
 _CLOSE_CODES = {
     1001: "it is going away",
-    1002: "it saw a breach of the WebSocket protocol",
-    1003: "it does not take this kind of data",
-    1007: "it got text that is no UTF-8",
+    1002: "it detected a WebSocket protocol error",
+    1003: "it does not accept this type of data",
+    1007: "it received text that is not valid UTF-8",
     1008: "its policy forbids it",
     1009: "a message was too large",
     1011: "it had an internal error",
-    1012: "it restarts",
+    1012: "it is restarting",
     1013: "it is overloaded",
 }
 
@@ -213,16 +213,16 @@ def _why_closed(error: ConnectionClosed) -> tuple[str, str]:
     if error.rcvd is None:
         if error.sent is not None and error.sent.code == 1009:
             return (
-                "The server sent a message that is larger than the limit.",
-                "Raise the limit for one message.",
+                "The server sent a message larger than the limit.",
+                "Raise the maximum message size.",
             )
         return (
-            "The connection to the server broke.",
-            "It may have crashed: look at its log, then connect again.",
+            "The connection to the server was lost.",
+            "It may have crashed. Check its log, then reconnect.",
         )
     why = one_line(error.rcvd.reason) or _CLOSE_CODES.get(error.rcvd.code, "")
     reported = f": {why}" if why else ""
-    return f"The server closed the connection (code {error.rcvd.code}){reported}.", "Connect again."
+    return f"The server closed the connection (code {error.rcvd.code}){reported}.", "Reconnect."
 
 
 def _is_text(raw: bytes) -> bool:

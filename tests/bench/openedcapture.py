@@ -58,7 +58,7 @@ class Watched:
         self.panel = panel
         self.search = panel.model.search
         self.progress: list[float] = []  # what the bar showed while it offered to stop
-        (self._stop,) = (action for action in panel.search.actions() if action.text() == "Stop looking")
+        (self._stop,) = (action for action in panel.search.actions() if action.text() == "Stop searching")
         self.search.progressed.connect(self._on_progressed)
 
     @classmethod

@@ -65,7 +65,7 @@ async def test_deeply_nested_json_is_kept_and_the_call_continues(connected: Lab,
     shown = await connected.engine.pretty(connected.engine.log, deep.number)
     assert shown.is_json
     if depth == 10_000:
-        assert "nested too deeply to be read" in deep.problem
+        assert "nested too deeply to parse" in deep.problem
     await connected.still_works()
 
 
@@ -160,7 +160,7 @@ async def test_server_that_closes_stdout_but_keeps_running_ends_the_connection(
     pid = connected.view().pid
     outcome = await connected.call("closes-stdout")
     assert outcome.kind is OutcomeKind.FAILED
-    assert outcome.summary == "The server closed its output, but its process is still running."
+    assert outcome.summary == "The server closed stdout, but its process is still running."
     assert outcome.next_step == "Its last lines on stderr:\nClosing stdout; I live on."
     await connected.until(ServerStatus.FAILED)
     await connected.engine.disconnect("srv")  # waits for the process to be stopped

@@ -19,7 +19,7 @@ from tests.helpers.servers import Lab, fault_entry, shell_entry
 async def test_missing_command_is_reported(lab: Lab) -> None:
     error = await lab.fails_to_connect(StdioEntry(name="srv", command="no-such-command-17"))
     assert error.summary == "The command 'no-such-command-17' was not found on the PATH."
-    assert error.next_step == "Check the spelling, install it, or give its full path."
+    assert error.next_step == "Check the spelling, install it, or use its full path."
     await lab.still_works()
 
 
@@ -98,4 +98,4 @@ async def test_output_before_the_first_message_is_shown_and_skipped(lab: Lab, wo
         lines = [row.raw for row in lab.rows(RecordKind.TEXT)]
         assert lines == [b"*** My Server 1.0 ***", b"", b"Listening on stdin"]
     else:
-        assert any(row.problem == "begins with a byte order mark" for row in lab.rows())
+        assert any(row.problem == "starts with a byte order mark" for row in lab.rows())

@@ -124,7 +124,7 @@ def test_denying_access_is_reported_in_the_window(lens: Lens, demo: LoginDemo, d
     assert THANKS in page.text
     lens.until(lambda: "refused" in lens.view(NAME).reason)
     view = lens.view(NAME)
-    assert "The person said no." in view.reason
+    assert "The user denied the request." in view.reason
     assert view.status is ServerStatus.NEEDS_LOGIN
     assert view.reason in visible_text(lens.workspace.overview)
     lens.press("Connect", lens.workspace)

@@ -91,7 +91,7 @@ def test_user_logs_in_and_the_browser_returns_with_a_code(
     browser.type("#name", "ada")
     browser.type("#password", "wrong")
     browser.press("button[value=allow]")
-    assert "That name and password do not go together." in browser.text
+    assert "Wrong name or password." in browser.text
     browser.type("#name", "ada")
     browser.type("#password", "lovelace")
     browser.press("button[value=allow]")

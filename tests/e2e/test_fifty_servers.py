@@ -78,7 +78,7 @@ async def broken_urls(folder: Path, stack: contextlib.AsyncExitStack) -> dict[st
         "lens-nobody.invalid": HttpEntry(name="", url="http://lens-nobody.invalid/mcp", type="http"),
         "certificate": HttpEntry(name="", url=secure.url("localhost"), type="http"),
         "Gave up": HttpEntry(name="", url=await behaving(faults.after(never)), type="http"),
-        "broke the connection": HttpEntry(name="", url=await behaving(faults.drops()), type="http"),
+        "dropped the connection": HttpEntry(name="", url=await behaving(faults.drops()), type="http"),
     }
 
 

@@ -181,7 +181,7 @@ def shouts_and_dies(id: int, args: Args) -> None:
 
 
 def closes_stdout(id: int, args: Args) -> None:
-    log("Closing stdout; I live on.")
+    log("Closing stdout; the process keeps running.")
     os.close(1)
 
 

@@ -61,7 +61,7 @@ class Provider:
         client, params = self.requested.pop(ticket)
         back = str(params.redirect_uri)
         if not is_allowed:
-            words = "The person said no."
+            words = "The user denied the request."
             return construct_redirect_uri(
                 back, error="access_denied", error_description=words, state=params.state
             )

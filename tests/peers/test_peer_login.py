@@ -158,7 +158,7 @@ async def test_token_is_refreshed_before_it_expires(sdk: str, person: Person) ->
 async def test_logging_out_revokes_the_token_on_the_server(peer: Visit, url: str) -> None:
     token = await access_token(peer)
     words = await peer.engine.logins.sign_out(NAME)
-    assert words == "Signed out. The authorization server has taken the tokens back."
+    assert words == "Logged out. Tokens revoked."
     async with httpx2.AsyncClient(trust_env=False) as anybody:
         response = await anybody.post(url, headers={"Authorization": f"Bearer {token}"}, json={})
     assert response.status_code == 401

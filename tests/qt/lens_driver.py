@@ -196,7 +196,7 @@ class Lens:
     @property
     def workspace(self) -> Workspace:
         workspace = self.window.workspace()
-        assert workspace is not None, "no server is in front"
+        assert workspace is not None, "no server is open"
         return workspace
 
     @property
@@ -219,7 +219,7 @@ class Lens:
         with self.bot.waitSignal(self.tools.call_view.result.shown, timeout=TIMEOUT) as shown:
             self.do("tool.call")
             if self.tools.call_view.alert.text("consent"):
-                self.press("Call it", self.tools.call_view.alert)
+                self.press("Call", self.tools.call_view.alert)
         outcome = shown.args[0]
         assert isinstance(outcome, CallOutcome)
         return outcome

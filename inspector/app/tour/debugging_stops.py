@@ -28,7 +28,7 @@ from inspector.qt.link_opener import LinkOpener
 from inspector.qt.panels.login.panel import LoginPanel
 from inspector.traffic.records import RecordKind
 
-_GREETER = '''"""A server that one is writing."""
+_GREETER = '''"""A server under development."""
 
 from mcp.server.mcpserver import MCPServer
 
@@ -37,13 +37,13 @@ server = MCPServer("greeter")
 
 @server.tool()
 def greet(name: str) -> str:
-    """Greet somebody by name."""
+    """Greet someone by name."""
     return f"{word}, {{name}}!"
 
 
 @server.tool()
 def {other}(text: str) -> int:
-    """How many words a text has."""
+    """Count the words of a text."""
     return len(text.split())
 
 
@@ -61,7 +61,7 @@ async def examine_a_connection(guide: Guide) -> None:
     await guide.until("the server", lambda: guide.status("tickets") is not None)
     guide.server("tickets")
     guide.do("server.connect")
-    await guide.until("it to fail", lambda: guide.status("tickets") is ServerStatus.FAILED)
+    await guide.until("the connection to fail", lambda: guide.status("tickets") is ServerStatus.FAILED)
     guide.do("server.doctor")
     workspace = guide.window.workspace()
     assert workspace is not None
@@ -71,7 +71,7 @@ async def examine_a_connection(guide: Guide) -> None:
         seen = panel.examination
         return seen is not None and not seen.is_running and seen.failure is not None
 
-    await guide.until("the verdict", is_over)
+    await guide.until("the diagnosis", is_over)
     await guide.screenshot("doctor")
 
 
@@ -94,16 +94,16 @@ async def edit_and_see(guide: Guide) -> None:
     await guide.until("the server", lambda: guide.status("greeter") is not None)
     guide.server("greeter")
     guide.do("server.connect")
-    await guide.until("it to be connected", lambda: guide.status("greeter") is ServerStatus.CONNECTED)
+    await guide.until("the server to connect", lambda: guide.status("greeter") is ServerStatus.CONNECTED)
     guide.do("view.process")
     workspace = guide.window.workspace()
     assert workspace is not None
     reruns = workspace.process.reruns
-    await guide.until("the calls", lambda: reruns.model.rowCount() == 2)
+    await guide.until("the saved calls", lambda: reruns.model.rowCount() == 2)
     reruns.run_now()
     await guide.until("their results", reruns.accept_all.isEnabled)
     reruns.accept_all.trigger()
-    await guide.until("them to be accepted", lambda: "as expected" in workspace.reruns_badge.text)
+    await guide.until("the results to be accepted", lambda: "as expected" in workspace.reruns_badge.text)
     _write(source, "Goodbye", "number_of_words")
     await guide.until("red", lambda: "not as expected" in workspace.reruns_badge.text)
     await guide.screenshot("edit-save-red")
@@ -113,7 +113,7 @@ async def what_changed(guide: Guide) -> None:
     """A tool was renamed since the last connection."""
     workspace = guide.window.workspace()
     assert workspace is not None
-    await guide.until("the news", lambda: workspace.strips.text("drift"))
+    await guide.until("the change notice", lambda: workspace.strips.text("drift"))
     guide.do("server.drift")
     dialog = next(iter(guide.window.findChildren(DriftDialog)))
     await guide.until("the changes", lambda: dialog.model.rowCount() > 0)
@@ -140,7 +140,7 @@ async def walk_through_a_login(guide: Guide) -> None:
     guide.do("view.auth")
     workspace = guide.window.workspace()
     if workspace is None:
-        raise StopFailed("no server is in front")
+        raise StopFailed("no server is open")
     panel, pages = workspace.auth, list[str]()
     changes = guide.window.login_notice
     before, changes.opener = changes.opener, LinkOpener(partial(_note, pages))
@@ -155,26 +155,26 @@ async def walk_through_a_login(guide: Guide) -> None:
 
 
 async def _walk(guide: Guide, panel: LoginPanel, pages: list[str]) -> None:
-    await guide.press("Step by step", panel)
+    await guide.press("Log in step by step", panel)
     while _state(panel, StepId.AUTHORIZE) is not StepState.DONE:
-        await guide.until("a step that is ready", lambda: _next(panel))
+        await guide.until("a step to be ready", lambda: _next(panel))
         step = _next(panel)
         await guide.press("Next", panel)
         ends = partial(_is_behind, panel, step)
-        await guide.until(f"the end of “{step}”", ends)
+        await guide.until(f"the step “{step}” to finish", ends)
         if _failure(panel):
             raise StopFailed(f"the login failed: {_failure(panel)}")
     await guide.press("Next", panel)
-    await guide.until("the wait for the browser", panel.waiting.isVisible)
+    await guide.until("the login to wait for the browser", panel.waiting.isVisible)
     await guide.screenshot("auth-waiting")
     if not pages:
-        raise StopFailed("the browser was not opened")
+        raise StopFailed("the browser did not open")
     await guide.app.bridge.on_engine(_log_in(pages[0]))
-    await guide.until("the answer of the browser", lambda: _state(panel, StepId.WAIT) is StepState.DONE)
+    await guide.until("the browser callback", lambda: _state(panel, StepId.WAIT) is StepState.DONE)
     await guide.press("Run to the end", panel)
-    await guide.until("the end of the login", lambda: panel.login is None or panel.login.is_over)
+    await guide.until("the login to finish", lambda: panel.login is None or panel.login.is_over)
     if panel.login is None or panel.login.result is None:
-        raise StopFailed(f"the login gave no token: {_failure(panel)}")
+        raise StopFailed(f"the login returned no token: {_failure(panel)}")
     panel.show_step(StepId.TOKEN_REPLY)
 
 
@@ -196,7 +196,7 @@ async def _log_in(url: str) -> None:
         form = {**_USER, "request": html.unescape(found[1])}
         sent = await browser.post(page.url.copy_with(query=None), data=form)
         if not sent.has_redirect_location:
-            raise StopFailed(f"the login page did not send the browser back (HTTP {sent.status_code})")
+            raise StopFailed(f"the login page did not redirect back (HTTP {sent.status_code})")
         await browser.get(sent.headers["location"])
 
 
@@ -232,11 +232,11 @@ async def flood(guide: Guide) -> None:
     guide.type_argument("count", str(_FLOOD))
     outcome = await guide.call(OutcomeKind.RESULT)
     if len(log) - before < _FLOOD:
-        raise StopFailed(f"{_FLOOD:,} notifications were sent, {len(log) - before:,} rows recorded")
+        raise StopFailed(f"{_FLOOD:,} notifications were sent, but {len(log) - before:,} were recorded")
     assert outcome.row is not None
     response, model = log.partner(outcome.row), guide.window.traffic.model
     assert response is not None
-    await guide.until("the answer in the table", lambda: model.find_row(response) is not None)
+    await guide.until("the response in the table", lambda: model.find_row(response) is not None)
     await guide.screenshot("flood")
 
 
@@ -246,7 +246,7 @@ async def filter_traffic(guide: Guide) -> None:
     await guide.until("failed calls in the table", lambda: 0 < panel.model.rowCount() < 100)
     await guide.screenshot("filter")
     await _filter(guide, "method:tools/call and (status:ok")
-    await guide.until("the error of the filter", lambda: panel.search.error is not None)
+    await guide.until("the filter error", lambda: panel.search.error is not None)
     await guide.screenshot("filter-error")
     await _filter(guide, "")
 
@@ -274,14 +274,14 @@ async def compare_two(guide: Guide) -> None:
         await guide.call(OutcomeKind.RESULT)
     reply_rules = [row for row in range(len(log)) if log.kind(row) == RecordKind.RESULT]
     reply_rules = [row for row in reply_rules if log.subject(row) == "forecast"][-2:]
-    await guide.until("both answers in the table", lambda: panel.choose(reply_rules[-1]))
+    await guide.until("both responses in the table", lambda: panel.choose(reply_rules[-1]))
     both = QItemSelectionModel.SelectionFlag.Select | QItemSelectionModel.SelectionFlag.Rows
     for position in map(panel.model.find_row, reply_rules):
         assert position is not None
         panel.table.selectionModel().select(panel.model.index(position, 0), both)
     guide.do("traffic.compare")
     dialog = next(iter(guide.window.findChildren(CompareDialog)))
-    await guide.until("what differs", lambda: dialog.model.rowCount())
+    await guide.until("the differences", lambda: dialog.model.rowCount())
     await guide.screenshot("compare", dialog)
     dialog.close()
 
@@ -294,7 +294,7 @@ async def save_and_open(guide: Guide) -> None:
         captures.save(None, copy)
         await guide.until("the saved capture", copy.exists)
         captures.open([copy])
-        await guide.until("its rows", lambda: captures.all and captures.all[0].panel.model.rowCount())
+        await guide.until("its messages", lambda: captures.all and captures.all[0].panel.model.rowCount())
         guide.do("capture.side_by_side")
         await guide.screenshot("side-by-side")
         guide.do("capture.side_by_side")
@@ -308,4 +308,4 @@ async def _filter(guide: Guide, text: str) -> None:
     panel.search.clear()
     QTest.keyClicks(panel.search, text)
     panel.search.settle()
-    await guide.until("the end of the search", lambda: not panel.model.search.is_searching)
+    await guide.until("the search to finish", lambda: not panel.model.search.is_searching)

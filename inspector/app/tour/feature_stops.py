@@ -36,10 +36,10 @@ async def sampling_card(guide: Guide) -> None:
     view = await _request_view(guide)
     section = view.findChild(SamplingSection)
     if section is None:
-        raise StopFailed("the card is not about sampling")
+        raise StopFailed("the server request is not a sampling request")
     texts = [box for box in section.findChildren(QPlainTextEdit) if box.isVisible() and not box.isReadOnly()]
     if not texts:
-        raise StopFailed("the answer has no field to type into")
+        raise StopFailed("the sampling request has no text field for the reply")
     texts[0].setFocus()
     QTest.keyClicks(texts[0], "Blue, like the sea near Lisbon.")
     await guide.screenshot("sampling-card")
@@ -77,10 +77,10 @@ async def _begin(guide: Guide, tool: str) -> asyncio.Future[CallOutcome]:
     """Call a tool that sends a server request, and wait until that request arrives."""
     guide.do("view.tools")
     await guide.tool(tool)
-    await guide.until("Call to be possible", guide.window.actions_table["tool.call"].isEnabled)
+    await guide.until("Call to be enabled", guide.window.actions_table["tool.call"].isEnabled)
     outcome = guide.outcome()
     guide.do("tool.call")
-    await guide.until(f"a question of {tool}", lambda: guide.window.inboxes.inbox_requests.count)
+    await guide.until(f"a server request from {tool}", lambda: guide.window.inboxes.inbox_requests.count)
     return outcome
 
 
@@ -95,7 +95,7 @@ async def _response_form(guide: Guide, round: int, content: JSONObject) -> None:
 def _form(view: RequestView) -> FormSection:
     form = view.findChild(FormSection)
     if form is None:
-        raise StopFailed("the card has no form")
+        raise StopFailed("the server request has no form")
     return form
 
 
@@ -117,7 +117,7 @@ def _panel(guide: Guide) -> InboxPanel:
 
 async def _request_view(guide: Guide) -> RequestView:
     """Return the front card once it is waiting for a reply."""
-    await guide.until("a card in front", lambda: _in_front(guide) is not None)
+    await guide.until("an open server request", lambda: _in_front(guide) is not None)
     view = _in_front(guide)
     assert view is not None
     return view
@@ -138,7 +138,7 @@ async def four_states(guide: Guide) -> None:
     guide.server("everything")
     await guide.tool("args_optional")
     guide.type_argument("name", "Ada")
-    _choose_state(guide, "note", "Empty text")
+    _choose_state(guide, "note", "Empty string")
     _choose_state(guide, "nickname", "Null")
     _choose_state(guide, "retries", "Default: 3")
     _choose_state(guide, "language", "Not set")
@@ -146,9 +146,11 @@ async def four_states(guide: Guide) -> None:
     sent = guide.app.bridge.log.record(outcome.row).raw if outcome.row is not None else b""
     for member in (b'"note":""', b'"nickname":null', b'"retries":3'):
         if member not in sent.replace(b" ", b""):
-            raise StopFailed(f"{member.decode()} is not in what was sent: {sent.decode(errors='replace')}")
+            raise StopFailed(
+                f"{member.decode()} is missing from the sent arguments: {sent.decode(errors='replace')}"
+            )
     if b'"language"' in sent:
-        raise StopFailed("what is not set was sent")
+        raise StopFailed("an unset argument was sent")
     before = guide.window.size()
     guide.window.resize(before.width(), before.height() + _MORE)  # so that all four are visible
     await guide.screenshot("four-states")
@@ -163,7 +165,7 @@ async def read_a_resource(guide: Guide) -> None:
     _search(panel.lists.search, "counter")
     row = panel.lists.resources.row_of(_COUNTER)
     if row is None:
-        raise StopFailed("the counter is not in the list")
+        raise StopFailed("the counter resource is not in the list")
     panel.lists.list.setCurrentIndex(panel.lists.resources.index(row))
     await _read(guide, panel)
     if not panel.is_subscribed:
@@ -173,11 +175,11 @@ async def read_a_resource(guide: Guide) -> None:
     await guide.call(OutcomeKind.RESULT)
     guide.do("view.resources")
     model = panel.lists.resources
-    await guide.until("the mark that it changed", lambda: model.mark_of(_COUNTER) == "changed")
+    await guide.until("the “changed” mark", lambda: model.mark_of(_COUNTER) == "changed")
     await guide.screenshot("resource-changed")
     await _read(guide, panel)
     await guide.press("Changes", panel.reading)
-    await guide.until("what is different", lambda: panel.reading.changes.isVisible())
+    await guide.until("the diff", lambda: panel.reading.changes.isVisible())
     await guide.screenshot("resource-changes")
     await guide.press("Content", panel.reading)
     panel.lists.search.clear()
@@ -191,7 +193,7 @@ async def get_a_prompt(guide: Guide) -> None:
     panel.choose_soon("code_review")
     await guide.until("the prompt's arguments", lambda: len(panel.view.form.rows) > 1)
     _fill(panel.view.form, "Python", "print(sum(range(10)))")
-    await guide.until("Get to be possible", guide.window.actions_table["prompt.get"].isEnabled)
+    await guide.until("Get to be enabled", guide.window.actions_table["prompt.get"].isEnabled)
     guide.do("prompt.get")
     await guide.until("the messages", lambda: panel.view.result.messages.isVisible())
     await guide.screenshot("prompt")
@@ -209,7 +211,7 @@ async def reach_a_template(guide: Guide) -> None:
     await guide.screenshot("palette", popup)
     QTest.keyClick(popup.line, Qt.Key.Key_Return)
     panel = _workspace(guide).resources
-    await guide.until("what is to be filled in", lambda: len(panel.head.form.rows) == 2)
+    await guide.until("the template's variables", lambda: len(panel.head.form.rows) == 2)
     _fill(panel.head.form, "Lem", "Solaris")
     await _read(guide, panel)
     if "by " not in panel.reading.content.text.shown_text():
@@ -219,9 +221,9 @@ async def reach_a_template(guide: Guide) -> None:
 
 async def _read(guide: Guide, panel: ResourcesPanel) -> None:
     before = panel.reading.reading
-    await guide.until("Read to be possible", guide.window.actions_table["resource.read"].isEnabled)
+    await guide.until("Read to be enabled", guide.window.actions_table["resource.read"].isEnabled)
     guide.do("resource.read")
-    await guide.until("what was read", lambda: panel.reading.reading not in (None, before))
+    await guide.until("the resource content", lambda: panel.reading.reading not in (None, before))
 
 
 def _search(field: QLineEdit, message: str) -> None:
@@ -258,5 +260,5 @@ def _choose_state(guide: Guide, name: str, message: str) -> None:
 def _workspace(guide: Guide) -> Workspace:
     workspace = guide.window.workspace()
     if workspace is None:
-        raise StopFailed("no server is in front")
+        raise StopFailed("no server is open")
     return workspace

@@ -40,7 +40,7 @@ class Guide:
         deadline = loop.time() + TIMEOUT
         while not condition():
             if loop.time() > deadline:
-                raise StopFailed(f"waited {TIMEOUT:.0f} s in vain for: {what}")
+                raise StopFailed(f"timed out after {TIMEOUT:.0f} s waiting for: {what}")
             await asyncio.sleep(0.02)
 
     async def screenshot(self, name: str, widget: QWidget | None = None) -> None:
@@ -55,7 +55,7 @@ class Guide:
         """Trigger a menu command."""
         action = self.window.actions_table[command]
         if not action.isEnabled():
-            raise StopFailed(f"the command “{action.text()}” cannot be used")
+            raise StopFailed(f"the command “{action.text()}” is disabled")
         action.trigger()
 
     async def press(self, text: str, position: QWidget) -> None:
@@ -73,7 +73,7 @@ class Guide:
         servers = self.window.servers
         row = servers.model.row_of(name)
         if row is None:
-            raise StopFailed(f"there is no server {name!r} in the list")
+            raise StopFailed(f"no server named {name!r} in the server list")
         at = servers.list.visualRect(servers.model.index(row)).center()
         QTest.mouseClick(servers.list.viewport(), Qt.MouseButton.LeftButton, pos=at)
 
@@ -85,7 +85,7 @@ class Guide:
     def tools(self) -> ToolsPanel:
         workspace = self.window.workspace()
         if workspace is None:
-            raise StopFailed("no server is in front")
+            raise StopFailed("no server is open")
         return workspace.tools
 
     async def tool(self, name: str) -> None:
@@ -97,13 +97,13 @@ class Guide:
         QTest.keyClick(self.tools.search, Qt.Key.Key_Return)
         await self.until(f"the tool {name} in the list", lambda: self.tools.model.row_of(name) is not None)
         if not self.tools.choose(name):
-            raise StopFailed(f"the tool {name} could not be chosen")
+            raise StopFailed(f"could not select the tool {name}")
         # The list is filled a moment before it is shown.
-        await self.until(f"the form of {name}", self.tools.call_view.arguments.isVisible)
+        await self.until(f"the form for {name}", self.tools.call_view.arguments.isVisible)
 
     async def call(self, expected: OutcomeKind) -> CallOutcome:
         """Press Call and wait for the result."""
-        await self.until("Call to be possible", self.window.actions_table["tool.call"].isEnabled)
+        await self.until("Call to be enabled", self.window.actions_table["tool.call"].isEnabled)
         outcome = self.outcome()
         self.do("tool.call")
         got = await asyncio.wait_for(outcome, TIMEOUT)
@@ -132,7 +132,7 @@ class Guide:
         fields = [box for box in self.tools.call_view.arguments.findChildren(QWidget) if box.isVisible()]
         box = next((box for box in fields if label in box.accessibleName() and _takes_text(box)), None)
         if box is None:
-            raise StopFailed(f"the form has no field {label!r} to type into")
+            raise StopFailed(f"the form has no text field {label!r}")
         box.setFocus()
         QTest.keyClick(box, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
         QTest.keyClicks(box, text)

@@ -102,7 +102,7 @@ def run_tour(out: Path) -> int:
     if failure:
         sys.stderr.write(f"{failure}\n")
         return 1
-    sys.stdout.write(f"The pictures are in {out}.\n")
+    sys.stdout.write(f"Screenshots saved in {out}.\n")
     return 0
 
 

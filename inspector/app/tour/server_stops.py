@@ -23,7 +23,7 @@ from inspector.qt.dialogs.servers.export_servers import ExportServersDialog
 
 
 async def connect(guide: Guide) -> None:
-    await guide.press("Start the demo servers", guide.window.welcome)
+    await guide.press("Start demo servers", guide.window.welcome)
     for name in ("everything", "library", "faulty", "everything (http)"):
         await guide.until(f"{name} to be connected", lambda: guide.status(name) is ServerStatus.CONNECTED)  # noqa: B023
     guide.server("everything")
@@ -37,7 +37,7 @@ async def call_a_tool(guide: Guide) -> None:
     await guide.call(OutcomeKind.RESULT)
     text = guide.tools.call_view.result.content.shown_text()
     if "Lisbon" not in text:
-        raise StopFailed(f"the result does not speak of Lisbon: {text[:200]}")
+        raise StopFailed(f"the result does not mention Lisbon: {text[:200]}")
     await guide.screenshot("call-a-tool")
 
 
@@ -57,8 +57,8 @@ async def watch_progress(guide: Guide) -> None:
     await guide.screenshot("progress")
     guide.do("tool.cancel")
     if (await asyncio.wait_for(outcome, TIMEOUT)).kind is not OutcomeKind.CANCELLED:
-        raise StopFailed("cancelling a call did not end it as cancelled")
-    await guide.until("the cancel notice", lambda: _has_method(guide, "notifications/cancelled"))
+        raise StopFailed("the call was cancelled but did not end as cancelled")
+    await guide.until("the cancelled notification", lambda: _has_method(guide, "notifications/cancelled"))
     await guide.screenshot("cancelled")
 
 
@@ -84,7 +84,7 @@ async def over_http(guide: Guide) -> None:
     traffic = guide.window.traffic
     row = outcome.row
     assert row is not None
-    await guide.until("the call in the traffic", lambda: traffic.choose(row))
+    await guide.until("the call in Traffic", lambda: traffic.choose(row))
     traffic.detail.tabs.setCurrentWidget(traffic.detail.http)
     await guide.until("its HTTP exchange", lambda: "Mcp-Method" in traffic.detail.http.text.shown_text())
     await guide.screenshot("over-http")
@@ -97,9 +97,9 @@ async def wire_faults(guide: Guide) -> None:
         await guide.tool(tool)
         await guide.call(OutcomeKind.RESULT)
     traffic, log = guide.window.traffic, guide.app.bridge.log
-    await guide.until("a problem in the traffic", lambda: _problems(guide))
+    await guide.until("a finding in Traffic", lambda: _problems(guide))
     await guide.until("its row in the table", lambda: traffic.choose(_problems(guide)[-1]))
-    await guide.until("the message in the detail", lambda: traffic.detail.message.shown_text())
+    await guide.until("the message in the detail pane", lambda: traffic.detail.message.shown_text())
     await guide.screenshot("wire-faults")
     assert log.problem(_problems(guide)[-1])
 
@@ -109,19 +109,19 @@ async def crash(guide: Guide) -> None:
     await guide.tool("dies_mid_call")
     outcome = await guide.call(OutcomeKind.FAILED)
     if "code 9" not in outcome.summary:
-        raise StopFailed(f"the failure does not name the exit code: {outcome.summary}")
-    await guide.until("the server to be failed", lambda: guide.status("faulty") is ServerStatus.FAILED)
+        raise StopFailed(f"the error does not include the exit code: {outcome.summary}")
+    await guide.until("the server to fail", lambda: guide.status("faulty") is ServerStatus.FAILED)
     guide.do("view.overview")
     await guide.screenshot("server-died")
     guide.do("view.console")
     await guide.screenshot("console")
     if len(guide.app.bridge.log) < before:
-        raise StopFailed("the history got shorter")
+        raise StopFailed("the call history got shorter")
 
 
 async def reconnect(guide: Guide) -> None:
     guide.do("server.reconnect")
-    await guide.until("the server to be back", lambda: guide.status("faulty") is ServerStatus.CONNECTED)
+    await guide.until("the server to reconnect", lambda: guide.status("faulty") is ServerStatus.CONNECTED)
 
 
 async def add_server(guide: Guide) -> None:
@@ -131,19 +131,19 @@ async def add_server(guide: Guide) -> None:
     await guide.screenshot("add-server", dialog)
     dialog.add_action.trigger()
     name = "definitely-not-installed"
-    await guide.until("the failure", lambda: guide.status(name) is ServerStatus.FAILED)
+    await guide.until("the connection failure", lambda: guide.status(name) is ServerStatus.FAILED)
     guide.server(name)
     guide.do("view.overview")
     await guide.screenshot("command-not-found")
     guide.do("server.remove")
-    await guide.until("it to be gone", lambda: guide.status(name) is None)
+    await guide.until("the server to be removed", lambda: guide.status(name) is None)
 
 
 async def in_the_dark(guide: Guide) -> None:
     guide.server("everything")
     await guide.tool("forecast")
     result = guide.tools.call_view.result.content
-    await guide.until("the forecast of before", lambda: "Lisbon" in result.shown_text())
+    await guide.until("the earlier forecast", lambda: "Lisbon" in result.shown_text())
     guide.do("view.dark")
     await guide.screenshot("dark")
 
@@ -206,8 +206,8 @@ def furnish(home: Path) -> Path:
 async def welcome(guide: Guide) -> None:
     """The welcome page of an empty server list."""
     await guide.app.bridge.ask_found(lambda found: found.scan(guide.project))
-    await guide.until("the offers", lambda: guide.window.welcome.isVisible())
-    await guide.until("what was found", lambda: "servers in" in guide.window.welcome.found_text.text())
+    await guide.until("the welcome page", lambda: guide.window.welcome.isVisible())
+    await guide.until("the servers found", lambda: "servers in" in guide.window.welcome.found_text.text())
     await guide.screenshot("welcome")
 
 
@@ -219,36 +219,36 @@ async def found_servers(guide: Guide) -> None:
     panel.tree.choose(_id(panel.report, "forecast"))
     await guide.screenshot("found-servers")
     if guide.window.servers.model.rowCount():
-        raise StopFailed("a server was added before anybody agreed to it")
+        raise StopFailed("a server was added without confirmation")
     panel.tree.choose(_id(panel.report, "library"))
     await guide.press("Trust and connect", panel)
-    await guide.until("it to be connected", lambda: guide.status("library") is ServerStatus.CONNECTED)
+    await guide.until("the server to connect", lambda: guide.status("library") is ServerStatus.CONNECTED)
     guide.do("view.overview")
     await guide.screenshot("trusted-server")
     guide.do("app.found")
     await guide.press("Stop trusting", panel)
-    await guide.until("it to be gone", lambda: guide.status("library") is None)
+    await guide.until("the server to be removed", lambda: guide.status("library") is None)
 
 
 async def add_by_pasting(guide: Guide) -> None:
     """Paste another tool's configuration into the welcome page."""
     guide.window.servers.go_back()
     box = guide.window.welcome.box
-    await guide.until("the offers", box.isVisible)
+    await guide.until("the welcome page", box.isVisible)
     box.put(json.dumps(_PASTED, indent=2))
     await guide.press("Continue…", guide.window.welcome)
     dialog = next(iter(guide.window.findChildren(AddServerDialog)))
     await guide.until("three servers", lambda: len(dialog.list.servers) == 3 and dialog.isVisible())
     await guide.screenshot("add-by-pasting", dialog)
     if guide.window.servers.model.rowCount():
-        raise StopFailed("a server was added before anybody agreed to it")
+        raise StopFailed("a server was added without confirmation")
     dialog.close()
 
 
 async def edit_server(guide: Guide) -> None:
     guide.server("library")
     guide.do("server.edit")
-    await guide.until("the dialog", lambda: guide.window.findChildren(EditServerDialog))
+    await guide.until("the edit dialog", lambda: guide.window.findChildren(EditServerDialog))
     dialog = next(iter(guide.window.findChildren(EditServerDialog)))
     dialog.name.setFocus()
     QTest.keyClicks(dialog.name, " of Babel")
@@ -261,7 +261,7 @@ async def export_servers(guide: Guide) -> None:
     guide.server("everything")
     guide.do("server.export")
     dialog = next(iter(guide.window.findChildren(ExportServersDialog)))
-    await guide.until("the text", dialog.copy_action.isEnabled)
+    await guide.until("the exported text", dialog.copy_action.isEnabled)
     await guide.screenshot("export-servers", dialog)
     dialog.close()
 

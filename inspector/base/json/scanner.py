@@ -206,7 +206,7 @@ def member_text(text: str, *names: str) -> str:
     for name in names:
         spans = [(first, last) for found, first, last in _members(text, start) if found == name]
         if not spans:
-            raise JSONProblem(f"it has no member {name!r}")
+            raise JSONProblem(f"it has no property {name!r}")
         start, end = spans[-1]
     return text[start:end]
 
@@ -220,7 +220,7 @@ def member_locations(text: str, *names: str) -> list[tuple[str, int]]:
     for name in names:
         starts = [first for found, first, _ in _members(text, start) if found == name]
         if not starts:
-            raise JSONProblem(f"it has no member {name!r}")
+            raise JSONProblem(f"it has no property {name!r}")
         start = starts[-1]
     return [(name, first) for name, first, _ in _members(text, start)]
 
@@ -241,7 +241,7 @@ def _members(text: str, at: int) -> Iterator[tuple[str, int, int]]:
     except json.JSONDecodeError as exc:
         raise JSONProblem(f"{exc.msg} at line {exc.lineno}, column {exc.colno}") from exc
     except RecursionError as exc:
-        raise JSONProblem("nested too deeply to be read") from exc
+        raise JSONProblem("nested too deeply to parse") from exc
     except ValueError as exc:  # an integer with more digits than Python converts
         raise JSONProblem(str(exc)) from exc
 

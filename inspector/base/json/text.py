@@ -22,13 +22,13 @@ _MAX_MARGIN_DEPTH = 40  # otherwise the indentation of a deep value would grow w
 _PLAIN_WORDS = {
     "Expecting value": "a value is missing",
     "Expecting property name enclosed in double quotes": 'a key in "double quotes" is missing',
-    "Illegal trailing comma before end of object": "there is a comma too many",
-    "Illegal trailing comma before end of array": "there is a comma too many",
+    "Illegal trailing comma before end of object": "there is an extra comma",
+    "Illegal trailing comma before end of array": "there is an extra comma",
     "Expecting ':' delimiter": "a colon is missing",
     "Expecting ',' delimiter": "a comma or a closing bracket is missing",
     "Extra data": "there is more text after the value",
-    "Unterminated string starting at": "a text has no closing quote",
-    "Invalid control character at": "a line break or tab inside a text must be written as \\n or \\t",
+    "Unterminated string starting at": "a string has no closing quote",
+    "Invalid control character at": "a line break or tab inside a string must be written as \\n or \\t",
     "Invalid \\escape": "a backslash must be written as \\\\",
 }
 
@@ -47,13 +47,13 @@ class JSONTextError(ValueError):
 def read(text: str) -> JSON:
     """Parse one JSON value. Raises JSONTextError."""
     if not text.strip():
-        raise JSONTextError("nothing is written here", 1, 1)
+        raise JSONTextError("the text is empty", 1, 1)
     try:
         value: JSON = _DECODER.decode(text)
     except json.JSONDecodeError as exc:
         raise JSONTextError(_plain_words(exc.msg), exc.lineno, exc.colno) from exc
     except RecursionError as exc:
-        raise JSONTextError("nested too deeply to be read") from exc
+        raise JSONTextError("nested too deeply to parse") from exc
     return value
 
 
@@ -116,7 +116,7 @@ def _object(pairs: list[tuple[str, JSON]]) -> JSONObject:
     members = dict(pairs)
     if len(members) < len(pairs):
         twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise JSONTextError(f"the key {_scalar(twice)} is there twice")
+        raise JSONTextError(f"duplicate key {_scalar(twice)}")
     return members
 
 

@@ -39,7 +39,7 @@ def parse(text: str) -> JSON:
     except json.JSONDecodeError as exc:
         raise JSONProblem(f"{exc.msg} at line {exc.lineno}, column {exc.colno}") from exc
     except RecursionError as exc:
-        problem = JSONProblem("nested too deeply to be read")
+        problem = JSONProblem("nested too deeply to parse")
         problem.is_too_deep = True
         raise problem from exc
     except ValueError as exc:  # an integer with more digits than Python converts
@@ -66,7 +66,7 @@ def to_wire(value: JSON) -> bytes:
     try:
         text = _write_exactly(value) if _holds_exact_number(value) else _encode(value)
     except RecursionError as exc:
-        raise JSONProblem("nested too deeply to be written") from exc
+        raise JSONProblem("nested too deeply to serialize") from exc
     try:
         return text.encode()
     except UnicodeEncodeError:

@@ -21,13 +21,13 @@ _RESERVED = set(" \t\n\"'\\><~|&;$*?#()`")
 
 
 def configure(parser: Parser) -> None:
-    parser.add_argument("--remove", action="store_true", help="take the files away again")
+    parser.add_argument("--remove", action="store_true", help="remove the file associations")
 
 
 def run(options: argparse.Namespace) -> int:
     if sys.platform in ("win32", "darwin"):
         raise UserError(
-            "This system keeps its file types elsewhere.",
+            "mcp-lens associate is only supported on Linux desktops.",
             "Choose MCP Lens in the file's properties (“Open with”), or run mcp-lens FILE.",
         )
     data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share")
@@ -62,14 +62,16 @@ def _write(path: Path, content: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
     except OSError as exc:
-        raise UserError(f"{path} cannot be written: {exc.strerror}.", "Check its folder.") from exc
+        raise UserError(
+            f"Could not write {path}: {exc.strerror}.", "Check that its folder is writable."
+        ) from exc
 
 
 def _remove(path: Path) -> None:
     try:
         path.unlink(missing_ok=True)
     except OSError as exc:
-        raise UserError(f"{path} cannot be removed: {exc.strerror}.", "Remove it by hand.") from exc
+        raise UserError(f"Could not remove {path}: {exc.strerror}.", "Delete it manually.") from exc
 
 
 def _tell_the_desktop(data: Path) -> None:

@@ -36,12 +36,12 @@ from inspector.schema.keywords import kind_of
 
 _EPILOG = """\
 arguments:
-  key=value     read with the tool's input schema: a number, true or false, null, a choice, an array or an
-                object as JSON where it says so; else text
-  key:=json     sent as it is, whatever the schema says: n:=5, tags:='["a"]', note:=null, big:=@file.json
-  --json TEXT   a whole object; keys given beside it take the place of its members
+  key=value     parsed with the tool's input schema: number, boolean, null, enum value, or JSON for arrays
+                and objects; anything else is sent as a string
+  key:=json     sent as is, ignoring the schema: n:=5, tags:='["a"]', note:=null, big:=@file.json
+  --json TEXT   all arguments as one object; key=value pairs override its properties
 
-JSON is read from a file as @FILE, and from stdin as -.
+JSON can also come from a file (@FILE) or from stdin (-).
 
 examples:
   mcp-lens call echo message='Hello, server' -- npx -y some-server
@@ -52,15 +52,20 @@ examples:
 def configure(parser: Parser) -> None:
     parser.usage = f"mcp-lens call TOOL [key=value …] [options] {USAGE}"
     parser.epilog = _EPILOG
-    parser.add_argument("tool", metavar="TOOL", help="the tool's name")
-    parser.add_argument("words", nargs="*", metavar="key=value", help="its arguments; see below")
-    parser.add_argument("--json", metavar="TEXT", help="its arguments as a JSON object")
-    parser.add_argument("--format", choices=["text", "json"], default="text", help="text, or json for all")
+    parser.add_argument("tool", metavar="TOOL", help="name of the tool")
+    parser.add_argument("words", nargs="*", metavar="key=value", help="arguments; see below")
+    parser.add_argument("--json", metavar="TEXT", help="arguments as a JSON object")
     parser.add_argument(
-        "--timeout", type=seconds, metavar="S", help="give up S seconds after the last sign of life (120)"
+        "--format",
+        choices=["text", "json"],
+        default="text",
+        help="output format (default: text); json prints the full result",
     )
+    parser.add_argument("--timeout", type=seconds, metavar="S", help="idle timeout in seconds (default: 120)")
     parser.add_argument(
-        "--unlisted", action="store_true", help="do not look the tool up first; values are sent as text"
+        "--unlisted",
+        action="store_true",
+        help="call the tool without looking it up; values are sent as strings",
     )
     add_server_options(parser)
 
@@ -93,7 +98,7 @@ def find_tool(tools: Sequence[Tool], name: str) -> Tool:
     meant = f"Did you mean {' or '.join(close)}?" if close else f"It has {plural(len(tools), 'tool')}."
     raise ConfigError(
         f"The server lists no tool {name!r}. {meant}",
-        "`mcp-lens list tools` shows them; --unlisted calls it all the same.",
+        "Run `mcp-lens list tools` to see them, or use --unlisted to call it anyway.",
     )
 
 
@@ -118,7 +123,7 @@ def result_in(response: bytes) -> JSONObject:
         body = _DECODER.decode(response.decode(errors="replace"))
     except (json.JSONDecodeError, RecursionError) as exc:
         reason = "it is nested too deeply" if isinstance(exc, RecursionError) else str(exc)
-        raise RemoteProtocolError(f"the answer cannot be read: {reason}") from exc
+        raise RemoteProtocolError(f"could not parse the response: {reason}") from exc
     if isinstance(body, dict) and "error" in body:
         error = error_of(read_message(response))
         raise RpcError(error.code, error.message, error.data)
@@ -191,7 +196,7 @@ def _size(data: JSON) -> str:
     try:
         return size(len(base64.b64decode(data, validate=True)))
     except (binascii.Error, ValueError):
-        return "data that is not base64"
+        return "invalid base64 data"
 
 
 def _number(text: str) -> int | float:

@@ -12,13 +12,13 @@ from inspector.demo.servers import SERVERS, faults_of
 def configure(parser: Parser) -> None:
     parser.add_argument("name", choices=list(SERVERS), metavar="NAME", help=f"one of {', '.join(SERVERS)}")
     parser.add_argument("--http", action="store_true", help="serve on 127.0.0.1 instead of stdio")
-    parser.add_argument("--port", type=int, default=0, help="with --http: the port (else a free one)")
+    parser.add_argument("--port", type=int, default=0, help="port for --http (default: a free one)")
     parser.add_argument(
         "--fault",
         action="append",
         default=[],
         metavar="NAME",
-        help="with faulty and login: what to break (with login it can be repeated)",
+        help="fault to simulate, for faulty and login (repeatable for login)",
     )
 
 
@@ -37,18 +37,18 @@ def run(options: argparse.Namespace) -> int:
 def _check(options: argparse.Namespace) -> None:
     """Raise ConfigError for what `python -m inspector.demo` would reject, with our exit code."""
     if options.http and not SERVERS[options.name].speaks_http:
-        raise ConfigError(f"The demo server {options.name!r} does not speak HTTP.", "Leave --http out.")
+        raise ConfigError(f"The demo server {options.name!r} does not support HTTP.", "Remove --http.")
     if not options.http and not SERVERS[options.name].speaks_stdio:
-        raise ConfigError(f"The demo server {options.name!r} speaks HTTP only.", "Add --http.")
+        raise ConfigError(f"The demo server {options.name!r} supports only HTTP.", "Add --http.")
     known = faults_of(options.name)
     if options.fault and not known:
-        raise ConfigError("--fault belongs to the demo servers 'faulty' and 'login'.", "Leave it out.")
+        raise ConfigError("--fault works only with the demo servers 'faulty' and 'login'.", "Remove it.")
     for fault in options.fault:
         if fault not in known:
             raise ConfigError(
-                f"{fault!r} is not a fault of {options.name!r}.", f"One of: {', '.join(known)}."
+                f"{fault!r} is not a fault of {options.name!r}.", f"Use one of: {', '.join(known)}."
             )
     if options.name == "faulty" and len(options.fault) > 1:
-        raise ConfigError("'faulty' shows one fault at a time.", "Name one.")
+        raise ConfigError("'faulty' supports one fault at a time.", "Choose one.")
     if not 0 <= options.port <= 65535:
-        raise ConfigError(f"{options.port} is not a port.", "Give one from 0 to 65535.")
+        raise ConfigError(f"{options.port} is not a valid port.", "Use a port from 0 to 65535.")

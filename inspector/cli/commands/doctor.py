@@ -36,13 +36,18 @@ def configure(parser: Parser) -> None:
         "target",
         nargs="?",
         metavar="TARGET",
-        help="a URL, the name of a server of the catalogue, or a command line",
+        help="a URL, the name of a configured server, or a command line",
     )
-    parser.add_argument("--format", choices=["text", "json"], default="text", help="text, or json for all")
-    parser.add_argument("--details", action="store_true", help="show what was seen at each step")
+    parser.add_argument(
+        "--format",
+        choices=["text", "json"],
+        default="text",
+        help="output format (default: text); json prints everything",
+    )
+    parser.add_argument("--details", action="store_true", help="show the details of each step")
     add_server_options(parser)
     parser.epilog = (
-        "exit codes: 0 it works, maybe with remarks; 2 it fails, and the report says where and why."
+        "exit codes: 0 connection works (possibly with findings), 2 connection fails (see the report)."
     )
 
 
@@ -88,7 +93,7 @@ def _take_target(options: argparse.Namespace) -> Entry | None:
     if target is None:
         return None
     if options.url or options.server or options.server_command is not None:
-        raise ConfigError("Name one server, not several.", "Leave out the word, or the option.")
+        raise ConfigError("More than one server specified.", "Use either TARGET or an option, not both.")
     if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", target):
         options.url = target
     elif _is_in_catalogue(target, options):
@@ -99,7 +104,7 @@ def _take_target(options: argparse.Namespace) -> Entry | None:
         try:
             options.server_command = shlex.split(target, posix=os.name == "posix")
         except ValueError as exc:
-            raise ConfigError(f"The command line cannot be read: {exc}.", "Close the quotes.") from exc
+            raise ConfigError(f"Could not parse the command line: {exc}.", "Close the quotes.") from exc
     return None
 
 

@@ -31,11 +31,13 @@ _SLICE = 16 * 1024
 
 
 def configure(parser: Parser) -> None:
-    parser.add_argument("capture", type=Path, metavar="CAPTURE", help="a capture, JSON Lines or a HAR file")
+    parser.add_argument("capture", type=Path, metavar="CAPTURE", help="a capture, JSON Lines or HAR file")
     parser.add_argument("--format", choices=_FORMATS, default="jsonl", help="default: %(default)s")
-    parser.add_argument("--filter", default="", metavar="FILTER", help="only rows that fit: status:error")
+    parser.add_argument(
+        "--filter", default="", metavar="FILTER", help="export only matching messages, e.g. status:error"
+    )
     parser.add_argument("--out", type=Path, metavar="FILE", help="default: standard output")
-    parser.add_argument("--show-secrets", action="store_true", help="mask nothing")
+    parser.add_argument("--show-secrets", action="store_true", help="do not mask secrets")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -80,7 +82,7 @@ def _write(
     for item in masking.items:
         output.print_error(f"masked {item.placeholder}: {one_line(item.where)}, {plural(item.count, 'time')}")
     if done.dropped:
-        output.print_error(f"left out, because {format.text} cannot hold it: {done.dropped}")
+        output.print_error(f"omitted (not supported by {format.text}): {done.dropped}")
 
 
 def _never() -> bool:

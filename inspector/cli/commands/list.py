@@ -26,8 +26,15 @@ _MAX_REASONS = 3
 def configure(parser: Parser) -> None:
     parser.usage = f"mcp-lens list {{tools,resources,prompts}} [options] {USAGE}"
     parser.add_argument("kind", choices=["tools", "resources", "prompts"], help="what to list")
-    parser.add_argument("--format", choices=["text", "json"], default="text", help="text, or json for all")
-    parser.add_argument("--timeout", type=seconds, metavar="S", help="wait S seconds for an answer (120)")
+    parser.add_argument(
+        "--format",
+        choices=["text", "json"],
+        default="text",
+        help="output format (default: text); json prints everything",
+    )
+    parser.add_argument(
+        "--timeout", type=seconds, metavar="S", help="request timeout in seconds (default: 120)"
+    )
     add_server_options(parser)
 
 
@@ -75,4 +82,4 @@ def _mention(malformed: Sequence[Malformed]) -> None:
     if malformed:
         reasons = "; ".join(item.reason for item in malformed[:_MAX_REASONS])
         more = "; …" if len(malformed) > _MAX_REASONS else ""
-        output.print_error(f"Left out {plural(len(malformed), 'item')} that cannot be used: {reasons}{more}.")
+        output.print_error(f"Skipped {plural(len(malformed), 'item')} with errors: {reasons}{more}.")

@@ -33,20 +33,29 @@ def configure(parser: Parser) -> None:
     parser.usage = "mcp-lens servers [options] [NAME …]"
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these servers (default: all)")
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--found", action="store_true", help="those of other tools and of this folder")
+    what.add_argument(
+        "--found", action="store_true", help="list servers from other tools and from this folder"
+    )
     what.add_argument(
         "--as",
         dest="form",
         choices=[*FORM_NAMES, _CLAUDE],
         metavar="FORM",
-        help=f"write them in another form: {', '.join(FORM_NAMES)}, or “{_CLAUDE}” for its commands",
+        help=f"export in another format: {', '.join(FORM_NAMES)}, or “{_CLAUDE}” for claude mcp add commands",
     )
     what.add_argument(
         "--add", metavar="TEXT", help="add a pasted configuration, command or URL; - reads stdin"
     )
-    parser.add_argument("--folder", type=Path, metavar="DIR", help="look from this folder (default: here)")
-    parser.add_argument("--format", choices=["text", "json"], default="text", help="text, or json for all")
-    parser.add_argument("--config", type=Path, metavar="FILE", help="the catalogue, instead of your own")
+    parser.add_argument(
+        "--folder", type=Path, metavar="DIR", help="folder to search from (default: the current one)"
+    )
+    parser.add_argument(
+        "--format",
+        choices=["text", "json"],
+        default="text",
+        help="output format (default: text); json prints everything",
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="config file to use")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -77,7 +86,7 @@ def _write_own(entries: Sequence[Entry], format: str) -> None:
         return
     if not entries:
         output.print_error(
-            "There is no server in the catalogue. “mcp-lens servers --found” shows what others have."
+            "No servers configured. Run “mcp-lens servers --found” to list servers from other tools."
         )
     _write_rows(
         [(entry.name, f"{entry.address}{'' if entry.enabled else '  (disabled)'}") for entry in entries]
@@ -115,13 +124,15 @@ def _add(server_list: ServerListFile, text: str, names: Sequence[str]) -> int:
     known = {entry.name for entry in server_list.load().entries}
     chosen = [server for server in servers if not names or server.name in names]
     if not chosen:
-        raise ConfigError("No server of that name is in it.", f"There are: {_listed(servers)}.")
+        raise ConfigError(
+            "The pasted text has no server with that name.", f"It contains: {_listed(servers)}."
+        )
     for server in chosen:
         if server.entry is None:
             raise ConfigError(f"{one_line(server.name)}: {server.problem}", "Nothing was added.")
         if server.name in known:
             raise ConfigError(
-                f"There is a server {server.name!r} in {server_list.path}.",
+                f"A server named {server.name!r} already exists in {server_list.path}.",
                 "Remove it first. Nothing was added.",
             )
     for server in chosen:
@@ -136,7 +147,7 @@ def _add(server_list: ServerListFile, text: str, names: Sequence[str]) -> int:
 def _about_secrets(entry: Entry, path: Path) -> list[str]:
     names = ", ".join(map(one_line, plain_secrets_of(entry)))
     return (
-        [f"{names}: it stands in {path} as it is. The window can move it to the secret store."]
+        [f"{names}: stored as plain text in {path}. Open MCP Lens to move it to the secret store."]
         if names
         else []
     )
@@ -161,7 +172,7 @@ def _show_found(found: Found, options: argparse.Namespace) -> int:
         )
         return ExitCode.RESULT
     if not names:
-        output.print_error("No server was found.")
+        output.print_error("No servers found.")
     rows = [row for chain in names.values() for at in range(len(chain)) for row in _found_rows(chain, at)]
     _write_rows(rows)
     return ExitCode.RESULT

@@ -10,7 +10,7 @@ from inspector.cli.parser import Parser
 
 
 def configure(parser: Parser) -> None:
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where the pictures go")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the screenshots")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -41,8 +41,9 @@ def needs_qt() -> Iterator[None]:
         yield
     except ImportError as exc:
         raise UserError(
-            f"The window cannot be opened: {exc}.",
-            "Install what is missing; ./packaging/run in a checkout does that. list and call need no window.",
+            f"Could not open the app window: {exc}.",
+            "Install the missing packages; in a checkout, ./packaging/run does that. The list and call "
+            "commands need no window.",
         ) from exc
 
 

@@ -177,7 +177,7 @@ class CallHistory:
                 write_file(target, {**document, "server": after}, is_private=True)
                 path.unlink()
         except (OSError, ConfigError) as exc:
-            self._report(f"The history of calls of server {before!r} could not be taken along: {exc}")
+            self._report(f"Could not keep the call history of the renamed server {before!r}: {exc}")
 
     def forget(self, server: str, tool: str) -> None:
         """Revoke the approval of a server. Raises ConfigError."""
@@ -202,7 +202,9 @@ class CallHistory:
                 try:
                     path.unlink(missing_ok=True)
                 except OSError as exc:
-                    raise ConfigError(f"{path} cannot be deleted: {exc}.", "Check the folder.") from exc
+                    raise ConfigError(
+                        f"Could not delete {path}: {exc}.", "Check that its folder is writable."
+                    ) from exc
 
     def flush(self) -> None:
         """Write pending entries now."""
@@ -246,7 +248,7 @@ class CallHistory:
         try:
             write_file(path, _document(key, self._with(history, notes)), is_private=True)
         except ConfigError as exc:
-            self._report(f"The history of calls is not kept: {exc}")
+            self._report(f"Call history is not saved: {exc}")
         if is_new:
             self._prune()
 
@@ -282,15 +284,15 @@ class CallHistory:
         """Set an unusable file aside; leave one that cannot be accessed where it is."""
         text = reason.summary if isinstance(reason, ConfigError) else f"{path}: {reason}."
         if isinstance(reason.__cause__, OSError):
-            self._report(f"{text} The tool's history is not kept.")
+            self._report(f"{text} The tool's history is not saved.")
             return None
         aside = path.with_name(f"{path.name}.{time.time_ns()}.broken")
         try:
             path.rename(aside)
         except OSError as exc:
-            self._report(f"{text} It could not be set aside either: {exc}. The tool's history is not kept.")
+            self._report(f"{text} Renaming the file failed too: {exc}. The tool's history is not saved.")
             return None
-        self._report(f"{text} It was set aside as {aside.name}; the tool's history begins anew.")
+        self._report(f"{text} The file was renamed to {aside.name}; the tool's history starts empty.")
         return NOTHING_KEPT
 
     def _report(self, sentence: str) -> None:
@@ -343,7 +345,7 @@ def _read(document: JSONObject) -> ToolHistory:
     """Parse a history file. Raises ValueError if it does not have our format."""
     last, calls = document.get("last"), document.get("calls")
     if not isinstance(last, str) or not isinstance(calls, list):
-        raise ValueError("it is no history of calls")
+        raise ValueError("it is not a call history")
     return ToolHistory(last, tuple(_read_call(call) for call in calls))
 
 
@@ -358,7 +360,7 @@ def _read_call(value: JSON) -> RecordedCall:
         }:
             options = more.get("options")
             return RecordedCall(at, outcome, elapsed, text, options if isinstance(options, str) else "")
-    raise ValueError("a call in it cannot be read")
+    raise ValueError("it contains an invalid call")
 
 
 def _arguments_of(text: str) -> JSONObject | None:

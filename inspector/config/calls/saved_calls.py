@@ -129,8 +129,8 @@ def write_expected(call: Path, data: bytes, *, is_private: bool) -> None:
     if len(text) > MAX_EXPECTED_BYTES:
         limit = size(MAX_EXPECTED_BYTES)
         raise ConfigError(
-            f"The result has {size(len(text))}: more than {limit} are not kept as expected.",
-            "Ask for less of it.",
+            f"The result is {size(len(text))}; expected results are limited to {limit}.",
+            "Request less data.",
         )
     write_bytes(path, text, is_private=is_private)
 
@@ -160,17 +160,18 @@ def _object(data: bytes) -> JSONObject:
     try:
         value = read_exactly(data.decode())
     except (UnicodeDecodeError, JSONProblem) as exc:
-        message = f"The answer cannot be kept as expected: {exc}."
-        raise ConfigError(message, "The Traffic view has it as it came.") from exc
+        message = f"Could not save this as the expected result: {exc}."
+        raise ConfigError(message, "See Traffic for the raw message.") from exc
     if not isinstance(value, dict):
-        raise ConfigError("The answer cannot be kept as expected: it is no object.")
+        raise ConfigError("Could not save this as the expected result: it is not an object.")
     return value
 
 
 def _require_inside(path: Path, folder: Path) -> None:
     if not path.resolve().is_relative_to(folder.resolve()):
         raise ConfigError(
-            f"{one_line(str(path))} is a link that leads out of its folder.", "Put a plain file there."
+            f"{one_line(str(path))} is a link that points outside its folder.",
+            "Replace it with a regular file.",
         )
 
 
@@ -308,7 +309,7 @@ class SavedCallFolder:
             return None
         except OSError as exc:
             raise ConfigError(
-                f"{one_line(str(path))} cannot be deleted: {exc}.", "Check the folder."
+                f"Could not delete {one_line(str(path))}: {exc}.", "Check that its folder is writable."
             ) from exc
         _unlink(path)
         return DeletedCall(call, data, take_expected(path))
@@ -333,7 +334,7 @@ class SavedCallFolder:
             with os.scandir(self.path) as entries:
                 for entry in _json_files(entries):
                     if len(snapshot) == MAX_FILES:
-                        message = f"{self.path} holds more than {MAX_FILES:,} files; the others are left out."
+                        message = f"{self.path} contains more than {MAX_FILES:,} files; the rest are ignored."
                         problems.append(one_line(message))
                         break
                     found = _stamp_of_entry(entry, self.path)
@@ -342,7 +343,9 @@ class SavedCallFolder:
         except FileNotFoundError:
             pass
         except OSError as exc:
-            problems.append(f"{one_line(str(self.path))} cannot be read: {exc}. Check the folder.")
+            problems.append(
+                f"Could not read {one_line(str(self.path))}: {exc}. Check the folder's permissions."
+            )
         return dict(sorted(snapshot.items())), problems
 
     def _path_of(self, call: SavedCall, but: str = "") -> Path:
@@ -389,7 +392,7 @@ def read_call(path: Path, stamp: Stamp | None = None) -> SavedCall | None:
             ignore=_texts(document, "ignore"),
         )
     except ValueError as exc:
-        raise ConfigError(f"{one_line(str(path))}: {exc}.", "Correct it there.") from exc
+        raise ConfigError(f"{one_line(str(path))}: {exc}.", "Fix it in the file.") from exc
 
 
 def _written(call: SavedCall, before: JSONObject) -> JSONObject:
@@ -420,14 +423,14 @@ def _written(call: SavedCall, before: JSONObject) -> JSONObject:
 def _required_text(document: JSONObject, member: str) -> str:
     text = _text(document, member)
     if not text:
-        raise ValueError(f"“{member}” must be a text with at least one character")
+        raise ValueError(f"“{member}” must be a non-empty string")
     return text
 
 
 def _text(document: JSONObject, member: str) -> str:
     value = document.get(member)
     if value is not None and not isinstance(value, str):
-        raise ValueError(f"“{member}” must be a text")
+        raise ValueError(f"“{member}” must be a string")
     return value or ""
 
 
@@ -441,7 +444,7 @@ def _object_savedcalls(document: JSONObject, member: str) -> JSONObject:
 def _texts(document: JSONObject, member: str) -> tuple[str, ...]:
     value = document.get(member)
     if value is not None and not (isinstance(value, list) and all(isinstance(each, str) for each in value)):
-        raise ValueError(f"“{member}” must be an array of texts")
+        raise ValueError(f"“{member}” must be an array of strings")
     return tuple(str(each) for each in value or ())
 
 
@@ -457,7 +460,7 @@ def _seconds(document: JSONObject, member: str) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
-        raise ValueError(f"“{member}” must be a number of seconds above 0")
+        raise ValueError(f"“{member}” must be a number of seconds greater than 0")
     return value
 
 
@@ -494,8 +497,9 @@ def _require_unchanged(call: SavedCall) -> None:
     now = _stamp(call.path)
     if call.stamp is not None and now is not None and now != call.stamp:
         raise ChangedElsewhere(
-            f"Somebody else changed {one_line(call.path.name)} since “{shorten(call.name, 60)}” was read.",
-            "Load it again, or overwrite it.",
+            f"{one_line(call.path.name)} was changed outside MCP Lens since “{shorten(call.name, 60)}” "
+            "was loaded.",
+            "Reload it or overwrite it.",
         )
 
 
@@ -507,4 +511,6 @@ def _unlink(path: Path) -> None:
 
 
 def _not_deleted(path: Path, cause: OSError) -> ConfigError:
-    return ConfigError(f"{one_line(str(path))} cannot be deleted: {cause}.", "Check the folder.")
+    return ConfigError(
+        f"Could not delete {one_line(str(path))}: {cause}.", "Check that its folder is writable."
+    )

@@ -135,7 +135,7 @@ def expand(value: JSON, variables: Variables) -> JSON:
     try:
         return _expanded(value, variables)
     except RecursionError:
-        raise UserError("The arguments are nested too deeply to be sent.", "Nothing was sent.") from None
+        raise UserError("The arguments are nested too deeply to send.", "Nothing was sent.") from None
 
 
 def expand_object(value: JSONObject, variables: Variables) -> JSONObject:
@@ -230,8 +230,8 @@ def _unknown_summary(names: tuple[str, ...]) -> str:
 
 def _unknown_step(names: Iterable[str]) -> str:
     if any(name.startswith(_ENVIRONMENT) for name in names):
-        return "Allow the environment variable in the preferences, or write $${ to send ${ as it is."
-    return "Give it one under Variables, or write $${ to send ${ as it is."
+        return "Allow the environment variable in Settings, or write $${ to send a literal ${."
+    return "Set a value under Variables, or write $${ to send a literal ${."
 
 
 class VariablesFile:
@@ -261,8 +261,8 @@ class VariablesFile:
         """Set a variable. Raises ConfigError."""
         if not is_name(name):
             raise ConfigError(
-                f"{one_line(shorten(name, 60))!r} cannot be the name of a variable.",
-                "Begin with a letter; then letters, digits, and _ . - may follow.",
+                f"{one_line(shorten(name, 60))!r} is not a valid variable name.",
+                "Start with a letter, followed by letters, digits, _, . or -.",
             )
         path, document = self._holder_of(name)
         write_file(path, {**document, name: value}, is_private=path == self._local)
@@ -290,6 +290,6 @@ def _read_or_empty(path: Path) -> JSONObject:
 
 def _name_problem(path: Path, name: str) -> str:
     return (
-        f"{path.name}: {one_line(shorten(name, 60))!r} cannot be the name of a variable. It is left out; "
-        "names begin with a letter, then letters, digits, and _ . - may follow."
+        f"{path.name}: {one_line(shorten(name, 60))!r} is not a valid variable name. It is ignored; "
+        "names start with a letter, followed by letters, digits, _, . or -."
     )

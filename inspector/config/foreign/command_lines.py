@@ -50,7 +50,7 @@ def read_command(line: str) -> PastedCommand:
     words = _split(line)
     env = _leading_assignments(words)
     if not words:
-        raise ConfigError("There is no command.", "Paste it whole, with what it starts.")
+        raise ConfigError("No command found.", "Paste the whole command line.")
     pasted = _read_words(words)
     if not env:
         return pasted
@@ -69,7 +69,7 @@ def _split(line: str) -> list[str]:
     try:
         words = list(lexer)
     except ValueError as exc:
-        raise ConfigError(f"The command line cannot be read: {exc}.", "Close the quotes.") from exc
+        raise ConfigError(f"Could not parse the command line: {exc}.", "Close the quotes.") from exc
     _refuse_shell(line)
     return words
 
@@ -81,13 +81,13 @@ def _refuse_shell(line: str) -> None:
     shell = shell or next((mark for mark in ("$(", "`") if mark in bare), None)
     if shell is not None:
         raise ConfigError(
-            f"“{shell}” needs a shell, and no shell is ever used here.",
-            "Paste one command that starts the server, without pipes and redirections.",
+            f"“{shell}” requires a shell, and MCP Lens never uses one.",
+            "Paste one command that starts the server, without pipes or redirections.",
         )
     if bare.split()[:1] in (["export"], ["set"], ["cd"]):
         raise ConfigError(
-            f"“{bare.split()[0]}” is for a shell, and starts nothing.",
-            "Paste the command itself; variables may stand before it: KEY=value npx ….",
+            f"“{bare.split()[0]}” is a shell command and does not start a server.",
+            "Paste the command itself; variables can precede it: KEY=value npx ….",
         )
 
 
@@ -141,7 +141,9 @@ def _added_to_editor(rest: Sequence[str]) -> PastedCommand:
 def _added_as_json(rest: Sequence[str]) -> PastedCommand:
     words = _without_options(rest, {"-s", "--scope"})
     if len(words) < 2:
-        raise ConfigError("“mcp add-json” names a server, then gives its JSON.", "Paste the whole command.")
+        raise ConfigError(
+            "“mcp add-json” needs a server name followed by its JSON.", "Paste the whole command."
+        )
     return PastedCommand(words[0], _json(words[1]), "Claude Code")
 
 
@@ -181,13 +183,13 @@ def _added(program: str, rest: Sequence[str]) -> PastedCommand:
     """Parse `… mcp add`. Options may appear anywhere before `--`; the rest is the command."""
     added = _read_options(rest)
     if not added.argv:
-        raise ConfigError(f"“{program} mcp add” names no server.", "Paste the whole command.")
+        raise ConfigError(f"“{program} mcp add” has no server name.", "Paste the whole command.")
     name, *command = added.argv
     url = added.options.get("url") or (command[0] if command and _is_url(command[0]) else "")
     if added.options.get("transport") in ("http", "sse", "ws") and command:
         url = command[0]
     if not url and not command:
-        raise ConfigError(f"“{program} mcp add {name}” gives no command and no URL.", "Paste it whole.")
+        raise ConfigError(f"“{program} mcp add {name}” has no command or URL.", "Paste the whole command.")
     raw: JSONObject = {"command": command[0], "args": list(command[1:]), "env": added.env} if command else {}
     if url:
         raw = _raw_url(url, added)
@@ -228,7 +230,7 @@ def _read_options(rest: Sequence[str]) -> _Added:
             continue
         if flag in _OPTIONS and (equals == "" or flag.startswith("--")):
             if not equals and not words:
-                raise ConfigError(f"Nothing follows after {flag}.", "Paste the whole command.")
+                raise ConfigError(f"{flag} has no value.", "Paste the whole command.")
             _set(added, _OPTIONS[flag], inline if equals else words.pop(0))
             if _OPTIONS[flag] == "env" and not equals:
                 _take_more_variables(added, words)
@@ -247,12 +249,12 @@ def _set(added: _Added, option: str, value: str) -> None:
     if option == "env":
         name, equals, content = value.partition("=")
         if not name or not equals:
-            raise ConfigError("An --env of the command cannot be read.", "Write it as NAME=value.")
+            raise ConfigError("Invalid --env in the command.", "Write it as NAME=value.")
         added.env[name] = content
     elif option == "header":
         name, colon, content = value.partition(":")
         if not name.strip() or not colon:  # not quoted in the error: it may contain a secret
-            raise ConfigError("A --header of the command cannot be read.", "Write it as 'Name: value'.")
+            raise ConfigError("Invalid --header in the command.", "Write it as 'Name: value'.")
         added.headers[name.strip()] = content.strip()
     elif option:
         added.options[option] = value
@@ -266,8 +268,8 @@ def _json(text: str) -> JSONObject:
     try:
         value: JSON = parse(text)
     except JSONProblem as exc:
-        step = "Quote it as the shell of the command needs it."
-        raise ConfigError(f"The JSON of the command cannot be read: {exc}.", step) from exc
+        step = "Check the shell quoting."
+        raise ConfigError(f"Could not parse the JSON in the command: {exc}.", step) from exc
     if not isinstance(value, dict):
-        raise ConfigError("The JSON of the command must be an object.", "Paste the whole command.")
+        raise ConfigError("The JSON in the command must be an object.", "Paste the whole command.")
     return value

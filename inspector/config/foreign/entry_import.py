@@ -53,7 +53,7 @@ def to_entry(name: str, raw: JSON, tool: str) -> tuple[Entry | None, str, tuple[
     read = _Translation(raw, tool)
     try:
         if not name.strip():
-            raise ConfigError("It has no name.", "Give it one in the file.")
+            raise ConfigError("It has no name.", "Add one in the file.")
         _translate(read)
         entry = read_entry(name, read.translated)
     except ConfigError as exc:
@@ -63,7 +63,7 @@ def to_entry(name: str, raw: JSON, tool: str) -> tuple[Entry | None, str, tuple[
 
 def _translate(read: _Translation) -> None:
     if read.raw.get("source") == "extension" and "command" not in read.raw:
-        raise ConfigError("It is an extension of Zed, which starts it by itself.", "Add its command by hand.")
+        raise ConfigError("It is a Zed extension, which Zed starts itself.", "Add its command manually.")
     _take_address(read)
     for name in _AS_THEY_ARE:
         if (value := read.take(name)) is not None:
@@ -124,7 +124,7 @@ def _take_given(read: _Translation) -> None:
     if "url" in read.translated:
         read.translated["headers"] = dict(headers)
         if env:
-            read.notes.append("Its variables are left out: a server at a URL has none.")
+            read.notes.append("Its environment variables are ignored: a server at a URL has none.")
     else:
         read.translated["env"] = dict(env)
 
@@ -134,7 +134,7 @@ def _texts(read: _Translation, member: str, value: JSON) -> dict[str, str]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise ConfigError(f"{member}: it must be an object.", "Correct it in the file.")
+        raise ConfigError(f"{member}: must be an object.", "Fix it in the file.")
     texts: dict[str, str] = {}
     for name, content in value.items():
         if isinstance(content, bool):
@@ -144,7 +144,7 @@ def _texts(read: _Translation, member: str, value: JSON) -> dict[str, str]:
         elif isinstance(content, str):
             texts[name] = _with_braces(content) if read.tool == "Gemini CLI" else content
         elif content is not None:  # VS Code: null unsets a variable
-            raise ConfigError(f"{member}.{_shown(name)}: it must be a text.", "Correct it in the file.")
+            raise ConfigError(f"{member}.{_shown(name)}: must be a string.", "Fix it in the file.")
     return texts
 
 
@@ -163,7 +163,7 @@ def _names(read: _Translation, member: str) -> list[str]:
 
 def _variable(member: str, name: str) -> str:
     if not _VARIABLE.fullmatch(name):
-        raise ConfigError(f"{member}: {_shown(name)!r} is no name of a variable.", "Correct it in the file.")
+        raise ConfigError(f"{member}: {_shown(name)!r} is not a valid variable name.", "Fix it in the file.")
     return name
 
 
@@ -196,7 +196,7 @@ def _take_login(read: _Translation) -> None:
     if not isinstance(login, dict):
         if isinstance(login, str):
             read.notes.append(
-                f"Its “auth” ({_shown(login)}) is left out: a login starts when it is asked for."
+                f"Its “auth” ({_shown(login)}) is ignored: login starts when the server requires it."
             )
         return
     auth: JSONObject = {"type": "oauth"}
@@ -211,7 +211,7 @@ def _take_login(read: _Translation) -> None:
     if len(auth) > 1:
         read.translated["auth"] = auth
     if any(secret in login for secret in ("CLIENT_SECRET", "clientSecret", "client_secret", "token")):
-        read.notes.append("The secret of its login is not taken over: give it in the Auth tab.")
+        read.notes.append("Its login secret is not imported; enter it in the Auth tab.")
 
 
 _LOGIN = {
@@ -236,19 +236,19 @@ def _take_watch(read: _Translation) -> None:
 
 def _warn(read: _Translation) -> None:
     if read.take("envFile"):
-        read.notes.append("Its “envFile” is not read: give the variables that it needs.")
+        read.notes.append("Its “envFile” is not read; add the variables it needs.")
     if read.take("headersHelper"):
-        read.notes.append("Its “headersHelper”, a command that makes headers, is not run.")
+        read.notes.append("Its “headersHelper”, a command that generates headers, is not run.")
     sandbox = [read.take(name) for name in ("sandbox", "sandboxEnabled")]
     if any(sandbox):
-        read.notes.append(f"{read.tool} runs it in a sandbox; here it runs without one.")
+        read.notes.append(f"{read.tool} runs it in a sandbox; MCP Lens does not.")
 
 
 def _left_out(read: _Translation) -> Iterable[str]:
     names = [_shown(name) for name in read.raw if name not in read.taken]
     if names:
         more = ", …" if len(names) > _MAX_NAMED else ""
-        yield f"Left out: {', '.join(names[:_MAX_NAMED])}{more}."
+        yield f"Omitted: {', '.join(names[:_MAX_NAMED])}{more}."
 
 
 _MAX_NAMED = 8

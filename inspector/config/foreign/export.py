@@ -140,7 +140,7 @@ def export(entries: Sequence[Entry], form: str) -> Exported:
 
 def _card(entries: Sequence[Entry]) -> Exported:
     if len(entries) != 1:
-        raise ConfigError("A card of the registry is for one server.", "Choose one.")
+        raise ConfigError("A registry server.json describes only one server.", "Select one server.")
     entry, secrets = without_secrets(entries[0])
     card, notes = server_json_of(entry, secrets)
     return Exported(f"{pretty(card)}\n", notes)
@@ -151,7 +151,7 @@ def fragment(entry: Entry, form: str = "mcp.json") -> Exported:
     target = _form(form)
     written = _Writer(entry, target)
     if written.raw is None:
-        raise ConfigError(f"{one_line(entry.name)}: {written.notes[0]}", "Choose another form.")
+        raise ConfigError(f"{one_line(entry.name)}: {written.notes[0]}", "Choose another format.")
     notes = (*written.notes, *_about(written.secrets, written.by_hand, target))
     if target.syntax == "toml":
         return Exported(_text({target.table: {entry.name: written.raw}}, target), notes)
@@ -167,11 +167,13 @@ def claude_command(entry: Entry) -> Exported:
     raw, notes = written.raw or {}, list(written.notes)
     name = _CLAUDE_NAME.sub("-", entry.name).strip("-") or "server"
     if name != entry.name:
-        notes.append(f"Claude Code takes only letters, digits, - and _ in a name: it is called {name} there.")
+        notes.append(
+            f"Claude Code allows only letters, digits, - and _ in names; the server is called {name} there."
+        )
     words = _claude_words(name, raw)
     if any(_CONTROL.search(word) for word in words):
         raise ConfigError(
-            "It holds line breaks or control characters, which are not safe in a command line.",
+            "It contains line breaks or control characters, which are not safe in a command line.",
             "Copy it as .mcp.json instead.",
         )
     return Exported(
@@ -206,7 +208,7 @@ def _pairs(raw: JSONObject, member: str, between: str) -> list[str]:
 
 def _form(form: str) -> ExportForm:
     if form not in EXPORT_FORMS:
-        raise ConfigError(f"There is no form {form!r}.", f"There are: {', '.join(FORM_NAMES)}.")
+        raise ConfigError(f"Unknown format {form!r}.", f"Use one of: {', '.join(FORM_NAMES)}.")
     return EXPORT_FORMS[form]
 
 
@@ -226,7 +228,7 @@ class _Writer:
         self.raw: JSONObject | None = None
         if self._transport not in form.types:
             self.notes.append(
-                f"Not exported, because {form.tool} has no servers over {_LABELS[entry.transport]}."
+                f"Not exported: {form.tool} does not support servers over {_LABELS[entry.transport]}."
             )
             self.secrets = ()
             return
@@ -310,7 +312,7 @@ class _Writer:
             self._note("auth", False)
             return {}
         known = OAuthSettings(client_id=login.client_id, redirect_port=login.redirect_port)
-        self._note("auth (in part)", login == known)
+        self._note("auth (partially)", login == known)
         theirs: JSONObject = {"clientId": login.client_id, "callbackPort": login.redirect_port}
         content: JSONObject = {name: value for name, value in theirs.items() if value}
         return {"oauth": content} if content else {}
@@ -322,7 +324,7 @@ class _Writer:
     def _say_left_out(self) -> None:
         if self._left_out:
             self.notes.append(
-                f"{self._form.tool} has nothing like: {', '.join(dict.fromkeys(self._left_out))}."
+                f"Omitted (unsupported by {self._form.tool}): {', '.join(dict.fromkeys(self._left_out))}"
             )
 
     def _spelt(self, text: str) -> str:
@@ -374,14 +376,17 @@ def _about(names: Sequence[str], by_hand: Sequence[str], form: ExportForm) -> li
     notes: list[str] = []
     variables = [name for name in dict.fromkeys(names) if name not in by_hand]
     if variables and form.variables == "${input:id}":
-        notes.append(f"Secrets are not exported. {form.tool} asks for: {', '.join(variables)}.")
+        notes.append(f"Secrets are not exported. {form.tool} will ask for: {', '.join(variables)}.")
     elif variables:
         notes.append(
-            f"Secrets are not exported. Set these variables for {form.tool}: {', '.join(variables)}."
+            f"Secrets are not exported. Set these environment variables for {form.tool}: "
+            f"{', '.join(variables)}."
         )
     if by_hand:
         shown = ", ".join(f"${{{name}}}" for name in dict.fromkeys(by_hand))
-        notes.append(f"{form.tool} replaces no names: put the values there by hand for {shown}.")
+        notes.append(
+            f"{form.tool} does not expand placeholders; enter the values there yourself for {shown}."
+        )
     return notes
 
 

@@ -51,7 +51,7 @@ def _read_json(text: str) -> Document:
         value, plain = read(text)
     except JSONProblem as exc:
         message = str(exc).replace(" at at ", " at ")  # Python's wording for an unterminated string
-        raise ConfigError(f"It is not valid JSON: {message}.", "Correct it there.") from exc
+        raise ConfigError(f"It is not valid JSON: {message}.", "Fix it in the file.") from exc
 
     def lines_of(path: tuple[str, ...]) -> Mapping[str, list[int]]:
         found: dict[str, list[int]] = {}
@@ -66,19 +66,17 @@ def _read_json(text: str) -> Document:
 
 def _read_toml(text: str) -> Document:
     if len(text) > MAX_TOML_SIZE:
-        raise ConfigError(
-            f"It is bigger than {size(MAX_TOML_SIZE)}.", "Keep the servers in a file of their own."
-        )
+        raise ConfigError(f"It is larger than {size(MAX_TOML_SIZE)}.", "Move the servers to a separate file.")
     if _LONG_KEY.search(text):  # Python's parser is quadratic in the key length
         raise _too_deep()
     try:
         value = _as_json(tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n")))
     except tomllib.TOMLDecodeError as exc:
         message = str(exc).replace("at end of document", f"at {position_of(text, len(text))}")
-        raise ConfigError(f"It is not valid TOML: {message}.", "Correct it there.") from exc
+        raise ConfigError(f"It is not valid TOML: {message}.", "Fix it in the file.") from exc
     except RecursionError as exc:
         raise _too_deep() from exc
-    return Document(_checked(value, "a table"), lambda path: _toml_lines(text, path))
+    return Document(_checked(value, "a TOML table"), lambda path: _toml_lines(text, path))
 
 
 def _toml_lines(text: str, path: tuple[str, ...]) -> Mapping[str, list[int]]:
@@ -97,14 +95,14 @@ def _toml_lines(text: str, path: tuple[str, ...]) -> Mapping[str, list[int]]:
 
 def _checked(value: JSON, what: str) -> JSONObject:
     if not isinstance(value, dict):
-        raise ConfigError(f"It must hold {what}.", "Correct it there.")
+        raise ConfigError(f"It must contain {what}.", "Fix it in the file.")
     if _is_too_deep(value):
         raise _too_deep()
     return value
 
 
 def _too_deep() -> ConfigError:
-    return ConfigError("It is nested too deeply to be read.", "No list of servers needs that.")
+    return ConfigError("It is nested too deeply to parse.", "Reduce the nesting.")
 
 
 def _is_too_deep(value: JSON) -> bool:
@@ -300,7 +298,7 @@ def blank_comments(text: str) -> str:
         mark = token["mark"]
         if token["comment"] is not None:
             if piece.startswith("/*") and token["end"] is None:
-                raise JSONProblem(f"The comment does not end at {position_of(text, token.start())}")
+                raise JSONProblem(f"Unterminated comment starting at {position_of(text, token.start())}")
             piece = _NOT_A_BREAK.sub(" ", piece)
         elif not piece.isspace():
             if mark in ("]", "}") and comma >= 0:

@@ -65,14 +65,16 @@ def _json(text: str) -> JSONObject:
     try:
         value = parse(text)
     except JSONProblem as exc:
-        raise ConfigError(f"The link holds no valid JSON: {exc}.", "Copy the whole link.") from exc
+        raise ConfigError(f"The link contains invalid JSON: {exc}.", "Copy the whole link.") from exc
     if not isinstance(value, dict):
         raise _unreadable()
     return value
 
 
 def _unreadable() -> ConfigError:
-    return ConfigError("The link holds no server.", "Copy the whole link, or paste the configuration itself.")
+    return ConfigError(
+        "The link contains no server.", "Copy the whole link, or paste the configuration itself."
+    )
 
 
 MAX_CHARACTERS = 1024 * 1024
@@ -87,7 +89,9 @@ _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://\S*")
 def read_pasted(text: str) -> tuple[FoundServer, ...]:
     """Return at least one server, each with an entry or a problem. Raises ConfigError if none."""
     if len(text) > MAX_CHARACTERS:
-        raise ConfigError(f"That is more than {size(MAX_CHARACTERS)}.", "Paste only the servers.")
+        raise ConfigError(
+            f"The pasted text is larger than {size(MAX_CHARACTERS)}.", "Paste only the servers."
+        )
     text = _unwrapped(text.removeprefix("\ufeff"))
     if not text.strip():
         raise ConfigError("Nothing was pasted.", "Paste a configuration, a command line or a URL.")
@@ -98,7 +102,7 @@ def read_pasted(text: str) -> tuple[FoundServer, ...]:
     if text.lstrip().startswith(("{", "//", "/*")):
         return _of_json(text)
     if text.lstrip().startswith("["):
-        raise ConfigError("A list holds no names of servers.", 'Paste an object: {"name": {"command": "…"}}.')
+        raise ConfigError("An array has no server names.", 'Paste an object: {"name": {"command": "…"}}.')
     return _of_lines(text)
 
 
@@ -152,7 +156,8 @@ def _of_document(document: Document, tool: str) -> tuple[FoundServer, ...]:
     servers = servers_of(value, document, source)
     if not servers:
         raise ConfigError(
-            "There is no server in it.", 'Paste {"mcpServers": {…}}, or one server with "command" or "url".'
+            "No server found in the pasted text.",
+            'Paste {"mcpServers": {…}}, or one server with "command" or "url".',
         )
     return tuple(replace(server, source=_SOURCE) for server in servers)
 
@@ -170,9 +175,13 @@ def _source_for(value: JSONObject) -> Source:
 def _of_lines(text: str) -> tuple[FoundServer, ...]:
     commands = commands_in(text)
     if not commands:
-        raise ConfigError("There is no command in it.", "Paste a configuration, a command line or a URL.")
+        raise ConfigError(
+            "No command found in the pasted text.", "Paste a configuration, a command line or a URL."
+        )
     if len(commands) > _MAX_COMMANDS:
-        raise ConfigError(f"That is {len(commands)} command lines.", "Paste the configuration, or fewer.")
+        raise ConfigError(
+            f"The pasted text has {len(commands)} command lines.", "Paste a configuration, or fewer commands."
+        )
     return tuple(_of_line(line) for line in commands)
 
 
@@ -193,7 +202,7 @@ def _with_warning(server: FoundServer) -> FoundServer:
     names = unexpanded_in(entry.args) if isinstance(entry, StdioEntry) else []
     if not names:
         return server
-    note = f"{names[0]} is passed on as it is: write ${{{names[0].strip('$%')}}} to have its value there."
+    note = f"{names[0]} is passed literally; write ${{{names[0].strip('$%')}}} to insert its value."
     return replace(server, notes=(*server.notes, note))
 
 

@@ -82,7 +82,7 @@ def read_config_text(path: Path) -> str:
     """Read a file that the user chose: a regular file within the size limit. Raises ConfigError."""
     text = _text_of(path)
     if text is None:
-        raise ConfigError("There is no such file.", "It may have been moved.")
+        raise ConfigError("File not found.", "It may have been moved.")
     return text
 
 
@@ -107,14 +107,16 @@ def _text_of(path: Path) -> str | None:
         return read_text(path, MAX_BYTES)
     except (FileNotFoundError, NotADirectoryError) as exc:
         if path.is_symlink():
-            raise ConfigError("It is a link that leads nowhere.", "Correct or remove the link.") from exc
+            raise ConfigError("It is a broken link.", "Fix or remove the link.") from exc
         return None
     except UnicodeDecodeError as exc:
         line = exc.object[: exc.start].count(b"\n") + 1
-        raise ConfigError(f"It is not UTF-8 text, from line {line} on.", "Save it as UTF-8.") from exc
+        raise ConfigError(f"It is not valid UTF-8 from line {line} on.", "Save it as UTF-8.") from exc
     except (OSError, ValueError) as exc:  # ValueError: NUL in the path
         cause = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
-        raise ConfigError(f"It cannot be read: {one_line(cause)}.", "Check the file and its rights.") from exc
+        raise ConfigError(
+            f"Could not read it: {one_line(cause)}.", "Check the file and its permissions."
+        ) from exc
 
 
 def _read_card(document: Document, source: Source) -> _Read:
@@ -136,7 +138,7 @@ def _read_servers(document: Document, location: ConfigLocation, form: Form, sour
         warnings += notes
         warnings += _other_words(path, form, location)
     if form.holds == "switches" and off:
-        warnings.append(f"It switches off: {', '.join(sorted(map(one_line, off)))}.")
+        warnings.append(f"It disables: {', '.join(sorted(map(one_line, off)))}.")
     if not paths and form.is_dedicated and value:
         warnings.append(f"It has no “{'.'.join(form.table)}”.")
     return _Read(
@@ -157,8 +159,8 @@ def _other_words(path: tuple[str, ...], form: Form, location: ConfigLocation) ->
         return []
     theirs = ".".join(form.table)
     if not path:
-        return [f"Its servers stand without “{theirs}” around them: not every tool reads that."]
-    return [f"Its servers stand under “{'.'.join(path)}”, but {location.tool} reads “{theirs}”."]
+        return [f"Its servers are not inside “{theirs}”; not every tool accepts that."]
+    return [f"Its servers are under “{'.'.join(path)}”, but {location.tool} reads “{theirs}”."]
 
 
 def _switched(file: FoundFile, read: Sequence[_Read]) -> FoundFile:
@@ -177,7 +179,7 @@ def _switched(file: FoundFile, read: Sequence[_Read]) -> FoundFile:
 def _off(server: FoundServer, source: Source | None) -> FoundServer:
     if source is None:
         return server
-    note = f"{source.tool} was told not to use it, in {one_line(str(source.path))}."
+    note = f"Disabled by {source.tool} in {one_line(str(source.path))}."
     entry = None if server.entry is None else replace(server.entry, enabled=False)
     return replace(server, entry=entry, notes=(*server.notes, note))
 
@@ -225,7 +227,7 @@ def _server(
     if len(lines) > 1:
         locations = ", ".join(map(str, lines[:_MAX_LINES])) + (", …" if len(lines) > _MAX_LINES else "")
         warnings = (
-            f"Its name is there {len(lines)} times (lines {locations}): the last one counts.",
+            f"Its name appears {len(lines)} times (lines {locations}); the last one is used.",
             *warnings,
         )
     return FoundServer(

@@ -46,10 +46,10 @@ def server_json_of(entry: Entry, secrets: Sequence[str]) -> tuple[JSONObject, tu
     elif isinstance(entry, HttpEntry):
         card["remotes"] = [_remote(entry, secrets)]
     else:
-        raise ConfigError("A card of the registry has no WebSocket servers.", "Choose another form.")
-    return card, (
-        "The name (com.example/…) and the version are made up: correct them before you publish it.",
-    )
+        raise ConfigError(
+            "A registry server.json cannot describe a WebSocket server.", "Choose another format."
+        )
+    return card, ("The name (com.example/…) and version are placeholders; replace them before publishing.",)
 
 
 def _package(entry: StdioEntry, secrets: Sequence[str]) -> JSONObject:
@@ -58,8 +58,8 @@ def _package(entry: StdioEntry, secrets: Sequence[str]) -> JSONObject:
     before, rest = _split_runner(words) if runner == "docker" else ([], words)
     if runner not in _REGISTRIES or not rest or rest[0].startswith("-"):
         raise ConfigError(
-            "A card of the registry names a package, and this command starts none.",
-            "Start the server with npx, uvx, docker or dnx, or choose another form.",
+            "A registry server.json must name a package, but this command does not start one.",
+            "Start the server with npx, uvx, docker or dnx, or choose another format.",
         )
     identifier, *arguments = rest
     version = _VERSION.search(identifier) if runner != "docker" else None
@@ -245,10 +245,12 @@ def _package_registrycard(item: JSONObject, filling: _Filling) -> tuple[JSONObje
     registry = _text(item, "registryType", "registry_type", "registry_name")
     identifier = _text(item, "identifier", "name")
     if registry == "mcpb":
-        raise ConfigError("It is a bundle (.mcpb), which has to be unpacked.", "Add its command by hand.")
+        raise ConfigError(
+            "It is a bundle (.mcpb), which must be unpacked first.", "Add its command manually."
+        )
     command = _text(item, "runtimeHint", "runtime_hint") or _RUNNERS.get(registry, "")
     if not command or not identifier:
-        raise ConfigError(f"Packages of the kind {registry!r} are not known.", "Add its command by hand.")
+        raise ConfigError(f"Unknown package type {registry!r}.", "Add its command manually.")
     env: JSONObject = {}
     for variable in _items(item.get("environmentVariables", item.get("environment_variables"))):
         called = _text(variable, "name")
@@ -261,7 +263,7 @@ def _package_registrycard(item: JSONObject, filling: _Filling) -> tuple[JSONObje
     url = _text(transport, "url") if isinstance(transport, dict) else ""
     if url and isinstance(transport, dict) and _text(transport, "type") != "stdio":
         words = one_line(shlex.join([command, *args]))
-        return _remote_registrycard(transport, filling), (f"It has to be started by hand first: {words}",)
+        return _remote_registrycard(transport, filling), (f"Start it yourself first: {words}",)
     return {"command": command, "args": list(args), "env": env}, ()
 
 

@@ -76,19 +76,19 @@ class CallPrefsFile:
         value: JSON = section.get(member, otherwise)
         if isinstance(value, bool):
             return value
-        problems.append(self._problem(member, "true or false"))
+        problems.append(self._problem(member, "a boolean"))
         return otherwise
 
     def _texts(self, section: JSONObject, member: str, problems: list[str]) -> tuple[str, ...]:
         value = section.get(member, [])
         if isinstance(value, list) and all(isinstance(item, str) and item for item in value):
             return tuple(str(item) for item in value)
-        problems.append(self._problem(member, "a list of texts"))
+        problems.append(self._problem(member, "an array of strings"))
         return ()
 
     def _problem(self, member: str, wanted: str) -> str:
         location = f"{_SECTION}.{member}" if member else _SECTION
-        return f"{self._file.path.name}: “{location}” must be {wanted}. Its default is used."
+        return f"{self._file.path.name}: “{location}” must be {wanted}. The default is used."
 
 
 _SECTION_INBOXPREFS, _MEMBER = "inbox", "answerWithin"
@@ -120,7 +120,7 @@ class InboxPrefsFile:
             return InboxPrefs(), []
         if isinstance(within, bool) or not isinstance(within, int | float) or not 0 < within < math.inf:
             return InboxPrefs(), [
-                self._problem(f"{_SECTION_INBOXPREFS}.{_MEMBER}", "a number of seconds above 0")
+                self._problem(f"{_SECTION_INBOXPREFS}.{_MEMBER}", "a number of seconds greater than 0")
             ]
         return InboxPrefs(within), []
 
@@ -136,7 +136,7 @@ class InboxPrefsFile:
             self._file.write({**document, _SECTION_INBOXPREFS: kept})
 
     def _problem(self, location: str, wanted: str) -> str:
-        return f"{self._file.path.name}: “{location}” must be {wanted}. Questions wait for ever."
+        return f"{self._file.path.name}: “{location}” must be {wanted}. Server requests never time out."
 
 
 _SECTION_PREFERENCES = "captures"
@@ -174,7 +174,7 @@ class Preferences:
             return KeepCaptures(), [str(exc)]
         if not isinstance(section, dict):
             return KeepCaptures(), [
-                f"{self.path.name}: “{_SECTION_PREFERENCES}” must be an object. Its defaults are used."
+                f"{self.path.name}: “{_SECTION_PREFERENCES}” must be an object. The defaults are used."
             ]
         return self._read_captures(section)
 
@@ -198,14 +198,14 @@ class Preferences:
             value: JSON = section.get(member, otherwise)
             if type(value) is int and value >= 1:
                 return value
-            text = f"{self.path.name}: “{_SECTION_PREFERENCES}.{member}” must be a whole number from 1 on"
-            problems.append(f"{text}. {otherwise} is used.")
+            text = f"{self.path.name}: “{_SECTION_PREFERENCES}.{member}” must be an integer of at least 1"
+            problems.append(f"{text}. Using {otherwise}.")
             return otherwise
 
         is_on = section.get("record", True)
         if not isinstance(is_on, bool):
             problems.append(
-                f"{self.path.name}: “{_SECTION_PREFERENCES}.record” must be true or false. True is used."
+                f"{self.path.name}: “{_SECTION_PREFERENCES}.record” must be true or false. Using true."
             )
         days, mebibytes = number("keepDays", default.days), number("keepMebibytes", default.mebibytes)
         return KeepCaptures(days, mebibytes, is_on is not False), problems

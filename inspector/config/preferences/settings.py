@@ -99,99 +99,103 @@ class Setting:
         return all(word.casefold() in text for word in words)
 
 
-_NEXT = "From the next connection on."
-_OWN = "A server can have its own."
+_NEXT = "Takes effect on reconnect."
+_OWN = "Can be overridden per server."
 _usual, _captures, _calls = Settings(), KeepCaptures(), CallPrefs()
 
 SETTINGS = (
-    Setting("connections.connectTimeout", "Connections", "Longest time to connect",
-            f"Connecting to a server is given up after so long, starting it included. {_OWN} {_NEXT}",
+    Setting("connections.connectTimeout", "Connections", "Connection timeout",
+            f"Maximum time to connect, including starting the server. {_OWN} {_NEXT}",
             Kind.NUMBER, _usual.connect_timeout, 0.1, 3600, unit="s"),
-    Setting("connections.requestTimeout", "Connections", "Longest wait for an answer",
-            f"A request without an answer or a sign of progress is given up after so long. {_OWN} {_NEXT}",
+    Setting("connections.requestTimeout", "Connections", "Request timeout",
+            f"Maximum time without a response or progress. {_OWN} {_NEXT}",
             Kind.NUMBER, _usual.request_timeout, 0.1, _DAY, unit="s"),
-    Setting("connections.longestRequest", "Connections", "Longest request in all",
-            f"However much progress a server reports, a request ends after so long. {_OWN} {_NEXT}",
+    Setting("connections.longestRequest", "Connections", "Total request timeout",
+            f"Maximum time for a request, regardless of progress. {_OWN} {_NEXT}",
             Kind.NUMBER, _usual.longest_request, 1, 7 * _DAY, unit="s"),
-    Setting("connections.keepAlive", "Connections", "Ask whether a server is still there",
-            f"A ping is sent so often, and shows in the traffic. {_OWN} {_NEXT}",
+    Setting("connections.keepAlive", "Connections", "Keep-alive interval",
+            f"How often a ping is sent. Pings appear in Traffic. {_OWN} {_NEXT}",
             Kind.NUMBER, _usual.keep_alive, 0, _DAY, unit="s", zero="never"),
-    Setting("connections.lineCapMebibytes", "Connections", "Longest message",
-            f"A longer message of a server is not read, and told of. It must fit into memory. {_NEXT}",
+    Setting("connections.lineCapMebibytes", "Connections", "Maximum message size",
+            f"Larger messages are skipped and reported. A message must fit into memory. {_NEXT}",
             Kind.NUMBER, _usual.line_cap // MEBIBYTE, 1, 2048, is_integer=True, unit="MiB"),
-    Setting("connections.mostPages", "Connections", "Most pages of a list",
-            f"A list that goes on after so many pages is given up: a server may send pages for ever. {_NEXT}",
+    Setting("connections.mostPages", "Connections", "Pagination limit",
+            "Maximum number of pages fetched for one list, in case a server never stops paginating. "
+                f"{_NEXT}",
             Kind.NUMBER, _usual.most_pages, 1, 1_000_000, is_integer=True, unit="pages"),
-    Setting("connections.examineFailures", "Connections", "Examine a server that cannot be connected",
-            "The doctor tries again, step by step, and says why: a command is started again for that. "
-            "Else only when you ask for it. At once.",
+    Setting("connections.examineFailures", "Connections", "Diagnose failed connections automatically",
+            "Runs Doctor when a connection fails; this starts a command again. If off, run Doctor "
+                "yourself. Takes effect immediately.",
             Kind.FLAG, _usual.examine_failures),
-    Setting("captures.record", "Traffic and captures", "Record every run",
-            "All traffic is written into a capture while the app runs, to be opened later. At once.",
+    Setting("captures.record", "Traffic and captures", "Record traffic automatically",
+            "Writes all traffic to a capture while MCP Lens is running. Takes effect immediately.",
             Kind.FLAG, _captures.is_on),
     Setting("captures.keepDays", "Traffic and captures", "Keep captures for",
-            "Captures of earlier runs that are older are deleted, at once and at each start.",
+            "Older captures are deleted, immediately and at every startup.",
             Kind.NUMBER, _captures.days, 1, 3650, is_integer=True, unit="days"),
-    Setting("captures.keepMebibytes", "Traffic and captures", "Keep captures up to",
-            "When all captures together are bigger, the oldest are deleted, at once and at each start.",
+    Setting("captures.keepMebibytes", "Traffic and captures", "Maximum total size of captures",
+            "When all captures together exceed this size, the oldest are deleted, immediately and at "
+                "every startup.",
             Kind.NUMBER, _captures.mebibytes, 1, 1024 * 1024, is_integer=True, unit="MiB"),
-    Setting("window.keptCaptures", "Traffic and captures", "Kept captures",
-            "Open or delete the captures of earlier runs.", Kind.COMMAND, target="capture.kept"),
+    Setting("window.keptCaptures", "Traffic and captures", "Manage captures",
+            "Open or delete saved captures.", Kind.COMMAND, target="capture.kept"),
     Setting("window.colourRules", "Traffic and captures", "Colour rules",
-            "Which rows of the traffic are tinted, and how.", Kind.COMMAND, target="traffic.colours"),
-    Setting("inbox.answerWithin", "Inbox", "A question waits for you at most",
-            "Afterwards forms and pages are cancelled, and sampling is refused. For questions from now on.",
+            "Highlight matching rows in Traffic.", Kind.COMMAND, target="traffic.colours"),
+    Setting("inbox.answerWithin", "Inbox", "Inbox timeout",
+            "After this time, elicitations are cancelled and sampling requests are rejected. Applies "
+                "to new server requests.",
             Kind.NUMBER, None, 0, 7 * _DAY, unit="s", zero="no limit"),
-    Setting("window.answerRules", "Inbox", "Answer rules",
-            "Which questions of servers are answered by themselves, and how.",
+    Setting("window.answerRules", "Inbox", "Reply rules",
+            "Answer server requests automatically.",
             Kind.COMMAND, target="app.answers"),
-    Setting("calls.keepHistory", "Calls", "Keep a history of calls",
-            "The arguments of your calls are remembered for each tool. Turning it off keeps what is there.",
+    Setting("calls.keepHistory", "Calls", "Save call history",
+            "Saves the arguments of your calls for each tool. Turning this off keeps the existing history.",
             Kind.FLAG, _calls.keep_history),
-    Setting("calls.keepSecrets", "Calls", "Keep secrets in the history",
-            "Also remember arguments that look like passwords or keys, as plain text. For calls from now on.",
+    Setting("calls.keepSecrets", "Calls", "Save secrets in call history",
+            "Also saves arguments that look like passwords or keys, in plain text. Applies to new calls.",
             Kind.FLAG, _calls.keep_secrets),
-    Setting("calls.environment", "Calls", "Environment variables that calls may read",
-            "Only these can be used as ${env:NAME} in arguments: a saved call may come from anybody. "
-            "Names, with commas between them.",
+    Setting("calls.environment", "Calls", "Environment variables available to calls",
+            "Only these can be used as ${env:NAME} in arguments, because saved calls may come from "
+                "others. Separate names with commas.",
             Kind.NAMES, []),
     Setting("window.savedCalls", "Calls", "Saved calls",
-            "Rename, describe and delete saved calls; choose the folders that hold them.",
+            "Rename, describe and delete saved calls; choose their folders.",
             Kind.COMMAND, target="call.manage"),
     Setting("window.variables", "Calls", "Variables",
-            "What ${name} stands for in arguments.", Kind.COMMAND, target="call.variables"),
-    Setting("lists.remember", "What changed", "Remember what servers offer",
-            f"Tools, resources and prompts are compared with the last time; what changed is told. {_NEXT}",
+            "Values for ${name} in arguments.", Kind.COMMAND, target="call.variables"),
+    Setting("lists.remember", "Change detection", "Save baselines",
+            f"Compares tools, resources and prompts with the baseline and reports changes. {_NEXT}",
             Kind.FLAG, _usual.remember_lists),
-    Setting("lists.askForLists", "What changed", "Ask for lists that nobody looks at",
-            "Else only the lists that you open are compared. The requests show in the traffic.",
+    Setting("lists.askForLists", "Change detection", "Fetch all lists on connect",
+            "If off, only the lists you open are compared. The requests appear in Traffic.",
             Kind.FLAG, _usual.ask_for_lists),
-    Setting("look.scheme", "Look", "Colours", "Light, dark, or as the system has it. At once.",
+    Setting("look.scheme", "Appearance", "Theme", "Light, dark, or system theme. Takes effect immediately.",
             Kind.CHOICE, "system", choices=(("system", "System"), ("light", "Light"), ("dark", "Dark"))),
-    Setting("window.secrets", "Secrets", "Where secrets are kept",
-            "Keys and tokens are in the system's keychain, in a file with a password, or in memory only.",
+    Setting("window.secrets", "Secrets", "Secret storage",
+            "Store keys and tokens in the system keychain, in a file encrypted with a passphrase, or "
+                "in memory only.",
             Kind.COMMAND, target="app.secrets"),
-    Setting("files.catalogue", "Files", "Servers", "Your list of servers, plain JSON.",
+    Setting("files.catalogue", "Files", "Servers", "Your server list (JSON).",
             Kind.PLACE, target="catalogue"),
-    Setting("files.preferences", "Files", "Settings", "These settings, filters and colour rules, plain JSON.",
+    Setting("files.preferences", "Files", "Settings", "These settings, filters and color rules (JSON).",
             Kind.PLACE, target="preferences"),
-    Setting("files.answers", "Files", "Answer rules", "Your answer rules, plain JSON.",
+    Setting("files.answers", "Files", "Reply rules", "Your reply rules (JSON).",
             Kind.PLACE, target="reply_rules"),
-    Setting("files.captures", "Files", "Captures", "The traffic of earlier runs, a file each.",
+    Setting("files.captures", "Files", "Captures", "Captured traffic, one file per capture.",
             Kind.PLACE, target="captures"),
-    Setting("files.calls", "Files", "Saved calls", "Your saved calls and variables, plain JSON, a file each.",
+    Setting("files.calls", "Files", "Saved calls", "Your saved calls and variables, one JSON file each.",
             Kind.PLACE, target="calls"),
-    Setting("files.history", "Files", "History of calls", "What was called, a file for each tool.",
+    Setting("files.history", "Files", "Call history", "Past calls, one file per tool.",
             Kind.PLACE, target="history"),
-    Setting("files.baselines", "Files", "What servers offered",
-            "The lists that what changed is told against, a file for each server.",
+    Setting("files.baselines", "Files", "Baselines",
+            "Baselines used to detect changes, one file per server.",
             Kind.PLACE, target="baselines"),
     Setting("files.trust", "Files", "Trusted servers",
-            "Which servers of other tools you trust, and to what exactly you agreed. Plain JSON.",
+            "Servers from other tools that you trust, and exactly what you approved (JSON).",
             Kind.PLACE, target="trust"),
     Setting("files.secrets", "Files", "Secrets", "Keys and tokens, encrypted.",
             Kind.PLACE, target="secrets"),
-    Setting("files.layout", "Files", "Layout", "How the window was left: sizes, columns, colours.",
+    Setting("files.layout", "Files", "Layout", "Window layout: sizes, columns, theme.",
             Kind.PLACE, target="layout"),
 )  # fmt: skip
 
@@ -205,7 +209,7 @@ def setting_of(id: str) -> Setting:
     try:
         return _BY_ID[id]
     except KeyError:
-        raise ConfigError(f"There is no setting {id!r}.") from None
+        raise ConfigError(f"Unknown setting {id!r}.") from None
 
 
 def checked(setting: Setting, value: JSON) -> JSON:
@@ -227,12 +231,12 @@ def checked(setting: Setting, value: JSON) -> JSON:
 def wanted_of(setting: Setting) -> str:
     """Describe the valid values."""
     if setting.kind is Kind.FLAG:
-        return "true or false"
+        return "a boolean"
     if setting.kind is Kind.CHOICE:
         return f"one of {', '.join(value for value, _ in setting.choices)}"
     if setting.kind is Kind.NAMES:
-        return "a list of names of environment variables"
-    number = "a whole number" if setting.is_integer else "a number"
+        return "a list of environment variable names"
+    number = "an integer" if setting.is_integer else "a number"
     return f"{number} from {setting.minimum:g} to {setting.maximum:,.10g}"
 
 
@@ -320,7 +324,7 @@ class SettingsFile:
         return settings, problems
 
     def _problem(self, words: str) -> str:
-        return f"{self._file.path.name}: {words}. Its default is used."
+        return f"{self._file.path.name}: {words}. The default is used."
 
 
 def _put(document: JSONObject, setting: Setting, value: JSON) -> None:

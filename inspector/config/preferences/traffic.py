@@ -74,15 +74,15 @@ class TrafficPrefsFile:
 
     def _filters(self, section: JSON, problems: list[str]) -> dict[str, str]:
         if not isinstance(section, dict):
-            problems.append(self._problem("“filters” must be an object of names and texts"))
+            problems.append(self._problem("“filters” must be an object with string values"))
             return {}
         wrong = [name for name, text in section.items() if not isinstance(text, str)]
-        problems += [self._problem(f"the filter {name!r} must be a text") for name in wrong]
+        problems += [self._problem(f"the filter {name!r} must be a string") for name in wrong]
         return {name: text for name, text in section.items() if isinstance(text, str)}
 
     def _rules(self, section: JSON, problems: list[str]) -> tuple[ColorRule, ...]:
         if not isinstance(section, list):
-            problems.append(self._problem("“colourRules” must be a list"))
+            problems.append(self._problem("“colorRules” must be an array"))
             return DEFAULT_RULES
         rules: list[ColorRule] = []
         for number, entry in enumerate(section, 1):
@@ -94,7 +94,7 @@ class TrafficPrefsFile:
         return tuple(rules)
 
     def _problem(self, text: str) -> str:
-        return f"{self._file.path.name}: {text}. It is left out."
+        return f"{self._file.path.name}: {text}. It is ignored."
 
 
 def _read_rule(entry: JSON) -> ColorRule | None:

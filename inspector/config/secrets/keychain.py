@@ -36,7 +36,7 @@ ALLOWED = (
     "keyring.backends.kwallet.DBusKeyringKWallet4",
 )
 _START = {"linux": "Start one, such as GNOME Keyring or KWallet."}
-_WITHOUT = "Without one, secrets can be kept under a passphrase, or in memory."
+_WITHOUT = "Without a keychain, you can encrypt secrets with a passphrase or hold them in memory."
 
 
 def find_backend() -> KeyringBackend:
@@ -52,7 +52,7 @@ def find_backend() -> KeyringBackend:
     except ImportError as exc:
         raise SecretsUnavailable(
             StorageStatus.ABSENT,
-            f"The part that talks to the keychain is missing: {_error_text(exc)}.",
+            f"Keychain support is not installed: {_error_text(exc)}.",
             _WITHOUT,
         ) from exc
     try:
@@ -63,7 +63,7 @@ def find_backend() -> KeyringBackend:
     except (KeyringError, RuntimeError, ImportError, AttributeError, ValueError) as exc:
         raise SecretsUnavailable(
             StorageStatus.ABSENT,
-            f"The keychain that keyring is set to use is not there: {_error_text(exc)}.",
+            f"The keychain configured in keyring is not available: {_error_text(exc)}.",
             _WITHOUT,
         ) from exc
     for backend in candidates:
@@ -109,7 +109,7 @@ class Keychain:
 
         if self._ask(("write", account), work) != text:
             raise SecretsUnavailable(
-                StorageStatus.FAILED, "The keychain did not keep what was written into it.", _WITHOUT
+                StorageStatus.FAILED, "The keychain did not store the value written to it.", _WITHOUT
             )
 
     def delete(self, account: str) -> None:
@@ -204,16 +204,14 @@ def _explained(error: Exception) -> SecretsUnavailable:
     if isinstance(error, NoKeyringError):
         return _absent([])
     if isinstance(error, KeyringLocked):
-        return SecretsUnavailable(
-            StorageStatus.LOCKED, "The keychain is locked.", "Unlock it, then try again."
-        )
+        return SecretsUnavailable(StorageStatus.LOCKED, "The keychain is locked.", "Unlock it and try again.")
     if isinstance(error, InitError):
         return SecretsUnavailable(
             StorageStatus.FAILED,
-            f"The keychain could not be opened: {_error_text(error)}.",
-            "Unlock it or start its service, then try again.",
+            f"Could not open the keychain: {_error_text(error)}.",
+            "Unlock it or start its service, and try again.",
         )
-    return SecretsUnavailable(StorageStatus.FAILED, f"The keychain failed: {_error_text(error)}.", _WITHOUT)
+    return SecretsUnavailable(StorageStatus.FAILED, f"Keychain error: {_error_text(error)}.", _WITHOUT)
 
 
 def _absent(others: list[str]) -> SecretsUnavailable:
@@ -222,18 +220,18 @@ def _absent(others: list[str]) -> SecretsUnavailable:
         shown = one_line(shorten(", ".join(named), 200))
         return SecretsUnavailable(
             StorageStatus.ABSENT,
-            f"keyring is set to use {shown}, which is not the system's keychain.",
-            f"Change that in keyring's own settings. {_WITHOUT}",
+            f"keyring is configured to use {shown}, which is not the system keychain.",
+            f"Change this in the keyring configuration. {_WITHOUT}",
         )
     start = _START.get(sys.platform, "")
-    return SecretsUnavailable(StorageStatus.ABSENT, "No keychain runs here.", f"{start} {_WITHOUT}".strip())
+    return SecretsUnavailable(StorageStatus.ABSENT, "No keychain is running.", f"{start} {_WITHOUT}".strip())
 
 
 def _silent() -> SecretsUnavailable:
     return SecretsUnavailable(
         StorageStatus.SILENT,
-        "The keychain does not answer.",
-        "It may be waiting for you: look for its window and unlock it, then try again.",
+        "The keychain does not respond.",
+        "It may be waiting for you: find its window, unlock it, and try again.",
     )
 
 

@@ -48,8 +48,8 @@ def require_name(name: str) -> None:
     """Raise ConfigError unless the name is valid."""
     if not is_name(name):
         raise ConfigError(
-            f"{one_line(shorten(name, 60))!r} cannot be the name of a secret.",
-            f"Use at most {_MAX_LENGTH} plain characters, with single slashes between the parts.",
+            f"{one_line(shorten(name, 60))!r} is not a valid secret name.",
+            f"Use at most {_MAX_LENGTH} plain characters, with single slashes between parts.",
         )
 
 

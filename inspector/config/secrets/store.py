@@ -203,9 +203,9 @@ class SecretStore:
         with self._guard:
             vault = self._read()
             if vault is None or vault.level is not StorageLevel.PASSPHRASE:
-                raise ConfigError("The secrets are not kept under a passphrase.")
+                raise ConfigError("The secrets are not encrypted with a passphrase.")
             if not self._keys.unlock(vault, passphrase):
-                raise ConfigError("This is not the passphrase.", "Try again; nothing was changed.")
+                raise ConfigError("Wrong passphrase.", "Try again. Nothing was changed.")
             self._set_status(vault)
 
     def lock(self) -> None:
@@ -221,7 +221,7 @@ class SecretStore:
         everything unchanged.
         """
         if level is StorageLevel.PLAIN and not unprotected:
-            raise ConfigError("A plain file protects nothing.", "Say that you want that.")
+            raise ConfigError("A plain file gives no protection.", "Confirm that you want this.")
         if level is StorageLevel.PASSPHRASE:
             _require_passphrase(passphrase)
         with self._guard, self._writing() as file:
@@ -325,7 +325,7 @@ class SecretStore:
     def _writing(self) -> Iterator[VaultFile]:
         """Hold the file lock, across processes. Raises ConfigError."""
         if self._file is None:
-            raise ConfigError("Secrets are in memory only in this run.")
+            raise ConfigError("Secrets are held only in memory until MCP Lens quits.")
         lock = FileLock(self._file.path.with_name("vault.lock"))
         try:
             self._file.prepare_folder()
@@ -333,7 +333,7 @@ class SecretStore:
         except OSError as exc:
             raise _cannot_lock(exc) from exc
         if not is_ours:
-            raise ConfigError("Another MCP Lens is busy with the secrets.", "Try again when it is done.")
+            raise ConfigError("Another MCP Lens is using the secrets.", "Try again in a moment.")
         try:
             yield self._file
         finally:
@@ -383,28 +383,30 @@ class SecretStore:
         if (vault.id, name) not in self._reported:
             self._reported.add((vault.id, name))
             self.problem_found.emit(
-                f"The secret “{shown_name(name)}” was changed by somebody else and is not used. "
-                "Enter it again, or delete it under Secrets."
+                f"The secret “{shown_name(name)}” was changed outside MCP Lens and is not used. Enter "
+                "it again, or delete it under Secrets."
             )
 
 
 def _cannot_lock(error: OSError) -> ConfigError:
     why = error.strerror or error
-    return ConfigError(f"The folder of the secrets cannot be used: {why}.", "Check its rights.")
+    return ConfigError(f"Could not use the secrets folder: {why}.", "Check its permissions.")
 
 
 def _require_value(value: str) -> None:
     try:
         length = len(value.encode())
     except UnicodeEncodeError as exc:
-        raise ConfigError("This secret holds characters that cannot be stored.", "Type it again.") from exc
+        raise ConfigError(
+            "This secret contains characters that cannot be stored.", "Enter it again."
+        ) from exc
     if not value or length > MAX_VALUE_LENGTH:
-        raise ConfigError(f"A secret is between one character and {size(MAX_VALUE_LENGTH)} long.")
+        raise ConfigError(f"A secret must be between 1 character and {size(MAX_VALUE_LENGTH)} long.")
 
 
 def _require_passphrase(passphrase: str) -> None:
     if len(passphrase) < MIN_PASSPHRASE_LENGTH:
         raise ConfigError(
-            "This passphrase is too short: whoever has the file could guess it.",
-            f"Use at least {MIN_PASSPHRASE_LENGTH} characters; several words are best.",
+            "This passphrase is too short: anyone with the file could guess it.",
+            f"Use at least {MIN_PASSPHRASE_LENGTH} characters, ideally several words.",
         )

@@ -192,22 +192,20 @@ class VaultFile:
         """Replace the file. Raises ConfigError, leaving the file unchanged."""
         data = (pretty(_document(vault)) + "\n").encode()
         if len(data) > MAX_BYTES:
-            raise ConfigError(f"Secrets may take {size(MAX_BYTES)} at most.", "Delete some of them.")
+            raise ConfigError(f"Secrets are limited to {size(MAX_BYTES)} in total.", "Delete some of them.")
         try:
             self.prepare_folder()
             _replace(self.path, data)
         except OSError as exc:
             why = exc.strerror or exc
-            raise ConfigError(
-                f"{self._shown} cannot be written: {why}.", "Nothing was changed in it."
-            ) from exc
+            raise ConfigError(f"Could not write {self._shown}: {why}.", "The file was not changed.") from exc
 
     def delete(self) -> None:
         """Delete the file. Raises ConfigError."""
         try:
             self.path.unlink(missing_ok=True)
         except OSError as exc:
-            raise ConfigError(f"{self._shown} cannot be deleted: {exc.strerror or exc}.") from exc
+            raise ConfigError(f"Could not delete {self._shown}: {exc.strerror or exc}.") from exc
 
     def prepare_folder(self) -> None:
         """Create the folder, accessible to the user only. Raises OSError."""
@@ -216,36 +214,36 @@ class VaultFile:
         if os.name == "posix":
             found = folder.stat()
             if found.st_uid != os.geteuid():
-                raise OSError(0, f"the folder {one_line(str(folder))} belongs to somebody else")
+                raise OSError(0, f"the folder {one_line(str(folder))} belongs to another user")
             if found.st_mode & 0o077:
                 folder.chmod(0o700)
 
     def _data(self) -> bytes:
         if not _NO_FOLLOW and self.path.is_symlink():
-            raise OSError(0, "it is a link to another file")
+            raise OSError(0, "it is a symbolic link")
         # Non-blocking: opening a FIFO would wait for a writer.
         flags = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
         try:
             handle = os.open(self.path, flags)
         except OSError as exc:
             if self.path.is_symlink():
-                raise OSError(0, "it is a link to another file") from exc
+                raise OSError(0, "it is a symbolic link") from exc
             raise
         with os.fdopen(handle, "rb") as file:
             _require_ours(handle)
             data = file.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
-            raise OSError(0, f"it is bigger than {size(MAX_BYTES)}")
+            raise OSError(0, f"it is larger than {size(MAX_BYTES)}")
         return data
 
     def _vault(self, document: JSON) -> Vault:
         if not isinstance(document, dict) or not isinstance(version := document.get("version"), int):
-            raise self._unreadable("is damaged: it is not a file of secrets")
+            raise self._unreadable("is damaged: it is not a secrets file")
         if version > VERSION:
             raise SecretsUnavailable(
                 StorageStatus.UNREADABLE,
-                f"{self._shown} was written by a newer MCP Lens.",
-                "Use that one; nothing was changed in it.",
+                f"{self._shown} was written by a newer version of MCP Lens.",
+                "Use that version. The file was not changed.",
             )
         records = document.get("records", {})
         try:
@@ -260,7 +258,7 @@ class VaultFile:
                 else (b"", KeyDerivationCost())
             )
         except ValueError as exc:
-            raise self._unreadable("is damaged: it does not say how it is locked") from exc
+            raise self._unreadable("is damaged: it does not say how it is encrypted") from exc
         if not (
             isinstance(id, str) and id.isalnum() and isinstance(check, str) and isinstance(records, dict)
         ):
@@ -272,7 +270,7 @@ class VaultFile:
         return SecretsUnavailable(
             StorageStatus.UNREADABLE,
             f"{self._shown} {text}.",
-            "Put a good copy in its place, or delete all secrets and begin anew.",
+            "Restore a good copy, or delete all secrets and start over.",
         )
 
     @property
@@ -283,11 +281,11 @@ class VaultFile:
 def _require_ours(handle: int) -> None:
     found = os.fstat(handle)
     if not stat.S_ISREG(found.st_mode):
-        raise OSError(0, "it is no plain file")
+        raise OSError(0, "it is not a regular file")
     if os.name != "posix":
         return
     if found.st_uid != os.geteuid():
-        raise OSError(0, "it belongs to somebody else")
+        raise OSError(0, "it belongs to another user")
     if found.st_mode & 0o077:
         os.fchmod(handle, 0o600)
 

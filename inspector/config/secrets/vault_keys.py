@@ -50,8 +50,8 @@ class VaultKeys:
         if key is None or not _matches(key, vault):
             raise SecretsUnavailable(
                 StorageStatus.KEY_LOST,
-                "The keychain has no key for these secrets, or another one.",
-                "If they were kept with another keychain, use that; else delete all secrets.",
+                "The keychain has no key for these secrets, or a different one.",
+                "If they were encrypted with another keychain, use that one. Otherwise delete all secrets.",
             )
         self._held[vault.id] = key
 
@@ -115,9 +115,9 @@ class VaultKeys:
                     damaged.append(name)
         if damaged:
             raise ConfigError(
-                f"{plural(len(damaged), 'secret')} cannot be opened and would be lost, first of all "
+                f"{plural(len(damaged), 'secret')} cannot be decrypted and would be lost, including "
                 f"“{shown_name(damaged[0])}”.",
-                "Delete what cannot be opened, then try again.",
+                "Delete the secrets that cannot be decrypted, then try again.",
             )
         return values
 
@@ -131,7 +131,9 @@ class VaultKeys:
 
 def locked() -> SecretsUnavailable:
     return SecretsUnavailable(
-        StorageStatus.LOCKED, "The secrets are locked.", "Enter the passphrase under Secrets, once a run."
+        StorageStatus.LOCKED,
+        "The secrets are locked.",
+        "Enter the passphrase under Secrets, once each time MCP Lens starts.",
     )
 
 

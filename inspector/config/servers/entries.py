@@ -107,7 +107,7 @@ def read_auth(value: JSON) -> Auth | None:
     from pydantic import TypeAdapter, ValidationError  # takes 55 ms to import, and most servers have no auth
 
     if not isinstance(value, dict) or value.get("type") not in ("oauth", "bearer"):
-        raise ConfigError("auth: it must be an object.", 'Give it "type": "oauth" or "type": "bearer".')
+        raise ConfigError("auth: must be an object.", 'Set its "type" to "oauth" or "bearer".')
     kind: type[Auth] = OAuthSettings if value["type"] == "oauth" else BearerSettings
     _require_references(value)
     try:
@@ -115,9 +115,11 @@ def read_auth(value: JSON) -> Auth | None:
     except ValidationError as exc:
         first = exc.errors()[0]
         location = ".".join(["auth", *(_member(str(part)) for part in first["loc"])])
-        raise ConfigError(f"{location}: {first['msg'].lower()}.", "Correct it in the file.") from exc
+        raise ConfigError(f"{location}: {first['msg'].lower()}.", "Fix it in the file.") from exc
     if isinstance(read, OAuthSettings) and not 0 <= read.redirect_port <= 65535:
-        raise ConfigError(f"auth.redirectPort: {read.redirect_port} is no port.", "Correct it in the file.")
+        raise ConfigError(
+            f"auth.redirectPort: {read.redirect_port} is not a valid port.", "Fix it in the file."
+        )
     return read
 
 
@@ -140,8 +142,8 @@ def _require_references(value: JSONObject) -> None:
         ref = content.get("ref") if isinstance(content, dict) else None
         if not isinstance(ref, str) or not is_name(ref):
             raise ConfigError(
-                f"auth.{name}: a secret does not belong into this file.",
-                'Keep it under Secrets, and write its name here: {"ref": "…"}.',
+                f"auth.{name}: secrets must not be stored in this file.",
+                'Store it under Secrets and reference it here: {"ref": "…"}.',
             )
 
 
@@ -305,9 +307,11 @@ def entry_from_text(text: str, name: str = "") -> Entry:
     try:
         argv = shlex.split(text)
     except ValueError as exc:
-        raise ConfigError(f"The command line cannot be read: {exc}.", "Close the quotes.") from exc
+        raise ConfigError(f"Could not parse the command line: {exc}.", "Close the quotes.") from exc
     if not argv or not argv[0]:
-        raise ConfigError("Nothing was given.", "Type a command such as “npx -y some-server”, or a URL.")
+        raise ConfigError(
+            "No command or URL entered.", "Enter a command such as “npx -y some-server”, or a URL."
+        )
     return StdioEntry(name=name or name_from_argv(argv), command=argv[0], args=tuple(argv[1:]))
 
 
@@ -317,15 +321,15 @@ def check_url(url: str) -> str:
         parts = urlsplit(url)
         port_is_fine = parts.port is None or parts.port > 0
     except ValueError as exc:
-        raise ConfigError(f"That is not a valid URL: {exc}.", "Check the host and the port.") from exc
+        raise ConfigError(f"Invalid URL: {exc}.", "Check the host and port.") from exc
     if "@" in parts.netloc:
-        raise ConfigError("The URL holds a user name or a password.", "Give an Authorization header instead.")
+        raise ConfigError("The URL contains a user name or password.", "Use an Authorization header instead.")
     if not parts.hostname or not port_is_fine:
-        raise ConfigError(f"{url!r} names no host.", "Give one such as http://localhost:8000/mcp.")
+        raise ConfigError(f"{url!r} has no host.", "Use a URL such as http://localhost:8000/mcp.")
     if parts.scheme.lower() not in ("http", "https", "ws", "wss"):
         raise ConfigError(
-            f"We cannot speak to a {parts.scheme or 'relative'} URL.",
-            "Give an http, https, ws or wss URL.",
+            f"MCP Lens cannot connect to a {parts.scheme or 'relative'} URL.",
+            "Use an http, https, ws or wss URL.",
         )
     return url
 
@@ -335,7 +339,7 @@ def check_era(era: str) -> str:
     if read_era_choice(era) is None:
         dates = ", ".join(revision.date for revision in REVISIONS)
         raise ConfigError(
-            f"era: there is no {era!r}.", f"Give “auto”, “legacy-first”, or the date of a revision: {dates}."
+            f"era: unknown value {era!r}.", f"Use “auto”, “legacy-first”, or a protocol version: {dates}."
         )
     return era
 
@@ -346,7 +350,9 @@ def check_timeouts(timeouts: Timeouts) -> Timeouts:
         seconds = getattr(timeouts, name)
         is_never = name == "keep_alive" and seconds == 0
         if seconds is not None and not is_never and not 0 < seconds < math.inf:
-            raise ConfigError(f"timeouts: {seconds} is no number of seconds to wait.", "Give more than 0.")
+            raise ConfigError(
+                f"timeouts: {seconds} is not a valid number of seconds.", "Use a number greater than 0."
+            )
     return timeouts
 
 

@@ -127,16 +127,18 @@ def filled(entry: Entry, values: Mapping[str, str]) -> Entry:
     found: dict[str, str] = {}
     for name, reference in references_of(entry).items():
         value = values.get(reference.ref)
-        what = f"The secret “{shown_name(reference.ref)}”, which {_called(entry, name)} refers to,"
+        what = f"The secret “{shown_name(reference.ref)}”, used by {_called(entry, name)},"
         if not value:
             raise ConfigError(
-                f"{what} cannot be read: it is not in the secret store, or that is locked. Nothing was sent.",
-                "Unlock it under Server ▸ Secrets…, or give it anew under Server ▸ Secrets of this server….",
+                f"{what} is not available: it is not in the secret store, or the store is locked. "
+                "Nothing was sent.",
+                "Unlock the store under Server ▸ Secrets…, or enter the secret again under Server ▸ "
+                "Secrets of this server….",
             )
         if "\0" in value or (kind_of(entry) == "header" and not _can_be_sent(value)):
             raise ConfigError(
-                f"{what} holds characters that cannot be sent. Nothing was sent.",
-                "Give it anew, without line breaks and only with plain characters.",
+                f"{what} contains characters that cannot be sent. Nothing was sent.",
+                "Enter it again without line breaks or special characters.",
             )
         found[name] = value
     return with_given(entry, found)
@@ -145,7 +147,7 @@ def filled(entry: Entry, values: Mapping[str, str]) -> Entry:
 def check_header(name: str) -> str:
     """Return the name if it is a valid header name. Raises ConfigError."""
     if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):  # RFC 9110, section 5.6.2
-        raise ConfigError(f"{name!r} cannot be the name of a header.", "Give one such as X-API-Key.")
+        raise ConfigError(f"{name!r} is not a valid header name.", "Use a name such as X-API-Key.")
     return name
 
 
@@ -153,8 +155,8 @@ def check_header_value(value: str) -> str:
     """Return the value if it is a valid header value. Raises ConfigError, without quoting it."""
     if not _can_be_sent(value):
         raise ConfigError(
-            "The secret holds characters that no header can have.",
-            "Give it without line breaks and only with plain characters.",
+            "The secret contains characters not allowed in a header.",
+            "Enter it without line breaks or special characters.",
         )
     return value
 

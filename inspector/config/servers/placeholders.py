@@ -149,13 +149,15 @@ def _value(match: re.Match[str], location: str, values: Values) -> str:
         if value is None:
             raise ConfigError(
                 f"{location}: the input “{id}” has no value.",
-                "Give it one under Server ▸ Secrets of this server….",
+                "Set it under Server ▸ Secrets of this server….",
             )
         return value
     if (known := match["known"]) is not None:
         value = values.known.get(known)
         if value is None:
-            raise ConfigError(f"{location}: nothing is known of ${{{known}}} here.", "Write it out instead.")
+            raise ConfigError(
+                f"{location}: ${{{known}}} is not available here.", "Use a literal value instead."
+            )
         return value
     return _variable(match["variable"], match["default"], location, values)
 
@@ -168,12 +170,12 @@ def _variable(name: str, default: str | None, location: str, values: Values) -> 
         return default
     if name in values.withheld:
         raise ConfigError(
-            f"{location}: the variable {name} is not for this server: you did not agree to that.",
-            "Review the server, and agree to it there.",
+            f"{location}: you have not approved the variable {name} for this server.",
+            "Review the server and approve the variable there.",
         )
     raise ConfigError(
-        f"{location}: the environment has no variable {name}.",
-        f"Set it before MCP Lens is started, or write ${{{name}:-a default}}.",
+        f"{location}: the environment variable {name} is not set.",
+        f"Set it before you start MCP Lens, or use ${{{name}:-a default}}.",
     )
 
 

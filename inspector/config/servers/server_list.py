@@ -93,7 +93,7 @@ class ServerListFile:
         if name in servers:
             return self._entry(name, servers[name])
         known = ", ".join(servers) or "none"
-        raise ConfigError(f"There is no server {name!r} in {self.path}.", f"Servers there: {known}.")
+        raise ConfigError(f"No server named {name!r} in {self.path}.", f"It contains: {known}.")
 
     def save(self, entry: Entry) -> None:
         """Add a server, or overwrite it in place."""
@@ -103,7 +103,9 @@ class ServerListFile:
         """Add a new server. Raises ConfigError if the name exists, even for a broken entry."""
         with self._file.changing():
             if entry.name in _servers(self._file.read()):
-                raise ConfigError(f"There is a server {entry.name!r} in {self.path}.", "Choose another name.")
+                raise ConfigError(
+                    f"A server named {entry.name!r} already exists in {self.path}.", "Choose another name."
+                )
             self.save(entry)
 
     def written(self, name: str) -> JSONObject:
@@ -120,7 +122,9 @@ class ServerListFile:
             document = self._file.read()
             servers = _servers(document)
             if entry.name != name and entry.name in servers:
-                raise ConfigError(f"There is a server {entry.name!r} in {self.path}.", "Choose another name.")
+                raise ConfigError(
+                    f"A server named {entry.name!r} already exists in {self.path}.", "Choose another name."
+                )
             written = _write_over(entry, servers.get(name) if draft is None else draft)
             if name in servers:
                 items = [(entry.name, written) if each == name else (each, servers[each]) for each in servers]
@@ -156,7 +160,8 @@ class ServerListFile:
             servers = _servers(document)
             if taken.name in servers:
                 raise ConfigError(
-                    f"There is a server {taken.name!r} in {self.path} again.", "Rename or remove it first."
+                    f"A server named {taken.name!r} exists in {self.path} again.",
+                    "Rename or remove it first.",
                 )
             self._write(document, _inserted(servers, taken.name, taken.value, taken.location))
 
@@ -178,7 +183,7 @@ class ServerListFile:
 def _servers(document: JSONObject) -> JSONObject:
     servers = document.get("mcpServers", {})
     if not isinstance(servers, dict):
-        raise ConfigError('"mcpServers" must be an object.', "Correct it in the file.")
+        raise ConfigError('"mcpServers" must be an object.', "Fix it in the file.")
     return servers
 
 
@@ -187,14 +192,14 @@ def read_entry(name: str, value: JSON) -> Entry:
     from pydantic import ValidationError  # takes 55 ms to import, and a first start has no file to read
 
     if not isinstance(value, dict):
-        raise ConfigError("it must be an object.", 'Give it "command" or "url".')
+        raise ConfigError("it must be an object.", 'Add "command" or "url".')
     kind = _kind(value)
     known = {field: value[_member(field)] for field in _fields(kind) if _member(field) in value}
     if known.get("type") in _OTHER_WORDS_FOR_HTTP:
         known["type"] = "http"
     if "disabled" in value:
         if not isinstance(value["disabled"], bool):
-            raise ConfigError("disabled: input should be a valid boolean.", "Write true or false.")
+            raise ConfigError("disabled: input should be a valid boolean.", "Use true or false.")
         known["enabled"] = not value["disabled"]
     auth = read_auth(known.pop("auth", None))
     given = {member: _read_given(member, known.pop(member)) for member in _GIVEN if member in known}
@@ -204,7 +209,7 @@ def read_entry(name: str, value: JSON) -> Entry:
         first = exc.errors()[0]
         location = ".".join(_member(str(part)) for part in first["loc"])
         is_address = location in ("command", "url")
-        next_step = 'A server needs "command" or "url".' if is_address else "Correct it in the file."
+        next_step = 'A server needs "command" or "url".' if is_address else "Fix it in the file."
         raise ConfigError(f"{location}: {first['msg'].lower()}.", next_step) from exc
     if isinstance(entry, HttpEntry):
         entry = replace(entry, auth=auth)
@@ -321,11 +326,12 @@ def _read_reference(location: str, content: JSON) -> Given:
     if isinstance(content, str):
         return content
     if not isinstance(content, dict):
-        raise ConfigError(f"{location}: input should be a valid string.", "Correct it in the file.")
+        raise ConfigError(f"{location}: input should be a valid string.", "Fix it in the file.")
     ref = content.get("ref")
     if not isinstance(ref, str) or not is_name(ref):
         raise ConfigError(
-            f"{location}: it names no secret.", 'Give a text, or the name of a stored secret: {"ref": "…"}.'
+            f"{location}: not a valid secret reference.",
+            'Use a string, or reference a stored secret: {"ref": "…"}.',
         )
     return SecretRef(ref)
 

@@ -106,14 +106,14 @@ def warnings_for(entry: Entry) -> tuple[str, ...]:
 def _of_command(entry: StdioEntry) -> Iterator[str]:
     name, args = _program_name(entry.command), entry.args
     if name in _WRAPPERS:
-        yield f"It starts another program through {name}: only {name} itself is checked for changes."
+        yield f"It starts another program through {name}; only {name} itself is checked for changes."
     own = _own_options(args)
     if name in _SHELLS and any(_is_shell_code(word) for word in own):
-        yield f"It hands a command to a shell, {name}, which can do anything. Read the whole of it."
+        yield f"It passes a command to a shell ({name}), which can do anything. Review the whole command."
     if any(word.partition("=")[0] in _CODE.get(_without_version(name), ()) for word in own):
-        yield f"Its arguments are a program for {name}. Read the whole of it."
+        yield f"Its arguments are code for {name}. Review all of it."
     if name in _FETCHERS and _fetches(name, args):
-        yield f"{name} downloads what it runs, which can change without being noticed here."
+        yield f"{name} downloads the code it runs; MCP Lens does not notice when that code changes."
     if name in _CONTAINERS:
         opened = [word.partition("=")[0] for word in args if word.partition("=")[0] in _OPENINGS]
         if opened:
@@ -146,9 +146,12 @@ def _fetches(name: str, args: Sequence[str]) -> bool:
 def _of_variables(env: Iterable[str]) -> Iterator[str]:
     names = list(env)
     if running := [name for name in names if _RUNS_CODE.fullmatch(name.upper())]:
-        yield f"It sets {_listed(running)}, by which programs can be made to run other code."
+        yield f"It sets {_listed(running)}, which can make programs run other code."
     if rerouting := [name for name in names if _REROUTES.fullmatch(name.upper())]:
-        yield f"It sets {_listed(rerouting)}, which decides where traffic goes or whom it trusts."
+        yield (
+            f"It sets {_listed(rerouting)}, which controls where traffic goes or which certificates are "
+            "trusted."
+        )
 
 
 def _of_url(url: str) -> Iterator[str]:
@@ -159,11 +162,11 @@ def _of_url(url: str) -> Iterator[str]:
         return
     shown = one_line(shorten(host, 200))
     if "@" in parts.netloc:
-        yield f"What stands before the “@” is a user name: it contacts {shown}."
+        yield f"The part before “@” is a user name; the actual host is {shown}."
     if not host.isascii():
-        yield f"The host is not written in plain letters. It is {_punycode(host)}."
+        yield f"The host contains non-ASCII characters. It is {_punycode(host)}."
     if parts.scheme in ("http", "ws") and not _LOOPBACK.fullmatch(host):
-        yield "It is not encrypted: everybody on the way can read and change what is sent."
+        yield "It is not encrypted: anyone on the network path can read and change the traffic."
 
 
 def _behind_host(url: str) -> str:
@@ -182,9 +185,9 @@ def _of_letters(words: Iterable[str]) -> Iterator[str]:
     found: dict[str, str] = {}
     for word in words:
         if _LATIN.search(word) and (twins := _TWINS.findall(word)):
-            found.setdefault("letters that may look like Latin ones", _codes(word, twins))
+            found.setdefault("letters that can look like Latin letters", _codes(word, twins))
         if spaces := _ODD_SPACES.findall(word):
-            found.setdefault("spaces that are none", _codes(word, spaces))
+            found.setdefault("unusual space characters", _codes(word, spaces))
     for what, where in found.items():
         yield f"There are {what} in {where}."
 
@@ -347,8 +350,9 @@ def check_command(command: str, is_absolute: bool) -> None:
     """
     if is_relative(command, is_absolute):
         raise ConfigError(
-            f"It starts a program by a relative path, {command!r}. From a file of another tool, none is.",
-            "Import a copy: that has the full path.",
+            f"It starts a program by a relative path, {command!r}. That is not allowed for servers "
+            "from other tools' files.",
+            "Import a copy, which uses the full path.",
         )
 
 
@@ -367,9 +371,9 @@ def check_batch(program: str, args: Iterable[str]) -> None:
     for argument in args:
         if any(character in '"%!^&|<>()' or ord(character) < 32 for character in argument):
             raise ConfigError(
-                f"It starts a batch file, {program}, with an argument that the shell of Windows would read "
-                f"as more than text: {argument!r}.",
-                "Start the program behind the batch file instead, such as node.exe with a script.",
+                f"It starts a batch file, {program}, with an argument that the Windows shell would "
+                f"interpret: {argument!r}.",
+                "Start the program behind the batch file directly, such as node.exe with a script.",
             )
 
 

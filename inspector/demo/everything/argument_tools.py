@@ -24,9 +24,9 @@ SIMPLE = schema(
         "minLength": 1,
         "maxLength": 40,
     },
-    whole={"type": "integer", "description": "A whole number from 0 to 100.", "minimum": 0, "maximum": 100},
-    real={"type": "number", "description": "Any number above zero.", "exclusiveMinimum": 0},
-    flag={"type": "boolean", "description": "Yes or no."},
+    whole={"type": "integer", "description": "Integer from 0 to 100.", "minimum": 0, "maximum": 100},
+    real={"type": "number", "description": "Any number greater than 0.", "exclusiveMinimum": 0},
+    flag={"type": "boolean", "description": "True or false."},
 )
 
 NESTED = schema(
@@ -50,7 +50,7 @@ NESTED = schema(
 UNION = schema(
     ["target"],
     target={
-        "description": "Where to look: a file, a web page, or a line range of a file.",
+        "description": "Where to look: a file, a web page, or a line range in a file.",
         "oneOf": [
             schema(["kind", "path"], kind={"const": "file"}, path=STRING) | {"title": "File"},
             schema(["kind", "url"], kind={"const": "web"}, url={**STRING, "format": "uri"})
@@ -66,7 +66,7 @@ UNION = schema(
         ],
     },
     limit={
-        "description": "How many at most: a number, or the word all.",
+        "description": "Maximum number of results: an integer, or the string “all”.",
         "anyOf": [{"type": "integer", "minimum": 1}, {"const": "all"}],
         "default": "all",
     },
@@ -74,10 +74,10 @@ UNION = schema(
 
 ENUM = schema(
     ["colour"],
-    colour={"type": "string", "enum": ["red", "green", "blue"], "description": "One of three."},
+    colour={"type": "string", "enum": ["red", "green", "blue"], "description": "One of three values."},
     size={
         "type": "string",
-        "description": "One of three, each with a title.",
+        "description": "One of three values, each with a title.",
         "oneOf": [
             {"const": "s", "title": "Small"},
             {"const": "m", "title": "Medium"},
@@ -85,12 +85,12 @@ ENUM = schema(
         ],
         "default": "m",
     },
-    level={"type": "integer", "enum": [1, 2, 3, 5, 8], "description": "Numbers can be an enumeration too."},
+    level={"type": "integer", "enum": [1, 2, 3, 5, 8], "description": "An enum of integers."},
     toppings={
         "type": "array",
         "items": {"type": "string", "enum": ["cheese", "mushrooms", "olives", "onions"]},
         "uniqueItems": True,
-        "description": "Any of four, each at most once.",
+        "description": "Any of four values, without duplicates.",
     },
 )
 
@@ -113,8 +113,8 @@ ARRAY = schema(
 
 OPTIONAL = schema(
     ["name"],
-    name={**STRING, "description": "The only one that is required."},
-    note={**STRING, "description": "Optional: absent and empty are different things."},
+    name={**STRING, "description": "The only required property."},
+    note={**STRING, "description": "Optional: omitting it differs from an empty string."},
     nickname={"type": ["string", "null"], "description": "Nullable."},
     age={
         "anyOf": [{"type": "integer", "minimum": 0}, {"type": "null"}],
@@ -132,8 +132,13 @@ FORMATS = schema(
     moment={**STRING, "format": "date-time"},
     email={**STRING, "format": "email"},
     link={**STRING, "format": "uri"},
-    code={**STRING, "pattern": "^[A-Z]{2}-[0-9]{3}$", "examples": ["AB-123"], "description": "Like AB-123."},
-    script={**STRING, "contentMediaType": "text/x-python", "description": "Several lines of text."},
+    code={
+        **STRING,
+        "pattern": "^[A-Z]{2}-[0-9]{3}$",
+        "examples": ["AB-123"],
+        "description": "For example AB-123.",
+    },
+    script={**STRING, "contentMediaType": "text/x-python", "description": "Multi-line text."},
 )
 
 TREE: Schema = {
@@ -172,16 +177,46 @@ def argument_tools() -> list[DemoTool]:
     return [
         tool("echo", "Echo", "Returns the message.", _echo, message),
         tool("add_numbers", "Add numbers", "Adds two numbers.", _add, two_numbers, output_schema=total),
-        tool("args_none", "No arguments", "Takes nothing.", _echo_text),
-        tool("args_simple", "Simple arguments", "Text, whole number, number, yes or no.", _echo_text, SIMPLE),
-        tool("args_nested", "Nested arguments", "Objects in objects.", _echo_text, NESTED),
+        tool("args_none", "No arguments", "Takes no arguments.", _echo_text),
+        tool(
+            "args_simple",
+            "Simple arguments",
+            "A string, an integer, a number and a boolean.",
+            _echo_text,
+            SIMPLE,
+        ),
+        tool("args_nested", "Nested arguments", "Objects nested in objects.", _echo_text, NESTED),
         tool("args_union", "Union arguments", "oneOf with a discriminator, and anyOf.", _echo_text, UNION),
-        tool("args_enum", "Enumerations", "Plain, titled, numeric, multiple choice.", _echo_text, ENUM),
-        tool("args_array", "Arrays", "Of strings, of objects, of arrays.", _echo_text, ARRAY),
-        tool("args_optional", "Optional arguments", "Optional, nullable, defaulted.", _echo_text, OPTIONAL),
-        tool("args_formats", "String formats", "Dates, addresses, patterns, long text.", _echo_text, FORMATS),
-        tool("args_recursive", "Recursive arguments", "A tree, by $ref to itself.", _echo_text, TREE),
-        tool("args_anything", "Any arguments", "An object of no described shape.", _echo_text, ANYTHING),
+        tool("args_enum", "Enumerations", "Plain, titled, numeric and multi-select enums.", _echo_text, ENUM),
+        tool("args_array", "Arrays", "Arrays of strings, of objects and of arrays.", _echo_text, ARRAY),
+        tool(
+            "args_optional",
+            "Optional arguments",
+            "Optional properties, nullable properties and defaults.",
+            _echo_text,
+            OPTIONAL,
+        ),
+        tool(
+            "args_formats",
+            "String formats",
+            "Dates, an email address, a URI, a pattern and long text.",
+            _echo_text,
+            FORMATS,
+        ),
+        tool(
+            "args_recursive",
+            "Recursive arguments",
+            "A tree whose schema references itself with $ref.",
+            _echo_text,
+            TREE,
+        ),
+        tool(
+            "args_anything",
+            "Any arguments",
+            "An object whose schema describes no properties.",
+            _echo_text,
+            ANYTHING,
+        ),
     ]
 
 
@@ -269,12 +304,17 @@ def result_tools() -> list[DemoTool]:
         tool("return_image", "Image", "A small PNG.", _return_image),
         tool("return_audio", "Audio", "A short WAV tone.", _return_audio),
         tool("return_resource_link", "Resource link", "A link to a resource of this server.", _return_link),
-        tool("return_embedded", "Embedded resources", "A text and a binary one.", _return_embedded),
-        tool("return_mixed", "Mixed content", "Every kind of content in one result.", _return_mixed),
+        tool(
+            "return_embedded",
+            "Embedded resources",
+            "One text resource and one binary resource.",
+            _return_embedded,
+        ),
+        tool("return_mixed", "Mixed content", "Every content type in one result.", _return_mixed),
         tool(
             "forecast",
             "Forecast",
-            "Structured content that follows an output schema.",
+            "Structured content with an output schema.",
             _forecast,
             city,
             output_schema=_FORECAST,

@@ -86,53 +86,55 @@ def behavior_tools() -> list[DemoTool]:
             "Fail",
             "Returns a tool error (isError).",
             _fail,
-            schema(message=_label("The tool could not do its work.", "The text of the error.")),
+            schema(message=_label("The tool failed.", "Text of the error.")),
         ),
         tool(
             "protocol_error",
             "Protocol error",
-            "Is answered with a JSON-RPC error instead of a result.",
+            "Returns a JSON-RPC error instead of a result.",
             _protocol_error,
             schema(
-                code=_number(-32603, -32768, 32767, "The error code."),
+                code=_number(-32603, -32768, 32767, "JSON-RPC error code."),
                 message=_label("Deliberate protocol error", "The error message."),
             ),
         ),
         tool(
             "slow",
             "Slow",
-            "Takes a while, reports progress, obeys cancellation.",
+            "Takes a while, reports progress and can be cancelled.",
             _slow,
             schema(
-                seconds=_number(5, 0, 3600, "How long it takes.", "number"),
-                steps=_number(10, 1, 10000, "How many progress notifications."),
+                seconds=_number(5, 0, 3600, "Duration in seconds.", "number"),
+                steps=_number(10, 1, 10000, "Number of progress notifications."),
             ),
         ),
         tool(
             "large_text",
             "Large text",
-            "Returns that many mebibytes of text in one result.",
+            "Returns the given number of mebibytes of text in one result.",
             _large_text,
-            schema(megabytes=_number(5, 0.001, 200, "Size of the text.", "number")),
+            schema(megabytes=_number(5, 0.001, 200, "Size of the text in mebibytes.", "number")),
         ),
         tool(
             "write_stderr",
             "Write to stderr",
-            "Writes lines to the standard error stream of the server process.",
+            "Writes lines to the server's stderr.",
             _write_stderr,
             schema(
-                lines=_number(3, 1, 10000, "How many lines."),
-                text=_label("A line for the console", "What each line says."),
+                lines=_number(3, 1, 10000, "Number of lines."),
+                text=_label("A line for the console", "Text of each line."),
             ),
         ),
         tool(
             "crash",
             "Crash",
-            "Ends the server process at once, without an answer.",
+            "Exits the server process immediately, without a response.",
             _crash,
             schema(
                 code=_number(3, 0, 255, "The exit code."),
-                message=_label("Fatal: crashing because I was asked to.", "Written to stderr before."),
+                message=_label(
+                    "Fatal: crashing because I was asked to.", "Text written to stderr before exiting."
+                ),
             ),
             annotations=DESTROYS,
         ),
@@ -150,17 +152,23 @@ def changing_tools(state: State, toolbox: Toolbox) -> list[DemoTool]:
     async def surprise(call: Call) -> Outcome:
         return text("You found the tool that was not there before.")
 
-    bonus = tool("bonus", "Bonus", "Appears and disappears with toggle_bonus_tool.", surprise)
+    bonus = tool("bonus", "Bonus", "Added and removed by toggle_bonus_tool.", surprise)
 
     async def toggle(call: Call) -> Outcome:
         there = toolbox.toggle(bonus)
         await state.announce_tools(call.context)
         return text(f"The tool 'bonus' is {'there' if there else 'gone'}.")
 
-    by = schema(by=_number(1, -1000, 1000, "Added to the counter."))
+    by = schema(by=_number(1, -1000, 1000, "Amount to add to the counter."))
     return [
         tool("bump_counter", "Bump the counter", f"Changes {COUNTER_URI}.", bump, by, annotations=CHANGES),
-        tool("toggle_bonus_tool", "Toggle a tool", "Changes the list of tools.", toggle, annotations=CHANGES),
+        tool(
+            "toggle_bonus_tool",
+            "Toggle a tool",
+            "Adds or removes the tool 'bonus', which changes the tool list.",
+            toggle,
+            annotations=CHANGES,
+        ),
     ]
 
 
@@ -195,11 +203,11 @@ def logging_tools(state: State, wire: Wire | None) -> list[DemoTool]:
 
     count = {"type": "integer", "default": 8, "minimum": 0, "maximum": 10_000}
     return [
-        tool("log", "Log", "Sends log messages, one level after the other.", log, schema(count=count)),
+        tool("log", "Log", "Sends log messages, cycling through the levels.", log, schema(count=count)),
         tool(
             "flood",
             "Flood",
-            "Sends log notifications as fast as the connection takes them; returns how many.",
+            "Sends log notifications as fast as the connection accepts them and returns the count.",
             flood,
             schema(
                 count={"type": "integer", "default": 1000, "minimum": 0, "maximum": 10_000_000},

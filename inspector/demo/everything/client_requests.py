@@ -62,7 +62,9 @@ def takes_pages(call: Call) -> bool:
 
 
 def undeclared(capability: str) -> types.CallToolResult:
-    return failure(f"This client did not declare the {capability} capability, so there is nobody to ask.")
+    return failure(
+        f"The client did not declare the {capability} capability, so the server cannot send this request."
+    )
 
 
 def form(message: str, requested: Schema) -> types.ElicitRequest:
@@ -107,9 +109,9 @@ def _refusals_as_text(run: Run) -> Run:
         try:
             return await run(call)
         except MCPError as refusal:
-            return failure(f"The client answered with error {refusal.code}: {refusal.message}")
+            return failure(f"The client returned error {refusal.code}: {refusal.message}")
         except ValidationError as problem:
-            return failure(f"The client's answer is not what {problem.title} asks for.")
+            return failure(f"The client's response is not a valid {problem.title}.")
 
     return guarded
 
@@ -186,10 +188,10 @@ def decrypt(state: str | None) -> Any:
     Raises ValueError, with a sentence, if it did not come back unchanged.
     """
     if state is None:
-        raise ValueError("The requestState did not come back.")
+        raise ValueError("The client did not send requestState back.")
     text, _, rest = state.partition("\n")
     if not hmac.compare_digest(rest.encode(), f"{_encryption_of(text)}{_TAIL}".encode()):
-        raise ValueError("The requestState did not come back exactly as it was sent.")
+        raise ValueError("The client changed requestState: it must be sent back exactly as received.")
     return json.loads(text)
 
 

@@ -64,13 +64,13 @@ _SINCE_2025_06_18: dict[str, Schema] = {
         "maxLength": 5,
     },
     "email": {"type": "string", "title": "E-mail", "format": "email"},
-    "uri": {"type": "string", "title": "Address of a page", "format": "uri"},
+    "uri": {"type": "string", "title": "Web page URL", "format": "uri"},
     "date": {"type": "string", "title": "Date", "format": "date"},
     "date_time": {"type": "string", "title": "Date and time", "format": "date-time"},
     "number": {"type": "number", "title": "Number", "minimum": -1.5, "maximum": 1.5},
-    "integer": {"type": "integer", "title": "Whole number", "minimum": 0, "maximum": 10},
-    "boolean": {"type": "boolean", "title": "Yes or no"},
-    "boolean_default": {"type": "boolean", "title": "Yes or no, yes by default", "default": True},
+    "integer": {"type": "integer", "title": "Integer", "minimum": 0, "maximum": 10},
+    "boolean": {"type": "boolean", "title": "Boolean"},
+    "boolean_default": {"type": "boolean", "title": "Boolean, true by default", "default": True},
     "choice": {"type": "string", "title": "Choice", "enum": ["red", "green", "blue"]},
     "choice_names": {
         "type": "string",
@@ -83,12 +83,12 @@ _SINCE_2025_11_25: dict[str, Schema] = {
     "text_default": {"type": "string", "title": "Text with a default", "default": "hello"},
     "email_default": {
         "type": "string",
-        "title": "E-mail with a default",
+        "title": "Email with a default",
         "format": "email",
         "default": "ada@example.com",
     },
     "number_default": {"type": "number", "title": "Number with a default", "default": 0.5},
-    "integer_default": {"type": "integer", "title": "Whole number with a default", "default": 7},
+    "integer_default": {"type": "integer", "title": "Integer with a default", "default": 7},
     "choice_default": {
         "type": "string",
         "title": "Choice with a default",
@@ -113,8 +113,8 @@ _SINCE_2025_11_25: dict[str, Schema] = {
 _PASSWORD: Schema = {
     "type": "object",
     "properties": {
-        "user": {"type": "string", "title": "User name"},
-        "password": {"type": "string", "title": "Password", "description": "The password of your bank."},
+        "user": {"type": "string", "title": "Username"},
+        "password": {"type": "string", "title": "Password", "description": "Your online banking password."},
     },
     "required": ["user", "password"],
 }
@@ -129,20 +129,20 @@ async def _elicit_all_fields(call: Call) -> Outcome:
     if call.context.protocol_version >= "2025-11-25":
         fields |= _SINCE_2025_11_25
     wanted: Schema = {"type": "object", "properties": fields, "required": ["text", "choice"]}
-    return await _elicit(call, "One field of every kind that this revision has.", wanted)
+    return await _elicit(call, "One field of every type in this protocol version.", wanted)
 
 
 async def _elicit_password(call: Call) -> Outcome:
     """Ask for a password. Reports only that something was received, never the value."""
     if not takes_forms(call):
         return undeclared("elicitation (form)")
-    requested = form("Please sign in. This demo breaks a rule: a form must not ask for this.", _PASSWORD)
+    requested = form("Please log in. This demo breaks a rule: a form must not ask for this.", _PASSWORD)
     response = await ask(call, requested, types.ElicitResult)
     if isinstance(response, types.InputRequiredResult):
         return response
     if response.action != "accept":
-        return text(f"The form was not filled in: {response.action}.")
-    return text("I was told a password, and have forgotten it already.")
+        return text(f"The form was not submitted: {response.action}.")
+    return text("Received a password and discarded it.")
 
 
 async def _elicit(call: Call, message: str, wanted: Schema) -> Outcome:
@@ -152,30 +152,34 @@ async def _elicit(call: Call, message: str, wanted: Schema) -> Outcome:
     if isinstance(response, types.InputRequiredResult):
         return response
     if response.action != "accept":
-        return text(f"The form was not filled in: {response.action}.")
+        return text(f"The form was not submitted: {response.action}.")
     return text("Received:\n" + json.dumps(response.content, ensure_ascii=False, indent=2))
 
 
 def form_tools() -> list[DemoTool]:
-    message = {**STRING, "default": "Please tell us about yourself.", "description": "Shown above the form."}
+    message = {
+        **STRING,
+        "default": "Please tell us about yourself.",
+        "description": "Message shown above the form.",
+    }
     return [
         asking_tool(
             "elicit_form",
-            "Elicit by form",
+            "Form elicitation",
             "Asks the user to fill in a form.",
             _elicit_form,
             schema(message=message),
         ),
         asking_tool(
             "elicit_all_fields",
-            "Elicit every field",
-            "Asks by a form with every kind of field that the revision has.",
+            "Form elicitation with every field type",
+            "Sends a form with every field type of the protocol version.",
             _elicit_all_fields,
         ),
         asking_tool(
             "elicit_password",
-            "Elicit a password",
-            "Asks for a password by form, which servers must not do.",
+            "Form elicitation of a password",
+            "Asks for a password in a form, which servers must not do.",
             _elicit_password,
         ),
     ]
@@ -198,7 +202,7 @@ async def _elicit_url(call: Call) -> Outcome:
     if response.action == "accept" and number is not None:
         await anyio.sleep(call.arguments["seconds"])
         await call.session.send_elicit_complete(number, related_request_id=call.context.request_id)
-    return text(f"The page was answered with: {response.action}.")
+    return text(f"The URL elicitation returned {response.action}.")
 
 
 @dataclass(frozen=True)
@@ -271,7 +275,7 @@ def url_tools(background: Background) -> list[DemoTool]:
         return await _ask_in_rounds(call, pages) if is_stateless(call) else _refuse(call, pages, wanted)
 
     async def finish_pages(call: Call) -> Outcome:
-        return text(f"Done with {await pages.finish_all()} pages.")
+        return text(f"Completed {await pages.finish_all()} pages.")
 
     url = {**STRING, "format": "uri", "default": "https://example.com/confirm"}
     seconds = {
@@ -279,15 +283,18 @@ def url_tools(background: Background) -> list[DemoTool]:
         "default": 2,
         "minimum": 0,
         "maximum": 3600,
-        "description": "How long the page takes.",
+        "description": "Seconds until the page is completed.",
     }
-    later = {**seconds, "description": "How long the pages take; 0 waits for the tool finish_pages."}
-    count = {"type": "integer", "default": 1, "minimum": 1, "maximum": 5, "description": "How many pages."}
+    later = {
+        **seconds,
+        "description": "Seconds until the pages are completed; 0 waits for the tool finish_pages.",
+    }
+    count = {"type": "integer", "default": 1, "minimum": 1, "maximum": 5, "description": "Number of pages."}
     return [
         asking_tool(
             "elicit_url",
-            "Elicit by URL",
-            "Asks the user to open a page.",
+            "URL elicitation",
+            "Asks the user to open a URL.",
             _elicit_url,
             schema(url=url, seconds={**seconds, "default": 0}),
         ),
@@ -295,7 +302,8 @@ def url_tools(background: Background) -> list[DemoTool]:
         tool(
             "url_required",
             "URL required",
-            "Runs only after the user was on a page; before that the call is refused or asks for it.",
+            "Runs only after the user has completed a page. Until then, the call fails or returns a "
+            "URL elicitation.",
             url_required,
             schema(count=count, seconds=later),
             annotations=OPEN_WORLD,
@@ -303,7 +311,7 @@ def url_tools(background: Background) -> list[DemoTool]:
         tool(
             "finish_pages",
             "Finish pages",
-            "Is done with the pages that url_required waits for.",
+            "Completes the pages that url_required is waiting for.",
             finish_pages,
             annotations=CHANGES,
         ),
@@ -334,7 +342,7 @@ async def _ask_in_rounds(call: Call, pages: Pages) -> Outcome:
         )
         if refused is not None:
             pages.forget(ids)
-            return text(f"The page was answered with: {refused}.")
+            return text(f"The URL elicitation returned {refused}.")
         with anyio.move_on_after(_TIMEOUT + call.arguments["seconds"]):
             await pages.wait(ids)
         if pages.are_done(ids):
@@ -347,9 +355,9 @@ async def _ask_in_rounds(call: Call, pages: Pages) -> Outcome:
 
 def _sign_in(number: int, id: str | None = None) -> types.ElicitRequestURLParams:
     return types.ElicitRequestURLParams(
-        message=f"Please sign in on page {number}.", url=f"{_SIGN_IN}{number}", elicitation_id=id
+        message=f"Please log in on page {number}.", url=f"{_SIGN_IN}{number}", elicitation_id=id
     )
 
 
 def _welcome(count: int) -> types.CallToolResult:
-    return text(f"Welcome: {count} of {count} pages done.")
+    return text(f"Welcome: {count} of {count} pages completed.")

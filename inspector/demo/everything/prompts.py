@@ -89,7 +89,7 @@ def _illustrated(arguments: Mapping[str, str]) -> Messages:
     image = types.ImageContent(data=as_base64(png()), mime_type="image/png")
     note = types.TextResourceContents(uri="demo://readme", mime_type="text/markdown", text="# Everything")
     return [
-        _user("Describe the picture, then say whether the note mentions it."),
+        _user("Describe the image, then say whether the note mentions it."),
         types.PromptMessage(role="user", content=image),
         types.PromptMessage(role="user", content=types.EmbeddedResource(resource=note)),
     ]
@@ -109,33 +109,35 @@ def _argument(name: str, description: str, *, required: bool = False) -> types.P
 
 
 _GREET_ARGUMENTS = [
-    _argument("name", "Who is greeted.", required=True),
-    _argument("style", "In which manner."),
+    _argument("name", "Who to greet.", required=True),
+    _argument("style", "Style of the greeting."),
 ]
 _REVIEW_ARGUMENTS = [
     _argument("language", "The programming language.", required=True),
-    _argument("code", "What to review.", required=True),
+    _argument("code", "Code to review.", required=True),
 ]
 
 _PROMPTS = {
     entry.definition.name: entry
     for entry in (
         _Entry(
-            types.Prompt(name="greet", title="Greet", description="A short one.", arguments=_GREET_ARGUMENTS),
+            types.Prompt(
+                name="greet", title="Greet", description="A short prompt.", arguments=_GREET_ARGUMENTS
+            ),
             _greet,
         ),
         _Entry(
             types.Prompt(
                 name="code_review",
                 title="Review code",
-                description="Three messages.",
+                description="A conversation of three messages.",
                 arguments=_REVIEW_ARGUMENTS,
             ),
             _review,
         ),
         _Entry(
             types.Prompt(
-                name="illustrated", title="Illustrated", description="With a picture and a resource."
+                name="illustrated", title="Illustrated", description="With an image and a resource."
             ),
             _illustrated,
         ),

@@ -121,24 +121,22 @@ RESOURCES = [
     types.Resource(
         uri="demo://config.json", name="config", title="Configuration", mime_type="application/json"
     ),
+    types.Resource(uri="demo://logo.png", name="logo", title="Image", mime_type="image/png", size=len(png())),
     types.Resource(
-        uri="demo://logo.png", name="logo", title="A picture", mime_type="image/png", size=len(png())
-    ),
-    types.Resource(
-        uri="demo://chime.wav", name="chime", title="A sound", mime_type="audio/wav", size=len(wav())
+        uri="demo://chime.wav", name="chime", title="Audio", mime_type="audio/wav", size=len(wav())
     ),
     types.Resource(
         uri=COUNTER_URI,
         name="counter",
-        title="A counter",
-        description="Changes when bump_counter is called; subscribers are told.",
+        title="Counter",
+        description="Changes when bump_counter is called; subscribers are notified.",
         mime_type="text/plain",
     ),
     types.Resource(
         uri="demo://clock",
         name="clock",
-        title="The time of day",
-        description="Different every time it is read; nobody is told.",
+        title="Clock",
+        description="Different on every read; subscribers are not notified.",
         mime_type="text/plain",
     ),
 ]
@@ -147,15 +145,15 @@ TEMPLATES = [
     types.ResourceTemplate(
         uri_template=CITY_TEMPLATE,
         name="city",
-        title="A city",
+        title="City",
         description="Facts about one city.",
         mime_type="application/json",
     ),
     types.ResourceTemplate(
         uri_template=BOOK_TEMPLATE,
         name="book",
-        title="A book",
-        description="The titles that complete depend on the author.",
+        title="Book",
+        description="Completions for the title depend on the author.",
         mime_type="text/plain",
     ),
 ]

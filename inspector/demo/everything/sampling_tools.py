@@ -43,7 +43,7 @@ async def _sampling(call: Call) -> Outcome:
     params = types.CreateMessageRequestParams(
         messages=[types.SamplingMessage(role="user", content=prompt)],
         max_tokens=call.arguments["max_tokens"],
-        system_prompt="You answer in one sentence.",
+        system_prompt="Answer in one sentence.",
         temperature=0.2,
         model_preferences=types.ModelPreferences(
             hints=[types.ModelHint(name="small")], speed_priority=0.9, intelligence_priority=0.3
@@ -120,7 +120,7 @@ def _with_tools(messages: list[types.SamplingMessage]) -> types.CreateMessageReq
         params=types.CreateMessageRequestParams(
             messages=messages,
             max_tokens=500,
-            system_prompt="You look things up with the tools that you are given.",
+            system_prompt="Use the available tools to look things up.",
             tools=[weather],
             tool_choice=types.ToolChoice(mode="auto"),
         )
@@ -149,7 +149,9 @@ def _run(tool_use: types.ToolUseContent) -> types.ToolResultContent:
         parts = json.dumps({"city": city, "temperature": CITIES[city]["temperature"]}, ensure_ascii=False)
         return types.ToolResultContent(tool_use_id=tool_use.id, content=[types.TextContent(text=parts)])
     parts = (
-        f"There is no tool {tool_use.name!r}." if tool_use.name != "weather" else f"No weather for {city!r}."
+        f"Unknown tool: {tool_use.name!r}."
+        if tool_use.name != "weather"
+        else f"No weather data for {city!r}."
     )
     return types.ToolResultContent(
         tool_use_id=tool_use.id, content=[types.TextContent(text=parts)], is_error=True
@@ -157,7 +159,7 @@ def _run(tool_use: types.ToolUseContent) -> types.ToolResultContent:
 
 
 def _too_often() -> types.CallToolResult:
-    return failure(f"The model called tools {_MAX_TURNS} times and has not answered yet.")
+    return failure(f"The model called tools in {_MAX_TURNS} turns without a final response.")
 
 
 async def _list_roots(call: Call) -> Outcome:
@@ -171,25 +173,25 @@ async def _list_roots(call: Call) -> Outcome:
 
 
 def sampling_tools() -> list[DemoTool]:
-    prompt = {**STRING, "default": "Name a colour.", "description": "What the model is asked."}
+    prompt = {**STRING, "default": "Name a colour.", "description": "Prompt for the model."}
     weather = {**prompt, "default": "Is it warmer in Lima or in Oslo?"}
     limit = {"type": "integer", "default": 200, "minimum": 1, "maximum": 100_000}
     return [
         asking_tool(
             "sampling",
             "Sampling",
-            "Asks the client's model.",
+            "Sends a sampling request to the client.",
             _sampling,
             schema(prompt=prompt, max_tokens=limit),
         ),
         asking_tool(
             "sampling_tools",
             "Sampling with tools",
-            "Asks the client's model, which may call a tool to find the answer.",
+            "Sends a sampling request with a tool that the model can call.",
             _sampling_tools,
             schema(prompt=weather),
         ),
-        asking_tool("list_roots", "List roots", "Asks the client for its roots.", _list_roots),
+        asking_tool("list_roots", "List roots", "Requests the client's roots.", _list_roots),
     ]
 
 
@@ -321,7 +323,7 @@ async def _ask_forever(call: Call) -> Outcome:
         response = await send(call, _again(number), types.ElicitResult)
         if response.action != "accept":
             return _enough(response.action, number)
-    return failure(f"I asked {_MAX_REQUESTS} times. Even I have enough now.")
+    return failure(f"Stopped after {_MAX_REQUESTS} requests.")
 
 
 def _next_round(call: Call) -> Outcome:
@@ -342,7 +344,7 @@ def _again(number: int) -> types.ElicitRequest:
 
 
 def _enough(action: str, number: int) -> types.CallToolResult:
-    return text(f"I was told to stop ({action}) at question {number}.")
+    return text(f"Stopped by the user ({action}) at question {number}.")
 
 
 def round_trip_tools() -> list[DemoTool]:
@@ -350,26 +352,26 @@ def round_trip_tools() -> list[DemoTool]:
         "type": "string",
         "enum": list(_SECOND),
         "default": "sampling",
-        "description": "What is asked besides a form.",
+        "description": "Request sent together with the form.",
     }
     return [
         asking_tool(
             "ask_twice",
-            "Ask two questions",
-            "Asks two questions at the same time.",
+            "Two server requests",
+            "Sends two server requests at the same time.",
             _ask_twice,
             schema(second=second),
         ),
         asking_tool(
             "book_trip",
             "Book a trip",
-            "Asks three questions, each after the answer to the one before.",
+            "Sends three form elicitations, each after the response to the previous one.",
             _book_trip,
         ),
         asking_tool(
             "ask_forever",
-            "Ask for ever",
-            "Asks one question after the other until you decline or something stops it.",
+            "Ask forever",
+            "Sends one form elicitation after another until you decline or a limit is reached.",
             _ask_forever,
         ),
     ]

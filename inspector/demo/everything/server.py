@@ -32,10 +32,10 @@ from inspector.demo.toolbox import Context, Toolbox
 from inspector.demo.wire import Wire
 
 INSTRUCTIONS = (
-    "A demonstration server. The tools args_* take every kind of argument, return_* give every kind of "
-    "result; sampling*, elicit_*, ask_*, book_trip, url_required and list_roots ask you back. slow reports "
-    "progress and can be cancelled; task_* run as tasks. crash ends the process: do not call it unless that "
-    "is what you want to see."
+    "A demo server. The args_* tools take every kind of argument, the return_* tools return every kind "
+    "of result. sampling*, elicit_*, ask_*, book_trip, url_required and list_roots send server "
+    "requests. slow reports progress and can be cancelled. The task_* tools run as tasks. crash exits "
+    "the process: call it only to see a crash."
 )
 
 
@@ -66,7 +66,7 @@ def build(wire: Wire | None) -> Server[Any]:
         "everything",
         version=inspector.__version__,
         title="Everything",
-        description="Shows every feature of the protocol once.",
+        description="Demonstrates every feature of the protocol.",
         instructions=INSTRUCTIONS,
         icons=[
             types.Icon(

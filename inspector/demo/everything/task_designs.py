@@ -91,7 +91,7 @@ class CoreTasks:
     async def cancel(self, context: Context, params: types.CancelTaskRequestParams) -> dict[str, Any]:
         run = self._runs.get(params.task_id)
         if run.is_final:
-            text = f"The task is {core_task_view(run)['status']} already and cannot be cancelled"
+            text = f"The task is already {core_task_view(run)['status']} and cannot be cancelled"
             raise MCPError(types.INVALID_PARAMS, text)
         run.cancel("Cancelled by the client")
         return core_task_view(run)
@@ -161,7 +161,7 @@ def is_declared(context: Context) -> bool:
 def require_declared(context: Context) -> None:
     if not is_declared(context):
         required: dict[str, Any] = {"requiredCapabilities": {"extensions": {EXTENSION: {}}}}
-        text = f"This needs the extension {EXTENSION}, which the request did not declare"
+        text = f"This requires the extension {EXTENSION}, which the request did not declare"
         raise MCPError(_MISSING_CAPABILITY, text, required)
 
 
@@ -367,11 +367,11 @@ class Run:
     async def ask(self, key: str, request: types.InputRequest) -> dict[str, Any]:
         """Ask the client and return its reply. Raises MCPError if it rejects the request."""
         question = self.questions[key] = Question(request)
-        self._set_status("input_required", "Waiting for an answer")
+        self._set_status("input_required", "Waiting for a response")
         await question.responded.wait()
         del self.questions[key]
         if not self.questions:
-            self._set_status("working", "Got an answer")
+            self._set_status("working", "Received a response")
         if isinstance(question.response, MCPError):
             raise question.response
         return question.response or {}
@@ -433,7 +433,7 @@ class Runs:
             with run.scope:
                 await self._execute(run, body, work)
             await anyio.sleep_forever()  # "may delete the task after its ttl": until then it can be requested
-        run.cancel("Its time was over")
+        run.cancel("TTL expired")
         del self._runs[run.id]
 
     async def _execute(self, run: Run, body: Body, work: Work) -> None:
@@ -442,7 +442,7 @@ class Runs:
         except MCPError as error:
             run.fail(error)
         except Exception as error:  # one failing task must not take the others down
-            run.fail(MCPError(types.INTERNAL_ERROR, f"The tool broke: {error}"))
+            run.fail(MCPError(types.INTERNAL_ERROR, f"The tool failed: {error}"))
 
 
 def _now() -> str:

@@ -34,7 +34,7 @@ Support = Literal["optional", "required"]
 
 _TRIP: Schema = {
     "type": "object",
-    "properties": {"go": {"type": "boolean", "title": "Go on", "default": True}},
+    "properties": {"go": {"type": "boolean", "title": "Continue", "default": True}},
 }
 
 
@@ -50,18 +50,18 @@ async def _question(work: Work) -> types.CallToolResult:
     for number in range(1, work.arguments["questions"] + 1):
         await work.step(number, work.arguments["questions"])
         response = await work.ask(
-            f"question-{number}", form(f"Question {number}: go on?", _TRIP), types.ElicitResult
+            f"question-{number}", form(f"Question {number}: continue?", _TRIP), types.ElicitResult
         )
         if response.action != "accept":
             return text(f"Stopped at question {number}: {response.action}.")
-    return text(f"Got {work.arguments['questions']} answers.")
+    return text(f"Received {work.arguments['questions']} responses.")
 
 
 async def _failure(work: Work) -> types.CallToolResult:
     await anyio.sleep(work.arguments["seconds"])
     if work.arguments["how"] == "protocol error":
-        raise MCPError(types.INTERNAL_ERROR, "The task broke on the way", {"demo": True})
-    return failure("The task could not do its work.")
+        raise MCPError(types.INTERNAL_ERROR, "The task failed while running", {"demo": True})
+    return failure("The task failed.")
 
 
 async def _endless(work: Work) -> types.CallToolResult:
@@ -105,7 +105,7 @@ class TaskRunner:
         async def call_tool(context: Context, params: types.CallToolRequestParams) -> Outcome:
             is_requested = params.task is not None and context.protocol_version == task_designs.REVISION
             if is_requested and params.name not in self._names:
-                raise MCPError(types.METHOD_NOT_FOUND, f"The tool {params.name} does not run as a task")
+                raise MCPError(types.METHOD_NOT_FOUND, f"The tool {params.name} cannot run as a task")
             return await toolbox.call_tool(context, params)
 
         return call_tool
@@ -133,7 +133,8 @@ class TaskRunner:
                 raise MCPError(types.METHOD_NOT_FOUND, f"The tool {row.name} only runs as a task")
         elif row.support == "required":
             return failure(
-                f"This tool only runs as a task, which {call.context.protocol_version} does not have."
+                f"This tool only runs as a task, and protocol version {call.context.protocol_version} "
+                "has no tasks."
             )
         return await row.body(Work(dict(call.arguments), call.session.report_progress))
 
@@ -170,10 +171,10 @@ def _number(
     }
 
 
-_SECONDS = _number(5, 0, 3600, "How long it takes.", "number")
+_SECONDS = _number(5, 0, 3600, "Duration in seconds.", "number")
 _TIMES: dict[str, Schema] = {
-    "poll_interval": _number(500, 1, 60_000, "As a task: how long to wait between polls, in milliseconds."),
-    "ttl": _number(300_000, 1, 86_400_000, "As a task: how long it is kept, in milliseconds."),
+    "poll_interval": _number(500, 1, 60_000, "As a task: poll interval in milliseconds."),
+    "ttl": _number(300_000, 1, 86_400_000, "As a task: TTL in milliseconds."),
 }
 
 
@@ -192,24 +193,24 @@ _ROWS: Sequence[_Row] = (
     _Row(
         "task_steps",
         "Task with steps",
-        "Takes a while and tells how far it is; may run as a task.",
+        "Takes a while and reports progress; can run as a task.",
         _steps,
         "optional",
-        {"seconds": _SECONDS, "steps": _number(10, 1, 10_000, "How many steps.")},
+        {"seconds": _SECONDS, "steps": _number(10, 1, 10_000, "Number of steps.")},
     ),
     _Row(
         "task_question",
-        "Task with questions",
-        "Asks by forms on the way; only runs as a task.",
+        "Task with form elicitations",
+        "Sends form elicitations while running; only runs as a task.",
         _question,
         "required",
-        {"questions": _number(1, 1, 20, "How many questions, one after the other.")},
+        {"questions": _number(1, 1, 20, "Number of form elicitations, sent one after another.")},
         needs_input=True,
     ),
     _Row(
         "task_failure",
         "Task that fails",
-        "Fails after a while; may run as a task.",
+        "Fails after a while; can run as a task.",
         _failure,
         "optional",
         {
@@ -218,14 +219,14 @@ _ROWS: Sequence[_Row] = (
                 "type": "string",
                 "enum": ["tool error", "protocol error"],
                 "default": "tool error",
-                "description": "What the failure is.",
+                "description": "How the task fails.",
             },
         },
     ),
     _Row(
         "task_endless",
         "Endless task",
-        "Runs until it is cancelled or its ttl is over; only runs as a task.",
+        "Runs until it is cancelled or its TTL expires; only runs as a task.",
         _endless,
         "required",
         {},

@@ -35,7 +35,7 @@ _MIN_POLL = 0.05
 
 async def _ask_as_task(call: Call) -> Outcome:
     if call.context.protocol_version != task_designs.REVISION:
-        return failure(f"Clients have tasks only in {task_designs.REVISION}.")
+        return failure(f"Client tasks exist only in protocol version {task_designs.REVISION}.")
     tasks = declared(call).tasks
     wanted = tasks.requests.elicitation if tasks is not None and tasks.requests is not None else None
     if wanted is None or wanted.create is None or not takes_forms(call):
@@ -45,13 +45,13 @@ async def _ask_as_task(call: Call) -> Outcome:
     )
     task = created.get("task")
     if not isinstance(task, dict):
-        return failure(f"The client made no task of it: {json.dumps(created, ensure_ascii=False)}")
+        return failure(f"The client did not create a task: {json.dumps(created, ensure_ascii=False)}")
     cancel_after = call.arguments["cancel_after"]
     with anyio.move_on_after(cancel_after or None) as limit:
         statuses = await _follow(call, task)
     if limit.cancelled_caught:
         cancelled = await _request(call, "tasks/cancel", {"taskId": task["taskId"]})
-        return text(f"The task of the client was cancelled and is {cancelled.get('status')}.")
+        return text(f"The server cancelled the client's task. Its status is {cancelled.get('status')}.")
     result = await _request(call, "tasks/result", {"taskId": task["taskId"]})
     return text(f"{' → '.join(statuses)}: {json.dumps(result, ensure_ascii=False)}")
 
@@ -60,7 +60,7 @@ def _question() -> dict[str, Any]:
     field = {"type": "string", "title": "Answer"}
     return {
         "mode": "form",
-        "message": "Take your time: this question is a task of yours.",
+        "message": "Take your time: this request runs as a task in your client.",
         "requestedSchema": {"type": "object", "properties": {"answer": field}},
     }
 
@@ -86,20 +86,20 @@ def client_task_tools() -> list[DemoTool]:
         "default": 300_000,
         "minimum": 1,
         "maximum": 86_400_000,
-        "description": "How long the client is to keep the task, in milliseconds.",
+        "description": "Requested TTL of the client's task, in milliseconds.",
     }
     cancel_after = {
         "type": "number",
         "default": 0,
         "minimum": 0,
         "maximum": 3600,
-        "description": "After how many seconds the task is cancelled; 0 waits.",
+        "description": "Seconds after which the server cancels the task; 0 waits for the result.",
     }
     return [
         asking_tool(
             "ask_as_task",
-            "Ask as a task",
-            "Asks by a form that the client is to run as a task.",
+            "Elicit as a task",
+            "Sends a form elicitation that the client should run as a task.",
             _ask_as_task,
             schema(ttl=ttl, cancel_after=cancel_after),
         )
@@ -117,13 +117,13 @@ async def _ask_and_withdraw(call: Call) -> Outcome:
     if not takes_forms(call):
         return undeclared("elicitation (form)")
     seconds = call.arguments["seconds"]
-    requested = form(f"Quick! This question is only open for {seconds:g} s.", _CONFIRM)
+    requested = form(f"Quick! This request expires in {seconds:g} s.", _CONFIRM)
     if is_stateless(call):
         return _answer_before_deadline(call, requested, seconds)
     with anyio.move_on_after(seconds):  # the SDK sends notifications/cancelled
         response = await send(call, requested, types.ElicitResult)
-        return text(f"Answered in time: {response.action}.")
-    return text(f"The question was taken back after {seconds:g} s.")
+        return text(f"The response came in time: {response.action}.")
+    return text(f"The request was cancelled after {seconds:g} s.")
 
 
 def _answer_before_deadline(call: Call, requested: types.ElicitRequest, seconds: float) -> Outcome:
@@ -137,15 +137,15 @@ def _answer_before_deadline(call: Call, requested: types.ElicitRequest, seconds:
     except ValueError as problem:
         return failure(str(problem))
     if time.time() > deadline:
-        return text(f"The answer came too late: the question was open for {seconds:g} s.")
-    return text(f"Answered in time: {response.action}.")
+        return text(f"The response came too late: the request expired after {seconds:g} s.")
+    return text(f"The response came in time: {response.action}.")
 
 
 _OBJECT: Schema = {"type": "object", "properties": {}}
 
 _MALFORMED: dict[str, tuple[str, dict[str, Any]]] = {
     "no schema": ("elicitation/create", {"mode": "form", "message": "A form without fields?"}),
-    "no message": ("elicitation/create", {"mode": "form", "requestedSchema": _OBJECT}),
+    "not a message": ("elicitation/create", {"mode": "form", "requestedSchema": _OBJECT}),
     "schema is a text": (
         "elicitation/create",
         {"mode": "form", "message": "What is this?", "requestedSchema": "a name, please"},
@@ -174,7 +174,7 @@ async def _ask_malformed(call: Call) -> Outcome:
         response = given.model_dump(by_alias=True, mode="json", exclude_none=True, exclude={"result_type"})
     else:
         response = await request_raw(call.session, method, dict(params), call.context.request_id)
-    return text("The client answered all the same:\n" + json.dumps(response, ensure_ascii=False))
+    return text("The client responded anyway:\n" + json.dumps(response, ensure_ascii=False))
 
 
 def invalid_request_tools() -> list[DemoTool]:
@@ -183,26 +183,26 @@ def invalid_request_tools() -> list[DemoTool]:
         "default": 3,
         "minimum": 0.01,
         "maximum": 3600,
-        "description": "How long the question is open.",
+        "description": "Seconds until the request expires.",
     }
     fault = {
         "type": "string",
         "enum": list(_MALFORMED),
         "default": "no schema",
-        "description": "What is wrong with the question.",
+        "description": "What is wrong with the request.",
     }
     return [
         asking_tool(
             "ask_and_withdraw",
-            "Ask and withdraw",
-            "Asks by a form and takes the question back after a moment.",
+            "Elicit and cancel",
+            "Sends a form elicitation and cancels it after a moment.",
             _ask_and_withdraw,
             schema(seconds=seconds),
         ),
         asking_tool(
             "ask_malformed",
-            "Ask malformed",
-            "Asks in a way that breaks the rules.",
+            "Malformed server request",
+            "Sends a server request that violates the protocol.",
             _ask_malformed,
             schema(fault=fault),
         ),

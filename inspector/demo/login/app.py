@@ -56,7 +56,7 @@ def build_app(origin: str, faults: Iterable[str] = ()) -> ASGIApp:
     company = Realm(
         origin,
         "/idp",
-        "Company sign-in",
+        "Company login",
         COMPANY_SCOPES,
         Clients(company_clients()),
         bench=ProviderFaultBench(own.bench),
@@ -139,10 +139,10 @@ class OwnHost:
 
     def _refusal(self, method: str, headers: Headers) -> Response | None:
         if headers.get("host", "") not in self._hosts:
-            return PlainTextResponse("This demo answers to 127.0.0.1 and localhost only.", 421)
+            return PlainTextResponse("This demo only accepts requests for 127.0.0.1 and localhost.", 421)
         origin = headers.get("origin")
         if method == "POST" and origin is not None and urlsplit(origin).netloc not in self._hosts:
-            return PlainTextResponse("Pages of other sites have no business here.", 403)
+            return PlainTextResponse("Cross-origin POST requests are not allowed.", 403)
         return None
 
 
@@ -164,7 +164,7 @@ class Pages:
         on = ", ".join(notes.bench.names()) or "none"
         body = f"""<h1>A login to try</h1>
 <p>This demo is a protected MCP server, its authorization server and a company's identity provider, all in one
-process on your machine. Nothing here is secret, and nothing is kept.</p>
+process on your machine. Nothing here is secret, and nothing is saved.</p>
 {
             _table(
                 ("What", "Where"),
@@ -172,14 +172,14 @@ process on your machine. Nothing here is secret, and nothing is kept.</p>
                     ("MCP server", notes.resource),
                     ("Issuer", notes.issuer),
                     ("Identity provider", company.issuer),
-                    ("A client ID document", f"{notes.origin}/client.json"),
-                    ("A private key for demo-robot", f"{notes.origin}/demo-robot.pem"),
-                    ("A workload's JWT", f"{notes.origin}/workload/token"),
+                    ("Client ID metadata document", f"{notes.origin}/client.json"),
+                    ("Private key of demo-robot", f"{notes.origin}/demo-robot.pem"),
+                    ("Workload JWT", f"{notes.origin}/workload/token"),
                 ),
             )
         }
 <h2>People</h2>{people}
-<h2>Clients set up beforehand</h2>{_table(("Client ID", "Secret", "Methods", "Known to"), clients)}
+<h2>Pre-registered clients</h2>{_table(("Client ID", "Secret", "Methods", "Known to"), clients)}
 <h2>Ways to log in</h2>{_table(("Kind", "What to enter"), self._ways())}
 <h2>Fault bench</h2><p>Switched on: <code>{escape(on)}</code>. <a href="/faults">Make it fail</a></p>"""
         return page("Demo login", body, wide=True)
@@ -193,8 +193,10 @@ process on your machine. Nothing here is secret, and nothing is kept.</p>
             ("Workload identity", f"issuer {issuer}, the workload's JWT"),
             (
                 "Enterprise",
-                f"issuer {issuer}, client ID demo-desk, its secret; identity provider {provider}, "
-                "client ID demo-sso there; sign in as one of the people above",
+                (
+                    f"issuer {issuer}, client ID demo-desk, its secret; identity provider {provider}, "
+                    "client ID demo-sso there; log in as one of the people above"
+                ),
             ),
         ]
 
@@ -204,7 +206,7 @@ process on your machine. Nothing here is secret, and nothing is kept.</p>
         return JSONResponse(
             {
                 "client_id": url,
-                "client_name": "Client with a document",
+                "client_name": "Client with a metadata document",
                 "redirect_uris": ["http://127.0.0.1/callback", "http://localhost/callback"],
                 "grant_types": ["authorization_code", "refresh_token"],
                 "response_types": ["code"],
@@ -235,13 +237,13 @@ process on your machine. Nothing here is secret, and nothing is kept.</p>
         )
         on = ", ".join(self._notes.bench.names()) or "nothing"
         body = f"""<h1>Fault bench</h1>
-<p>Each switch makes the demo break one rule, from the next request on. The code beside it is the finding that
-the inspector shows. <a href="/">What this demo is</a></p>
+<p>Each switch makes the demo break one rule, starting with the next request. The code next to it is the
+finding that MCP Lens shows. <a href="/">What this demo is</a></p>
 <p class="hint">Switched on: <code>{escape(on)}</code></p>
 <form method="post" action="/faults">{rows}
 <div class="buttons sticky"><button class="main">Apply</button>
-<button name="clear" value="1">Switch all off</button>
-<button name="forget" value="1">Forget all clients and logins</button></div></form>"""
+<button name="clear" value="1">Turn all off</button>
+<button name="forget" value="1">Delete all clients and logins</button></div></form>"""
         return page("Fault bench", body, wide=True)
 
     def _row(self, switch: Switch) -> str:
@@ -274,7 +276,7 @@ the inspector shows. <a href="/">What this demo is</a></p>
             raise ValueError("The body must be an object with on, off, only or forget.")
         lists = {name: wanted.get(name, []) for name in ("only", "on", "off")}
         if not all(isinstance(names, list) for names in lists.values()):
-            raise ValueError("on, off and only are lists of names.")
+            raise ValueError("on, off and only must be arrays of switch names.")
         if "only" in wanted:
             self._notes.bench.only(lists["only"])
         self._notes.bench.change(on=lists["on"], off=lists["off"])

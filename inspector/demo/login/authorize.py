@@ -58,23 +58,23 @@ class Authorize:
         """Return the client and its redirect URI; errors here are shown on this page."""
         bench, client_id = self._realm.bench, parameters.get("client_id", "")
         if bench.on("documents_refused") and "://" in client_id:
-            raise Unanswerable("invalid_client: a client ID must not be an address.")
+            raise Unanswerable("invalid_client: client_id must not be a URL.")
         try:
             client = await self._realm.resolve(client_id)
         except BadDocument as problem:
             raise Unanswerable(f"invalid_client: {problem}") from None
         if client is None:
-            raise Unanswerable("invalid_client: no client with this client_id is known here.")
+            raise Unanswerable("invalid_client: unknown client_id.")
         redirect = parameters.get("redirect_uri", "")
         if bench.on("redirect_refused") or not client.allows(redirect):
-            raise Unanswerable("invalid_request: this redirect_uri is not registered for the client.")
+            raise Unanswerable("invalid_request: redirect_uri is not registered for this client.")
         return client, redirect
 
     def _requested(self, parameters: Mapping[str, str], client: Client, redirect: str) -> Asked:
         if parameters.get("response_type") != "code":
             raise Refused("unsupported_response_type", "Only response_type=code is supported.")
         if "authorization_code" not in client.grants:
-            raise Refused("unauthorized_client", "This client may not use the code flow.")
+            raise Refused("unauthorized_client", "This client may not use the authorization code grant.")
         challenge, method = self._challenge(parameters)
         return Asked(
             client,
@@ -110,9 +110,9 @@ class Authorize:
     def _resource(self, resource: str) -> str:
         realm = self._realm
         if resource and realm.bench.on("resource_refused"):
-            raise Refused("invalid_target", "The parameter resource is not supported.")
+            raise Refused("invalid_target", "The resource parameter is not supported.")
         if resource and realm.resource and not is_resource(resource, realm):
-            raise Refused("invalid_target", "No such resource here.")
+            raise Refused("invalid_target", "Unknown resource.")
         return resource or realm.resource
 
     def _login_page(self, name: str, requested: Asked, problem: str = "") -> Response:
@@ -133,27 +133,27 @@ class Authorize:
 <input type="text" id="name" name="name" autocomplete="off" autocapitalize="none" autofocus>
 <label for="password">Password</label>
 <input type="password" id="password" name="password" autocomplete="off">
-<p class="hint">This is a demo. Sign in as {hint}.</p>
+<p class="hint">This is a demo. Log in as {hint}.</p>
 <div class="buttons"><button class="main" name="decision" value="allow">Allow</button>
 <button name="decision" value="deny">Deny</button></div>
 <p class="soft small">You will be sent back to <code>{escape(_location(requested.redirect))}</code>.</p>
 </form>"""
         # Browsers also apply form-action to the redirect that follows the form submission.
         goes_to = f"'self' {_location(requested.redirect)}"
-        return page("Sign in", body, status=403 if problem else 200, goes_to=goes_to)
+        return page("Log in", body, status=403 if problem else 200, goes_to=goes_to)
 
     def _decide(self, form: Mapping[str, str]) -> Response:
         realm, name = self._realm, form.get("request", "")
         requested = realm.requested.get(name)
         if requested is None:
-            return _dead_end("This page has run out. Start the login again in the app.")
+            return _dead_end("This page has expired. Start the login again in the app.")
         if form.get("decision") != "allow":
             realm.requested.drop(name)
-            denied = {"error": "access_denied", "error_description": "The person said no."}
+            denied = {"error": "access_denied", "error_description": "The user denied the request."}
             return self._back(requested.redirect, requested.state, denied)
         person, password = form.get("name", "").strip().lower(), form.get("password", "")
         if not secrets.compare_digest(PEOPLE.get(person, "").encode(), password.encode()) or not password:
-            return self._login_page(name, requested, "That name and password do not go together.")
+            return self._login_page(name, requested, "Wrong name or password.")
         realm.requested.drop(name)
         code = realm.codes.put(Agreed(requested, person))
         return self._back(requested.redirect, requested.state, {"code": code})
@@ -196,5 +196,5 @@ def _location(redirect: str) -> str:
 
 
 def _dead_end(problem: str) -> Response:
-    body = f'<h1>This login cannot go on</h1><p class="wrong">{escape(problem)}</p>'
+    body = f'<h1>The login cannot continue</h1><p class="wrong">{escape(problem)}</p>'
     return page("Login", body, status=400)

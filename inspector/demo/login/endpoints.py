@@ -49,9 +49,9 @@ async def authenticate(realm: Realm, request: Request, form: Mapping[str, str]) 
     except BadDocument as problem:
         raise _unknown(str(problem)) from None
     if client is None:
-        raise _unknown("No client with this client_id is known here.")
+        raise _unknown("Unknown client_id.")
     if realm.bench.on("secret_refused"):
-        raise _unknown("The credentials are wrong.", method)
+        raise _unknown("Invalid client credentials.", method)
     if method not in client.methods:
         raise _unknown(f"This client is registered for {' or '.join(client.methods)}, not {method}.", method)
     if method == "private_key_jwt":
@@ -72,10 +72,10 @@ def _claimed(request: Request, form: Mapping[str, str]) -> tuple[str, str, str]:
     if "client_assertion" in form:
         found.append(("private_key_jwt", *_asserted(form)))
     if len(found) > 1:
-        raise Refusal("invalid_request", "The client proves itself in more than one way.")
+        raise Refusal("invalid_request", "The request uses more than one client authentication method.")
     method, client_id, secret = found[0] if found else ("none", form.get("client_id", ""), "")
     if "client_id" in form and form["client_id"] != client_id:
-        raise _unknown("client_id differs from the credentials.", method)
+        raise _unknown("client_id does not match the client credentials.", method)
     return method, client_id, secret
 
 
@@ -87,7 +87,7 @@ def _basic(header: str) -> tuple[str, str]:
     except (binascii.Error, UnicodeDecodeError):
         pair = ""
     if scheme.lower() != "basic" or ":" not in pair:
-        raise _unknown("The Authorization header is not Basic.", "client_secret_basic")
+        raise _unknown("The Authorization header is not valid Basic authentication.", "client_secret_basic")
     client_id, _, secret = pair.partition(":")
     return unquote_plus(client_id), unquote_plus(secret)
 
@@ -103,9 +103,9 @@ def _check_assertion(realm: Realm, client: Client, assertion: str) -> None:
     # RFC 7523bis requires the issuer as audience; many clients still use the token endpoint.
     claims = check(assertion, client.keys, audience=[realm.issuer, f"{realm.base}/token"], issuer=client.id)
     if claims is None or claims.get("sub") != client.id:
-        raise _unknown("The client assertion does not hold.", "private_key_jwt")
+        raise _unknown("The client assertion is invalid.", "private_key_jwt")
     if not realm.seen.is_new(f"{client.id} {claims.get('jti')}", claims["exp"]):
-        raise _unknown("The client assertion was used before.", "private_key_jwt")
+        raise _unknown("The client assertion was already used.", "private_key_jwt")
 
 
 def _unknown(description: str, method: str = "none") -> Refusal:
@@ -126,7 +126,9 @@ class Register:
             return Response(status_code=404)
         if bench.on("closed_registration"):
             headers = {"WWW-Authenticate": 'Bearer realm="registration"'}
-            return Refusal("invalid_token", "Registration needs an initial token.", 401, headers).response()
+            return Refusal(
+                "invalid_token", "Registration requires an initial access token.", 401, headers
+            ).response()
         try:
             client, document = self._registered(_document(await request.body()))
         except Refusal as refusal:
@@ -139,19 +141,22 @@ class Register:
     def _registered(self, requested: Mapping[str, Any]) -> tuple[Client, dict[str, Any]]:
         redirects = requested.get("redirect_uris")
         if not isinstance(redirects, list) or not redirects or not all(map(is_redirect, redirects)):
-            raise Refusal("invalid_redirect_uri", "redirect_uris must be a list of absolute addresses.")
+            raise Refusal("invalid_redirect_uri", "redirect_uris must be an array of absolute URIs.")
         redirects = self._allowed(redirects)
         method = self._method(requested)
         keys = jwks_of(requested)
         if method == "private_key_jwt" and not keys:
-            raise Refusal("invalid_client_metadata", "private_key_jwt needs jwks with a key.")
+            raise Refusal("invalid_client_metadata", "private_key_jwt requires jwks with at least one key.")
         grants = tuple(map(str, _list(requested.get("grant_types")))) or (CODE,)
         if not set(grants) <= {CODE, REFRESH} or CODE not in grants:
-            raise Refusal("invalid_client_metadata", "grant_types can be authorization_code, refresh_token.")
+            raise Refusal(
+                "invalid_client_metadata",
+                "grant_types must include authorization_code and may include refresh_token.",
+            )
         has_secret = method.startswith("client_secret")
         client = Client(
             id=f"client-{secrets.token_hex(6)}",
-            name=str(requested.get("client_name") or "An unnamed app"),
+            name=str(requested.get("client_name") or "Unnamed app"),
             redirects=tuple(redirects),
             methods=(method,),
             secret=secrets.token_urlsafe(24) if has_secret else "",
@@ -167,23 +172,23 @@ class Register:
             return redirects
         left = [uri for uri in redirects if not is_loopback(uri) or urlsplit(uri).hostname == "localhost"]
         if not left:
-            raise Refusal("invalid_redirect_uri", "The redirect address must be on localhost.")
+            raise Refusal("invalid_redirect_uri", "The redirect URI must use localhost.")
         return left
 
     def _check_redirect(self, redirect: str) -> None:
         bench, parts = self._realm.bench, urlsplit(redirect)
         here = is_loopback(redirect)
         if here and bench.on("no_loopback"):
-            raise Refusal("invalid_redirect_uri", "Redirects to your own machine are not allowed.")
+            raise Refusal("invalid_redirect_uri", "Loopback redirect URIs are not allowed.")
         if parts.scheme == "http" and not here and not bench.on("takes_any_redirect"):
-            raise Refusal("invalid_redirect_uri", "http is for redirects to your own machine only.")
+            raise Refusal("invalid_redirect_uri", "http is only allowed for loopback redirect URIs.")
         if parts.scheme in ("javascript", "data", "file", "vbscript"):
             raise Refusal("invalid_redirect_uri", f"The scheme {parts.scheme} is not allowed.")
 
     def _method(self, requested: Mapping[str, Any]) -> str:
         method = str(requested.get("token_endpoint_auth_method") or "client_secret_basic")
         if method not in METHODS:
-            raise Refusal("invalid_client_metadata", f"Known methods: {', '.join(METHODS)}.")
+            raise Refusal("invalid_client_metadata", f"Supported methods: {', '.join(METHODS)}.")
         if method == "none" and self._realm.bench.on("secrets_only"):
             return "client_secret_basic"
         return method
@@ -259,7 +264,7 @@ class TokenEndpoint:
         except Refusal as refusal:
             return refusal.response(200 if bench.on("token_error_200") else 0)
         if bench.on("token_error_200"):
-            return Refusal("invalid_grant", "The code has run out.", 200).response()
+            return Refusal("invalid_grant", "The authorization code has expired.", 200).response()
         return self._respond(reply)
 
     async def revoke(self, request: Request) -> Response:
@@ -292,7 +297,9 @@ class TokenEndpoint:
             raise Refusal("invalid_dpop_proof", str(problem)) from None
         except tokens.WantsNonce:
             headers = {"DPoP-Nonce": nonce}
-            raise Refusal("use_dpop_nonce", "The proof needs our nonce.", 400, headers) from None
+            raise Refusal(
+                "use_dpop_nonce", "The DPoP proof must contain the server's nonce.", 400, headers
+            ) from None
 
     def _respond(self, reply: Reply) -> Response:
         bench = self._realm.bench

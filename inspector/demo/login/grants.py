@@ -73,7 +73,7 @@ class Grants:
         if grant_type not in client.grants:
             known = grant_type in (CODE, REFRESH, MACHINE, JWT_BEARER, EXCHANGE)
             error = "unauthorized_client" if known else "unsupported_grant_type"
-            raise Refusal(error, f"This client may use: {', '.join(client.grants)}.")
+            raise Refusal(error, f"Grant types allowed for this client: {', '.join(client.grants)}.")
         if grant_type == CODE:
             return self._code(form, client, jkt)
         if grant_type == REFRESH:
@@ -88,7 +88,7 @@ class Grants:
         realm, code = self._realm, form.get("code", "")
         agreed = realm.codes.get(code)
         if agreed is None or agreed.requested.client.id != client.id:
-            raise Refusal("invalid_grant", "The code is unknown, used or too old.")
+            raise Refusal("invalid_grant", "The authorization code is unknown, used or expired.")
         if not realm.bench.on("code_twice"):
             realm.codes.drop(code)
         self._check_code(form, agreed, jkt)
@@ -103,14 +103,14 @@ class Grants:
     def _check_code(self, form: Form, agreed: Agreed, jkt: str) -> None:
         requested, bench = agreed.requested, self._realm.bench
         if form.get("redirect_uri") != requested.redirect and not bench.on("loose_redirects"):
-            raise Refusal("invalid_grant", "redirect_uri is not the one of the authorization request.")
+            raise Refusal("invalid_grant", "redirect_uri does not match the authorization request.")
         matches = _verifies(form.get("code_verifier", ""), requested.challenge, requested.method)
         if not matches and not bench.on("pkce_ignored"):
-            raise Refusal("invalid_grant", "code_verifier does not fit code_challenge.")
+            raise Refusal("invalid_grant", "code_verifier does not match code_challenge.")
         if form.get("resource", requested.resource) != requested.resource:
-            raise Refusal("invalid_target", "resource is not the one of the authorization request.")
+            raise Refusal("invalid_target", "resource does not match the authorization request.")
         if requested.jkt and requested.jkt != jkt and not bench.on("bearer_for_proof"):
-            raise Refusal("invalid_dpop_proof", "The code is bound to another key.")
+            raise Refusal("invalid_dpop_proof", "The authorization code is bound to another key.")
 
     def _refresh(self, form: Form, client: Client, jkt: str) -> Reply:
         realm, token = self._realm, form.get("refresh_token", "")
@@ -122,7 +122,7 @@ class Grants:
             raise Refusal("invalid_dpop_proof", "The refresh token is bound to another key.")
         wanted = tuple(form.get("scope", "").split()) or grant.scopes
         if not set(wanted) <= set(grant.scopes):
-            raise Refusal("invalid_scope", "A refresh cannot add scopes.")
+            raise Refusal("invalid_scope", "A refresh request cannot add scopes.")
         realm.tokens.spend(token)
         same = token if realm.bench.on("not_rotated") else ""
         reply = realm.tokens.issue(
@@ -164,7 +164,9 @@ class Grants:
             form.get("assertion", ""), audience=[realm.issuer, f"{realm.base}/token"], issuer=workloads.issuer
         )
         if claims is None:
-            raise Refusal("invalid_grant", "The assertion is not one of our platform's, or does not hold.")
+            raise Refusal(
+                "invalid_grant", "The assertion was not issued by the workload platform, or is invalid."
+            )
         scopes, resource = self._scopes(form.get("scope", "")), self._resource(form.get("resource", ""))
         return realm.tokens.issue(Grant("workload", claims["sub"], scopes, resource), refreshable=False)
 
@@ -176,10 +178,10 @@ class Grants:
         realm = self._realm
         person = realm.key.check(form.get("subject_token", ""), audience=client.id, issuer=realm.issuer)
         if person is None:
-            raise Refusal("invalid_grant", "The subject token does not hold.")
+            raise Refusal("invalid_grant", "The subject token is invalid.")
         audience = form.get("audience", "")
         if not audience.startswith(f"{realm.origin}"):
-            raise Refusal("invalid_target", "The company does not trust this audience.")
+            raise Refusal("invalid_target", "The identity provider does not trust this audience.")
         now = int(time.time())
         claims = {
             "iss": realm.issuer,
@@ -204,11 +206,13 @@ class Grants:
         realm, company, assertion = self._realm, self._company, form.get("assertion", "")
         claims = company.key.check(assertion, audience=realm.issuer, issuer=company.issuer)
         if claims is None or header(assertion).get("typ") != ID_JAG_TYPE:
-            raise Refusal("invalid_grant", "The assertion is not the company's, or does not hold.")
+            raise Refusal(
+                "invalid_grant", "The assertion was not issued by the identity provider, or is invalid."
+            )
         if claims["client_id"] != client.id:
-            raise Refusal("invalid_grant", "The assertion was made for another client.")
+            raise Refusal("invalid_grant", "The assertion was issued to another client.")
         if not realm.seen.is_new(f"id-jag {claims['jti']}", claims["exp"]):
-            raise Refusal("invalid_grant", "The assertion was used before.")
+            raise Refusal("invalid_grant", "The assertion was already used.")
         resource = self._resource(claims.get("resource", ""))
         scopes = self._scopes(form.get("scope") or claims.get("scope", ""))
         return realm.tokens.issue(Grant(client.id, claims["sub"], scopes, resource), refreshable=False)
@@ -216,12 +220,12 @@ class Grants:
     def _scopes(self, scope: str) -> tuple[str, ...]:
         scopes = tuple(dict.fromkeys(scope.split())) or (READ,)
         if not set(scopes) <= set(self._realm.scopes):
-            raise Refusal("invalid_scope", "There is no such scope here.")
+            raise Refusal("invalid_scope", "Unknown scope.")
         return scopes
 
     def _resource(self, resource: str) -> str:
         if resource and not is_resource(resource, self._realm):
-            raise Refusal("invalid_target", "No such resource here.")
+            raise Refusal("invalid_target", "Unknown resource.")
         return resource or self._realm.resource
 
 

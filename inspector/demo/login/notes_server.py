@@ -103,7 +103,9 @@ class Gate:
         if grant is None or realm.bench.on("bearer_for_proof"):
             return None  # The SDK rejects the first; the second has nothing to prove.
         if not grant.jkt or scheme != "dpop":
-            return self._refuse_proof("invalid_token", "The token must come with a proof.")
+            return self._refuse_proof(
+                "invalid_token", "The access token must be DPoP-bound and sent with a DPoP proof."
+            )
         headers, nonce = Headers(scope=scope), realm.nonce if realm.bench.on("dpop_nonce") else ""
         try:
             key = tokens.verify(
@@ -117,10 +119,14 @@ class Gate:
         except tokens.BadProof as problem:
             return self._refuse_proof("invalid_dpop_proof", str(problem))
         except tokens.WantsNonce:
-            refusal = self._refuse_proof("use_dpop_nonce", "The proof needs our nonce.")
+            refusal = self._refuse_proof("use_dpop_nonce", "The DPoP proof must contain the server's nonce.")
             refusal.headers["DPoP-Nonce"] = nonce
             return refusal
-        return None if key == grant.jkt else self._refuse_proof("invalid_token", "The token has another key.")
+        return (
+            None
+            if key == grant.jkt
+            else self._refuse_proof("invalid_token", "The access token is bound to another key.")
+        )
 
     def _refuse_proof(self, error: str, description: str) -> Response:
         challenge = self._challenge([("error", error), ("error_description", description)])
@@ -145,7 +151,7 @@ class Gate:
         bench = self._realm.bench
         if bench.on("bare_403"):
             return PlainTextResponse("Forbidden", 403)
-        description = f"This tool needs the scope {missing}."
+        description = f"This tool requires the scope {missing}."
         parts = [("error", "insufficient_scope"), ("error_description", description)]
         if not bench.on("step_up_no_scope"):
             parts += [("scope", missing), ("resource_metadata", self._metadata_url())]
@@ -177,7 +183,7 @@ class Gate:
         if bench.on("basic_challenge"):
             headers["WWW-Authenticate"] = 'Basic realm="notes"'
             return
-        parts = [("error", "invalid_token"), ("error_description", "The token does not hold.")]
+        parts = [("error", "invalid_token"), ("error_description", "The access token is invalid or expired.")]
         parts = parts if has_token else []
         if not bench.first("no_resource_metadata", "no_prm"):
             parts.append(("resource_metadata", self._metadata_url()))
@@ -298,20 +304,20 @@ def build() -> Server[Any]:
 
     async def write_note(call: Call) -> Outcome:
         if len(notes) >= _MAX_NOTES:
-            return failure(f"There is no room for more than {_MAX_NOTES} notes.")
+            return failure(f"Limit reached: at most {_MAX_NOTES} notes.")
         notes.append(call.arguments["text"])
-        return text(f"Written by {_user(call).subject}: there are {len(notes)} notes now.")
+        return text(f"Note added by {_user(call).subject}. There are now {len(notes)} notes.")
 
-    note = {"type": "string", "minLength": 1, "maxLength": 500, "description": "What to write down."}
+    note = {"type": "string", "minLength": 1, "maxLength": 500, "description": "Text of the note."}
     changes = types.ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
     toolbox = Toolbox(
         [
-            tool("whoami", "Who am I", "Says who is logged in, with which client and scopes.", _whoami),
-            tool("read_notes", "Read notes", f"Lists all notes. Needs the scope {READ}.", read_notes),
+            tool("whoami", "Who am I", "Shows who is logged in, with which client and scopes.", _whoami),
+            tool("read_notes", "Read notes", f"Lists all notes. Requires the scope {READ}.", read_notes),
             tool(
                 "write_note",
                 "Write note",
-                f"Adds a note. Needs the scope {WRITE}, which the first login does not ask for.",
+                f"Adds a note. Requires the scope {WRITE}, which the first login does not request.",
                 write_note,
                 schema(["text"], text=note),
                 annotations=changes,
@@ -321,9 +327,9 @@ def build() -> Server[Any]:
     return Server(
         "login",
         version=inspector.__version__,
-        title="Notes behind a login",
-        description="A few notes that only those who log in can read.",
-        instructions="whoami and read_notes work after a login; write_note asks for one more scope.",
+        title="Notes with login",
+        description="A few notes that can only be read after login.",
+        instructions="whoami and read_notes work after login; write_note requires an additional scope.",
         on_list_tools=toolbox.list_tools,
         on_call_tool=toolbox.call_tool,
     )

@@ -121,7 +121,7 @@ async def read_document(url: str) -> Client:
     The demo never leaves this machine, so it reads documents on loopback only, and over http too.
     """
     if not is_loopback(url):
-        raise BadDocument("This demo never leaves your machine: it reads client documents on loopback only.")
+        raise BadDocument("This demo only fetches client ID metadata documents from loopback addresses.")
     try:
         async with (
             httpx2.AsyncClient(trust_env=False, timeout=_FETCH_LIMIT) as http,
@@ -131,24 +131,33 @@ async def read_document(url: str) -> Client:
             async for chunk in response.aiter_bytes():
                 body += chunk
                 if len(body) > _MAX_DOCUMENT_SIZE:
-                    raise BadDocument("The client document is larger than 64 KiB.")
+                    raise BadDocument("The client ID metadata document is larger than 64 KiB.")
         if response.status_code != 200:
-            raise BadDocument(f"The client document was answered with {response.status_code}.")
+            raise BadDocument(
+                f"Could not fetch the client ID metadata document: HTTP {response.status_code}."
+            )
         document = httpx2.Response(200, content=body).json()
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-        raise BadDocument(f"The client document could not be read: {type(error).__name__}.") from error
+        raise BadDocument(
+            f"Could not read the client ID metadata document: {type(error).__name__}."
+        ) from error
     return _client_of(url, document)
 
 
 def _client_of(url: str, document: object) -> Client:
     if not isinstance(document, dict) or document.get("client_id") != url:
-        raise BadDocument("The client_id in the client document is not the document's own address.")
+        raise BadDocument(
+            "The client_id in the client ID metadata document does not match the document's URL."
+        )
     redirects = document.get("redirect_uris")
     if not isinstance(redirects, list) or not redirects or not all(map(is_redirect, redirects)):
-        raise BadDocument("The client document lists no redirect_uris that can be used.")
+        raise BadDocument("The client ID metadata document has no valid redirect_uris.")
     method = document.get("token_endpoint_auth_method", "none")
     if method not in ("none", "private_key_jwt"):
-        raise BadDocument("A client document is public and cannot go with a secret.")
+        raise BadDocument(
+            "A client ID metadata document is public, so its token_endpoint_auth_method cannot use a "
+            "client secret."
+        )
     return Client(
         url, str(document.get("client_name", url)), tuple(redirects), (method,), keys=jwks_of(document)
     )
@@ -195,12 +204,12 @@ NOTES_SCOPES = {
     READ: "Read your notes",
     WRITE: "Write new notes",
     SHARE: "Share notes with others",
-    "offline_access": "Stay signed in",
+    "offline_access": "Stay logged in",
 }
 COMPANY_SCOPES = {
     "openid": "Know who you are",
-    "email": "See your e-mail address",
-    "offline_access": "Stay signed in",
+    "email": "See your email address",
+    "offline_access": "Stay logged in",
 }
 
 _TIMEOUT = 600.0

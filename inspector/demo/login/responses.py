@@ -123,7 +123,7 @@ async def read_form(request: Request) -> dict[str, str]:
     try:
         pairs = parse_qsl((await request.body()).decode("ascii"), keep_blank_values=True, max_num_fields=50)
     except ValueError:
-        raise Refusal("invalid_request", "The body cannot be read as a form.") from None
+        raise Refusal("invalid_request", "The body is not valid form data.") from None
     form = dict(pairs)
     if len(form) != len(pairs):
         raise Refusal("invalid_request", "A parameter is repeated.")

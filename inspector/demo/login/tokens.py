@@ -48,24 +48,24 @@ def verify(
     Raises BadProof, WantsNonce.
     """
     if len(proofs) != 1:
-        raise BadProof("There must be exactly one DPoP header.")
+        raise BadProof("Exactly one DPoP header is required.")
     head = header(proofs[0])
     jwk = head.get("jwk")
     if head.get("typ") != "dpop+jwt" or not isinstance(jwk, dict) or "d" in jwk:
-        raise BadProof("The proof's header must have typ dpop+jwt and a public jwk.")
+        raise BadProof("The DPoP proof's header must have typ dpop+jwt and a public jwk.")
     if jwk.get("kty") not in _REQUIRED:
-        raise BadProof("The proof's key is of an unknown kind.")
+        raise BadProof("The DPoP proof uses an unsupported key type.")
     claims = _claims(proofs[0], jwk)
     aimed_at = str(claims.get("htu")).replace("//localhost:", "//127.0.0.1:")  # a switch sends clients there
     if claims.get("htm") != method or aimed_at != url:
-        raise BadProof("The proof is for another request.")
+        raise BadProof("The DPoP proof is for another request (htm or htu).")
     if access_token and claims.get("ath") != _b64(hashlib.sha256(access_token.encode()).digest()):
-        raise BadProof("The proof is for another token.")
+        raise BadProof("The DPoP proof is for another access token (ath).")
     issued, now = claims.get("iat"), time.time()
     if not isinstance(issued, int | float) or abs(now - issued) > _TOLERANCE:
-        raise BadProof("The proof is too old, or from the future.")
+        raise BadProof("The DPoP proof's iat is too far in the past or future.")
     if not seen.is_new(f"proof {claims.get('jti')}", now + 2 * _TOLERANCE):
-        raise BadProof("The proof was used before.")
+        raise BadProof("The DPoP proof was already used.")
     if nonce and claims.get("nonce") != nonce:
         raise WantsNonce
     return thumbprint(jwk)
@@ -74,7 +74,7 @@ def verify(
 def _claims(proof: str, jwk: Mapping[str, Any]) -> Mapping[str, Any]:
     claims = check(proof, [jwk], audience=None, issuer=None, dated=False)
     if claims is None:
-        raise BadProof("The proof's signature does not hold.")
+        raise BadProof("The DPoP proof's signature is invalid.")
     return claims
 
 

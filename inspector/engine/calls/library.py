@@ -138,14 +138,16 @@ class CallLibrary:
             if calls and not folder.is_own:
                 are = "is" if len(calls) == 1 else "are"
                 text = f"{plural(len(calls), 'saved call')} in {one_line(str(folder.path))}"
-                problems.append(f"{text} {are} still for {before!r}: files of that folder are not changed.")
+                problems.append(
+                    f"{text} {are} still assigned to {before!r}: files in that folder are not changed."
+                )
                 continue
             for call in calls:
                 try:
                     self._folder(folder.path).save(replace(call, server=after))
                 except ConfigError as exc:
                     problems.append(
-                        f"The saved call “{shorten(call.name, 60)}” is still for {before!r}: {exc}"
+                        f"The saved call “{shorten(call.name, 60)}” is still assigned to {before!r}: {exc}"
                     )
         return problems
 
@@ -205,7 +207,7 @@ class CallLibrary:
     def _path_of(self, call: SavedCall) -> Path:
         self._folder(call.folder)
         if call.path is None:
-            raise ConfigError(f"{call.name!r} is in no file.", "Save it first.")
+            raise ConfigError(f"{call.name!r} is not saved in a file.", "Save it first.")
         return call.path
 
     async def folders(self) -> tuple[Path, ...]:
@@ -214,7 +216,7 @@ class CallLibrary:
     async def add_folder(self, folder: Path) -> None:
         """Add a folder of saved calls, permanently. It must exist; its path is absolute."""
         if not await asyncio.to_thread(folder.is_dir):
-            raise ConfigError(f"{one_line(str(folder))} is no folder.", "Choose another one.")
+            raise ConfigError(f"{one_line(str(folder))} is not a folder.", "Choose another file.")
         if folder not in self._paths():
             await self.set_prefs(replace(self._prefs, folders=(*self._prefs.folders, str(folder))))
 
@@ -242,7 +244,7 @@ class CallLibrary:
         """Return a folder; raises ConfigError for one that the user did not add."""
         path = path or self._own
         if path is None or path not in self._paths():
-            raise ConfigError("There is no folder for saved calls.", "Add one under Manage saved calls.")
+            raise ConfigError("No folder is set for saved calls.", "Add one under Manage saved calls.")
         return SavedCallFolder(path, is_private=path == self._own)
 
     async def variables(self, folder: Path | None = None) -> Variables:
@@ -272,7 +274,7 @@ class CallLibrary:
                 await self._secrets.put(location, to_wire(value).decode())
             except SecretsUnavailable as exc:
                 await self._secrets.put(location, to_wire(value).decode(), for_this_run=True)
-                self.problem_found.emit(f"The variable {name} is kept for this run only: {exc}")
+                self.problem_found.emit(f"The variable {name} is not saved (this session only): {exc}")
             kept = IN_SECRETS
         await self._with_variables(folder, lambda file: file.set(name, kept))
 

@@ -24,10 +24,10 @@ class OutputState(Enum):
     """Result of an output check; the values are display text."""
 
     NOT_DECLARED = "no output schema"
-    FITS = "fits the output schema"
-    DIFFERS = "differs from the output schema"
+    FITS = "matches the output schema"
+    DIFFERS = "does not match the output schema"
     MISSING = "structured content is missing"
-    NOT_EXPECTED = "no structured content, as errors may"  # isError, or no result
+    NOT_EXPECTED = "no structured content (allowed for errors)"  # isError, or no result
     UNCHECKED = "not checked"
 
 
@@ -74,7 +74,7 @@ def check_output(response: bytes, output_schema: JSON) -> OutputCheck:
         message = read(response)
         result: JSONObject = {"isError": True} if message.kind is Kind.ERROR else message.result
     except JSONProblem as exc:
-        return OutputCheck(OutputState.UNCHECKED, reason=f"The answer cannot be read: {exc}.")
+        return OutputCheck(OutputState.UNCHECKED, reason=f"Could not parse the response: {exc}.")
     has_content = "structuredContent" in result
     notes = _mirror_remarks(result) if has_content else ()
     if output_schema is None:
@@ -112,10 +112,10 @@ def _mirror_remarks(result: JSONObject) -> tuple[str, ...]:
         else []
     )
     if not texts:
-        return ("No text block repeats the structured content: older clients see nothing of it.",)
+        return ("No text block repeats the structured content; older clients do not see it.",)
     if any(_is_mirror(text, result["structuredContent"]) for text in texts):
         return ()
-    return ("No text block repeats the structured content as JSON: older clients see something else.",)
+    return ("No text block repeats the structured content as JSON; older clients see something else.",)
 
 
 def _text_of(block: JSON) -> str | None:

@@ -38,9 +38,13 @@ class RepeatPlan:
     def check(self) -> None:
         """Raise UserError if the plan is invalid."""
         if not 1 <= self.times <= MAX_TIMES:
-            raise UserError(f"A call can be made 1 to {MAX_TIMES:,} times.", "Choose a number between.")
+            raise UserError(
+                f"A call can be repeated 1 to {MAX_TIMES:,} times.", "Choose a number in this range."
+            )
         if not 1 <= self.in_flight <= MAX_IN_FLIGHT:
-            raise UserError(f"1 to {MAX_IN_FLIGHT} calls can be on their way.", "Choose a number between.")
+            raise UserError(
+                f"1 to {MAX_IN_FLIGHT} calls can run at the same time.", "Choose a number in this range."
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +136,7 @@ class _Tally:
     def _reason_to_stop(self, error: CallOutcome) -> str:
         if error.is_lost:
             return error.summary
-        return f"Call {self._done:,} gave no result." if self._plan.stops_on_error else ""
+        return f"Call {self._done:,} returned no result." if self._plan.stops_on_error else ""
 
     def report(self, *, is_over: bool = False) -> RepeatReport:
         return RepeatReport(
@@ -178,7 +182,7 @@ class WatchPlan:
     def check(self) -> None:
         """Raise UserError if the plan is invalid."""
         if not MIN_INTERVAL <= self.interval <= MAX_INTERVAL:
-            raise UserError("A watch looks every 1 s to 24 h.", "Choose an interval between.")
+            raise UserError("The interval must be between 1 s and 24 h.", "Choose an interval in this range.")
         self.ignoring.check()
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _Run: TypeAlias = "asyncio.Task[None]"
 
 MAX_CALL = 60.0  # total timeout in seconds, unless the call has its own
-BY_HAND = "run by hand"
+BY_HAND = "run manually"
 
 
 class RerunState(Enum):
@@ -44,9 +44,9 @@ class RerunState(Enum):
     SAME = "as expected"
     DIFFERENT = "different"
     NEW = "new"  # nothing to compare with yet
-    FAILED = "no answer"
+    FAILED = "failed"
     STOPPED = "stopped"
-    ASKING = "waits for you"  # not allowed by the user yet
+    ASKING = "awaiting approval"  # not allowed by the user yet
 
     @property
     def is_bad(self) -> bool:
@@ -144,9 +144,7 @@ class Reruns:
         """Like `begin`, at the user's request. Raises ConfigError if there is nothing to run."""
         calls = await self._watched(server)
         if not calls:
-            raise ConfigError(
-                "No saved call of this server is watched.", "Save a call, and mark it as watched."
-            )
+            raise ConfigError("This server has no regression calls.", "Save a call and mark it as watched.")
         if self._engine.view(server).status is not ServerStatus.CONNECTED:
             raise ConfigError("The server is not connected.", "Connect first.")
         await self._engine.calls.allow(*calls)
@@ -210,7 +208,7 @@ class Reruns:
     async def _fail(self, server: str, cause: str, failure: str, before: _Run | None) -> None:
         """Report a run that could not start: the server is down."""
         view = await self._new_run(server, cause, before)
-        text = f"The server did not come up. {failure}"
+        text = f"The server did not start. {failure}"
         results = tuple(replace(each, state=RerunState.FAILED, problem=text) for each in view.results)
         if results:
             self._publish(replace(view, results=results))

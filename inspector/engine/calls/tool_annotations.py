@@ -43,11 +43,11 @@ def is_reserved(key: str) -> bool:
 def _note(key: str) -> str:
     shown = f"“{one_line(shorten(key, 60))}”"
     if key == "progressToken":
-        return f"{shown} is replaced by our own, so that progress finds its call."
+        return f"{shown} is replaced by MCP Lens so that progress can be matched to its call."
     if is_reserved(key):
-        return f"{shown} is reserved for the protocol: it replaces what we would send there."
+        return f"{shown} is reserved for the protocol; it replaces the value MCP Lens would send."
     if not key or _KEY.fullmatch(key) is None:
-        return f"{shown} is no valid key for _meta: servers may refuse it."
+        return f"{shown} is not a valid _meta key; servers may reject it."
     return ""
 
 

@@ -282,7 +282,7 @@ def responded(response: Message, row: int, elapsed_ns: int) -> CallOutcome:
         elif response.parsed is None and response.problem:
             response.body()  # flagged but not parsed on arrival: raises if it cannot be parsed
     except JSONProblem as exc:
-        kind, summary = OutcomeKind.RPC_ERROR, f"The answer cannot be read: {response.problem or exc}"
+        kind, summary = OutcomeKind.RPC_ERROR, f"Could not parse the response: {response.problem or exc}"
     return CallOutcome(kind, elapsed_ns, response.raw, row, summary)
 
 
@@ -322,8 +322,8 @@ def require_sent_message(log: TrafficLog, row: int) -> None:
     if is_there and log.kind(row) in _CAN_BE_RESENT and log.direction(row) == Direction.OUT:
         return
     raise UserError(
-        f"Row {row + 1} of the traffic is no request or notification of ours.",
-        "Only what was sent can be sent again.",
+        f"Message {row + 1} in Traffic is not a request or notification sent by MCP Lens.",
+        "Only sent messages can be sent again.",
     )
 
 

@@ -83,7 +83,7 @@ def read_contents(raw: bytes) -> tuple[Content, ...]:
     """Parse a resources/read response. Unusable entries are included as unknown."""
     contents = _result(raw).get("contents")
     if not isinstance(contents, list):
-        return (unknown(contents, "“contents” is missing or is no array"),)
+        return (unknown(contents, "“contents” is missing or not an array"),)
     return tuple(resource_content(item) for item in contents)
 
 
@@ -92,7 +92,7 @@ def read_prompt(raw: bytes) -> PromptContent:
     result = _result(raw)
     messages = result.get("messages")
     if not isinstance(messages, list):
-        return PromptContent((Message("", unknown(messages, "“messages” is missing or is no array")),))
+        return PromptContent((Message("", unknown(messages, "“messages” is missing or not an array")),))
     return PromptContent(tuple(_message(item) for item in messages), _string(result, "description"))
 
 
@@ -108,7 +108,7 @@ def _message(item: JSON) -> Message:
         return Message("", unknown(item, "a message must be an object"))
     role, content = _string(item, "role"), item.get("content")
     if isinstance(content, list):
-        return Message(role, unknown(content, "“content” must be one block, and is an array"))
+        return Message(role, unknown(content, "“content” must be one block, but is an array"))
     return Message(role, block_content(content))
 
 
@@ -128,7 +128,7 @@ def block_content(item: JSON) -> Content:
             )
         case "resource":
             return resource_content(item.get("resource"))
-    return unknown(item, "an unknown kind of content")
+    return unknown(item, "unknown content type")
 
 
 def resource_content(item: JSON) -> Content:
@@ -140,7 +140,7 @@ def resource_content(item: JSON) -> Content:
         return _text(text, _string(item, "mimeType"), uri)
     if "blob" in item:
         return _decoded(item, "blob", uri)
-    return replace(unknown(item, "it has neither a “text” nor a “blob” that is a string"), uri=uri)
+    return replace(unknown(item, "it has neither a “text” nor a “blob” string"), uri=uri)
 
 
 def unknown(item: JSON, problem: str) -> Content:
@@ -148,7 +148,7 @@ def unknown(item: JSON, problem: str) -> Content:
     try:
         shown = pretty(item)
     except RecursionError:  # parsing it needed less stack than writing it does
-        shown, problem = "…", f"{problem}, and nested too deeply to be shown"
+        shown, problem = "…", f"{problem}, and nested too deeply to display"
     return Content(ContentKind.UNKNOWN, _utf8(shown), problem=problem)
 
 
@@ -159,7 +159,7 @@ def _decoded(item: JSONObject, member: str, uri: str) -> Content:
     try:
         data = binascii.a2b_base64(_string(item, member), strict_mode=True)
     except (binascii.Error, ValueError) as exc:
-        return replace(unknown(item, f"its data is not Base64: {exc}"), uri=uri)
+        return replace(unknown(item, f"its data is not valid Base64: {exc}"), uri=uri)
     return _file(data, mime_type, uri)
 
 
@@ -171,10 +171,10 @@ def _file(data: bytes, mime_type: str, uri: str) -> Content:
     kinds = {DecodingKind.IMAGE: ContentKind.PICTURE, DecodingKind.AUDIO: ContentKind.SOUND}
     if found is None or found.kind not in kinds or found.data != data:
         is_stated = mime_type in KNOWN_TYPES and mime_type.startswith(("image/", "audio/"))
-        problem = f"it is said to be {mime_type}, and does not begin like one" if is_stated else ""
+        problem = f"declared as {mime_type}, but the data does not start like one" if is_stated else ""
         return Content(ContentKind.BINARY, data, mime_type, uri, problem=problem)
     is_other = mime_type.startswith("image/") and mime_type != found.mime_type
-    problem = f"it is said to be {mime_type}, and is {found.mime_type}" if is_other else ""
+    problem = f"declared as {mime_type}, but is {found.mime_type}" if is_other else ""
     return Content(kinds[found.kind], data, found.mime_type, uri, problem=problem)
 
 
@@ -256,7 +256,7 @@ def _structured(raw: bytes) -> Content:
     try:
         text = member_text(raw.decode(errors="replace"), "result", "structuredContent")
     except JSONProblem as exc:
-        return Content(ContentKind.UNKNOWN, "…".encode(), problem=f"it cannot be shown by itself: {exc}")
+        return Content(ContentKind.UNKNOWN, "…".encode(), problem=f"it cannot be shown separately: {exc}")
     return Content(ContentKind.JSON, text.encode())
 
 

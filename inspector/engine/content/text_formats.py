@@ -177,7 +177,7 @@ def read_table(text: str) -> Table | None:
             max_width = max(max_width, len(row))
             rows.append(tuple(cell[:MAX_CELL_LENGTH] for cell in row[:MAX_COLUMNS]))
     except csv.Error as exc:
-        notes.append(f"It cannot be read beyond row {len(rows):,}: {exc}.")
+        notes.append(f"Could not read beyond row {len(rows):,}: {exc}.")
     if max_width > MAX_COLUMNS:
         notes.append(f"Only the first {MAX_COLUMNS:,} of {max_width:,} columns are shown.")
     return Table(rows[0], tuple(rows[1:]), " ".join(notes)) if rows else None

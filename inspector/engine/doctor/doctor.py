@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from inspector.engine.servers.server import Server
 
 _log = logging.getLogger(__name__)
-_STOPPED = "The examination was stopped."
+_STOPPED = "Doctor was stopped."
 
 
 class Doctor:
@@ -98,7 +98,7 @@ class Doctor:
         """
         view = self._views.get(server)
         if view is None or all(diagnosis.action != action for diagnosis in view.diagnoses):
-            raise ConfigError("This is not what the doctor found last.", "Examine the server again.")
+            raise ConfigError("This is not Doctor's latest result.", "Run Doctor again.")
         from inspector.engine.doctor.examination import apply_remedy
 
         entry = self._engine.servers.entry(server)
@@ -111,7 +111,7 @@ class Doctor:
 
         view = self._views.get(server)
         if view is None:
-            raise ConfigError(f"{server!r} was not examined yet.", "Examine it first.")
+            raise ConfigError(f"{server!r} has not been checked yet.", "Run Doctor first.")
         return as_text(view)
 
     def inspect_at(self, entry: Entry) -> AsyncGenerator[CheckResult | Diagnosis, None]:
@@ -145,8 +145,8 @@ class Doctor:
             bug = Diagnosis(
                 "doctor-failed",
                 step,
-                f"The examination itself failed: {exc!r}.",
-                "This is a mistake of MCP Lens: report it.",
+                f"Doctor failed with an internal error: {exc!r}.",
+                "This is a bug in MCP Lens. Please report it.",
             )
             self._show(replace(view, diagnoses=(*view.diagnoses, bug)))
         if server in self._views:

@@ -23,7 +23,7 @@ from inspector.transport.orphan_guard import OrphanGuard
 
 _LIST_LIMIT = 15.0
 _PROBE_LIMIT = 1.0  # for detecting another protocol on a port
-NAMES_LEFT = "Names such as ${VAR} are put in when you trust it."
+NAMES_LEFT = "Variables such as ${VAR} are expanded once you trust the server."
 
 
 async def _as_it_is(entry: Entry) -> Entry:
@@ -166,7 +166,7 @@ class Exam:
         return (
             "stateless (server/discover)"
             if traffic.agreement.era is Era.STATELESS
-            else "handshake (initialize)"
+            else "session (initialize)"
         )
 
 

@@ -31,8 +31,8 @@ from inspector.traffic.masking.masker import masked_alone
 _NOT_TRUSTED = Diagnosis(
     "not-trusted",
     "started",
-    "This server was found in a file, and you have not trusted it: it is neither started nor contacted.",
-    "Look at what it would do, and trust it; then examine again.",
+    "This server was found in a file and is not trusted yet, so it was neither started nor contacted.",
+    "Review and trust it, then run Doctor again.",
     is_warning=True,
 )
 
@@ -64,7 +64,7 @@ async def run_examination(entry: Entry, tools: ExamTools) -> AsyncGenerator[Chec
 def _why_left_out(exam: Exam) -> str:
     if exam.failure is not None:
         return ""
-    return "" if exam.tools.may_contact else "Not before you trust it."
+    return "" if exam.tools.may_contact else "Not checked until you trust it."
 
 
 def masker(credentials: Credentials) -> Callable[[str], str]:
@@ -94,7 +94,7 @@ def apply_remedy(entry: Entry, action: Action, certificates: Path | None) -> Ent
     if action.kind is ActionKind.USE_AUTO_ERA:
         return replace(entry, era="auto")
     if isinstance(entry, StdioEntry):
-        raise ConfigError("This server is a command, and has no URL.")
+        raise ConfigError("This server is a command and has no URL.")
     match action.kind:
         case ActionKind.TRUST_CERTIFICATE:
             path = _keep_certificate(entry, action.value, certificates)
@@ -105,7 +105,7 @@ def apply_remedy(entry: Entry, action: Action, certificates: Path | None) -> Ent
             return _as(entry, action.value, "sse")
         case ActionKind.USE_HTTP:
             return _as(entry, action.value, "http")
-    raise ConfigError("This is for a person to do.")
+    raise ConfigError("MCP Lens cannot do this for you.")
 
 
 def _at(entry: HttpEntry | WebSocketEntry, url: str) -> Entry:
@@ -129,18 +129,18 @@ def _as(entry: HttpEntry | WebSocketEntry, url: str, type: Literal["http", "sse"
 def _keep_certificate(entry: HttpEntry | WebSocketEntry, pem: str, folder: Path | None) -> Path:
     """Write a file with this certificate plus those of the server's existing CA file."""
     if folder is None:
-        raise ConfigError("There is no folder to keep a certificate in.", "Save the server first.")
+        raise ConfigError("There is no folder to store the certificate in.", "Save the server first.")
     try:
         der = ssl.PEM_cert_to_DER_cert(pem.strip())
     except ValueError as exc:
-        raise ConfigError("That is no certificate.", "Examine the server again.") from exc
+        raise ConfigError("This is not a valid certificate.", "Run Doctor again.") from exc
     before = ""
     if entry.network.ca_file:
         try:
             before = read_text(Path(entry.network.ca_file).expanduser()).rstrip() + "\n"
         except (OSError, UnicodeDecodeError) as exc:
-            problem = f"The CA file {entry.network.ca_file} cannot be read: {exc}."
-            raise ConfigError(problem, "Correct it in the server's network settings first.") from exc
+            problem = f"Could not read the CA file {entry.network.ca_file}: {exc}."
+            raise ConfigError(problem, "Fix it in the server's network settings first.") from exc
     stem = f"{readable_stem(entry.name, 'server')}-{hashlib.sha256(der).hexdigest()[:16]}"
     path = folder / f"{stem}.pem"
     write_bytes(path, (before + pem.strip() + "\n").encode(), is_private=True)

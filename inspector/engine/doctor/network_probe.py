@@ -33,7 +33,7 @@ async def resolve(host: str, port: int, limit: float = LIMIT) -> ResolvedName:
         async with asyncio.timeout(limit):
             found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except TimeoutError:
-        return ResolvedName(host, error=f"No answer within {limit:g} s.", is_timeout=True)
+        return ResolvedName(host, error=f"No response within {limit:g} s.", is_timeout=True)
     except (OSError, UnicodeError) as exc:
         return ResolvedName(host, error=getattr(exc, "strerror", None) or str(exc))
     return ResolvedName(host, tuple(dict.fromkeys(str(info[4][0]) for info in found)))
@@ -95,7 +95,7 @@ def _as_text(error: OSError | TimeoutError) -> str:
     if isinstance(error, ConnectionRefusedError):
         return "refused"
     if isinstance(error, TimeoutError):
-        return "no answer"
+        return "no response"
     return one_line(error.strerror or str(error))
 
 
@@ -137,7 +137,7 @@ async def probe_tls(host: str, address: str, port: int, network: Network, limit:
     except ssl.SSLError as exc:
         return TlsProbe(host, reason=exc.reason or "", error=one_line(exc.reason or str(exc)))
     except TimeoutError:
-        return TlsProbe(host, error=f"No answer within {limit:g} s.", is_timeout=True)
+        return TlsProbe(host, error=f"No response within {limit:g} s.", is_timeout=True)
     except OSError as exc:
         return TlsProbe(host, error=one_line(exc.strerror or str(exc)) or "The connection was closed.")
     # Again without verification, to see the certificates; nothing is sent.

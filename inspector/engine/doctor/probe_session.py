@@ -216,7 +216,7 @@ class _Tapped:
         traffic = self._listener.traffic
         is_hopeless = self._is_hopeless if traffic.exit_status else None
         if is_hopeless is not None and await asyncio.to_thread(is_hopeless, traffic):
-            raise ConnectFailed(f"The process {traffic.exit_status}, and said why.")
+            raise ConnectFailed(f"The process {traffic.exit_status} and reported why.")
 
         def both(event: WireEvent) -> None:
             self._listener.on_event(event)
@@ -286,7 +286,7 @@ class ProbeSession:
     async def connect(self) -> None:
         """Connect. Never raises UserError: the outcome is in `Heard`."""
         traffic = self.listener.traffic
-        self._recorder.note(RecordKind.LOCAL, "The doctor connects, beside any connection that there is.")
+        self._recorder.note(RecordKind.LOCAL, "Doctor opened a separate connection.")
         traffic.began = self._clock.monotonic_ns()
         try:
             await self._session.connect()
@@ -310,7 +310,7 @@ class ProbeSession:
                 response = (await self._session.request(method, timeout=limit)).response
             count, error, is_malformed = _read_list(response, kind)
         except TimeoutError:
-            error, is_timeout = f"No answer within {limit:g} s.", True
+            error, is_timeout = f"No response within {limit:g} s.", True
         except LensError as exc:
             error = str(exc)
             is_timeout = type(exc).__name__ == "RequestTimedOut"
@@ -332,5 +332,5 @@ def _read_list(response: Message, kind: str) -> tuple[int, str, bool]:
     except JSONProblem as exc:
         return 0, str(exc), True
     if not isinstance(items, list):
-        return 0, f"The answer to {kind}/list has no list “{kind}”.", True
+        return 0, f"The {kind}/list result has no array “{kind}”.", True
     return len(items), "", False

@@ -52,14 +52,14 @@ class ProcessExam(Exam):
         began = self.now()
         probe = await asyncio.to_thread(inspect_program, command)
         diagnosis = diagnose_program(probe)
-        details = (f"Working folder: {entry.cwd}",) if entry.cwd else ()
+        details = (f"Working directory: {entry.cwd}",) if entry.cwd else ()
         found = "" if diagnosis is not None else probe.found
         yield self.check_result("command", found, self.now() - began, diagnosis, details)
         if self.is_over() or not self.tools.may_contact:
             return
         too_old: Diagnosis | None = None
         if runtime_of(entry.command) is None:
-            yield self.skipped("runtime", "A program of its own: it is not asked.")
+            yield self.skipped("runtime", "Not a known runtime; its version is not checked.")
         else:
             yield self.running("runtime")
             began = self.now()
@@ -85,7 +85,7 @@ class ProcessExam(Exam):
         assert isinstance(entry, StdioEntry)
         names = ", ".join(entry.env) or "none"
         text = " ".join(masked_text((entry.command, *entry.args)))
-        return self.check_result("settings", text, details=(f"Configured variables: {names}",))
+        return self.check_result("settings", text, details=(f"Environment variables: {names}",))
 
     def _version(self, found: str, elapsed: int, too_old: Diagnosis | None) -> CheckResult:
         """Return the runtime's result. Too old is a warning, unless the server fails because of it."""
@@ -108,7 +108,7 @@ class ProcessExam(Exam):
         try:
             if await _either(connecting, session.listener.started):
                 yield self._started(session.listener.traffic)
-                yield self.running("output", f"Waiting, for up to {self.settings.connect_timeout:g} s.")
+                yield self.running("output", f"Waiting up to {self.settings.connect_timeout:g} s.")
                 await _either(connecting, session.listener.received_anything)
             await connecting
             async with aclosing(self._judged(session, too_old)) as results:
@@ -137,7 +137,7 @@ class ProcessExam(Exam):
             return
         yield self._output(traffic)
         yield self._stray(traffic)
-        yield self.check_result("handshake", "The server answered.", traffic.ended - traffic.began)
+        yield self.check_result("handshake", "The server responded.", traffic.ended - traffic.began)
         yield self.check_result("era", self.era_of(traffic))
         async for result in self.after_agreement(session, traffic):
             yield result
@@ -156,8 +156,8 @@ class ProcessExam(Exam):
             return Diagnosis(
                 "stdout-closed",
                 "output",
-                "The process runs on, but has closed its output: no answer can come.",
-                "It may have become a service in the background: start it in the foreground.",
+                "The process is running, but closed stdout, so no response can arrive.",
+                "It may have moved to the background. Start it in the foreground.",
                 tuple(shorten(one_line(line), 300) for line in list(traffic.stderr)[-6:]),
             )
         assert isinstance(self.entry, StdioEntry)
@@ -180,12 +180,12 @@ class ProcessExam(Exam):
             elif id == "stray":
                 results.append(self._stray(traffic))
             elif id == "handshake":
-                results.append(self.check_result("handshake", "The server answered.", elapsed))
+                results.append(self.check_result("handshake", "The server responded.", elapsed))
         return [*results, self.check_result(step, "", elapsed, diagnosis)]
 
     def _output(self, traffic: ObservedTraffic) -> CheckResult:
         if not traffic.first_output_at:
-            return self.skipped("output", "It wrote nothing.")
+            return self.skipped("output", "No output.")
         first = next(iter((*traffic.stderr, *traffic.stray)), "") or "A message on stdout."
         shown = shorten(one_line(first), 160)
         elapsed = max(0, traffic.first_output_at - traffic.started_at)
@@ -194,7 +194,7 @@ class ProcessExam(Exam):
     def _stray(self, traffic: ObservedTraffic) -> CheckResult:
         diagnosis = diagnose_stray(traffic)
         count = len(traffic.stray)
-        found = f"{plural(count, 'line')} that {'is' if count == 1 else 'are'} no message" if count else ""
+        found = f"{plural(count, 'line')} that {'is' if count == 1 else 'are'} not JSON-RPC" if count else ""
         return self.check_result(
             "stray", found or "Only messages.", diagnosis=diagnosis, details=tuple(traffic.stray[:20])
         )

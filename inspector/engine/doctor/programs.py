@@ -126,14 +126,14 @@ def diagnose_program(info: ProgramInfo) -> Diagnosis | None:
     """Return None if the command can be started, as far as its file shows."""
     if not info.name:
         return Diagnosis(
-            "no-command", _STEP, "There is no command to start.", "Edit the server and give one."
+            "no-command", _STEP, "There is no command to start.", "Edit the server and enter one."
         )
     if not info.is_cwd_there:
         return Diagnosis(
             "folder-missing",
             _STEP,
-            f"The working folder {info.cwd} does not exist.",
-            "Create it, or edit the server's working folder.",
+            f"The working directory {info.cwd} does not exist.",
+            "Create it, or change the server's working directory.",
         )
     if info.found:
         return _file(info)
@@ -147,8 +147,8 @@ def _name(info: ProgramInfo) -> Diagnosis:
         return Diagnosis(
             "line-as-command",
             _STEP,
-            f"The whole line “{name}” is given as the command. No shell splits it.",
-            f"Give “{one_line(first)}” as the command, and “{one_line(' '.join(rest))}” as its arguments.",
+            f"The whole line “{name}” is set as the command; no shell splits it.",
+            f"Use “{one_line(first)}” as the command and “{one_line(' '.join(rest))}” as its arguments.",
         )
     runtime = runtime_of(info.name)
     if info.alternative:
@@ -156,31 +156,31 @@ def _name(info: ProgramInfo) -> Diagnosis:
         return Diagnosis(
             "not-on-path",
             _STEP,
-            f"{name} is not on the PATH that the server gets; there is one in "
+            f"{name} is not on the server's PATH, but there is one in "
             f"{os.path.dirname(info.alternative[0])}.",
-            f"Give its full path, {info.alternative[0]}, as the command, or set PATH for the server.",
+            f"Use its full path, {info.alternative[0]}, as the command, or set PATH for the server.",
             (f"Found: {locations}",),
         )
     if runtime is not None:
         return Diagnosis(
             "runtime-missing",
             _STEP,
-            f"{name} is not on the PATH, nor in the usual places: {_missing(runtime)}.",
-            f"{runtime.install}; then examine again.",
+            f"{name} was not found on PATH or in the usual places: {_missing(runtime)}.",
+            f"{runtime.install}, then run Doctor again.",
         )
     return Diagnosis(
         "command-missing",
         _STEP,
-        f"There is no program called {name} on the PATH.",
-        "Check the spelling, install it, or give its full path.",
+        f"No program named {name} on PATH.",
+        "Check the spelling, install it, or use its full path.",
     )
 
 
 def _missing(runtime: Runtime) -> str:
-    _, _, whole = runtime.what.partition(", a part of ")
+    _, _, whole = runtime.what.partition(", part of ")
     if whole:
-        return f"it is a part of {whole}, which is not installed here"
-    return f"{runtime.what} is not installed here"
+        return f"it is part of {whole}, which is not installed"
+    return f"{runtime.what} is not installed"
 
 
 def _path(info: ProgramInfo) -> Diagnosis:
@@ -188,19 +188,19 @@ def _path(info: ProgramInfo) -> Diagnosis:
         return Diagnosis(
             "file-missing",
             _STEP,
-            f"There is no file {info.path}.",
-            "Check the path. A relative one counts from the server's working folder.",
+            f"File not found: {info.path}.",
+            "Check the path. Relative paths start at the server's working directory.",
         )
     if info.is_folder:
         return Diagnosis(
-            "is-folder", _STEP, f"{info.path} is a folder, not a program.", "Give the program inside it."
+            "is-folder", _STEP, f"{info.path} is a folder, not a program.", "Use the program inside it."
         )
     return Diagnosis(
         "not-executable",
         _STEP,
-        f"{info.path} is a file that may not be run.",
-        f"Make it executable (chmod +x {os.path.basename(info.path)}), or give its interpreter as the "
-        "command and the file as its first argument.",
+        f"{info.path} is not executable.",
+        f"Make it executable (chmod +x {os.path.basename(info.path)}), or use its interpreter as the "
+        "command and the file as the first argument.",
     )
 
 
@@ -212,15 +212,15 @@ def _file(info: ProgramInfo) -> Diagnosis | None:
         return Diagnosis(
             "wrong-machine",
             _STEP,
-            f"{info.found} is made for another kind of processor than this {platform.machine()}.",
+            f"{info.found} was built for a different processor than this {platform.machine()}.",
             "Install the build for this machine.",
         )
     if info.head and not _is_binary(info.head):
         return Diagnosis(
             "no-first-line",
             _STEP,
-            f"{info.found} is a script without a first line that says what runs it.",
-            "Begin it with a line such as #!/usr/bin/env python3, or give the interpreter as the command.",
+            f"{info.found} is a script without a shebang line.",
+            "Add a first line such as #!/usr/bin/env python3, or use the interpreter as the command.",
         )
     return None
 
@@ -231,25 +231,25 @@ def _script(info: ProgramInfo) -> Diagnosis | None:
         return Diagnosis(
             "windows-line-ends",
             _STEP,
-            f"{info.found} has the line ends of Windows: the system looks for an interpreter whose name ends "
-            "in a carriage return.",
-            "Save it with Unix line ends (dos2unix, or “LF” in the editor).",
+            f"{info.found} has Windows line endings, so the system looks for an interpreter whose name "
+            "ends in a carriage return.",
+            "Save it with Unix line endings (dos2unix, or “LF” in the editor).",
             (one_line(first_line.decode(errors="replace")),),
         )
     if not info.is_interpreter_there:
         return Diagnosis(
             "interpreter-missing",
             _STEP,
-            f"{info.found} is to be run by {one_line(info.interpreter)}, which is not there.",
-            "Correct its first line, or install that interpreter. A virtual environment that was moved has "
-            "old paths in its scripts: make it anew.",
+            f"{info.found} needs the interpreter {one_line(info.interpreter)}, which does not exist.",
+            "Fix its first line, or install that interpreter. If you moved a virtual environment, "
+            "recreate it: its scripts contain old paths.",
         )
     if not info.can_interpreter_run:
         return Diagnosis(
             "interpreter-not-executable",
             _STEP,
-            f"{info.found} is to be run by {one_line(info.interpreter)}, which may not be run.",
-            "Correct its first line, or make the interpreter executable.",
+            f"{info.found} needs the interpreter {one_line(info.interpreter)}, which is not executable.",
+            "Fix its first line, or make the interpreter executable.",
         )
     return None
 
@@ -281,7 +281,7 @@ def diagnose_version(program: str, info: VersionInfo) -> Diagnosis | None:
         "runtime-too-old",
         "runtime",
         f"{runtime.what} {info.version} is older than {runtime.oldest}, which most servers need.",
-        f"Install a newer {runtime.what}, or give the full path of one as the command.",
+        f"Install a newer {runtime.what}, or use the full path of a newer one as the command.",
         (f"{program} says {info.version}",),
     )
 
@@ -306,15 +306,15 @@ _NODE = "Install Node.js (nodejs.org)"
 _UV = "Install uv (docs.astral.sh/uv)"
 RUNTIMES = {
     "node": Runtime("Node.js", _NODE, 18),
-    "npx": Runtime("npx, a part of Node.js", _NODE),
-    "npm": Runtime("npm, a part of Node.js", _NODE),
+    "npx": Runtime("npx, part of Node.js", _NODE),
+    "npm": Runtime("npm, part of Node.js", _NODE),
     "bun": Runtime("Bun", "Install Bun (bun.sh)"),
-    "bunx": Runtime("bunx, a part of Bun", "Install Bun (bun.sh)"),
+    "bunx": Runtime("bunx, part of Bun", "Install Bun (bun.sh)"),
     "deno": Runtime("Deno", "Install Deno (deno.com)"),
-    "python": Runtime("Python", "Install Python, or write python3"),
+    "python": Runtime("Python", "Install Python, or use python3"),
     "python3": Runtime("Python", "Install Python (python.org)"),
     "uv": Runtime("uv", _UV),
-    "uvx": Runtime("uvx, a part of uv", _UV),
+    "uvx": Runtime("uvx, part of uv", _UV),
     "pipx": Runtime("pipx", "Install pipx (pipx.pypa.io)"),
     "docker": Runtime("Docker", "Install Docker (docs.docker.com)"),
     "podman": Runtime("Podman", "Install Podman (podman.io)"),
@@ -369,7 +369,7 @@ async def version_of(program: str, command: Command, guard: OrphanGuard) -> Vers
         await child.stop()
     reported = next((line for line in listener.text().splitlines() if line.strip()), "")
     if not is_over:
-        return VersionInfo(problem=f"It did not tell its version within {_LIMIT:g} s.")
+        return VersionInfo(problem=f"It did not report its version within {_LIMIT:g} s.")
     if not listener.is_success:
         return VersionInfo(
             problem=f"{os.path.basename(program)} {flag} {listener.status}: {one_line(reported)[:200]}"

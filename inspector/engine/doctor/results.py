@@ -17,10 +17,10 @@ class CheckState(Enum):
     """How a step ended; the values are display text."""
 
     RUNNING = "running"
-    OK = "fine"
-    WARN = "odd"
+    OK = "passed"
+    WARN = "warning"
     FAILED = "failed"
-    SKIPPED = "not tried"
+    SKIPPED = "skipped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +41,23 @@ class CheckResult:
 TITLES = {
     "settings": "Settings",
     "command": "Command",
-    "runtime": "Version",
-    "started": "Started",
+    "runtime": "Runtime version",
+    "started": "Process start",
     "output": "First output",
-    "stray": "Nothing else on stdout",
-    "handshake": "Handshake",
+    "stray": "Clean stdout",
+    "handshake": "MCP handshake",
     "url": "URL",
-    "dns": "Name (DNS)",
-    "tcp": "Connection (TCP)",
-    "tls": "Encryption (TLS)",
+    "dns": "DNS lookup",
+    "tcp": "TCP connection",
+    "tls": "TLS handshake",
     "http": "HTTP status",
     "content": "Content type",
-    "wellknown": "Well-known documents",
-    "era": "Era",
+    "wellknown": "Well-known metadata",
+    "era": "Session or stateless",
     "auth": "Login",
     "version": "Protocol version",
     "capabilities": "Capabilities",
-    "list": "First list",
+    "list": "First list request",
 }
 
 _AGREED = ("version", "capabilities", "list")
@@ -163,23 +163,23 @@ def result_lines(result: CheckResult, *, with_details: bool = True) -> Iterator[
 
 
 def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[str]:
-    kind = "Remark" if diagnosis.is_warning else "Cause"
+    kind = "Warning" if diagnosis.is_warning else "Cause"
     yield f"{kind}: {diagnosis.cause}"
-    yield f"What to do: {diagnosis.fix}"
+    yield f"Next step: {diagnosis.fix}"
     yield from (f"  > {line}" for line in diagnosis.evidence)
 
 
 def verdict_of(examination: Examination) -> str:
     """Return a one-sentence summary."""
     if examination.is_running:
-        return "The examination is under way."
+        return "Doctor is running."
     if examination.is_stopped:
-        return "The examination was stopped."
+        return "Doctor was stopped."
     failure = examination.failure
     if failure is not None:
         title = next((each.title for each in examination.results if each.id == failure.step), failure.step)
-        return f"It fails at “{title}”."
+        return f"Failed at “{title}”."
     if any(result.id == "list" and result.state is CheckState.SKIPPED for result in examination.results):
         is_agreed = any(each.id == "version" and each.state is CheckState.OK for each in examination.results)
-        return "It can be connected." if is_agreed else "It was not tried to the end."
-    return "Everything works, with remarks." if examination.diagnoses else "Everything works."
+        return "The connection works." if is_agreed else "Not all checks were run."
+    return "Everything works, with warnings." if examination.diagnoses else "Everything works."

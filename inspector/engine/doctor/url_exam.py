@@ -107,9 +107,9 @@ class UrlExam(Exam):
         if self.is_over():
             return
         if urlsplit(entry.url).scheme not in ("https", "wss"):
-            yield self.skipped("tls", "The URL is without TLS.")
+            yield self.skipped("tls", "The URL does not use TLS.")
         elif proxy:
-            yield self.skipped("tls", "Through the proxy: tried with the first request.")
+            yield self.skipped("tls", "Tested through the proxy with the first request.")
         else:
             yield self.running("tls")
             yield await self._tls(entry, host, connection.accepted, port, network, limit)
@@ -175,7 +175,7 @@ class UrlExam(Exam):
             login = diagnose_login(
                 observed, known, has_header=_names_requester(entry), has_token=self._has_token(entry)
             )
-            yield self.skipped("era", "Not before the login.")
+            yield self.skipped("era", "Not checked before login.")
             yield self.check_result("auth", "", diagnosis=login)
             return
         yield self.check_result("era", self.era_of(traffic))
@@ -188,11 +188,11 @@ class UrlExam(Exam):
 
     def _login_words(self, entry: HttpEntry | WebSocketEntry, known: WellKnownDocuments) -> str:
         if _names_requester(entry):
-            return "The configured credentials are accepted."
+            return "The configured credentials were accepted."
         if self._has_token(entry):
-            return "The token of the last login is accepted."
-        offered = " It describes a login for later." if known.resource else ""
-        return f"None wanted to connect.{offered}"
+            return "The token from the last login was accepted."
+        offered = " The server describes a login for later." if known.resource else ""
+        return f"No login required to connect.{offered}"
 
     async def _why(self, traffic: ObservedTraffic, entry: HttpEntry | WebSocketEntry) -> Diagnosis:
         network, observed = network_of(entry, self.settings), traffic.deciding
@@ -228,19 +228,19 @@ class UrlExam(Exam):
         return diagnose_response(traffic, entry.url, alternative, entry.type)
 
     def _unreadable(self, traffic: ObservedTraffic) -> Diagnosis:
-        if "Gave up after" in words_of(traffic.error) or "in time" in words_of(traffic.error):
+        if "Timed out after" in words_of(traffic.error) or "in time" in words_of(traffic.error):
             return Diagnosis(
                 "stream-silent",
                 "http",
-                "The server began its answer, and did not finish it in time.",
-                "A proxy that buffers event streams is the usual reason: switch buffering off for this path.",
+                "The server started its response, but did not finish it in time.",
+                "Usually a proxy buffers event streams: turn off buffering for this path.",
                 (words_of(traffic.error),),
             )
         return Diagnosis(
             "broken-messages",
             "content",
-            "The answer is labelled as a message, but cannot be read as one.",
-            "The Traffic view has the bytes. This is a fault of the server.",
+            "The response is labelled as a message, but cannot be parsed.",
+            "Traffic has the raw bytes. This is a server bug.",
             (words_of(traffic.error), *traffic.broken[:2]),
         )
 
@@ -331,7 +331,7 @@ class UrlExam(Exam):
         return await fetch_well_known(entry.url, refused, network, tools.log, self.entry.name, tools.clock)
 
     def _wellknown(self, known: WellKnownDocuments, elapsed: int) -> CheckResult:
-        found = known.resource or "None, so there is no login by OAuth."
+        found = known.resource or "None, so OAuth login is not available."
         return self.check_result(
             "wellknown", found, elapsed, details=tuple(f"{url}: {came}" for url, came in known.locations)
         )

@@ -68,7 +68,7 @@ def read_baseline(path: Path) -> Baseline | None:
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as exc:
-        raise _unreadable(path, f"it cannot be read: {exc}") from exc
+        raise _unreadable(path, f"reading failed: {exc}") from exc
     except JSONProblem as exc:
         raise _unreadable(path, f"it is not valid JSON: {exc}") from exc
     return _baseline(path, document)
@@ -79,10 +79,10 @@ def write_baseline(path: Path, baseline: Baseline) -> None:
     try:
         data = b"".join(_written(baseline))
     except JSONProblem as exc:
-        raise ConfigError(f"The lists of {baseline.server!r} cannot be remembered: {exc}.") from exc
+        raise ConfigError(f"Could not save the baseline of {baseline.server!r}: {exc}.") from exc
     if len(data) > MAX_BYTES:
         raise ConfigError(
-            f"The lists of {baseline.server!r} are not remembered: they are bigger than {size(MAX_BYTES)}."
+            f"The baseline of {baseline.server!r} was not saved: it is larger than {size(MAX_BYTES)}."
         )
     write_bytes(path, data, is_private=True)
 
@@ -97,14 +97,14 @@ def prune(folder: Path, maximum: int = MAX_FILES) -> None:
 
 def _baseline(path: Path, document: JSON) -> Baseline:
     if not isinstance(document, dict):
-        raise _unreadable(path, "it must hold a JSON object")
+        raise _unreadable(path, "it must contain a JSON object")
     taken, lists = document.get("takenAt"), document.get("lists")
     if type(taken) is not int or not isinstance(lists, dict):
         raise _unreadable(path, "“takenAt” must be a number and “lists” an object")
     offer: dict[str, list[JSONObject]] = {}
     for kind, items in lists.items():
         if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-            raise _unreadable(path, f"“lists.{kind[:40]}” must be a list of objects")
+            raise _unreadable(path, f"“lists.{kind[:40]}” must be an array of objects")
         offer[kind] = [item for item in items if isinstance(item, dict)]
     return Baseline(str(document.get("server", "")), str(document.get("identity", "")), taken, offer)
 
@@ -125,7 +125,9 @@ def _written(baseline: Baseline) -> list[bytes]:
 
 def _unreadable(path: Path, why: str) -> ConfigError:
     name = one_line(path.name)
-    return ConfigError(f"The baseline {name} cannot be used: {why}.", "Correct the file, or make a new one.")
+    return ConfigError(
+        f"Could not load the baseline {name}: {why}.", "Fix the file or create a new baseline."
+    )
 
 
 _SLICE = 200
@@ -215,9 +217,7 @@ def accept(data: bytes) -> BaselineCheck:
     location, now_ns, offer = _unpacked(data)
     digest = _digest_of(data)
     if _object(data.partition(b"\n")[0])["seen"] != digest:
-        return BaselineCheck(
-            0, problem="The server offers something else by now. Look at what changed again."
-        )
+        return BaselineCheck(0, problem="The server's lists changed again. Review the changes again.")
     try:
         known = read_baseline(location.path)
     except ConfigError:  # unreadable, and about to be replaced
@@ -243,7 +243,7 @@ def item_diff(data: bytes) -> ItemDiff:
         item = keyed(kind, known.offer.get(kind, ())).get((name, number)) if known is not None else None
         old = _line(item) if item is not None else b""
     if not old and not now:
-        return ItemDiff(None, "This is not known any more: the lists or the baseline changed again.")
+        return ItemDiff(None, "This is out of date: the lists or the baseline changed again.")
     return ItemDiff(compare_packed(pack(old or b"{}", now or b"{}")))
 
 

@@ -159,7 +159,7 @@ class Drift:
     def _require(self, server: str) -> _Watched:
         watched = self._watched.get(server)
         if watched is None:
-            raise UserError(f"Nothing is known of what {server!r} offers.", "Connect to it first.")
+            raise UserError(f"The lists of {server!r} are not loaded.", "Connect to it first.")
         return watched
 
     def _on_server_changed(self, view: ServerView) -> None:

@@ -63,13 +63,13 @@ async def request_completion(endpoint: Endpoint, key: str | None, requested: Sam
     try:
         body = to_wire(chat_request(requested, endpoint.model, endpoint.extra))
     except ValueError as exc:
-        raise UserError(f"The question cannot be put to the endpoint: {exc}.") from exc
+        raise UserError(f"This sampling request cannot be sent to the endpoint: {exc}.") from exc
     try:
         async with asyncio.timeout(endpoint.timeout):
             status, reply = await _post(url, headers, body)
     except TimeoutError:
         raise UserError(
-            f"The endpoint did not answer within {endpoint.timeout:g} s.", "Give it more time."
+            f"The endpoint did not respond within {endpoint.timeout:g} s.", "Raise the rule's timeout."
         ) from None
     except UserError as exc:
         # Not chained: the library's message may contain a header.
@@ -86,14 +86,14 @@ def chat_url(url: str) -> str:
     """
     given = url.strip()
     if not given:
-        raise ConfigError("The rule has no address of an endpoint.", "Give one, such as https://host/v1.")
+        raise ConfigError("The rule has no endpoint URL.", "Enter one, such as https://host/v1.")
     link = read_link(given)
     if reason := may_open(link):
-        raise ConfigError(f"The address of the endpoint cannot be used. {reason}", "Correct it in the rule.")
+        raise ConfigError(f"The endpoint URL is invalid. {reason}", "Fix it in the rule.")
     if link.user:
         raise ConfigError(
-            "The address of the endpoint holds a user name or a password.",
-            "Take it out, and store the key with the rule.",
+            "The endpoint URL contains a user name or password.",
+            "Remove it, and store the key with the rule.",
         )
     parts = urlsplit(link.encoded())
     path = parts.path.rstrip("/")
@@ -107,7 +107,7 @@ def _headers(key: str | None) -> Headers:
         return headers
     given = key.strip()
     if not given.isascii() or not given.isprintable():
-        raise ConfigError("The key of the endpoint holds characters that no key has.", "Store it again.")
+        raise ConfigError("The endpoint's API key contains invalid characters.", "Store it again.")
     return (*headers, ("Authorization", f"Bearer {given}"))
 
 
@@ -126,16 +126,18 @@ def _discard(event: object) -> None:
 
 def _refused(status: int, reply: bytes, key: str | None) -> UserError:
     server_message = _error_text(reply, key)
-    what = f"The endpoint answered with HTTP status {status}{f': {server_message}' if server_message else ''}"
+    what = f"The endpoint returned HTTP {status}{f': {server_message}' if server_message else ''}"
     if 300 <= status < 400:
-        return UserError(f"{what}.", "It sends us elsewhere, and we do not follow: give the new address.")
+        return UserError(
+            f"{what}.", "It returned a redirect, which MCP Lens does not follow. Enter the new URL."
+        )
     if status in (401, 403):
-        return UserError(f"{what}.", "Check the key of the rule.")
+        return UserError(f"{what}.", "Check the rule's API key.")
     if status == 404:
-        return UserError(f"{what}.", "Check the address and the model; many addresses end in /v1.")
+        return UserError(f"{what}.", "Check the URL and the model; many URLs end in /v1.")
     if status == 429:
-        return UserError(f"{what}.", "It wants fewer questions, or there is no credit left.")
-    return UserError(f"{what}.", "Check the rule, or look at the log of the endpoint.")
+        return UserError(f"{what}.", "The rate limit is reached, or no credit is left.")
+    return UserError(f"{what}.", "Check the rule, or the endpoint's log.")
 
 
 def _error_text(reply: bytes, key: str | None) -> str:
@@ -164,8 +166,8 @@ def _read(reply: bytes, model: str, key: str | None) -> JSONObject:
         return read_chat_response(parse(reply.decode()), model)
     except ValueError as exc:  # includes JSONProblem and UnicodeDecodeError
         raise UserError(
-            f"The answer of the endpoint cannot be used: {_without(key, one_line(str(exc)))}.",
-            "It must be an OpenAI-compatible chat completion: check the address.",
+            f"The endpoint's response is invalid: {_without(key, one_line(str(exc)))}.",
+            "It must be an OpenAI-compatible chat completion. Check the URL.",
         ) from None
 
 
@@ -200,7 +202,7 @@ def chat_request(requested: SamplingRequest, model: str, extra: JSONObject | Non
     body |= extra or {}
     body.pop("stream", None)  # the response is read as a whole
     if not body["model"]:
-        raise ValueError("there is no model: the rule names none, and the server would take any")
+        raise ValueError("there is no model: the rule does not name one, and the server accepts any")
     return {name: value for name, value in body.items() if value is not None}
 
 
@@ -252,7 +254,7 @@ def _part(block: JSONObject) -> JSONObject:
             "type": "input_audio",
             "input_audio": {"data": data, "format": _SOUNDS.get(subtype, subtype)},
         }
-    raise ValueError(f"holds content of the type {shown(kind)}, which a chat has no room for")
+    raise ValueError(f"has content of the type {shown(kind)}, which chat completions do not support")
 
 
 def _call(block: JSONObject) -> JSONObject:
@@ -294,7 +296,7 @@ def read_chat_response(body: JSON, model: str = "") -> JSONObject:
     Raises ValueError.
     """
     if not isinstance(body, dict):
-        raise ValueError("it is no object")
+        raise ValueError("it is not an object")
     choices = body.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     message = object_of(first, "message") if isinstance(first, dict) else None
@@ -302,7 +304,7 @@ def read_chat_response(body: JSON, model: str = "") -> JSONObject:
         raise ValueError("it has no message in “choices”")
     blocks = [*_texts(message), *_uses(message)]
     if not blocks:
-        raise ValueError("its message holds neither a text nor a use of a tool")
+        raise ValueError("its message contains neither text nor a tool call")
     is_use = any(kind_of(block) == TOOL_USE for block in blocks)
     reason = text_of(first, "finish_reason")
     stop = STOP_FOR_TOOL if is_use else _STOP_REASONS.get(reason, reason)
@@ -328,7 +330,7 @@ def _uses(message: JSONObject) -> Iterator[JSONObject]:
         function = object_of(call, "function") if isinstance(call, dict) else None
         name = text_of(function, "name") if function is not None else ""
         if not isinstance(call, dict) or function is None or not name:
-            raise ValueError(f"its use {number:,} of a tool names none")
+            raise ValueError(f"its tool call {number:,} does not name a tool")
         id = text_of(call, "id") or f"call_{number}"
         yield {"type": TOOL_USE, "id": id, "name": name, "input": _arguments(name, function)}
 
@@ -344,5 +346,5 @@ def _arguments(name: str, function: JSONObject) -> JSONObject:
     if arguments is None:
         return {}
     if not isinstance(arguments, dict):
-        raise ValueError(f"its arguments for the tool {shown(name)} are no object")
+        raise ValueError(f"its arguments for the tool {shown(name)} are not an object")
     return arguments

@@ -129,7 +129,7 @@ class Inbox:
         waiting = self._find(inbox_id)
         input_request = waiting.input_request(key)
         if input_request is None or input_request.reply is not None or waiting.inbox_request.awaits_page:
-            raise UserError("This question was answered already.", "Take the answer back first, if you can.")
+            raise UserError("This server request already has a reply.", "Undo the reply first, if possible.")
         self._take(waiting, key, reply)
 
     def retract(self, inbox_id: int, key: str) -> None:
@@ -137,7 +137,7 @@ class Inbox:
         waiting = self._find(inbox_id)
         input_request = waiting.input_request(key)
         if input_request is None or input_request.reply is None or waiting.inbox_request.awaits_page:
-            raise UserError("There is no answer that could be taken back.")
+            raise UserError("There is no reply to undo.")
         waiting.set_reply(key, None)
         self._show(waiting)
 
@@ -153,19 +153,21 @@ class Inbox:
         ):
             waiting.set_reply(input_request.key, CANCEL)
         self._end(
-            waiting, InboxRequestEnd.ANSWERED, "Dismissed before the server said that the page is done."
+            waiting,
+            InboxRequestEnd.ANSWERED,
+            "Dismissed before the server reported that the page was completed.",
         )
 
     def _find(self, inbox_id: int) -> PendingInboxRequest:
         try:
             return self._open[inbox_id]
         except KeyError:
-            raise UserError("This is not asked any more.", "Nothing was sent.") from None
+            raise UserError("This server request is no longer pending.", "Nothing was sent.") from None
 
     def _find_awaiting(self, inbox_id: int) -> PendingInboxRequest:
         waiting = self._find(inbox_id)
         if not waiting.inbox_request.awaits_page:
-            raise UserError("This card waits for an answer.", "Accept, decline or cancel it.")
+            raise UserError("This server request is pending.", "Accept, decline or cancel it.")
         return waiting
 
     def responder(
@@ -222,7 +224,7 @@ class Inbox:
 
     def _refuse_one_more(self, waiting: PendingInboxRequest) -> None:
         """Reject a request over the limit: a flood would fill memory and could never be answered."""
-        why = f"{MAX_OPEN:,} questions wait for an answer already"
+        why = f"{MAX_OPEN:,} server requests are already pending"
         del self._requested[waiting.server_request]
         self._end(waiting, InboxRequestEnd.REFUSED, f"{why}.", is_responded=False)
         raise RequestRefused(next(iter(waiting.server_request.input_requests)), INTERNAL_ERROR, why)
@@ -250,7 +252,7 @@ class Inbox:
         waiting = self._requested.pop(server_request, None)
         if waiting is None or not problem:
             return
-        note = f"The answer could not be sent: {visible(problem)}"
+        note = f"Could not send the reply: {visible(problem)}"
         if waiting.inbox_request.is_open:  # the user agreed to a URL
             self._end(waiting, InboxRequestEnd.NOT_SENT, note)
             return
@@ -325,7 +327,7 @@ class Inbox:
         except Exception as exc:
             if not isinstance(exc, LensError):
                 _log.exception("a rule failed on %s", input_request.method)
-            note = f"A rule that should have answered failed: {visible(str(exc))}"
+            note = f"A reply rule failed: {visible(str(exc))}"
             waiting.add_note_on(input_request.key, note)
             self._changed(waiting)
             return
@@ -340,9 +342,9 @@ class Inbox:
 
     def _take(self, waiting: PendingInboxRequest, key: str, reply: Reply) -> None:
         if reply.rule:
-            waiting.note(f"Answered by the rule “{visible(reply.rule)}”.")
+            waiting.note(f"Answered by rule “{visible(reply.rule)}”.")
         elif reply.drafted_by:
-            waiting.note(f"Drafted by the rule “{visible(reply.drafted_by)}”, and sent by the person.")
+            waiting.note(f"Drafted by rule “{visible(reply.drafted_by)}”, sent by you.")
         waiting.set_reply(key, reply)
         if not waiting.is_decided:
             self._changed(waiting)

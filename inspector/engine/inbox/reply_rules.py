@@ -110,7 +110,9 @@ class ReplyRules:
     async def save(self, rules: Sequence[ReplyRule], instead_of: Sequence[ReplyRule] | None = None) -> None:
         """Replace the rules, in this order. Raises ConfigError, and RulesChangedElsewhere."""
         if instead_of is not None and await self.rules() != tuple(instead_of):
-            raise RulesChangedElsewhere("Somebody else changed the answer rules.", "Nothing was written.")
+            raise RulesChangedElsewhere(
+                "The reply rules were changed outside MCP Lens.", "Nothing was saved."
+            )
         if self._file is None:
             self._loaded = LoadedRules(tuple(rules))
         else:
@@ -151,16 +153,16 @@ class ReplyRules:
         """
         if self.last is None:
             raise UserError(
-                "No server has asked anything yet.", "Call a tool that asks for something, then try again."
+                "No server request received yet.", "Call a tool that sends a server request, then try again."
             )
         requested = self.last
         try:
             if not suits(rule, requested.input_request):
                 return Attempt(
-                    requested, reason=f"This rule does not answer {requested.input_request.method}."
+                    requested, reason=f"This rule does not apply to {requested.input_request.method}."
                 )
             if not await asyncio.to_thread(matches, rule, requested):
-                return Attempt(requested, reason="The filter does not fit this question.")
+                return Attempt(requested, reason="The filter does not match this server request.")
             reply = await self._response(rule, requested, is_trial=True)
         except UserError as exc:
             return Attempt(requested, reason=str(exc))
@@ -199,17 +201,18 @@ class ReplyRules:
         async with self._turn:
             replies, index = await self._script(rule), self._given.get(rule.id, 0)
             if not replies:
-                raise UserError("Its script holds no answers.", "Write some into it.")
+                raise UserError("Its script contains no replies.", "Add replies to it.")
             if index >= len(replies) and not rule.loops:
                 raise UserError(
-                    f"Its script has given all of its {plural(len(replies), 'answer')}.",
-                    "Start it over, or let it begin again by itself.",
+                    f"Its script has used all {plural(len(replies), 'answer')}.",
+                    "Restart it, or let it start over after the last reply.",
                 )
             reply = replies[index % len(replies)]
             if not _suits_reply(reply, input_request):
                 raise UserError(
-                    f"Answer {index % len(replies) + 1:,} of its script is none to {input_request.method}.",
-                    "Narrow the filter of the rule, or correct the script.",
+                    f"Reply {index % len(replies) + 1:,} of its script is not valid for "
+                    f"{input_request.method}.",
+                    "Narrow the rule's filter, or fix the script.",
                 )
             if not is_trial:
                 self._given[rule.id] = index + 1
@@ -217,7 +220,7 @@ class ReplyRules:
 
     async def _script(self, rule: ReplyRule) -> list[JSON]:
         if not rule.script.strip():
-            raise UserError("It has no script.", "Choose a file of answers.")
+            raise UserError("It has no script.", "Choose a file of replies.")
         folder = self._file.path.parent if self._file is not None else Path()
         return await asyncio.to_thread(_read_script, rule.script.strip(), folder)
 
@@ -225,8 +228,9 @@ class ReplyRules:
         limit = rule.endpoint.per_minute
         if not self._per_minute.take(rule.id, limit):
             raise UserError(
-                f"Its endpoint was asked {plural(limit, 'time')} within a minute, which is the rule's limit.",
-                "Answer it yourself, or raise the limit of the rule.",
+                f"Its endpoint was called {plural(limit, 'time')} within a minute, which is the rule's "
+                "limit.",
+                "Reply yourself, or raise the rule's limit.",
             )
 
     async def _ask_endpoint(self, rule: ReplyRule, requested: SamplingRequest) -> JSONObject:
@@ -235,7 +239,7 @@ class ReplyRules:
             key = await self._secret(rule.endpoint.key) if self._secret is not None else None
             if key is None:
                 raise UserError(
-                    "The key of its endpoint cannot be had.", "Store it again, or look under Secrets."
+                    "The API key of its endpoint is not available.", "Store it again, or check Secrets."
                 )
         from inspector.engine.inbox.chat_completions import request_completion
 
@@ -247,7 +251,7 @@ def _read_script(path: str, folder: Path) -> list[JSON]:
     try:
         return read_script(folder / Path(path).expanduser())
     except (RuntimeError, ValueError) as exc:  # unknown home directory; NUL in the path
-        raise UserError(f"The path of its script cannot be used: {exc}.", "Choose the file again.") from exc
+        raise UserError(f"The script path is invalid: {exc}.", "Choose the file again.") from exc
 
 
 def suits(rule: ReplyRule, input_request: RequestItem) -> bool:
@@ -300,7 +304,7 @@ def _log_of(requested: RuleInput) -> TrafficLog:
     try:
         recorder.received([read(to_wire(request))], clock.monotonic_ns())
     except JSONProblem as exc:
-        raise UserError(f"The question cannot be matched by rules: {exc}.") from exc
+        raise UserError(f"Rules cannot match this server request: {exc}.") from exc
     return log
 
 
@@ -310,7 +314,7 @@ def _filter_problem(rule: ReplyRule) -> str:
     try:
         parse(rule.filter)
     except UserError as exc:
-        return f"The filter of the answer rule “{rule.title}” cannot be read, so it fits nothing: {exc}"
+        return f"The filter of the reply rule “{rule.title}” is invalid, so the rule never matches: {exc}"
     return ""
 
 
@@ -348,9 +352,9 @@ def _sampling(requested: RuleInput) -> SamplingRequest:
             requested.input_request.method, requested.input_request.params, requested.revision
         )
     except ValueError as exc:
-        raise UserError(f"The question cannot be read: {one_line(str(exc))}.") from exc
+        raise UserError(f"Could not read the server request: {one_line(str(exc))}.") from exc
     if not isinstance(read_as, SamplingRequest):
-        raise UserError("It knows what a model would say, and no model is asked for.", "Answer it yourself.")
+        raise UserError("This kind of rule only answers sampling requests.", "Reply yourself.")
     return read_as
 
 
@@ -360,7 +364,7 @@ def _echo(requested: SamplingRequest) -> JSONObject:
         texts = [text_of(block, "text") for block in message.blocks if kind_of(block) == "text"]
         if message.role == USER and texts:
             return sampled(ASSISTANT, text_block("\n".join(texts)), ECHO_MODEL, END_TURN)
-    raise UserError("There is nothing to echo: no message of a user holds text.")
+    raise UserError("Nothing to echo: no user message contains text.")
 
 
 def _notes(requested: RuleInput, reply: Reply) -> tuple[str, ...]:
@@ -371,7 +375,7 @@ def _notes(requested: RuleInput, reply: Reply) -> tuple[str, ...]:
             requested.input_request.method, requested.input_request.params, requested.revision
         )
     except ValueError as exc:
-        return (f"The question cannot be read: {one_line(str(exc))}.",)
+        return (f"Could not read the server request: {one_line(str(exc))}.",)
     return problems_of(input_request, reply.result, requested.revision)
 
 

@@ -61,10 +61,10 @@ class InboxRequestEnd(Enum):
 
     ANSWERED = "answered"
     REFUSED = "refused"  # by us, without asking: malformed, or requires an undeclared capability
-    WITHDRAWN = "withdrawn by the server"
-    OVERDUE = "not answered in time"
-    CALL_ENDED = "the call ended"
-    SERVER_GONE = "the server is gone"
+    WITHDRAWN = "cancelled by the server"
+    OVERDUE = "timed out"
+    CALL_ENDED = "call ended"
+    SERVER_GONE = "server disconnected"
     NOT_SENT = "answered, but not sent"
 
 

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from inspector.protocol.auth.scopes import ScopeChoice
 
 
-_UNDER_WAY = "A login of this server is under way."
-_ONCE_MORE = "Connect again, or walk through the login in the Auth tab."
+_UNDER_WAY = "A login for this server is in progress."
+_ONCE_MORE = "Reconnect, or go through the login in the Auth tab."
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ class LoginController:
         account = self._account(server)
         held = await account.authorizer.held()
         if held is None:
-            raise UserError("There are no tokens to renew.", "Log in first.")
+            raise UserError("There are no tokens to refresh.", "Log in first.")
         await account.authorizer.refresh(held)
         return await self.tokens(server)
 
@@ -289,7 +289,7 @@ class LoginController:
         if not is_connecting:  # otherwise the view shows it, and connecting may continue with a login
             scopes = need.scopes.scopes if need.scopes is not None else ()
             self.wanted.emit(LoginRequested(server, need.occasion, need.reason, scopes))
-        next_step = "Log in." if is_connecting else "Log in, and do it again."
+        next_step = "Log in." if is_connecting else "Log in and retry."
         return NeedsLogin(need.reason, next_step, need.refused.status, need.refused.headers)
 
     async def _log_in(
@@ -323,7 +323,7 @@ class LoginController:
         has_own_advice = view.current is not None and view.current.id not in STEPS_OF_BROWSER
         next_step = view.next_step if has_own_advice and not view.is_over else ""
         raise NeedsLogin(
-            view.failure or "The login gave no token.",
+            view.failure or "The login returned no token.",
             next_step or _ONCE_MORE,
             refused.status,
             refused.headers,
@@ -385,8 +385,9 @@ class LoginController:
         entry = self._entries.get(server)
         if entry is None:
             raise ConfigError(
-                f"{server!r} has no login: it is no server over HTTP, or its settings say who asks.",
-                "Take the Authorization header or the bearer token out of its settings, to log in.",
+                f"{server!r} has no login: it does not use HTTP, or its settings already include "
+                "credentials.",
+                "To log in, remove the Authorization header or the bearer token from its settings.",
             )
         return make_account(
             entry,
@@ -402,7 +403,7 @@ class LoginController:
     def _login(self, server: str) -> Login:
         login = self._account(server).login
         if login is None:
-            raise UserError("No login was begun.", "Begin one.")
+            raise UserError("No login was started.", "Start one.")
         return login
 
     def _revision(self, server: str) -> Revision:

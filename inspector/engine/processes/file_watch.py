@@ -73,16 +73,20 @@ class FileSnapshot:
 def check_globs(globs: Sequence[str]) -> tuple[str, ...]:
     """Return the globs if they are supported. Raises ConfigError."""
     if len(globs) > MAX_GLOBS:
-        raise ConfigError(f"There are more than {MAX_GLOBS} patterns of files.", "Use fewer: ** and {a,b}.")
+        raise ConfigError(
+            f"There are more than {MAX_GLOBS} file patterns.", "Use fewer, for example with ** and {a,b}."
+        )
     for glob in globs:
         shown = one_line(shorten(glob, 60))
         if not glob.strip() or len(glob) > _MAX_LENGTH or "\0" in glob:
-            raise ConfigError(f"“{shown}” is no pattern of files.", "Give one such as src/**/*.py.")
+            raise ConfigError(f"“{shown}” is not a valid file pattern.", "Use one such as src/**/*.py.")
         for choice in _choices(glob):
             try:
                 re.compile(_regex(choice))
             except re.error as exc:
-                raise ConfigError(f"“{shown}” is no pattern of files: {exc}.", "Close the brackets.") from exc
+                raise ConfigError(
+                    f"“{shown}” is not a valid file pattern: {exc}.", "Close the brackets."
+                ) from exc
     return tuple(globs)
 
 
@@ -96,9 +100,10 @@ def scan_files(folder: Path, globs: Sequence[str]) -> FileSnapshot:
             left -= 1
             if left < 0:
                 text = (
-                    f"More than {MAX_FILES_SEEN:,} files are below {one_line(root)}: the rest is not watched."
+                    f"There are more than {MAX_FILES_SEEN:,} files under {one_line(root)}; the rest "
+                    "are not watched."
                 )
-                return FileSnapshot(files, f"{text} Name the folders more closely.")
+                return FileSnapshot(files, f"{text} Narrow down the folders.")
             if any(pattern.fullmatch(path) for pattern in patterns):
                 _note(files, path)
     return FileSnapshot(files)
@@ -146,7 +151,7 @@ def _choices(glob: str) -> list[str]:
             done.append(one)
         elif len(waiting) + len(done) > _MAX_CHOICES:
             shown = one_line(shorten(glob, 60))
-            raise ConfigError(f"“{shown}” stands for too many patterns.", "Use fewer braces.")
+            raise ConfigError(f"“{shown}” expands to too many patterns.", "Use fewer braces.")
         else:
             parts = found[1].split(",")
             waiting.extend(f"{one[: found.start()]}{part}{one[found.end() :]}" for part in parts)
@@ -337,7 +342,7 @@ class FileWatch:
     async def _inspect(self, server: str, globs: tuple[str, ...]) -> FileSnapshot:
         folder = Path(self._views[server].folder)
         seen = await asyncio.to_thread(scan_files, folder, globs)
-        problem = seen.problem or ("" if seen.files else f"No file fits in {one_line(str(folder))}.")
+        problem = seen.problem or ("" if seen.files else f"No files match in {one_line(str(folder))}.")
         known = self._views[server]
         if (len(seen.files), problem) != (known.files, known.problem):
             self._publish(server, files=len(seen.files), problem=problem)

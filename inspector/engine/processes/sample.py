@@ -283,12 +283,14 @@ def _files(
     note = ""
     for process in processes:
         if handles.get(process.pid, 0) > _MAX_HANDLES:
-            note = f"Process {process.pid} has {handles[process.pid]:,} open: they are not listed."
+            note = (
+                f"Process {process.pid} has {handles[process.pid]:,} open handles; its files are not listed."
+            )
             continue
         for each in _requested(process.open_files) or []:
             files.append(OpenFile(process.pid, one_line(each.path), getattr(each, "mode", "")))
     if len(files) > MAX_FILES:
-        note = f"The first {MAX_FILES:,} of {len(files):,}."
+        note = f"Showing the first {MAX_FILES:,} of {len(files):,}."
     return tuple(files[:MAX_FILES]), note
 
 

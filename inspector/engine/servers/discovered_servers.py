@@ -103,7 +103,7 @@ class FoundServers:
         for view in self.report.servers:
             if view.id == id:
                 return view
-        raise ConfigError("This server is not in its file any more.", "Look again.")
+        raise ConfigError("This server is no longer in its file.", "Search again.")
 
     async def entry_of(self, id: str) -> Entry:
         """Return the entry as in its file now, with its working directory. Raises ConfigError."""
@@ -164,8 +164,8 @@ class FoundServers:
             raise ConfigError(f"{one_line(found.name)!r} cannot be imported: {examined.problem}")
         if missing := [each for each in names_in(examined.entry).variables if each not in variables]:
             raise ConfigError(
-                f"The copy would be given {', '.join(missing)} of your environment.",
-                "Tick what it may have, all of it; or trust the server where it is, without.",
+                f"The copy would get {', '.join(missing)} from your environment.",
+                "Approve all of these variables, or trust the server in place without them.",
             )
         entry = _for_keeping(found, examined, folder_of(found, self.folder))
         entry = replace(entry, name=name or self._servers.unique_name(found.name))
@@ -268,7 +268,7 @@ class FoundServers:
         """Return the server as in its file now. Raises ConfigError."""
         known = self._found.get(id)
         if known is None:
-            raise ConfigError("This server is not in its file any more.", "Look again.")
+            raise ConfigError("This server is no longer in its file.", "Search again.")
         locations = [
             location for location in self._locations(self.folder) if location.path == known.source.path
         ]
@@ -276,7 +276,7 @@ class FoundServers:
             if (server.source, server.name) == (known.source, known.name):
                 return server
         raise ConfigError(
-            f"{one_line(known.name)!r} is not in {known.source.path} any more.", "Look again, or import it."
+            f"{one_line(known.name)!r} is no longer in {known.source.path}.", "Search again, or import it."
         )
 
     def _examine(self, found: FoundServer) -> InspectedServer:
@@ -296,8 +296,8 @@ class FoundServers:
         examined = await asyncio.to_thread(self._examine, found)
         if not seen or examined.seen != seen:
             raise ConfigError(
-                f"{one_line(found.name)!r} was changed in {found.source.path} while you looked at it.",
-                "Look at it again.",
+                f"{one_line(found.name)!r} was changed in {found.source.path} while you were reviewing it.",
+                "Review it again.",
             )
         return found, examined
 
@@ -324,7 +324,7 @@ class FoundServers:
         found = await asyncio.to_thread(self._again, id)
         approval = await asyncio.to_thread(self._trust.find, *self._location(found))
         if approval is None:
-            raise ConfigError(f"You do not trust {one_line(found.name)!r}.", "Review it first.")
+            raise ConfigError(f"{one_line(found.name)!r} is not trusted.", "Review it first.")
         examined = await asyncio.to_thread(self._examine, found)
         if examined.problem:
             raise ConfigError(examined.problem)
@@ -333,9 +333,9 @@ class FoundServers:
             changes = self._trust.changes(approval, examined.content)
             locations = ", ".join(one_line(change.field) for change in changes[:5])
             raise ConfigError(
-                f"It changed since you trusted it, in {found.source.path}: {locations or 'its content'}. "
-                "It was not used.",
-                "Review what changed.",
+                f"It changed in {found.source.path} since you trusted it: "
+                f"{locations or 'its content'}. It was not used.",
+                "Review the changes.",
             )
         return frozenset(approval.variables)
 

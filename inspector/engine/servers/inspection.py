@@ -106,9 +106,9 @@ def problem_of_size(entry: Entry) -> str:
     """Reject settings too large to review, which no system would start either."""
     names = names_in(entry)
     if len(names.variables) + len(names.inputs) > MAX_NAMES:
-        return f"It wants more than {MAX_NAMES} variables and inputs. Nobody can decide about that."
+        return f"It uses more than {MAX_NAMES} variables and inputs, which is too many to review."
     if sum(map(len, _label(entry))) > MAX_TEXT_SIZE:
-        return f"Its settings are longer than {size(MAX_TEXT_SIZE)}. Nobody can read that."
+        return f"Its settings are larger than {size(MAX_TEXT_SIZE)}, which is too long to review."
     return ""
 
 
@@ -130,9 +130,12 @@ def _problem_of_references(entry: Entry) -> str:
     if isinstance(auth, OAuthSettings):
         has_secrets = has_secrets or bool(auth.references())
         if auth.assertion_file or auth.assertion_variable:
-            return "Its login would send a file or a variable of this machine. Set up the login yourself."
+            return (
+                "Its login would send a file or an environment variable of this machine. Set up the login "
+                "yourself."
+            )
     if has_secrets:
-        return "It refers to secrets that are stored on this machine. Add it by hand, with its secrets."
+        return "It refers to secrets stored on this machine. Add it manually, with its secrets."
     return ""
 
 
@@ -292,7 +295,7 @@ def scripts_of(args: Sequence[str], folder: str) -> tuple[str, ...]:
             found[os.path.abspath(path)] = None
         if len(found) > _MAX_FILES:
             raise ConfigError(
-                f"Its arguments name more than {_MAX_FILES:,} files. That is too much to check."
+                f"Its arguments name more than {_MAX_FILES:,} files, which is too many to check."
             )
     return tuple(found)
 

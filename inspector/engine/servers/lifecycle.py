@@ -149,7 +149,7 @@ class RemovedServers:
         async with self._servers.changing:
             server = self._servers.get(name)
             if server.origin:
-                raise ConfigError(f"{name!r} stands in {server.origin}.", "Stop trusting it instead.")
+                raise ConfigError(f"{name!r} is defined in {server.origin}.", "Stop trusting it instead.")
             was_in_use = is_used(server)
             position = self._servers.position_of(name)
             server_list = self._servers.catalogue if server.is_saved else None

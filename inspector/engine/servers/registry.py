@@ -64,7 +64,7 @@ class ServerRegistry:
         try:
             return self._servers[name]
         except KeyError:
-            raise ConfigError(f"There is no server {name!r}.", "It may have been removed.") from None
+            raise ConfigError(f"No server named {name!r}.", "It may have been removed.") from None
 
     def all(self) -> tuple[Server, ...]:
         return tuple(self._servers.values())
@@ -174,7 +174,7 @@ class ServerRegistry:
         server = self.get(name)
         self._require_own(server)
         if not entry.name.strip():
-            raise ConfigError("The server has no name.", "Give it one.")
+            raise ConfigError("The server has no name.", "Enter a name.")
         server.require_usable(entry)
         if entry.name != name:
             return await self.renames.rename(server, entry, secrets or {}, draft)
@@ -258,7 +258,7 @@ class ServerRegistry:
         """
         server = self.get(name)
         if not isinstance(server.entry, HttpEntry):
-            raise ConfigError(f"{name!r} has no login: it is no server over HTTP.")
+            raise ConfigError(f"{name!r} has no login: it does not use HTTP.")
         await self.secrets.put(secrets or {})
         before, entry = server.entry, replace(server.entry, auth=auth)
         async with self.changing:
@@ -314,18 +314,18 @@ class ServerRegistry:
 
     def require_new(self, name: str) -> None:
         if name in self._servers:
-            raise ConfigError(f"There is a server {name!r} already.", "Choose another name.")
+            raise ConfigError(f"A server named {name!r} already exists.", "Choose another name.")
 
     def require_still(self, server: Server) -> None:
         """Raise ConfigError if the server was removed while waiting for the secret store."""
         if server is not self._servers.get(server.entry.name):
-            raise ConfigError(f"There is no server {server.entry.name!r} any more.")
+            raise ConfigError(f"The server {server.entry.name!r} no longer exists.")
 
     def _require_own(self, server: Server) -> None:
         if server.origin:
             raise ConfigError(
-                f"{server.entry.name!r} stands in {server.origin}, which MCP Lens does not change.",
-                "Import it, and edit the copy.",
+                f"{server.entry.name!r} is defined in {server.origin}, which MCP Lens does not change.",
+                "Import it and edit the copy.",
             )
 
     def _keep(self, server: Server, entry: Entry, draft: JSONObject | None = None) -> None:

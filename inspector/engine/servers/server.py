@@ -121,11 +121,11 @@ class Server:
         self._stop_restarting()
         await self._stop_connecting()
         if generation != self._condition:
-            raise RequestCancelled("Connecting was stopped.")
+            raise RequestCancelled("The connection attempt was cancelled.")
         task = self._connecting = self._tasks.spawn(f"connect {self.entry.name}", self._connect_quietly())
         await asyncio.wait([task])  # the caller may be cancelled; connecting continues
         if task.cancelled():
-            raise RequestCancelled("Connecting was stopped.")
+            raise RequestCancelled("The connection attempt was cancelled.")
         if self._failure is not None:
             raise self._failure
 
@@ -313,9 +313,9 @@ class Server:
         """Reconnect: up to five attempts with increasing delays."""
         try:
             for number, delay in self._tries:
-                self._show_restarting(f"connecting again in {delay:.1f} s, try {number} of {TRIES}")
+                self._show_restarting(f"reconnecting in {delay:.1f} s, attempt {number} of {TRIES}")
                 await asyncio.sleep(delay)
-                self._show_restarting(f"connecting again, try {number} of {TRIES}")
+                self._show_restarting(f"reconnecting, attempt {number} of {TRIES}")
                 await self._connect_quietly()
                 if self._failure is None or isinstance(self._failure, NeedsLogin):
                     break

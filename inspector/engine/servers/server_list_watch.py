@@ -76,7 +76,9 @@ class ServerListWatch:
             loaded = await _load(server_list)
             problems = loaded.problems
             if not server_list.path.exists() and self._has_kept():
-                problems = (f"{server_list.path} is gone. Its servers stay until MCP Lens is closed.",)
+                problems = (
+                    f"{server_list.path} no longer exists. Its servers stay until you quit MCP Lens.",
+                )
             elif loaded.is_readable:
                 diff = await self._apply(loaded)
         for problem in self._reported.difference(problems):

@@ -194,8 +194,8 @@ class TaskFollower:
                 OutcomeKind.LEFT,
                 self._elapsed(),
                 row=self.beginning.row,
-                summary="The call was left; its task goes on.",
-                next_step="Look at Tasks.",
+                summary="Stopped waiting for the call; its task continues.",
+                next_step="See Tasks.",
                 task_id=self.task.id,
             )
         )
@@ -205,7 +205,7 @@ class TaskFollower:
         self.progress_token = None
         if self.tracking is TrackingState.FOLLOWED or self._fetching is not None:
             self._stop(TrackingState.WAITING, reason)
-            self._abandon(ConnectionLost(reason, "The task is kept: it is followed again when connected."))
+            self._abandon(ConnectionLost(reason, "The task is kept and followed again after you reconnect."))
 
     def drop(self, reason: str) -> None:
         """Drop the task locally."""
@@ -259,10 +259,10 @@ class TaskFollower:
             self._end_unknown(error)
         elif failures >= _MAX_FAILURES or isinstance(error, NotOffered):
             times = "" if failures == 1 else f" {failures} times in a row"
-            self._stop(TrackingState.STOPPED, f"Asking after it failed{times}: {_label(error)}")
+            self._stop(TrackingState.STOPPED, f"Polling failed{times}: {_label(error)}")
             self._abandon(error)
         else:
-            self._note = f"Asking after it failed: {_label(error)}"
+            self._note = f"Polling failed: {_label(error)}"
             self._changed()
             return False
         return True
@@ -270,7 +270,7 @@ class TaskFollower:
     def _end_unknown(self, error: RpcError) -> None:
         expires = self.view.expires_ns
         is_expired = expires is not None and expires <= self._clock.monotonic_ns()
-        why = "its time to live is over" if is_expired else error.message
+        why = "its time to live has expired" if is_expired else error.message
         self._stop(TrackingState.UNKNOWN, f"The server no longer knows the task: {why}")
         self._abandon(error)
 
@@ -306,7 +306,7 @@ class TaskFollower:
         self._fetching = None
         if outcome.kind is OutcomeKind.RPC_ERROR and not task.status.is_terminal and not self.is_over:
             # Apparently no result yet: the task's status says more.
-            self.add_problem(f"tasks/result was refused while the task was {task.status.value}.")
+            self.add_problem(f"tasks/result was rejected while the task was {task.status.value}.")
             self._is_result_refused = True
         else:
             self._end_with(outcome)
@@ -317,7 +317,7 @@ class TaskFollower:
         if type(error) is ConnectionLost:
             self.lose(error.summary)
             return
-        self._note = f"The outcome could not be fetched: {_label(error)}"
+        self._note = f"Could not fetch the result: {_label(error)}"
         self._abandon(error)
         self._changed()
 

@@ -134,7 +134,7 @@ class TaskStore:
             return known.view
         task = await self._engine.client(server).tasks.get(id)
         if task.id != id:
-            raise ConfigError(f"The server answered with another task, “{shorten(one_line(task.id), 60)}”.")
+            raise ConfigError(f"The server returned a different task, “{shorten(one_line(task.id), 60)}”.")
         one = self._keep(server, task, TaskStart(TaskOrigin.ADDED))
         one.follow()
         return one.view
@@ -165,13 +165,13 @@ class TaskStore:
 
     async def forget(self, server: str, id: str) -> None:
         self._one(server, id)
-        self._drop(server, id, "The task was taken from the list.")
+        self._drop(server, id, "The task was removed from the list.")
 
     async def forget_ended(self, server: str) -> None:
         """Drop ended and unknown tasks."""
         for id, one in tuple(self._tasks.get(server, {}).items()):
             if one.tracking in (TrackingState.ENDED, TrackingState.UNKNOWN) or one.is_over:
-                self._drop(server, id, "The task was taken from the list.")
+                self._drop(server, id, "The task was removed from the list.")
 
     def cancel_soon(self, server: str, id: str) -> None:
         """Cancel the task of a cancelled call in the background; see the traffic for the outcome."""
@@ -251,7 +251,7 @@ class TaskStore:
         try:
             return self._tasks[server][id]
         except KeyError:
-            text = f"The task “{shorten(one_line(id), 60)}” is not in the list any more."
+            text = f"The task “{shorten(one_line(id), 60)}” is no longer in the list."
             raise ConfigError(text, "Add it by its id.") from None
 
     def _on_changed(self, one: TaskFollower) -> None:

@@ -23,8 +23,8 @@ class TrackingState(Enum):
     """What is being done about a task; the values are display text."""
 
     FOLLOWED = "followed"
-    WAITING = "waits for the connection"
-    UNKNOWN = "the server no longer knows it"
+    WAITING = "waiting for the connection"
+    UNKNOWN = "unknown to the server"
     STOPPED = "not followed"
     ENDED = "ended"
 

@@ -41,18 +41,18 @@ async def authorize(stage: LoginContext) -> None:
     facts = stage.facts
     if _is_signed_in(stage):
         stage.notes.is_skipped = True
-        stage.decide("You are signed in.")
+        stage.decide("You are already logged in at the identity provider.")
         return
     if not stage.opens_browser:
         where = "with the browser" if stage.needs_browser else "with your company's identity provider"
-        raise BrowserNeeded(f"You must sign in {where}.", "Log in.")
+        raise BrowserNeeded(f"You must log in {where}.", "Log in.")
     await _make_ready(stage)
     built = _url(stage)
     edited, stage.edited = stage.edited, None
     url = edited.url if edited is not None else built.url
     stage.http.check(url)  # again: this URL is opened in the user's browser
     facts.authorize = AuthorizeUrl(url, built.parameters, built.notes)
-    stage.use("code verifier", facts.verifier, "new for each way through the browser", is_secret=True)
+    stage.use("code verifier", facts.verifier, "new for each browser login", is_secret=True)
     for name, value in built.parameters:
         stage.use(name, value, is_secret=name in _SECRET)
     for note in built.notes:
@@ -64,7 +64,7 @@ async def authorize(stage: LoginContext) -> None:
     stage.spent.add(facts.state)
     await stage.tools.open_browser(url)
     whom = "authorization server" if stage.needs_browser else "identity provider"
-    stage.decide(f"The browser was sent to the {whom}.")
+    stage.decide(f"Opened the {whom} in the browser.")
 
 
 def _is_signed_in(stage: LoginContext) -> bool:
@@ -103,7 +103,7 @@ def _url(stage: LoginContext) -> AuthorizeUrl:
     server, client = _requested(stage)
     endpoint = server.authorization_endpoint
     if endpoint is None:
-        raise LoginStopped("There is no authorization endpoint that may be used.")
+        raise LoginStopped("The metadata has no usable authorization_endpoint.")
     request = AuthorizeRequest(
         client_id=client.client_id,
         redirect_uri=facts.redirect_uri,
@@ -137,7 +137,7 @@ async def wait(stage: LoginContext) -> None:
         return
     listener = stage.listener
     if listener is None:
-        raise LoginStopped("Nobody listens for the answer any more.", "Go back to “Open browser”.")
+        raise LoginStopped("The callback listener is closed.", "Go back to “Open browser”.")
     notes = stage.notes
 
     def on_hit(hit: ReceivedCallback) -> None:
@@ -151,7 +151,7 @@ async def wait(stage: LoginContext) -> None:
     stage.use("listener", listener.wait.redirect_uri, "this machine")
     asyncio.get_running_loop().call_soon(stage.on_change)  # the deadline is known once it is awaited
     stage.facts.response = await listener.wait.response(stage.tools.wait_limit)
-    stage.decide("The answer came.")
+    stage.decide("Authorization response received.")
 
 
 def _about_hit(hit: ReceivedCallback, stage: LoginContext) -> list[Finding]:
@@ -188,17 +188,22 @@ async def check_answer(stage: LoginContext) -> None:
     )
     stage.find(verdict.findings)
     stage.show(
-        "Checks, in this order",
-        ("What", "Result", ""),
+        "Checks in order",
+        ("Check", "Result", ""),
         ((check.name, check.result.value, check.text) for check in verdict.checks),
     )
     await stage.close_listener()
     if verdict.problem or not verdict.code:
         raise LoginStopped(
-            verdict.problem or "The answer holds no code.",
-            "Go back to “Open browser”: what belonged to this answer is used up.",
+            verdict.problem or "The authorization response contains no code.",
+            "Go back to “Open browser”: this authorization response cannot be used again.",
         )
     for name, value in callback.parameters.items():
         if name in ("code", "state", "iss", "scope", "session_state"):
-            stage.use(name, value, "from the answer", is_secret=name in ("code", "state", "session_state"))
+            stage.use(
+                name,
+                value,
+                "from the authorization response",
+                is_secret=name in ("code", "state", "session_state"),
+            )
     facts.code = verdict.code

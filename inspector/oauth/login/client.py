@@ -45,11 +45,11 @@ async def prepare_identity(stage: LoginContext) -> LoginRequest | None:
 async def identify(stage: LoginContext) -> None:
     stage.facts.uses_dpop = _binds(stage)
     if stage.grant is LoginGrant.WORKLOAD and not _typed_id(stage):
-        stage.decide("A workload shows its own JWT: no client ID is needed.")
+        stage.decide("The workload authenticates with its own JWT; no client ID is needed.")
         return
     decision = await _decide(stage)
     stage.show(
-        "How it was decided",
+        "Decision",
         ("Question", "Answer", ""),
         ((one.question, one.answer, "taken" if one.is_taken else "") for one in decision.branches),
     )
@@ -112,7 +112,7 @@ def _document_url(stage: LoginContext) -> str:
 def _ask(stage: LoginContext, decision: IdentityDecision) -> None:
     server = _server(stage)
     stage.decide(decision.reason)
-    text = f"Which client is registered for us with {server.issuer}?"
+    text = f"Which client ID is registered for MCP Lens at {server.issuer}?"
     stage.question = Question(QuestionKind.CLIENT, text, server.issuer)
 
 
@@ -127,14 +127,14 @@ async def _settle(stage: LoginContext, client: Client) -> None:
         typed=stage.overrides.method or stage.settings.method,
     )
     if choice.method is None:
-        raise LoginStopped(choice.problem, "Choose another method, or another client.")
+        raise LoginStopped(choice.problem, "Choose another client authentication method or another client.")
     stage.facts.client, stage.facts.method = client, choice.method
     stage.use("client ID", client.client_id, f"from: {client.source.value}")
     stage.use("client secret", client.secret or None, f"from: {client.source.value}", is_secret=True)
     stage.use("authentication", choice.method.value, choice.reason)
     if client.source is ClientSource.DOCUMENT:
         document = client_document(client.client_id, CLIENT_NAME, [stage.facts.redirect_uri])
-        stage.use("client document", compact(document), "as it must be at its address")
+        stage.use("client ID metadata document", compact(document), "must be served at its URL")
     await _keep(stage, client)
 
 
@@ -181,16 +181,16 @@ async def _register(stage: LoginContext) -> Client:
         registration = await _register_otherwise(stage, requested, other)
     stage.find(registration.findings)
     stage.show(
-        "Asked for and registered",
-        ("Member", "Asked for", "Got"),
+        "Requested and registered values",
+        ("Field", "Requested", "Registered"),
         (
-            (one.name, shown(one.requested), "left out" if one.got is None else shown(one.got))
+            (one.name, shown(one.requested), "omitted" if one.got is None else shown(one.got))
             for one in registration.differences
         ),
     )
     if registration.client is None:
-        raise LoginStopped(registration.problem or "The registration gave no client.")
-    stage.decide("A client was registered.")
+        raise LoginStopped(registration.problem or "Registration returned no client.")
+    stage.decide("Client registered.")
     return registration.client
 
 
@@ -200,9 +200,9 @@ async def _register_otherwise(stage: LoginContext, requested: JSONObject, other:
         stage.overrides = replace(stage.overrides, redirect_host="localhost")
         await stage.close_listener()
         other = other | {"redirect_uris": [await stage.open_listener()]}
-        stage.decide("It refused a redirect to 127.0.0.1: tried once more with localhost.")
+        stage.decide("Registration rejected a redirect URI on 127.0.0.1; retried with localhost.")
     else:
-        stage.decide("It refused a native application: tried once more as a web application.")
+        stage.decide("Registration rejected a native application; retried as a web application.")
     endpoint = _server(stage).registration_endpoint
     assert endpoint is not None
     registration = _read(stage, await stage.send(post_json(endpoint.url, other)), other)
@@ -230,15 +230,15 @@ async def prepare_request(stage: LoginContext) -> None:
     _choose_resource(stage)
     facts.key = await stage.tools.store.key(server.issuer) if facts.uses_dpop else None
     if facts.key is not None:
-        stage.use("DPoP key", facts.key.thumbprint(), "its thumbprint; the key stays in the secret store")
+        stage.use("DPoP key", facts.key.thumbprint(), "thumbprint; the key stays in the secret store")
     if not stage.needs_browser:
         return
     make_secrets(stage)
     stage.use("code verifier", facts.verifier, f"{len(facts.verifier)} random characters", is_secret=True)
     stage.use("code challenge", pkce.challenge_of(facts.verifier), "SHA-256 of the verifier")
     stage.use("state", facts.state, "random", is_secret=True)
-    stage.use("issuer", server.recorded_issuer, "what iss in the answer must be")
-    stage.use("redirect address", facts.redirect_uri, "our listener")
+    stage.use("issuer", server.recorded_issuer, "expected iss in the authorization response")
+    stage.use("redirect URI", facts.redirect_uri, "callback listener of MCP Lens")
 
 
 def _choose_scopes(stage: LoginContext) -> None:
@@ -263,7 +263,7 @@ def _choose_resource(stage: LoginContext) -> None:
     facts, overrides = stage.facts, stage.overrides
     typed = overrides.resource if overrides.resource is not None else stage.settings.resource
     if typed and (problem := resource_problem(typed)):
-        raise LoginStopped(problem, "Correct it, or leave it to the rules.")
+        raise LoginStopped(problem, "Correct it, or leave it empty to use the default.")
     metadata = facts.resource.metadata if facts.resource is not None else None
     facts.resource_value = choose_resource(
         stage.target.url,
@@ -278,9 +278,7 @@ def _binds(stage: LoginContext) -> bool:
     """True if tokens should be bound to a key (DPoP)."""
     preference = stage.overrides.uses_dpop if stage.overrides.uses_dpop is not None else stage.settings.dpop
     if preference is not None:
-        stage.decide(
-            "Tokens are bound to a key (DPoP): you set it." if preference else "No DPoP: you set it."
-        )
+        stage.decide("Using DPoP-bound tokens: set by you." if preference else "DPoP not used: set by you.")
         return preference
     facts, offered = stage.facts, _server(stage).dpop_algorithms
     is_requested = facts.challenge is not None and facts.challenge.is_dpop
@@ -288,9 +286,11 @@ def _binds(stage: LoginContext) -> bool:
     if not (is_requested or is_required):
         return False
     if offered is not None and dpop.ALGORITHM not in offered:
-        stage.decide("The server wants DPoP, but its authorization server does not list ES256: not used.")
+        stage.decide(
+            "The server requests DPoP, but the authorization server does not list ES256: DPoP not used."
+        )
         return False
-    stage.decide("Tokens are bound to a key (DPoP): the server asks for it.")
+    stage.decide("Using DPoP-bound tokens: requested by the server.")
     return True
 
 

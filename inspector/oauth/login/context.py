@@ -245,7 +245,7 @@ class LoginContext:
             return
         rows = [("header", key, str(value)) for key, value in view.header.items()]
         rows += [("claims", key, str(value)) for key, value in view.claims.items()]
-        self.show(f"The {name}, read (its signature is not checked)", ("", "Name", "Value"), rows)
+        self.show(f"Decoded {name} (signature not verified)", ("", "Name", "Value"), rows)
 
     async def send(self, request: LoginRequest) -> LoginReply:
         """Send a request, or the user's edited version, and record the reply. Raises UserError."""
@@ -298,7 +298,7 @@ class LoginContext:
         except UserError as exc:
             return Reply(request.url, failure=exc.summary)
         if urlsplit(reply.url).scheme != urlsplit(request.url).scheme:
-            self.decide(f"It leads to {reply.url}: use https in the address that you typed, too.")
+            self.decide(f"Redirected to {reply.url}. Use https in the URL that you entered, too.")
         return Reply(reply.url, reply.status, reply.headers, reply.body)
 
     async def open_listener(self) -> str:

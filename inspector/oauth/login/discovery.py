@@ -60,7 +60,9 @@ async def choose_server(stage: LoginContext) -> None:
     if stage.facts.is_legacy:
         issuer = legacy_issuer(stage.target.url)
         _require_trusted(stage, wanted, (issuer,))
-        stage.facts.issuer = IssuerChoice(issuer, "2025-03-26: the server's own host gives the tokens.")
+        stage.facts.issuer = IssuerChoice(
+            issuer, "2025-03-26: the MCP server's own host is the authorization server."
+        )
         stage.decide(stage.facts.issuer.reason)
         await _ask_for_trust(stage, wanted, issuer)
         return
@@ -71,12 +73,17 @@ async def choose_server(stage: LoginContext) -> None:
     _require_trusted(stage, wanted, listed)
     choice = choose_issuer(listed, stored=stored, picked=wanted or None)
     if choice is None:
-        raise LoginStopped("The server names no authorization server.", "Its operator must list one.")
+        raise LoginStopped(
+            "The server lists no authorization server.",
+            "The server operator must add one to authorization_servers in the protected resource metadata.",
+        )
     held = await stage.tools.store.held()
     before = held.tokens.issuer if held is not None else None
     stage.find(judge_migration(before, listed, choice, stage.revision))
     if before and before not in listed:
-        stage.decide(f"Before, it was {before}: what we have of it is not used here.")
+        stage.decide(
+            f"The previous authorization server was {before}. Its clients and tokens are not used here."
+        )
     stage.facts.issuer = choice
     stage.show(
         "Authorization servers",
@@ -101,8 +108,9 @@ def _require_owner(stage: LoginContext) -> None:
     is_typed = stage.grant is LoginGrant.CLIENT and bool(stage.overrides.client_id)
     if picked and owner and picked != owner and not stage.needs_browser and not is_typed:
         raise LoginStopped(
-            f"Our credentials are for {owner}, and {picked} was picked for this login.",
-            "Nothing was sent. Take it out of the options, or change the issuer in the server's settings.",
+            f"Your credentials are for {owner}, but {picked} was chosen for this login.",
+            "Nothing was sent. Remove the issuer from the login options, or change it in the server's "
+            "settings.",
         )
 
 
@@ -110,16 +118,17 @@ def _require_trusted(stage: LoginContext, wanted: str, listed: tuple[str, ...]) 
     """Raise Stop if credentials would go, without a browser, to an issuer the server chose."""
     if wanted and not stage.needs_browser and not trusted_issuer(wanted, listed):
         raise LoginStopped(
-            f"Our credentials are for {wanted}, and the server does not list it.",
-            "Nothing was sent. Check the issuer in the server's settings, and who changed it.",
+            f"Your credentials are for {wanted}, but the server does not list this authorization server.",
+            "Nothing was sent. Check the issuer in the server's settings, and whether the server's "
+            "metadata has changed.",
         )
 
 
 # What is sent to it without the user seeing where.
 _AT_STAKE = {
-    LoginGrant.CLIENT: "the credentials of your client",
-    LoginGrant.ENTERPRISE: "your company's assertion about you",
-    LoginGrant.WORKLOAD: "the JWT of the workload",
+    LoginGrant.CLIENT: "your client credentials",
+    LoginGrant.ENTERPRISE: "your identity assertion (ID-JAG)",
+    LoginGrant.WORKLOAD: "the workload JWT",
 }
 
 
@@ -128,8 +137,9 @@ async def _ask_for_trust(stage: LoginContext, wanted: str, issuer: str) -> None:
     if stage.needs_browser or wanted or await stage.tools.store.trusts_issuer(issuer):
         return
     text = (
-        f"Only the server says that {issuer} is its authorization server. May it get "
-        f"{_AT_STAKE[stage.grant]}? Enter it as the issuer in the server's settings, and you are not asked."
+        f"Only the MCP server says that {issuer} is its authorization server. Send it "
+        f"{_AT_STAKE[stage.grant]}? To skip this question, set it as the issuer in the server's "
+        "settings."
     )
     stage.question = Question(QuestionKind.ISSUER, text, issuer)
 
@@ -142,13 +152,13 @@ async def probe(stage: LoginContext) -> None:
     """Send a request without a token to get the challenge, unless it is already known."""
     if stage.facts.refused is not None:
         stage.notes.is_skipped = True
-        stage.decide(f"The server has just refused a request with {stage.facts.refused.status}.")
+        stage.decide(f"The server just rejected a request with {stage.facts.refused.status}.")
         return
     reply = await stage.send(initialize_request(stage.target.url, stage.revision))
     if _may_be_older(reply) and stage.revision.era is Era.STATELESS and stage.overrides.revision is None:
         stage.decide(
-            f"It does not take {stage.revision}'s first request ({reply.status}): asked as one of "
-            f"{NEWEST_HANDSHAKE} would."
+            f"The server did not accept the first request of {stage.revision} ({reply.status}): "
+            f"retried with {NEWEST_HANDSHAKE}."
         )
         reply = await stage.send(initialize_request(stage.target.url, NEWEST_HANDSHAKE))
     _conclude_probe(stage, reply)
@@ -163,19 +173,19 @@ def _conclude_probe(stage: LoginContext, reply: LoginReply) -> None:
     response = answer_of(reply.status, challenge, with_token=False)
     if response is Answer.OPEN:
         stage.decide(
-            "The server takes this request without a login. It may want one for others, so the well-known "
-            "places are looked at."
+            "The server accepts this request without login. Other requests may require it, so the "
+            "well-known URLs are checked."
         )
     elif response is Answer.ELSEWHERE:
         where = reply.header("location") or "nowhere"
         raise LoginStopped(
-            f"The server redirects to {where} ({reply.status}), which is not followed.",
-            "If you trust it, use that address for the server.",
+            f"The server redirects to {where} ({reply.status}). MCP Lens does not follow it.",
+            "If you trust it, use it as the server URL.",
         )
     elif response is Answer.WRONG_ADDRESS:
         raise LoginStopped(
-            f"The server answered {reply.status}: this is no question of logging in.",
-            "Check the address of the server; many listen at /mcp.",
+            f"The server responded with {reply.status}, which is not about authorization.",
+            "Check the path of the server URL; many servers use /mcp.",
         )
     else:
         stage.decide(f"{response.value[0].upper()}{response.value[1:]} ({reply.status}).")
@@ -193,7 +203,7 @@ async def read_challenge(stage: LoginContext) -> None:
     stage.find(
         judge_response(refused.status, challenges, stage.revision, with_token=refused.with_token, error=error)
     )
-    stage.show("WWW-Authenticate, as it came", ("Value",), ((value,) for value in values))
+    stage.show("WWW-Authenticate (raw)", ("Value",), ((value,) for value in values))
     rows = [
         (one.scheme, name, value, "chosen" if one is challenge else "")
         for one in challenges.all
@@ -201,9 +211,9 @@ async def read_challenge(stage: LoginContext) -> None:
     ]
     stage.show("Challenges", ("Scheme", "Parameter", "Value", ""), rows)
     if challenge is None:
-        stage.decide("There is no challenge to go by: the well-known places are looked at.")
+        stage.decide("No usable challenge. Checking the well-known URLs.")
         return
-    stage.decide(f"The {challenge.scheme} challenge is used.")
+    stage.decide(f"Using the {challenge.scheme} challenge.")
     for name in ("resource_metadata", "scope", "error", "error_description"):
         if challenge.get(name):
             stage.use(name, challenge.get(name), "from WWW-Authenticate")
@@ -235,7 +245,7 @@ async def find_resource_metadata(stage: LoginContext) -> None:
         _without_resource(stage, replies)
     else:
         stage.find(judge_search(locations, replies, stage.revision))
-        stage.decide(f"The document at {replies[-1].url} is used.")
+        stage.decide(f"Using the metadata at {replies[-1].url}.")
         for copy in await _copies(stage, locations.candidates[len(replies) :]):
             stage.find(judge_copies(stage.facts.resource_content, copy, stage.revision))
 
@@ -254,8 +264,8 @@ def _without_resource(stage: LoginContext, replies: list[Reply]) -> None:
         stage.facts.revision = R2
         stage.facts.is_legacy = True
         stage.decide(
-            "No place has a document. Only 2025-03-26 works without: the server's own host is asked, as that "
-            "revision says."
+            "No metadata found. Only 2025-03-26 works without it: using the server's own host, as that "
+            "protocol version specifies."
         )
     stage.find(nothing_found(replies, stage.revision).findings)
 
@@ -276,16 +286,16 @@ async def check_resource(stage: LoginContext) -> None:
         )
     stage.find(reading.findings)
     stage.find(judge_scopes(stage.facts.challenge, metadata, stage.revision))
-    stage.use("resource", metadata.resource, "from the document")
-    stage.use("server", stage.target.url, "as you typed it")
-    stage.use("authorization servers", " ".join(metadata.issuers), "from the document")
-    stage.use("scopes", None if metadata.scopes is None else " ".join(metadata.scopes), "from the document")
+    stage.use("resource", metadata.resource, "from the metadata")
+    stage.use("server", stage.target.url, "set by you")
+    stage.use("authorization servers", " ".join(metadata.issuers), "from the metadata")
+    stage.use("scopes", None if metadata.scopes is None else " ".join(metadata.scopes), "from the metadata")
     if metadata.relation is not None:
-        stage.decide(f"The resource against the server's address: {metadata.relation.value}.")
+        stage.decide(f"resource compared with the server URL: {metadata.relation.value}.")
         if not metadata.relation.covers:
             raise LoginStopped(
-                f"The document is about {metadata.resource}, and not about this server.",
-                "Nothing of it is used. Its operator must correct “resource”.",
+                f"The metadata is for {metadata.resource}, not for this server.",
+                "The metadata is ignored. The server operator must correct “resource”.",
             )
 
 
@@ -308,7 +318,7 @@ async def find_server_metadata(stage: LoginContext) -> None:
             break
     show_candidates(stage, candidates, replies)
     if stage.facts.server_content is not None:
-        stage.decide(f"The document at {replies[-1].url} is used.")
+        stage.decide(f"Using the metadata at {replies[-1].url}.")
         for copy in await _copies(stage, candidates[len(replies) :]):
             stage.find(judge_server_copies(stage.facts.server_content, copy, stage.revision))
         return
@@ -316,7 +326,10 @@ async def find_server_metadata(stage: LoginContext) -> None:
     if stage.facts.is_legacy and is_absent:
         stage.facts.server_content = default_content(stage.target.url)
         stage.facts.server_source = MetadataSource.DEFAULTS
-        stage.decide("There is none: 2025-03-26 then takes /authorize, /token and /register of the host.")
+        stage.decide(
+            "No metadata found. Using the 2025-03-26 defaults /authorize, /token and /register on the "
+            "server's host."
+        )
         return
     stage.find([no_server_metadata(stage.facts.issuer.issuer, replies, stage.revision)])
 
@@ -351,16 +364,16 @@ async def check_server(stage: LoginContext) -> None:
     stage.find(
         judge_support(reading.metadata, stage.revision, needs_code=stage.needs_browser, has_secret=has_secret)
     )
-    stage.use("issuer", reading.metadata.stated_issuer, "from the document")
+    stage.use("issuer", reading.metadata.stated_issuer, "from the metadata")
     stage.use("expected issuer", issuer, facts.issuer.reason)
     stage.show(
         "Endpoints",
-        ("Endpoint", "Address", "Host"),
+        ("Endpoint", "URL", "Host"),
         ((one.field, one.url, _host_in_words(one.is_issuers, one.is_allowed)) for one in reading.hosts),
     )
     stage.show(
-        "What it does",
-        ("", "", "Because"),
+        "Supported features",
+        ("", "", "Details"),
         ((trait.name, trait.value, trait.meaning) for trait in support_traits(reading.metadata)),
     )
     if reading.foreign_hosts:
@@ -386,7 +399,7 @@ def private_endpoints(metadata: ServerMetadata, allowance: Allowance) -> list[st
 
 
 def _host_in_words(is_issuers: bool, is_allowed: bool) -> str:
-    return "the issuer's" if is_issuers else "allowed by you" if is_allowed else "another one"
+    return "issuer's host" if is_issuers else "allowed by you" if is_allowed else "other host"
 
 
 def _document_request(stage: LoginContext, candidate: Candidate) -> LoginRequest:
@@ -398,7 +411,9 @@ def show_candidates(stage: LoginContext, candidates: tuple[Candidate, ...], repl
     rows = []
     for number, candidate in enumerate(candidates):
         came = (
-            "not asked" if number >= len(replies) else replies[number].failure or str(replies[number].status)
+            "not requested"
+            if number >= len(replies)
+            else replies[number].failure or str(replies[number].status)
         )
         rows.append((candidate.url, candidate.why, came))
-    stage.show("Places", ("Address", "Why", "Answer"), rows)
+    stage.show("Metadata URLs", ("URL", "Why", "Result"), rows)

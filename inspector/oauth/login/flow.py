@@ -180,7 +180,7 @@ class Login:
         """Go back to before this step; it and all later ones are discarded."""
         position = self._order.index(to)
         if position > self._position or to not in self._before:
-            raise UserError("This step has not been run yet.", "Run the login to it first.")
+            raise UserError("This step has not run yet.", "Run the login up to this step first.")
         self._require_idle()
         self._is_over = False
         self._stage.facts = copy.copy(self._before[to])
@@ -203,7 +203,7 @@ class Login:
         """
         question = self._stage.question
         if question is None or question.kind is QuestionKind.CLIENT:
-            raise UserError("Nothing of the kind was asked.")
+            raise UserError("There is no pending question of this kind.")
         _require_same(question, requested)
         if not is_allowed:
             self._stage.question = None
@@ -228,10 +228,10 @@ class Login:
         """Provide the registered client; it is saved for this issuer. `requested` as in `allow_hosts`."""
         question = self._stage.question
         if question is None or question.kind is not QuestionKind.CLIENT:
-            raise UserError("No client ID was asked for.")
+            raise UserError("No client ID was requested.")
         _require_same(question, requested)
         if not client_id.strip():
-            raise UserError("The client ID is empty.", "Enter the one that you were given.")
+            raise UserError("The client ID is empty.", "Enter the client ID registered for MCP Lens.")
         client = Client(client_id.strip(), question.issuer, ClientSource.BY_HAND, secret=secret)
         await self.back(StepId.IDENTITY)
         self._stage.facts.typed_client = client
@@ -241,7 +241,7 @@ class Login:
         """Accept a pasted redirect URL. Raises UserError if it is not the callback."""
         listener = self._stage.listener
         if listener is None:
-            raise UserError("The login does not wait for an answer.")
+            raise UserError("The login is not waiting for an authorization response.")
         listener.wait.paste(text)
 
     def cancel(self) -> None:
@@ -264,7 +264,7 @@ class Login:
         """Run one thing at a time. Cancelling the caller cancels the step."""
         if self._task is not None:
             work.close()
-            raise UserError("The login is busy with a step.", "Wait for it, or cancel.")
+            raise UserError("A login step is still running.", "Wait for it to finish, or cancel it.")
         task = self._task = self._tasks.spawn("login", work)
         try:
             await asyncio.wait([task])
@@ -274,7 +274,7 @@ class Login:
                 await asyncio.wait([task])
             self._task = None
             if task.cancelled():
-                self._fail(RequestCancelled("The login was cancelled.", "Begin it again when you want to."))
+                self._fail(RequestCancelled("The login was cancelled.", "Start the login again to retry."))
                 self._is_over = True
                 await self._stage.close_listener()
             self._announce()
@@ -318,7 +318,8 @@ class Login:
             name = type(exc).__name__
             self._fail(
                 LoginStopped(
-                    f"The step failed inside of MCP Lens ({name}).", "This is a mistake of ours: report it."
+                    f"The step failed inside MCP Lens ({name}).",
+                    "This is a bug in MCP Lens. Please report it.",
                 )
             )
             return
@@ -335,7 +336,7 @@ class Login:
         hosts = tuple(self._stage.blocked)
         if hosts:
             what = f"{some(hosts)} {'is' if len(hosts) == 1 else 'are'} in a private network."
-            text = f"{what} May this server lead there?"
+            text = f"{what} Allow private network addresses for this server?"
             self._stage.question = Question(QuestionKind.PRIVATE, text, "", hosts)
             self._announce()
 
@@ -383,11 +384,11 @@ class Login:
     def _require_open(self) -> None:
         self._require_idle()
         if self._is_over or self._position == len(self._order):
-            raise UserError("The login is over.", "Begin another one, or go back to a step.")
+            raise UserError("The login has ended.", "Start a new login, or go back to a step.")
 
     def _require_idle(self) -> None:
         if self._task is not None:
-            raise UserError("The login is busy with a step.", "Wait for it, or cancel.")
+            raise UserError("A login step is still running.", "Wait for it to finish, or cancel it.")
 
     def _forget_from(self, position: int) -> None:
         for id in self._order[position:]:
@@ -409,7 +410,7 @@ class Login:
 def _require_same(question: Question, requested: Question | None) -> None:
     """Raise UserError if the user answered a different question: the issuer may have changed."""
     if requested is not None and requested != question:
-        raise UserError("There is another question now.", "Read it, and answer once more.")
+        raise UserError("The question has changed.", "Read the new question and answer again.")
 
 
 def with_notes(step: Step, notes: StepNotes) -> Step:

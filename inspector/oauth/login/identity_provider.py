@@ -41,16 +41,14 @@ from inspector.protocol.auth.token_request import (
 from inspector.protocol.auth.tokens import TokenExpectation, TokenReply, read_token_reply
 from inspector.protocol.auth.url_guard import BlockReason, GuardedUrl, UrlBlocked
 
-_SETTINGS = "Enter it in the server's settings, under its login."
+_SETTINGS = "Enter it in the server's login settings."
 
 
 def configured(stage: LoginContext) -> IdentityProvider:
     """Return the configured identity provider. Raises Stop if there is not enough to start."""
     provider = stage.settings.identity_provider
     if provider is None or not (provider.issuer or (provider.token_endpoint and provider.id_token)):
-        raise LoginStopped(
-            "The company's identity provider is not configured.", f"Its issuer is needed. {_SETTINGS}"
-        )
+        raise LoginStopped("The identity provider is not configured.", f"Its issuer is required. {_SETTINGS}")
     return provider
 
 
@@ -72,7 +70,7 @@ async def find_provider(stage: LoginContext) -> None:
     provider = configured(stage)
     if _is_complete(provider):
         stage.notes.is_skipped = True
-        stage.decide("You entered an ID token, and where it is exchanged.")
+        stage.decide("Using the ID token and token endpoint set by you.")
         endpoint = _require_address(stage, provider.token_endpoint, "token endpoint")
         stage.facts.provider = ServerMetadata(
             {}, provider.issuer, None, MetadataSource.DEFAULTS, {"token_endpoint": endpoint}
@@ -94,22 +92,22 @@ async def _found(stage: LoginContext, provider: IdentityProvider) -> ServerMetad
     )
     stage.find(reading.findings)
     found = _with_typed_endpoint(stage, reading.metadata, provider)
-    stage.use("issuer", found.stated_issuer, "from the document")
-    stage.use("expected issuer", issuer, "you set it")
+    stage.use("issuer", found.stated_issuer, "from the metadata")
+    stage.use("expected issuer", issuer, "set by you")
     if found.stated_issuer != issuer:  # in any version: ID tokens name the issuer exactly
         raise LoginStopped(
-            f"The document is that of {found.stated_issuer}, and not of {issuer}.",
-            "Nothing of it is used. Correct the issuer in the server's settings, or the document.",
+            f"The metadata is for {found.stated_issuer}, not for {issuer}.",
+            "The metadata is ignored. Correct the issuer in the server's settings or in the metadata.",
         )
     stage.block(*private_endpoints(found, stage.allowance))
     _require_endpoints(found, is_signing_in=is_signing_in)
     stage.show(
         "Endpoints",
-        ("Endpoint", "Address"),
+        ("Endpoint", "URL"),
         ((name, found.endpoints[name].raw) for name in CONTACTED if name in found.endpoints),
     )
     if is_signing_in and found.pkce is not Pkce.S256:
-        stage.decide("It does not say that it knows PKCE (S256): the challenge is sent all the same.")
+        stage.decide("The metadata does not advertise PKCE with S256; the code challenge is sent anyway.")
     _ask_about_hosts(stage, reading)
     return found
 
@@ -122,7 +120,7 @@ def _require_address(stage: LoginContext, url: str, what: str) -> GuardedUrl:
         if exc.reason is BlockReason.PRIVATE:
             stage.block(url)
         raise LoginStopped(
-            f"The {what} of the identity provider cannot be used. {exc.summary}",
+            f"The identity provider's {what} cannot be used. {exc.summary}",
             exc.next_step or f"Correct the {what} in the server's settings.",
         ) from exc
 
@@ -135,17 +133,17 @@ async def _document(stage: LoginContext, issuer: str) -> JSONObject:
         document = read_document(replies[-1])
         if document.outcome is Outcome.FOUND and document.content is not None:
             show_candidates(stage, candidates, replies)
-            stage.decide(f"The document at {replies[-1].url} is used.")
+            stage.decide(f"Using the metadata at {replies[-1].url}.")
             return document.content
     show_candidates(stage, candidates, replies)
     if all(reply.failure for reply in replies):
         raise LoginStopped(
-            f"The identity provider {issuer} cannot be reached. {replies[0].failure}",
-            "Check the network, and its issuer in the server's settings; then try again.",
+            f"Could not reach the identity provider {issuer}. {replies[0].failure}",
+            "Check the network and the issuer in the server's settings, then try again.",
         )
     raise LoginStopped(
-        f"The identity provider {issuer} shows no metadata.",
-        "Check its issuer in the server's settings, and whether it does OpenID Connect.",
+        f"No metadata found for the identity provider {issuer}.",
+        "Check its issuer in the server's settings, and whether it supports OpenID Connect.",
     )
 
 
@@ -153,7 +151,9 @@ def _ask_about_hosts(stage: LoginContext, reading: ServerReading) -> None:
     issuer, hosts = reading.metadata.issuer, reading.foreign_hosts
     if hosts:
         text = f"The identity provider {issuer} has endpoints on other hosts: {some(hosts)}."
-        stage.question = Question(QuestionKind.HOSTS, f"{text} Do they belong to it?", issuer, hosts)
+        stage.question = Question(
+            QuestionKind.HOSTS, f"{text} Do they belong to the same operator?", issuer, hosts
+        )
 
 
 def _with_typed_endpoint(
@@ -162,7 +162,7 @@ def _with_typed_endpoint(
     if not provider.token_endpoint:
         return found
     typed = _require_address(stage, provider.token_endpoint, "token endpoint")
-    stage.decide("Its token endpoint is the one that you set.")
+    stage.decide("Using the token endpoint set by you.")
     return replace(found, endpoints={**found.endpoints, "token_endpoint": typed})
 
 
@@ -171,8 +171,8 @@ def _require_endpoints(found: ServerMetadata, *, is_signing_in: bool) -> None:
     for name in needed:
         if name not in found.endpoints:
             raise LoginStopped(
-                f"The identity provider names no {name} that may be used.",
-                "Its operator must correct its metadata.",
+                f"The identity provider's metadata has no usable {name}.",
+                "Its operator must correct the metadata.",
             )
 
 
@@ -180,11 +180,13 @@ async def _settle_client(stage: LoginContext, provider: IdentityProvider) -> Non
     found = stage.facts.provider
     assert found is not None
     if not provider.client_id and provider.id_token is None:
-        raise LoginStopped("The identity provider does not know us: there is no client ID.", _SETTINGS)
+        raise LoginStopped("There is no client ID for the identity provider.", _SETTINGS)
     secret = await stage.tools.store.secret(provider.client_secret, "identity provider's client secret")
     choice = choose_method(offered=found.auth_methods, has_secret=bool(secret), typed=provider.method)
     if choice.method is None:
-        raise LoginStopped(choice.problem, "Choose another method in the server's settings.")
+        raise LoginStopped(
+            choice.problem, "Choose another client authentication method in the server's settings."
+        )
     if not provider.client_id:
         return
     facts = stage.facts
@@ -192,8 +194,8 @@ async def _settle_client(stage: LoginContext, provider: IdentityProvider) -> Non
         provider.client_id, provider.issuer, ClientSource.BY_HAND, choice.method.value, secret
     )
     facts.provider_method = choice.method
-    stage.use("client ID", provider.client_id, "you set it")
-    stage.use("client secret", secret or None, "you set it" if secret else "", is_secret=True)
+    stage.use("client ID", provider.client_id, "set by you")
+    stage.use("client secret", secret or None, "set by you" if secret else "", is_secret=True)
     stage.use("authentication", choice.method.value, choice.reason)
 
 
@@ -227,10 +229,10 @@ async def find_sign_in(stage: LoginContext) -> None:
         token = await stage.tools.store.secret(provider.id_token, "ID token")
         if has_run_out(token, stage.tools.now()):
             raise LoginStopped(
-                "The ID token that you entered has run out.",
-                "Enter another one, or take it out of the server's settings and sign in.",
+                "The ID token that you entered has expired.",
+                "Enter another one, or remove it from the server's settings and log in.",
             )
-        _use(stage, token, "you entered it")
+        _use(stage, token, "set by you")
         return
     if await _kept(stage) is not None:
         async with stage.tools.store.signing_in(provider.issuer):
@@ -238,17 +240,17 @@ async def find_sign_in(stage: LoginContext) -> None:
             if kept is not None:
                 await _use_kept(stage, kept)
     if not stage.facts.id_token:
-        stage.decide("You sign in with the browser.")
+        stage.decide("Log in at the identity provider in the browser.")
 
 
 async def _use_kept(stage: LoginContext, kept: SignedIn) -> None:
     if _is_good(stage, kept):
-        stage.decide("You signed in before, and the ID token still holds.")
-        _use(stage, kept.id_token, "of your earlier sign-in")
+        stage.decide("Using the saved ID token, which is still valid.")
+        _use(stage, kept.id_token, "from an earlier login")
     elif kept.refresh_token:
         await _renew(stage, kept)
     else:
-        stage.decide("The ID token of the earlier sign-in has run out, and there is no refresh token.")
+        stage.decide("The saved ID token has expired, and there is no refresh token.")
 
 
 async def _renew(stage: LoginContext, kept: SignedIn) -> None:
@@ -257,9 +259,9 @@ async def _renew(stage: LoginContext, kept: SignedIn) -> None:
     read = _read(stage, reply, Grant.REFRESH)
     if read.tokens is None:
         if not read.ends_login:
-            raise LoginStopped(read.problem, "Try again; your sign-in is kept.")
+            raise LoginStopped(read.problem, "Try again. Your identity provider login is still saved.")
         await stage.tools.store.drop_sign_in(kept.issuer)
-        stage.decide(f"The earlier sign-in is over. {read.problem}")
+        stage.decide(f"The earlier login at the identity provider is no longer valid. {read.problem}")
         return
     tokens = read.tokens
     kept = replace(kept, refresh_token=tokens.refresh_token or kept.refresh_token)
@@ -272,16 +274,16 @@ async def _renew(stage: LoginContext, kept: SignedIn) -> None:
         kept = replace(kept, id_token=tokens.id_token, expires_at=verdict.expires_at)
     await stage.tools.store.keep_sign_in(kept)  # the old refresh token may be invalid now
     if tokens.id_token:
-        stage.decide("The ID token was renewed with the refresh token.")
-        _use(stage, tokens.id_token, "renewed")
+        stage.decide("Refreshed the ID token with the refresh token.")
+        _use(stage, tokens.id_token, "refreshed")
     else:
-        stage.decide("The identity provider renews no ID tokens.")
+        stage.decide("The identity provider did not return a new ID token on refresh.")
 
 
 def sign_in_again(stage: LoginContext, problem: str) -> LoginStopped:
     """Return the error for an earlier login that turned out invalid and was deleted."""
     kind = LoginStopped if stage.opens_browser else BrowserNeeded
-    return kind(problem, "The earlier sign-in is over: log in again, and sign in.")
+    return kind(problem, "The earlier login is no longer valid. Log in at the identity provider again.")
 
 
 async def _kept(stage: LoginContext) -> SignedIn | None:
@@ -336,7 +338,7 @@ async def accept_id_token(stage: LoginContext) -> None:
     assert client is not None
     read = _read(stage, reply, Grant.CODE)
     if read.tokens is None:
-        raise LoginStopped(read.problem, "The code is used up. Go back to “Open browser”.")
+        raise LoginStopped(read.problem, "The authorization code has been used. Go back to “Open browser”.")
     if not read.tokens.id_token:
         stage.find([missing := finding("IDT-001", stage.revision)])
         raise LoginStopped(f"{missing.seen} {missing.rule}", missing.fix)
@@ -354,16 +356,19 @@ async def accept_id_token(stage: LoginContext) -> None:
     )
     async with stage.tools.store.signing_in(client.issuer):
         is_saved = await stage.tools.store.keep_sign_in(signed_in)
-    stage.use("refresh token", read.tokens.refresh_token or None, "for another ID token", is_secret=True)
-    where = "is kept" if is_saved else "is for this run only: the secret store keeps nothing"
-    stage.decide(f"Your sign-in {where}.")
-    _use(stage, read.tokens.id_token, "of this sign-in")
+    stage.use("refresh token", read.tokens.refresh_token or None, "to get a new ID token", is_secret=True)
+    where = "is saved" if is_saved else "is not saved: secrets are stored for this session only"
+    stage.decide(f"Your identity provider login {where}.")
+    _use(stage, read.tokens.id_token, "from this login")
 
 
 def _code_form(stage: LoginContext) -> Form:
     facts = stage.facts
     if not facts.code or facts.code in stage.spent:
-        raise LoginStopped("The code is used up: it is good for one request.", "Go back to “Open browser”.")
+        raise LoginStopped(
+            "The authorization code has been used; it is valid for one request only.",
+            "Go back to “Open browser”.",
+        )
     return code_form(facts.code, facts.redirect_uri, facts.verifier, None)
 
 
@@ -374,13 +379,13 @@ def _check(stage: LoginContext, id_token: str, *, nonce: str = "", subject: str 
     verdict = check_id_token(id_token, expected, stage.tools.now(), stage.revision)
     stage.find(verdict.findings)
     stage.show(
-        "Checks of the ID token",
-        ("What", "Result", ""),
+        "ID token checks",
+        ("Check", "Result", ""),
         ((check.name, check.result.value, check.text) for check in verdict.checks),
     )
     if verdict.problem:
         raise LoginStopped(
-            verdict.problem, "It is not used. To sign in once more, go back to “Open browser”."
+            verdict.problem, "The ID token is not used. To log in again, go back to “Open browser”."
         )
     return verdict
 

@@ -73,7 +73,7 @@ _PLANNED = {
     StepId.PROBE: "request without a token",
     StepId.RESOURCE_LOOKUP: "GET resource metadata",
     StepId.SERVER_LOOKUP: "GET server metadata",
-    StepId.PROVIDER_LOOKUP: "GET its metadata",
+    StepId.PROVIDER_LOOKUP: "GET provider metadata",
     StepId.ID_TOKEN_REQUEST: "token request",
     StepId.TOKEN_REQUEST: "token request",
     StepId.EXCHANGE: "token exchange",
@@ -119,8 +119,8 @@ def _of_step(step: Step, requested: Party) -> Iterator[Arrow]:
     is_skipped = step.state is StepState.SKIPPED
     match step.id:
         case StepId.AUTHORIZE if not is_skipped:
-            text = "log in and agree" if requested is Party.AUTHORITY else "sign in"
-            yield _arrow(step, Party.US, Party.BROWSER, "open the authorize address")
+            text = "log in and consent" if requested is Party.AUTHORITY else "log in"
+            yield _arrow(step, Party.US, Party.BROWSER, "open the authorization URL")
             yield _arrow(step, Party.BROWSER, requested, f"authorize: {text}")
         case StepId.WAIT if not is_skipped:
             yield _arrow(step, requested, Party.BROWSER, "redirect with code and state", is_response=True)
@@ -143,7 +143,7 @@ def _of_exchange(step: Step, seen: HttpExchangeView) -> Iterator[Arrow]:
         response = _arrow(step, party, Party.US, str(seen.status), is_response=True)
         yield response if seen.status < 400 or is_expected else _bad(response)
     elif seen.failure:
-        yield _bad(_arrow(step, party, Party.US, "no answer", is_response=True))
+        yield _bad(_arrow(step, party, Party.US, "no response", is_response=True))
 
 
 def _arrow(step: Step, source: Party, target: Party, text: str, *, is_response: bool = False) -> Arrow:
@@ -204,7 +204,7 @@ def request_text(request: LoginRequest, inspect: Plain | Masked) -> str:
 def reply_text(seen: HttpExchangeView, inspect: Plain | Masked) -> str:
     """Return the response with JSON indented, or why there is none."""
     if not seen.status:
-        return inspect.text(seen.failure) if seen.failure else "No answer yet."
+        return inspect.text(seen.failure) if seen.failure else "No response yet."
     lines = [f"redirected to {inspect.url(url)}" for url in seen.redirects]
     lines += seen.peer.lines() if seen.peer is not None else ()
     head = "\n".join([*lines, f"HTTP {seen.status}"])
@@ -273,7 +273,7 @@ def findings_text(view: LoginView) -> str:
     """Return all findings of a login as text, one paragraph each."""
     hidden = _Hidden(view)
     every = [hidden.text(finding_text(each)) for each in by_severity(view.findings)]
-    return "\n".join([_title(view), "", *(every or ["Nothing found."])]) + "\n"
+    return "\n".join([_title(view), "", *(every or ["No findings."])]) + "\n"
 
 
 def login_text(view: LoginView) -> str:

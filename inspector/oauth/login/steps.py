@@ -46,10 +46,10 @@ class StepId(Enum):
     IDENTITY = "Client identity"
     PREPARE = "Prepare"
     PROVIDER_LOOKUP = "Find identity provider"
-    SIGN_IN = "Look for earlier sign-in"
+    SIGN_IN = "Find saved ID token"
     AUTHORIZE = "Open browser"
-    WAIT = "Wait for answer"
-    CALLBACK = "Check answer"
+    WAIT = "Wait for callback"
+    CALLBACK = "Check callback"
     ID_TOKEN_REQUEST = "Request ID token"  # noqa: S105
     ID_TOKEN_REPLY = "Check ID token"  # noqa: S105
     EXCHANGE = "Exchange ID token"
@@ -57,7 +57,7 @@ class StepId(Enum):
     TOKEN_REPLY = "Check token"  # noqa: S105
     CALL = "Call with token"
     VERIFY = "List tools"
-    LIFETIME = "Lifetime"
+    LIFETIME = "Token lifetime"
 
 
 # Steps that involved the browser and cannot be repeated alone: a code is valid once.
@@ -352,56 +352,85 @@ def _pairs(value: JSON) -> tuple[tuple[str, str], ...] | None:
 
 
 STEP_PURPOSES = {
-    StepId.PROBE: "Ask the server something without a token: a server with a login must refuse with 401.",
-    StepId.CHALLENGE: "WWW-Authenticate says where to learn more, and which scopes are needed.",
-    StepId.RESOURCE_LOOKUP: "The server's metadata names the authorization servers that issue tokens for it.",
-    StepId.RESOURCE_CHECK: "The document must be about this server: otherwise a token could be for another.",
-    StepId.SERVER_CHOICE: "One of those that are listed is used, with what we have of it.",
-    StepId.SERVER_LOOKUP: "Its metadata says where to log in and where tokens are given out.",
-    StepId.SERVER_CHECK: "The issuer must be the one that was asked for, and its endpoints safe to use.",
-    StepId.IDENTITY: "The authorization server must know us: by a registered client ID, or a document.",
-    StepId.PREPARE: "Everything that is asked for is settled, and the secrets of this login are made.",
-    StepId.PROVIDER_LOOKUP: "Your company's identity provider says who you are: where does one sign in?",
-    StepId.SIGN_IN: "Who signed in before need not do it again while the ID token lasts or can be renewed.",
-    StepId.ID_TOKEN_REQUEST: "The identity provider gives an ID token for the code of the sign-in.",
-    StepId.ID_TOKEN_REPLY: "Is the ID token the provider's, for us, and of this sign-in? Then it is kept.",
-    StepId.EXCHANGE: "The company's identity provider gives an ID-JAG for the ID token of your sign-in.",
-    StepId.AUTHORIZE: "You log in and consent in the browser, where we see neither your name nor password.",
-    StepId.WAIT: "The browser comes back to a listener on this machine, with a code.",
-    StepId.CALLBACK: "Is the answer ours, and is it from the server that was asked? Only then it counts.",
-    StepId.TOKEN_REQUEST: "What we have is exchanged for a token.",
-    StepId.TOKEN_REPLY: "What came is compared with what was asked for, and kept.",
-    StepId.CALL: "The request of the beginning once more, now with the token.",
-    StepId.VERIFY: "A real request shows that the token is good for something.",
-    StepId.LIFETIME: "How long the token lives, how it is renewed, and how it is given back.",
+    StepId.PROBE: "Sends a request without a token: a protected server must respond with 401.",
+    StepId.CHALLENGE: "WWW-Authenticate says where the metadata is and which scopes are needed.",
+    StepId.RESOURCE_LOOKUP: (
+        "The protected resource metadata lists the authorization servers that issue tokens for the server."
+    ),
+    StepId.RESOURCE_CHECK: (
+        "The metadata must be for this server; otherwise the token could be for another one."
+    ),
+    StepId.SERVER_CHOICE: (
+        "Uses one of the listed authorization servers, preferably one with saved credentials."
+    ),
+    StepId.SERVER_LOOKUP: (
+        "The authorization server metadata says where to log in and where to request tokens."
+    ),
+    StepId.SERVER_CHECK: "The issuer must match the expected one, and its endpoints must be safe to use.",
+    StepId.IDENTITY: (
+        "The authorization server must know MCP Lens, by a registered client ID or a client ID metadata "
+        "document."
+    ),
+    StepId.PREPARE: "Determines scope and resource, and creates the one-time secrets of this login.",
+    StepId.PROVIDER_LOOKUP: "Finds out where to log in at your company's identity provider.",
+    StepId.SIGN_IN: "You don't have to log in again while the ID token is valid or can be refreshed.",
+    StepId.ID_TOKEN_REQUEST: "The identity provider exchanges the authorization code for an ID token.",
+    StepId.ID_TOKEN_REPLY: (
+        "The ID token must come from the provider, be for this client and belong to this login. "
+        "Then it is saved."
+    ),
+    StepId.EXCHANGE: "The identity provider exchanges your ID token for an ID-JAG.",
+    StepId.AUTHORIZE: "You log in and consent in the browser. MCP Lens never sees your name or password.",
+    StepId.WAIT: "The browser redirects to a listener on this machine, with an authorization code.",
+    StepId.CALLBACK: (
+        "The authorization response must belong to this login and come from the expected issuer."
+    ),
+    StepId.TOKEN_REQUEST: "Exchanges the authorization code, credentials or assertion for an access token.",
+    StepId.TOKEN_REPLY: "The token response is compared with the request, then saved.",
+    StepId.CALL: "Repeats the first request, now with the token.",
+    StepId.VERIFY: "A real request shows that the token works.",
+    StepId.LIFETIME: "How long the token is valid, how it is refreshed and how it is revoked.",
 }
 
 REVISION_DIFFERENCES = {
-    StepId.PROBE: "Up to 2025-11-25 the first request is initialize, from 2026-07-28 server/discover.",
-    StepId.CHALLENGE: "2025-06-18 requires resource_metadata in the challenge; later it may be absent.",
+    StepId.PROBE: (
+        "Up to 2025-11-25, the first request is initialize; since 2026-07-28, it is server/discover."
+    ),
+    StepId.CHALLENGE: (
+        "2025-06-18 requires resource_metadata in the challenge; in later versions it may be absent."
+    ),
     StepId.RESOURCE_LOOKUP: (
-        "2025-03-26 has no such document. 2025-06-18 knows the address of the challenge only; since "
-        "2025-11-25 the well-known places are looked at too."
+        "2025-03-26 has no such document. 2025-06-18 only uses the URL in the challenge; since "
+        "2025-11-25, the well-known URLs are used too."
     ),
     StepId.SERVER_LOOKUP: (
-        "2025-03-26 asks the MCP server's own host; 2025-06-18 knows only RFC 8414, later OpenID Connect too."
+        "2025-03-26 uses the MCP server's own host. 2025-06-18 only knows RFC 8414; later versions "
+        "also use OpenID Connect Discovery."
     ),
     StepId.SERVER_CHECK: (
-        "Since 2025-11-25 clients must refuse a server that does not declare PKCE; since 2026-07-28 one "
-        "whose issuer differs."
+        "Since 2025-11-25, clients must refuse an authorization server that does not advertise PKCE; "
+        "since 2026-07-28, also one whose issuer differs."
     ),
     StepId.IDENTITY: (
-        "Client ID metadata documents came with 2025-11-25; 2026-07-28 deprecates dynamic registration and "
-        "wants application_type in it."
+        "2025-11-25 added client ID metadata documents. 2026-07-28 deprecates dynamic client "
+        "registration and requires application_type in it."
     ),
-    StepId.PREPARE: "2025-03-26 knows no resource parameter; scopes are chosen by rule since 2025-11-25.",
-    StepId.CALLBACK: "iss is checked by rule since 2026-07-28; before, it is compared when it is there.",
-    StepId.TOKEN_REQUEST: "2025-03-26 knows no resource parameter.",
-    StepId.LIFETIME: "Since 2026-07-28 a login for more scopes asks for the earlier ones too.",
+    StepId.PREPARE: (
+        "2025-03-26 has no resource parameter. Since 2025-11-25, the specification defines how to choose "
+        "scopes."
+    ),
+    StepId.CALLBACK: (
+        "Since 2026-07-28, the specification defines how to check iss; in earlier versions it is compared "
+        "if present."
+    ),
+    StepId.TOKEN_REQUEST: "2025-03-26 has no resource parameter.",
+    StepId.LIFETIME: "Since 2026-07-28, a login for more scopes also requests the earlier ones.",
 }
 
 DISTRUST = {
-    QuestionKind.HOSTS: "You do not trust the other hosts that were named.",
-    QuestionKind.PRIVATE: "You do not trust the private addresses that the server names.",
-    QuestionKind.ISSUER: "You do not trust the authorization server that the server names.",
+    QuestionKind.HOSTS: "Login stopped: you did not trust the endpoints on other hosts.",
+    QuestionKind.PRIVATE: (
+        "Login stopped: you did not allow the private network addresses that the server names."
+    ),
+    QuestionKind.ISSUER: "Login stopped: you did not trust the authorization server that the server names.",
 }

@@ -63,8 +63,10 @@ async def exchange(stage: LoginContext) -> None:
         if read.error is not None and read.error.code in _ID_TOKEN_REFUSED:
             if await _forget_id_token(stage, facts.provider.issuer):
                 raise sign_in_again(stage, read.problem)
-            raise LoginStopped(read.problem, "The ID token may have run out: enter another one, or sign in.")
-        raise LoginStopped(read.problem, "Look at what was sent, and at what the company allows.")
+            raise LoginStopped(read.problem, "The ID token may have expired. Enter another one, or log in.")
+        raise LoginStopped(
+            read.problem, "Check the request that was sent and the identity provider's policy."
+        )
     facts.assertion = read.tokens.access_token
     stage.use("ID-JAG", facts.assertion, "from the identity provider", is_secret=True)
     stage.show_claims("ID-JAG", facts.assertion)
@@ -124,7 +126,7 @@ async def _token_request(stage: LoginContext) -> TokenRequest:
     assert facts.server is not None
     endpoint = facts.server.token_endpoint
     if endpoint is None:
-        raise LoginStopped("There is no token endpoint that may be used.")
+        raise LoginStopped("The metadata has no usable token_endpoint.")
     audience = facts.server.issuer if stage.settings.audience == "issuer" else endpoint.url
     return TokenRequest(
         endpoint.url,
@@ -142,7 +144,8 @@ async def _form(stage: LoginContext) -> Form:
     if stage.grant is LoginGrant.CODE:
         if not facts.code or facts.code in stage.spent:
             raise LoginStopped(
-                "The code is used up: it is good for one request.", "Go back to “Open browser”."
+                "The authorization code has been used; it is valid for one request only.",
+                "Go back to “Open browser”.",
             )
         return code_form(facts.code, facts.redirect_uri, facts.verifier, resource)
     if stage.grant is LoginGrant.CLIENT:
@@ -155,7 +158,7 @@ async def _form(stage: LoginContext) -> Form:
 async def _client_key(stage: LoginContext) -> SigningKey | None:
     if stage.facts.method is not AuthMethod.PRIVATE_KEY:
         return None
-    pem = await stage.tools.store.secret(stage.settings.key, "private key of the client")
+    pem = await stage.tools.store.secret(stage.settings.key, "client's private key")
     return read_key(pem, stage.settings.algorithm)
 
 
@@ -163,7 +166,7 @@ async def _workload_jwt(stage: LoginContext) -> str:
     """Read the workload's JWT, each time anew: platforms rotate them."""
     settings = stage.settings
     if settings.assertion is not None:
-        return await stage.tools.store.secret(settings.assertion, "JWT of the workload")
+        return await stage.tools.store.secret(settings.assertion, "workload JWT")
     if settings.assertion_variable:
         text = os.environ.get(settings.assertion_variable, "")
     elif settings.assertion_file:
@@ -171,13 +174,14 @@ async def _workload_jwt(stage: LoginContext) -> str:
             text = await asyncio.to_thread(_read_file, settings.assertion_file)
         except OSError as exc:
             raise LoginStopped(
-                f"The JWT of the workload cannot be read: {exc.strerror}.", "Check the file."
+                f"Could not read the workload JWT: {exc.strerror}.", "Check the file's path and permissions."
             ) from exc
     else:
         text = ""
     if not text.strip():
         raise LoginStopped(
-            "There is no JWT of the workload.", "Name a secret, a file or a variable that holds it."
+            "The workload JWT is missing or empty.",
+            "Set a secret, a file or an environment variable that contains it.",
         )
     return text.strip()
 
@@ -209,7 +213,7 @@ async def accept_token(stage: LoginContext) -> None:
     )
     async with stage.tools.store.renewing(facts.held.tokens.issuer):  # the old ones may be refreshing
         facts.is_saved = await stage.tools.store.hold(facts.held)
-    where = "are kept" if facts.is_saved else "are for this run only: the secret store keeps nothing"
+    where = "are saved" if facts.is_saved else "are not saved: secrets are stored for this session only"
     stage.decide(f"The tokens {where}.")
 
 
@@ -227,20 +231,20 @@ def _show_tokens(stage: LoginContext, tokens: TokenSet) -> None:
     difference = compare_scopes(tokens.requested, tokens.scopes)
     stage.use("scope", " ".join(tokens.scopes) or None, "granted")
     if difference.missing:
-        stage.decide(f"Asked for, and not granted: {some(difference.missing)}.")
+        stage.decide(f"Requested but not granted: {some(difference.missing)}.")
     if difference.extra:
-        stage.decide(f"Granted without being asked for: {some(difference.extra)}.")
+        stage.decide(f"Granted but not requested: {some(difference.extra)}.")
     if tokens.expires_at is None:
-        stage.decide("The server does not say how long the token lives: a 401 will tell.")
+        stage.decide("No lifetime is stated: the token is used until the server responds with 401.")
     else:
-        stage.decide(f"The token lives for {tokens.expires_at - tokens.received_at:,.0f} seconds.")
+        stage.decide(f"The access token is valid for {tokens.expires_at - tokens.received_at:,.0f} seconds.")
     stage.show_claims("access token", tokens.access_token)
 
 
 def _next_step(stage: LoginContext) -> str:
     if stage.grant is LoginGrant.CODE:
-        return "The code is used up. Go back to “Open browser”."
-    return "Look at what was sent, and at the server's settings."
+        return "The authorization code has been used. Go back to “Open browser”."
+    return "Check the request that was sent and the server's login settings."
 
 
 def _issuer(stage: LoginContext) -> str:
@@ -250,8 +254,8 @@ def _issuer(stage: LoginContext) -> str:
     is_same = server.stated_issuer == server.issuer or stage.overrides.tolerates_slash
     if server.source is MetadataSource.NAMED and not is_same:
         raise LoginStopped(
-            f"The metadata is that of {server.stated_issuer}, and not of {server.issuer}.",
-            "No code and no secret is sent there. Its operator must correct the issuer.",
+            f"The metadata is for {server.stated_issuer}, not for {server.issuer}.",
+            "No code or secret was sent. The authorization server's operator must correct the issuer.",
         )
     return server.issuer
 

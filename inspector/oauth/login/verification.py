@@ -39,19 +39,21 @@ async def call(stage: LoginContext) -> None:
     url, revision = stage.target.url, _revision(stage)
     reply = await _send(stage, lambda headers: initialize_request(url, revision, headers))
     if reply.status in (400, 404, 405, 406, 415) and revision.era is Era.STATELESS:
-        stage.decide(f"It does not take {revision}'s first request: asked as one of {NEWEST_HANDSHAKE}.")
+        stage.decide(
+            f"The server did not accept the first request of {revision}: retried with {NEWEST_HANDSHAKE}."
+        )
         revision = NEWEST_HANDSHAKE
         reply = await _send(stage, lambda headers: initialize_request(url, revision, headers))
     if reply.status in (401, 403):
         _refused(stage, reply)
     if not reply.is_success:
         raise LoginStopped(
-            f"The server answered {reply.status} to a request with the token.",
-            "The token may be fine: look at what the server says.",
+            f"The server responded with {reply.status} to a request with the token.",
+            "The token may be valid: check the server's response.",
         )
     stage.facts.session_id = reply.header(SESSION_HEADER)
     stage.facts.called_as = revision
-    stage.decide("The server takes the token.")
+    stage.decide("The server accepts the token.")
 
 
 def _refused(stage: LoginContext, reply: LoginReply) -> None:
@@ -60,16 +62,16 @@ def _refused(stage: LoginContext, reply: LoginReply) -> None:
     verdict = judge(refusal, attempt, StepUps(), stage.revision)
     stage.find(verdict.findings)
     stage.show(
-        "Why a server refuses a new token",
-        ("Cause", "Look at"),
+        "Why a server rejects a new token",
+        ("Cause", "What to check"),
         (
-            ("audience", "aud of the token against the server's address"),
+            ("audience", "aud of the token against the server URL"),
             ("issuer", "iss of the token against the issuer that the server trusts"),
             ("clock", "iat, nbf and exp against the server's time"),
-            ("scope", "what was granted against what the challenge names"),
+            ("scope", "granted scopes against the scope in the challenge"),
         ),
     )
-    raise LoginStopped(f"The server refuses the new token ({reply.status}). {verdict.reason}")
+    raise LoginStopped(f"The server rejected the new token ({reply.status}). {verdict.reason}")
 
 
 async def verify(stage: LoginContext) -> None:
@@ -90,7 +92,7 @@ async def verify(stage: LoginContext) -> None:
         attempt = Attempt("tools/list", _tokens(stage), is_first_use=False)
         verdict = judge(refusal, attempt, StepUps(), stage.revision)
         stage.find(verdict.findings)
-        stage.decide(f"tools/list is refused ({reply.status}). {verdict.reason}")
+        stage.decide(f"The server rejected tools/list ({reply.status}). {verdict.reason}")
         return
     stage.decide(_listed(reply))
 
@@ -104,8 +106,11 @@ def _listed(reply: LoginReply) -> str:
                 return f"The server lists {count:,} {'tool' if count == 1 else 'tools'}."
             if message.kind is Kind.ERROR:
                 error = jsonrpc.error_of(message)
-                return f"The server answers tools/list with an error ({error.code}); the token is taken."
-    return f"The server answered tools/list with {reply.status}, and no message."
+                return (
+                    f"The server responded to tools/list with an error ({error.code}), but accepted the "
+                    "token."
+                )
+    return f"The server responded to tools/list with {reply.status} and no JSON-RPC message."
 
 
 def _messages(reply: LoginReply) -> list[Message]:
@@ -126,26 +131,29 @@ async def look_ahead(stage: LoginContext) -> None:
     stage.decide(decide_renewal(tokens, stage.tools.now()).reason)
     if tokens.refresh_token and tokens.expires_at is not None:
         margin = margin_of(tokens.expires_at - tokens.received_at)
-        stage.decide(f"{margin:,.0f} seconds before its end it is renewed with the refresh token.")
+        stage.decide(f"The access token is refreshed {margin:,.0f} seconds before it expires.")
     elif tokens.refresh_token:
-        stage.decide("When the server refuses it, it is renewed with the refresh token.")
+        stage.decide("When the server rejects it, it is refreshed with the refresh token.")
     elif stage.grant is LoginGrant.ENTERPRISE:
-        stage.decide("There is no refresh token: at its end your sign-in gives another one.")
+        stage.decide(
+            "There is no refresh token: when it expires, your identity provider login is used to get "
+            "another one."
+        )
     elif not stage.needs_browser:
-        stage.decide("There is no refresh token: at its end another one is asked for.")
+        stage.decide("There is no refresh token: when it expires, MCP Lens requests another one.")
     else:
-        stage.decide("There is no refresh token: at its end you log in again.")
+        stage.decide("There is no refresh token: when it expires, you must log in again.")
     if held.revocation_endpoint:
-        stage.decide(f"Signing out gives it back at {held.revocation_endpoint}.")
+        stage.decide(f"Logging out revokes it at {held.revocation_endpoint}.")
     else:
-        stage.decide("The server cannot take it back: signing out forgets it here only.")
+        stage.decide("There is no revocation endpoint: logging out only deletes the token locally.")
 
 
 async def _send(stage: LoginContext, make: MakeRequest, method: str = "POST") -> LoginReply:
     reply = await stage.send(make(_headers(stage, method)))
     if not is_nonce_challenge(reply.status, reply.headers):
         return reply
-    stage.decide("The server wants its nonce in the proof: asked once more.")
+    stage.decide("The server requires its nonce in the DPoP proof: sent again with it.")
     return await stage.send(make(_headers(stage, method)))
 
 

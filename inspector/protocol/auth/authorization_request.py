@@ -76,7 +76,7 @@ def extra_problem(name: str) -> str:
     if not name.strip():
         return "A parameter needs a name."
     if name.strip().lower() in RESERVED:
-        return f"{name.strip()} is decided by the login itself; change it in its own field."
+        return f"{name.strip()} is set by the login; change it in its own field."
     return ""
 
 
@@ -110,9 +110,12 @@ def _overlaid(ours: Pairs, extras: Pairs) -> Pairs:
 
 def _notes(refused: list[str], replaced: list[str]) -> Iterable[str]:
     if refused:
-        yield f"Left out of your own parameters, as the login decides them: {some(refused)}."
+        yield f"Ignored in your extra parameters, because the login sets them: {some(refused)}."
     if replaced:
-        yield f"The authorization endpoint's own query names {some(replaced)}; the login's values are sent."
+        yield (
+            f"The authorization endpoint's query already contains {some(replaced)}; the login's values are "
+            "sent instead."
+        )
 
 
 _MAX_LENGTH = 16 * 1024
@@ -147,7 +150,7 @@ class Expectation:
 class Result(Enum):
     PASSED = "passed"
     FAILED = "failed"
-    SKIPPED = "not looked at"
+    SKIPPED = "not checked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,12 +182,12 @@ def read_callback(text: str) -> Callback:
     """Parse a callback: a full URL, a request target, or a query. Never raises."""
     text = text.strip()
     if len(text) > _MAX_LENGTH:
-        return Callback({}, problem="The answer is too long to be one.")
+        return Callback({}, problem="The authorization response is too long.")
     try:
         parts = urlsplit(text if "?" in text or "#" in text or "://" in text else f"?{text}")
         query, fragment = _pairs(parts.query), _pairs(parts.fragment)
     except ValueError:
-        return Callback({}, problem="The answer cannot be read as an address.")
+        return Callback({}, problem="The authorization response is not a valid URL.")
     is_in_fragment = not _is_response(query) and _is_response(fragment)
     pairs = query + fragment if is_in_fragment else query
     location = f"{parts.scheme}://{parts.netloc}{parts.path}" if parts.netloc else ""
@@ -210,7 +213,10 @@ def check_callback(callback: Callback, expected: Expectation) -> Verdict:
         return state
     found = (*_about_place(callback, expected),)
     if callback.repeated:
-        text = f"The answer has {some(callback.repeated)} more than once (RFC 6749 §3.1 forbids it)."
+        text = (
+            f"The authorization response contains {some(callback.repeated)} more than once, which RFC 6749 "
+            "§3.1 forbids."
+        )
         return _failed((state,), found, "parameters", text)
     if callback.is_in_fragment:
         about = finding("AZ-006", expected.revision)
@@ -226,7 +232,7 @@ def _check_state(callback: Callback, expected: Expectation) -> Check | Verdict:
     if "state" in callback.repeated or not is_same(came, expected.state):
         about = finding("AZ-002", expected.revision)
         return _failed((), (about,), "state", "Does not match.", about.seen)
-    return Check("state", Result.PASSED, "Present, and matches.")
+    return Check("state", Result.PASSED, "Present and matches.")
 
 
 def _check_issuer(
@@ -241,11 +247,11 @@ def _check_issuer(
     if came and came != expected.issuer:
         # Simple string comparison: no case folding, default port or trailing slash (RFC 9207, section 2.4).
         about = finding("AZ-004", expected.revision, iss=came, issuer=expected.issuer)
-        text = f"Row {1 if expected.iss_promised else 3}: present, and not the issuer that was asked."
+        text = f"Row {1 if expected.iss_promised else 3}: present, but not the expected issuer."
         return _failed(checks, (*found, about), "iss", text, about.seen)
     if came and not expected.iss_promised:
         found = (*found, finding("AZ-005", expected.revision))
-    text = f"Row {_row(expected, came)}: {'present, and matches' if came else 'absent, and not promised'}."
+    text = f"Row {_row(expected, came)}: {'present and matches' if came else 'absent and not advertised'}."
     return _outcome(callback, expected, (*checks, Check("iss", Result.PASSED, text)), found)
 
 
@@ -257,9 +263,9 @@ def _missing_issuer(
     Before 2026-07-28 no MCP rule forbids continuing.
     """
     about = finding("AZ-003", expected.revision) if expected.iss_promised else None
-    text = "Row 2: promised, and absent." if about else "Row 3: present, and empty."
+    text = "Row 2: advertised, but absent." if about else "Row 3: present, but empty."
     if about is None or about.stops:
-        seen = about.seen if about else "The answer's iss is empty."
+        seen = about.seen if about else "The iss in the authorization response is empty."
         return _failed(checks, (*found, about) if about else found, "iss", text, seen)
     return _outcome(callback, expected, (*checks, Check("iss", Result.FAILED, text)), (*found, about))
 
@@ -274,14 +280,14 @@ def _outcome(
 ) -> Verdict:
     error = read_error(dict(callback.parameters))
     if error is not None:
-        problem = f"The server refused the login: {error.sentence}"
+        problem = f"The authorization server rejected the login: {error.sentence}"
         check = Check("error", Result.FAILED, error.sentence)
         findings = (*found, *_about_error(error, expected))
         return Verdict((*checks, check), error=error, findings=findings, problem=problem)
     checks = (*checks, Check("error", Result.PASSED, "None."))
     code = callback.parameters.get("code", "")
     if not code:
-        text = "The answer has neither a code nor an error. Begin the login again."
+        text = "The authorization response has neither a code nor an error. Start the login again."
         return _failed(checks, found, "code", "Missing.", text)
     return Verdict((*checks, Check("code", Result.PASSED, "Present.")), code, findings=found)
 

@@ -92,7 +92,7 @@ def read_challenges(values: Sequence[str]) -> Challenges:
         reader = _Reader(value[:_MAX_HEADER_LENGTH])
         reader.read()
         if len(value) > _MAX_HEADER_LENGTH:
-            reader.note(_MAX_HEADER_LENGTH, "the header is too long, and was read up to here")
+            reader.note(_MAX_HEADER_LENGTH, "the header is too long and was only read up to here")
         challenges += reader.finished()
         problems += reader.problems
     return Challenges(tuple(challenges), tuple(problems))
@@ -115,12 +115,12 @@ def choose_challenge(challenges: Challenges, status: int) -> Challenge | None:
 class Answer(Enum):
     """What a response says about logging in."""
 
-    OPEN = "no login is needed for this"
-    LOGIN = "a login is needed"
+    OPEN = "no login is required for this request"
+    LOGIN = "login is required"
     STEP_UP = "the token needs more scopes"
-    FORBIDDEN = "the token is not enough, and more scopes are not asked for"
+    FORBIDDEN = "the token is not sufficient, and the server does not request more scopes"
     ELSEWHERE = "a redirect"
-    WRONG_ADDRESS = "nothing that speaks MCP is there"
+    WRONG_ADDRESS = "there is no MCP endpoint at this URL"
     FAILED = "the server failed"
 
 
@@ -197,12 +197,12 @@ def _judge_refusal(challenges: Challenges, revision: Revision) -> Iterator[Findi
 
 def _judge_parameters(challenge: Challenge, revision: Revision) -> Iterator[Finding]:
     for name in dict.fromkeys(challenge.repeated):
-        yield finding("AUTH-012", revision, parameter=name, what="repeated; we use the first")
+        yield finding("AUTH-012", revision, parameter=name, what="repeated; MCP Lens uses the first value")
     for name in dict.fromkeys(challenge.unquoted):
-        yield finding("AUTH-012", revision, parameter=name, what="not in quotes")
+        yield finding("AUTH-012", revision, parameter=name, what="not quoted")
     for name in ("scope", "resource_metadata"):
         if name in challenge.parameters and not challenge.get(name):
-            yield finding("AUTH-012", revision, parameter=name, what="empty; we read it as absent")
+            yield finding("AUTH-012", revision, parameter=name, what="empty; MCP Lens treats it as absent")
 
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -235,7 +235,7 @@ class _Reader:
                 return
             name = self._take(_TOKEN)
             if name is None:
-                self._skip("a name was expected")
+                self._skip("expected a name")
             elif self._take(_EQUALS) is None:
                 self._begin(name)
             else:
@@ -262,7 +262,7 @@ class _Reader:
         # only.
         token = self._take(_TOKEN68) if blanks and scheme.lower() not in USED_SCHEMES else None
         if not blanks and self._position < len(self._text) and self._text[self._position] != ",":
-            self._skip("a blank, a comma or = was expected")
+            self._skip("expected a space, a comma or =")
         self._open = scheme, token or ""
 
     def _end(self) -> None:
@@ -279,7 +279,7 @@ class _Reader:
         if value is None:
             return
         if self._open is None:
-            self.note(start, f"the parameter {name} stands before any scheme")
+            self.note(start, f"the parameter {name} comes before any scheme")
         elif name in self._parameters:
             self._repeated.append(name)
         else:
@@ -291,7 +291,7 @@ class _Reader:
         if self._text.startswith('"', start):
             quoted = self._take(_QUOTED)
             if quoted is None:
-                self.note(start, "a quote is opened and not closed")
+                self.note(start, "unclosed quoted string")
                 self._position = len(self._text)
                 return None
             return _ESCAPE.sub(r"\1", quoted[1:-1])
@@ -307,7 +307,7 @@ class _Reader:
         """Expect a comma after a value; a missing one is reported and assumed."""
         self._take(_BLANKS)
         if self._position < len(self._text) and self._text[self._position] != ",":
-            self.note(self._position, "a comma was expected")
+            self.note(self._position, "expected a comma")
 
     def _skip(self, problem: str) -> None:
         """Continue after the next comma."""

@@ -58,7 +58,7 @@ class Outcome(Enum):
 
     USE = "use this client"
     REGISTER = "register a client"
-    ASK = "ask the person"
+    ASK = "ask you"
     REFUSE = "stop"
 
 
@@ -119,64 +119,62 @@ def document_problem(url: str) -> str:
         parts = urlsplit(url)
         is_https = parts.scheme == "https" and bool(parts.hostname)
     except ValueError:
-        return "The address of the client document cannot be read."
+        return "The URL of the client ID metadata document is invalid."
     if not is_https:
-        return "The address of the client document must begin with https://."
+        return "The URL of the client ID metadata document must start with https://."
     if parts.path in ("", "/"):
-        return "The address of the client document needs a path, such as /client.json."
+        return "The URL of the client ID metadata document needs a path, such as /client.json."
     if "#" in url or "@" in parts.netloc:
-        return "The address of the client document must not have a fragment or a user name."
+        return "The URL of the client ID metadata document must not contain a fragment or a username."
     if any(part in (".", "..") for part in parts.path.split("/")):
-        return "The address of the client document must not have . or .. in its path."
+        return "The URL of the client ID metadata document must not contain . or .. in its path."
     return ""
 
 
 def _by_hand(inputs: IdentityInputs) -> IdentityDecision:
-    question = "Is there a client that was registered by hand?"
+    question = "Is there a pre-registered client?"
     clients = [client for client in inputs.known if client.source is ClientSource.BY_HAND]
     matching = next((client for client in clients if client.issuer in ("", inputs.issuer)), None)
     if matching is not None:
-        answer = "Yes, for this issuer." if matching.issuer else "Yes, and now it is bound to this issuer."
+        answer = "Yes, for this issuer." if matching.issuer else "Yes; it is now bound to this issuer."
         return _use(replace(matching, issuer=inputs.issuer), question, answer)
     if clients:
         answer = f"Only for another issuer: {one_line(clients[0].issuer)}."
         reason = (
-            f"The client was registered with {one_line(clients[0].issuer)}, and the server now names "
-            f"{one_line(inputs.issuer)}. Check that this is meant, then enter a client for the new issuer or "
-            "forget the old one."
+            f"The client was registered with {one_line(clients[0].issuer)}, but the server now names "
+            f"{one_line(inputs.issuer)}. If this is intended, enter a client for the new issuer or "
+            "delete the old one."
         )
         return IdentityDecision(Outcome.REFUSE, reason, (Branch(question, answer, is_taken=True),))
     return _not_this_way(question, "No.")
 
 
 def _by_document(inputs: IdentityInputs) -> IdentityDecision:
-    question = "Does the server read client ID metadata documents, and do we have one?"
+    question = "Does the server support client ID metadata documents, and is one set?"
     if not inputs.document_url:
-        description = "does" if inputs.takes_documents else "does not say so"
+        description = "does" if inputs.takes_documents else "does not advertise it"
         return _not_this_way(question, f"The server {description}; no document is set.")
     problem = document_problem(inputs.document_url)
     if problem:
         return _not_this_way(question, problem)
     if not inputs.takes_documents and inputs.strategy is not Strategy.DOCUMENT:
-        return _not_this_way(
-            question, "client_id_metadata_document_supported is not true, so it counts as no."
-        )
+        return _not_this_way(question, "client_id_metadata_document_supported is not true, which means no.")
     client = Client(inputs.document_url, inputs.issuer, ClientSource.DOCUMENT, method="none")
-    is_stated = "Yes: both." if inputs.takes_documents else "The server does not say so; you chose it."
+    is_stated = "Yes, both." if inputs.takes_documents else "The server does not advertise it; you chose it."
     return _use(client, question, is_stated)
 
 
 def _by_registration(inputs: IdentityInputs) -> IdentityDecision:
-    question = "Can we register by ourselves?"
+    question = "Can MCP Lens register a client dynamically?"
     kept = next((client for client in inputs.known if _can_use_again(client, inputs)), None)
     if kept is not None:
-        return _use(kept, question, "We did so before, at this issuer and with this redirect address.")
+        return _use(kept, question, "Already registered with this issuer and this redirect URI.")
     if not inputs.registration_endpoint:
         return _not_this_way(question, "No: the metadata has no registration_endpoint.")
     answer = "Yes: there is a registration_endpoint."
     others = [client for client in inputs.known if client.source is ClientSource.DYNAMIC]
     if any(client.issuer != inputs.issuer for client in others):
-        answer += " What was registered elsewhere is not used here."
+        answer += " Clients registered with other issuers are not used here."
     return IdentityDecision(Outcome.REGISTER, answer, (Branch(question, answer, is_taken=True),))
 
 
@@ -190,7 +188,7 @@ def _can_use_again(client: Client, inputs: IdentityInputs) -> bool:
 
 
 def _use(client: Client, question: str, answer: str) -> IdentityDecision:
-    reason = f"The client ID is from: {client.source.value}."
+    reason = f"Client ID source: {client.source.value}."
     return IdentityDecision(Outcome.USE, reason, (Branch(question, answer, is_taken=True),), client)
 
 
@@ -204,16 +202,16 @@ def _the_one_way(decision: IdentityDecision, inputs: IdentityInputs) -> Identity
         return decision
     if inputs.strategy is Strategy.BY_HAND:
         return _ask(decision.branches)
-    reason = f"{decision.reason} You chose {inputs.strategy.value}: choose another way, or automatic."
+    reason = f"{decision.reason} You chose {inputs.strategy.value}: choose another method, or automatic."
     return replace(decision, outcome=Outcome.REFUSE, reason=reason)
 
 
 def _ask(passed: tuple[Branch, ...]) -> IdentityDecision:
     reason = (
-        "No way to a client ID is open. Register a client with the operator of the authorization server, "
-        "then enter its client ID (and its secret, if it has one)."
+        "No client ID is available. Register a client with the authorization server's operator, then "
+        "enter its client ID (and its client secret, if it has one)."
     )
-    return IdentityDecision(Outcome.ASK, reason, (*passed, Branch("What now?", "Ask you.", is_taken=True)))
+    return IdentityDecision(Outcome.ASK, reason, (*passed, Branch("What next?", "Ask you.", is_taken=True)))
 
 
 _SOON = 7 * 24 * 3600
@@ -308,7 +306,7 @@ def read_registration(
         return _refused(status, document or {}, requested, revision)
     if document is None:
         problem = (
-            "The answer to the registration is no JSON object. Ask the operator of the authorization server."
+            "The registration response is not a JSON object. Contact the authorization server's operator."
         )
         return Registration(None, problem=problem)
     return _accepted(status, document, requested, issuer, now, revision)
@@ -317,13 +315,13 @@ def read_registration(
 def _refused(status: int, document: JSONObject, requested: JSONObject, revision: Revision) -> Registration:
     error = read_error(document)
     if error is None:
-        problem = f"The registration was answered with {status}, without a reason. Enter a client ID by hand."
+        problem = f"Registration failed with {status} and no reason. Enter a client ID manually."
         return Registration(None, problem=problem)
     return Registration(
         None,
         tuple(_about_refusal(error, requested, revision)),
         error=error,
-        problem=f"The registration was refused: {error.sentence}",
+        problem=f"Registration was rejected: {error.sentence}",
     )
 
 
@@ -333,7 +331,7 @@ def _about_refusal(error: ReportedError, requested: JSONObject, revision: Revisi
     if is_redirect and redirects:
         yield finding("REG-001", revision, redirect=redirects, evidence=error.evidence)
     if error.speaks_of("application_type", "application type", "native"):
-        yield finding("REG-003", revision, what="refused that", evidence=error.evidence)
+        yield finding("REG-003", revision, what="rejected it", evidence=error.evidence)
 
 
 def _accepted(
@@ -378,7 +376,7 @@ def _about_reply(
     if status != 201:
         yield finding("REG-004", revision, status=status)
     if requested.get("application_type") == "native" and document.get("application_type") == "web":
-        yield finding("REG-003", revision, what="registered us as a web app")
+        yield finding("REG-003", revision, what="registered it as a web app")
     yield from _about_redirects(
         strings_of(requested, "redirect_uris"), strings_of(document, "redirect_uris"), revision
     )
@@ -396,7 +394,7 @@ def _about_redirects(requested: Sequence[str], got: Sequence[str], revision: Rev
     if not (lost or new):
         return
     if not got:
-        yield finding("REG-007", revision, difference="the answer lists none")
+        yield finding("REG-007", revision, difference="the response lists none")
         return
     kept = [uri for uri in requested if uri in got]
     if kept and not new and all(map(_is_loopback, lost)):
@@ -424,7 +422,7 @@ def _secret_end(document: JSONObject) -> float | None:
 def _when(end: float, now: float) -> str:
     moment = moment_of(end)
     text = f"{moment:%Y-%m-%d %H:%M} UTC" if moment is not None else "soon"
-    return f"on {text}" if end > now else f"on {text}, which is past"
+    return f"on {text}" if end > now else f"on {text}, which is in the past"
 
 
 def _is_loopback(uri: str) -> bool:

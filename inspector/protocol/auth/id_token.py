@@ -30,13 +30,13 @@ def judge_id_jag(text: str, issuer: str, client_id: str, revision: Revision) -> 
     """Yield what is wrong with an ID-JAG for the authorization server `issuer` and `client_id`."""
     view = read_jwt(text)
     if view is None:
-        yield finding("IDT-012", revision, problem="is no JWT that can be read")
+        yield finding("IDT-012", revision, problem="is not a readable JWT")
         return
     if issuer.rstrip("/") not in [audience.rstrip("/") for audience in view.audiences]:
-        yield finding("IDT-011", revision, actual=view.audiences or ("nobody",), expected=issuer)
+        yield finding("IDT-011", revision, actual=view.audiences or ("no one",), expected=issuer)
     kind = text_of(view.header, "typ")
     if kind.lower().removeprefix("application/") != TYPE:
-        yield finding("IDT-012", revision, problem=f"is of the type {shown(kind)}" if kind else "has no type")
+        yield finding("IDT-012", revision, problem=f"has the type {shown(kind)}" if kind else "has no type")
     client = text_of(view.claims, "client_id")
     if client and client_id and client != client_id:
         yield finding("IDT-013", revision, actual=client, expected=client_id)
@@ -111,7 +111,7 @@ def check_id_token(
         checks.append(check)
         if check.result is Result.FAILED:
             id, seen = about
-            problem = f"The ID token does not hold. {check.name}: {check.text}"
+            problem = f"The ID token is invalid. {check.name}: {check.text}"
             return IdTokenVerdict(tuple(checks), problem, (finding(id, revision, **seen),))
     subject, end = text_of(view.claims, "sub"), view.time_of("exp")
     return IdTokenVerdict(tuple(checks), subject=subject, expires_at=end)
@@ -132,54 +132,64 @@ def _checks(view: JwtView, expected: IdTokenExpectation, now: float) -> Iterator
         _check(
             "iss",
             view.issuer == expected.issuer,
-            "It is the identity provider's.",
-            f"It is {shown(view.issuer)}, and not {expected.issuer}.",
+            "It is the identity provider.",
+            f"It is {shown(view.issuer)}, not {expected.issuer}.",
         ),
-        ("IDT-003", {"actual": view.issuer or "nobody", "expected": expected.issuer}),
+        ("IDT-003", {"actual": view.issuer or "no one", "expected": expected.issuer}),
     )
-    audience = some(view.audiences) or "nobody"
+    audience = some(view.audiences) or "no one"
     yield (
         _check(
             "aud",
             expected.client_id in view.audiences,
-            "It is made out to us.",
-            f"It is made out to {audience}, and not to {expected.client_id}.",
+            "It is for this client.",
+            f"It is for {audience}, not for {expected.client_id}.",
         ),
         ("IDT-004", {"actual": audience, "expected": expected.client_id}),
     )
     party = text_of(view.claims, "azp")
     if party or len(view.audiences) > 1:
-        text = f"It was given to {shown(party)}, and not to us." if party else "Of several, none is named."
-        about = {"actual": party or "nobody in particular", "expected": expected.client_id}
-        yield _check("azp", party == expected.client_id, "It was given to us.", text), ("IDT-005", about)
+        text = (
+            f"It was issued to {shown(party)}, not to this client."
+            if party
+            else "There are several audiences, but no azp."
+        )
+        about = {"actual": party or "no specific client", "expected": expected.client_id}
+        yield (
+            _check("azp", party == expected.client_id, "It was issued to this client.", text),
+            ("IDT-005", about),
+        )
     yield from _about_times(view, now)
     yield _about_nonce(text_of(view.claims, "nonce"), expected)
     subject = text_of(view.claims, "sub")
     is_same_person = bool(subject) and subject == (expected.subject or subject)
-    other = "is about somebody else than before" if subject else "does not say who signed in"
+    other = "is for a different user than before" if subject else "has no sub"
     about = {"problem": other}
-    yield _check("sub", is_same_person, "It says who signed in.", f"It {other}."), ("IDT-009", about)
+    yield _check("sub", is_same_person, "It identifies the user.", f"It {other}."), ("IDT-009", about)
 
 
 def _about_times(view: JwtView, now: float) -> Iterator[_Judged]:
     end, begin = view.time_of("exp"), view.time_of("iat")
-    late = "it has no end" if end is None else f"it ran out {now - end:,.0f} seconds ago"
+    late = "it has no exp" if end is None else f"it expired {now - end:,.0f} seconds ago"
     is_good = end is not None and end + SKEW > now
-    yield _check("exp", is_good, "It has not run out.", _sentence(late)), ("IDT-006", {"problem": late})
-    early = "it does not say when it was made" if begin is None else "it was made in the future"
+    yield _check("exp", is_good, "It has not expired.", _sentence(late)), ("IDT-006", {"problem": late})
+    early = "it has no iat" if begin is None else "it was issued in the future"
     is_good = begin is not None and begin - SKEW <= now
-    yield _check("iat", is_good, "It was made before now.", _sentence(early)), ("IDT-007", {"problem": early})
+    yield (
+        _check("iat", is_good, "It was issued in the past.", _sentence(early)),
+        ("IDT-007", {"problem": early}),
+    )
 
 
 def _about_nonce(came: str, expected: IdTokenExpectation) -> _Judged:
     """Check the nonce. A refreshed token may omit it; any other must have it."""
     is_renewed = bool(expected.subject)
-    problem = "is not that of this sign-in" if came else "is missing"
+    problem = "does not match this login" if came else "is missing"
     about = ("IDT-008", {"problem": problem})
     if is_renewed and (not came or not expected.nonce):
-        return Check("nonce", Result.SKIPPED, "A renewed token needs none."), about
+        return Check("nonce", Result.SKIPPED, "A refreshed ID token needs none."), about
     is_good = bool(expected.nonce) and is_same(came, expected.nonce)
-    return _check("nonce", is_good, "It is that of this sign-in.", f"It {problem}."), about
+    return _check("nonce", is_good, "It matches this login.", f"It {problem}."), about
 
 
 def _sentence(text: str) -> str:

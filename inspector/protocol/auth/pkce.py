@@ -32,7 +32,7 @@ def is_verifier(text: str) -> bool:
 def challenge_of(verifier: str) -> str:
     """Return the code challenge (S256) for the authorization URL."""
     if not is_verifier(verifier):
-        raise ValueError("A code verifier has 43 to 128 letters, digits or any of -._~")
+        raise ValueError("A code verifier must have 43 to 128 characters: letters, digits or any of -._~")
     return b64url(hashlib.sha256(verifier.encode("ascii")).digest())
 
 

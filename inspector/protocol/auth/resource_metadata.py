@@ -61,7 +61,7 @@ def resource_metadata_urls(
     except UrlBlocked as blocked:
         found = finding("AUTH-006", revision, value=named, reason=blocked.clause, evidence=named)
         return ResourceMetadataUrls(known, findings=(found,))
-    first = Candidate(url.url, "The challenge names this address.")
+    first = Candidate(url.url, "Named in the challenge.")
     others = tuple(candidate for candidate in known if candidate.url != url.url)
     findings = _judge_origin(named, server_url, revision)
     return ResourceMetadataUrls((first, *others), from_challenge=True, findings=tuple(findings))
@@ -70,12 +70,12 @@ def resource_metadata_urls(
 def _well_known(server_url: str) -> tuple[Candidate, ...]:
     parts = urlsplit(server_url)
     origin = f"{parts.scheme}://{parts.netloc}"
-    root = Candidate(origin + WELL_KNOWN, "The well-known place for the whole host.")
+    root = Candidate(origin + WELL_KNOWN, "Well-known URL for the whole host.")
     if parts.path in ("", "/"):
         return (root,)
     query = f"?{parts.query}" if parts.query else ""
     return (
-        Candidate(f"{origin}{WELL_KNOWN}{parts.path}{query}", "The well-known place for the server's path."),
+        Candidate(f"{origin}{WELL_KNOWN}{parts.path}{query}", "Well-known URL for the server's path."),
         root,
     )
 
@@ -104,7 +104,7 @@ def judge_reply(reply: Reply, document: Document, revision: Revision) -> tuple[F
             host = _location(read_link(location)) or "nowhere"
             return (finding("PRM-013", revision, url=reply.url, host=host, evidence=location),)
     if reply.status == 200 and (document.problem or not reply.says_json):
-        problem = document.problem or "it can be read all the same"
+        problem = document.problem or "it is readable anyway"
         kind = reply.content_type or "no content type"
         return (finding("PRM-008", revision, url=reply.url, content_type=kind, problem=problem),)
     return ()
@@ -117,7 +117,7 @@ def judge_search(
     documents = list(map(read_document, replies))
     if not locations.from_challenge or len(replies) < 2 or documents[-1].outcome is not Outcome.FOUND:
         return ()
-    difference = f"{replies[0].as_text}; {replies[-1].url} has a document"
+    difference = f"{replies[0].as_text}; {replies[-1].url} has metadata"
     return (finding("PRM-009", revision, difference=difference),)
 
 
@@ -144,12 +144,12 @@ def judge_copies(one: JSONObject, other: JSONObject, revision: Revision) -> tupl
 class Relation(Enum):
     """How a document's `resource` relates to the URL that we connect to."""
 
-    EXACT = "it is the same"
-    SLASH = "they differ in a slash at the end"
-    PARENT = "it covers more than this address"
-    OTHER_PATH = "another path of the same host"
+    EXACT = "identical"
+    SLASH = "differs only in a trailing slash"
+    PARENT = "a parent of the server URL"
+    OTHER_PATH = "another path on the same host"
     OTHER_ORIGIN = "another host"
-    UNREADABLE = "it is no absolute web address"
+    UNREADABLE = "not an absolute URL"
 
     @property
     def covers(self) -> bool:
@@ -314,13 +314,11 @@ def choose_issuer(
         return IssuerChoice(picked, "You chose it.")
     known = [issuer for issuer in issuers if issuer in stored]
     if known:
-        return IssuerChoice(known[0], "We have credentials of it for this server.")
+        return IssuerChoice(known[0], "There are saved credentials for it.")
     if not issuers:
         return None
     rest = some(issuers[1:])
-    reason = (
-        f"It is the first of those listed; the others are {rest}." if rest else "It is the only one listed."
-    )
+    reason = f"It is the first one listed; the others are {rest}." if rest else "It is the only one listed."
     return IssuerChoice(issuers[0], reason)
 
 
@@ -362,7 +360,7 @@ def canonical_resource(server_url: str) -> str:
     """
     parts = urlsplit(server_url.strip())
     if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
-        raise ValueError("It is no absolute http or https address.")
+        raise ValueError("It is not an absolute http or https URL.")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     port = parts.port
     place = host if port in (None, _DEFAULT_PORTS[parts.scheme]) else f"{host}:{port}"
@@ -388,19 +386,19 @@ def choose_resource(
     if typed is not None:
         return _as_typed(typed.strip())
     if advertised:
-        return ResourceChoice(advertised, "From the protected resource metadata, letter for letter.")
+        return ResourceChoice(advertised, "From the protected resource metadata, unchanged.")
     if is_between(revision, R2, R2):
         return ResourceChoice(
-            None, "2025-03-26 without protected resource metadata knows no resource parameter."
+            None, "2025-03-26 without protected resource metadata has no resource parameter."
         )
-    reason = "The server's address: there is no protected resource metadata to name another."
+    reason = "The server URL: there is no protected resource metadata that names another."
     return ResourceChoice(canonical_resource(server_url), reason)
 
 
 def _as_typed(typed: str) -> ResourceChoice:
     if not typed:
         return ResourceChoice(None, "You chose to send no resource.")
-    return ResourceChoice(typed, "You set the resource yourself.")
+    return ResourceChoice(typed, "Set by you.")
 
 
 def resource_problem(text: str) -> str:
@@ -409,9 +407,9 @@ def resource_problem(text: str) -> str:
         parts = urlsplit(text)
         is_absolute = bool(parts.scheme and (parts.netloc or parts.path))
     except ValueError:
-        return "The resource cannot be read as an address."
+        return "The resource is not a valid URI."
     if any(sign.isspace() or not sign.isprintable() for sign in text):
-        return "The resource holds a blank or a control character."
+        return "The resource contains whitespace or a control character."
     if not is_absolute:
-        return "The resource must be an absolute address, such as https://example.com/mcp."
-    return "The resource must not have a fragment (#…)." if "#" in text else ""
+        return "The resource must be an absolute URI, such as https://example.com/mcp."
+    return "The resource must not contain a fragment (#…)." if "#" in text else ""

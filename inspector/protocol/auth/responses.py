@@ -58,9 +58,9 @@ class Reply:
 class Outcome(Enum):
     """What a response says about a candidate."""
 
-    FOUND = "a document"
-    NOTHING = "no document here: try the next place"
-    UNSURE = "the server failed: nothing can be concluded"
+    FOUND = "metadata found"
+    NOTHING = "no metadata here: try the next URL"
+    UNSURE = "the server failed: no conclusion possible"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def _read_body(body: bytes) -> Document:
     try:
         content = parse(body.decode("utf-8-sig"))
     except UnicodeDecodeError:
-        return Document(Outcome.NOTHING, problem="it is not UTF-8")
+        return Document(Outcome.NOTHING, problem="it is not valid UTF-8")
     except JSONProblem as exc:
         problem = "it is empty" if not body.strip() else f"it is not JSON ({one_line(str(exc))})"
         return Document(Outcome.NOTHING, problem=problem)
@@ -114,17 +114,17 @@ class Members:
         value = self._content.get(name)
         if isinstance(value, bool):
             return value
-        self._wrong(name, "true or false")
+        self._wrong(name, "a boolean")
         return None
 
     def texts(self, name: str) -> tuple[str, ...] | None:
         value = self._content.get(name)
         if not isinstance(value, list):
-            self._wrong(name, "a list of strings")
+            self._wrong(name, "an array of strings")
             return None
         texts = tuple(one for one in value if isinstance(one, str))
         if len(texts) < len(value):
-            self._wrong(name, "a list of strings")
+            self._wrong(name, "an array of strings")
         return texts
 
     def _wrong(self, name: str, expected: str) -> None:
@@ -139,12 +139,10 @@ def type_name(value: JSON) -> str:
     if value is None:
         return "null"
     if isinstance(value, bool):
-        return "true or false"
+        return "a boolean"
     if isinstance(value, list):
         return (
-            "a list"
-            if all(isinstance(one, str) for one in value)
-            else "a list with other things than strings"
+            "an array" if all(isinstance(one, str) for one in value) else "an array that contains non-strings"
         )
     if isinstance(value, str):
         return "a string"
@@ -172,31 +170,31 @@ def first_difference(one: str, other: str) -> int:
 
 def tried(replies: Iterable[Reply]) -> tuple[str, ...]:
     """Return everything that was tried, for a sentence."""
-    return tuple(reply.as_text for reply in replies) or ("nothing could be tried",)
+    return tuple(reply.as_text for reply in replies) or ("no URL could be tried",)
 
 
 _MEANINGS = {
-    "access_denied": "The login was refused, by you or by the server.",
-    "invalid_request": "The server finds the request malformed.",
-    "unauthorized_client": "This client may not use this kind of login.",
-    "unsupported_response_type": "The server does not do the code flow.",
-    "invalid_scope": "The server does not know, or does not give, one of the scopes.",
-    "server_error": "The authorization server failed inside.",
+    "access_denied": "The login was denied, by you or by the server.",
+    "invalid_request": "The request is malformed.",
+    "unauthorized_client": "This client may not use this grant type.",
+    "unsupported_response_type": "The server does not support the authorization code grant.",
+    "invalid_scope": "One of the scopes is unknown or cannot be granted.",
+    "server_error": "The authorization server had an internal error.",
     "temporarily_unavailable": "The authorization server is overloaded or under maintenance.",
-    "invalid_target": "The server does not know the resource that the token is for.",
-    "invalid_client": "The server does not know this client, or its secret is wrong.",
-    "invalid_grant": "The code, token or assertion is used up, expired, or belongs to another client.",
-    "unsupported_grant_type": "The server does not do this kind of token request.",
-    "invalid_dpop_proof": "The server does not accept the proof of the key.",
-    "use_dpop_nonce": "The server wants its nonce in the proof.",
-    "invalid_redirect_uri": "The server does not accept the redirect address.",
-    "invalid_client_metadata": "The server does not accept something in the registration.",
+    "invalid_target": "The server does not know the requested resource.",
+    "invalid_client": "The client is unknown, or its credentials are wrong.",
+    "invalid_grant": "The code, token or assertion is used, expired, or belongs to another client.",
+    "unsupported_grant_type": "The server does not support this grant type.",
+    "invalid_dpop_proof": "The server does not accept the DPoP proof.",
+    "use_dpop_nonce": "The server requires its nonce in the DPoP proof.",
+    "invalid_redirect_uri": "The server does not accept the redirect URI.",
+    "invalid_client_metadata": "The server does not accept the client metadata.",
     "invalid_software_statement": "The server does not accept the software statement.",
-    "unapproved_software_statement": "The server does not trust the software statement.",
-    "consent_required": "The server wants to ask you first, and was not let.",
-    "login_required": "The server wants you to log in first, and was not let.",
-    "interaction_required": "The server wants to show you a page first, and was not let.",
-    "insufficient_scope": "The token does not have the scopes that this needs.",
+    "unapproved_software_statement": "The server does not approve the software statement.",
+    "consent_required": "The server needs your consent, but was not allowed to ask for it.",
+    "login_required": "You must log in first, but the server was not allowed to ask for it.",
+    "interaction_required": "The server needs to show you a page, but was not allowed to.",
+    "insufficient_scope": "The token does not have the required scopes.",
     "invalid_token": "The token is expired, revoked or not for this server.",
 }
 

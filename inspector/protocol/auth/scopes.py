@@ -24,7 +24,7 @@ _MAX_SCOPES = 500  # a hostile list must not make a URL too long for browsers
 class ScopeSource(Enum):
     """Where the requested scopes come from."""
 
-    PERSON = "your setting"
+    PERSON = "your settings"
     CHALLENGE = "WWW-Authenticate"
     RESOURCE = "protected resource metadata"
     STEP_UP = "step-up"
@@ -92,7 +92,7 @@ def choose_scopes(
     metadata documents, `typed` is the user's setting (None: unset; "": request none).
     """
     if typed is not None:
-        return ScopeChoice(split_scope(typed), ScopeSource.PERSON, "You set the scopes yourself.")
+        return ScopeChoice(split_scope(typed), ScopeSource.PERSON, "Set by you.")
     found, source, reason = _found(split_scope(challenge), _listed(resource))
     return _settled(found, source, reason, OFFLINE in _listed(server), wants_refresh)
 
@@ -110,8 +110,8 @@ def step_up_scopes(
     """
     before, now = union(requested, granted), split_scope(challenge)
     new = compare_scopes(now, before).missing
-    added = f"and {some(new)}, which the server asks for now" if new else "and nothing new"
-    reason = f"All that was asked for and granted before, {added}."
+    added = f"and {some(new)}, which the server now requires" if new else "and nothing new"
+    reason = f"All scopes requested and granted before, {added}."
     # Scopes granted before stay, including `offline_access`; a new one must be listed by the server.
     may_stay = OFFLINE in before or OFFLINE in _listed(server)
     return _settled(union(before, now), ScopeSource.STEP_UP, reason, may_stay, wants_refresh=False)
@@ -122,7 +122,7 @@ def _found(challenge: tuple[str, ...], resource: tuple[str, ...]) -> tuple[tuple
         return challenge, ScopeSource.CHALLENGE, "The challenge names the scopes that this request needs."
     if resource:
         reason = (
-            "The challenge names no scope, so all scopes of the protected resource metadata are asked for."
+            "The challenge names no scope, so all scopes of the protected resource metadata are requested."
         )
         return resource, ScopeSource.RESOURCE, reason
     reason = "Neither the challenge nor the protected resource metadata names a scope, so none is sent."
@@ -144,12 +144,15 @@ def _settled(
 
 def _notes(found: tuple[str, ...], usable: tuple[str, ...], left_out: tuple[str, ...]) -> Iterable[str]:
     if OFFLINE in usable and OFFLINE not in found:
-        yield "offline_access is added: the authorization server lists it, and it brings a refresh token."
+        yield (
+            "offline_access is added: the authorization server lists it, and it is needed for a refresh "
+            "token."
+        )
     if OFFLINE in left_out:
-        yield "offline_access is left out: the authorization server does not list it."
+        yield "offline_access is omitted: the authorization server does not list it."
     others = [scope for scope in left_out if scope != OFFLINE]
     if others:
-        yield f"Left out, as they are no scopes that can be sent: {some(others)}."
+        yield f"Omitted, because they are not valid scopes: {some(others)}."
 
 
 def _listed(scopes: Iterable[str] | None) -> tuple[str, ...]:

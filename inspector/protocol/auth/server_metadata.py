@@ -56,22 +56,24 @@ def server_metadata_urls(issuer: str) -> tuple[Candidate, ...]:
     origin, path = f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
     if not path:
         return (
-            Candidate(origin + OAUTH, "The well-known place of OAuth (RFC 8414)."),
-            Candidate(origin + OPENID, "The well-known place of OpenID Connect."),
+            Candidate(origin + OAUTH, "OAuth well-known URL (RFC 8414)."),
+            Candidate(origin + OPENID, "OpenID Connect well-known URL."),
         )
     return (
         Candidate(
-            origin + OAUTH + path, "The well-known place of OAuth, before the issuer's path (RFC 8414)."
+            origin + OAUTH + path, "OAuth well-known URL, inserted before the issuer's path (RFC 8414)."
         ),
-        Candidate(origin + OPENID + path, "The same for OpenID Connect."),
-        Candidate(origin + path + OPENID, "OpenID Connect's own way: behind the issuer's path."),
+        Candidate(
+            origin + OPENID + path, "OpenID Connect well-known URL, inserted before the issuer's path."
+        ),
+        Candidate(origin + path + OPENID, "OpenID Connect Discovery URL, appended to the issuer's path."),
     )
 
 
 def provider_metadata_urls(issuer: str) -> tuple[Candidate, ...]:
     """Return the candidates for an identity provider: the OpenID Connect location first."""
     url = issuer.removesuffix("/") + OPENID
-    own = Candidate(url, "The place of OpenID Connect: behind the issuer.")
+    own = Candidate(url, "OpenID Connect Discovery URL, appended to the issuer.")
     return (own, *(location for location in server_metadata_urls(issuer) if location.url != url))
 
 
@@ -112,7 +114,7 @@ def legacy_issuer(server_url: str) -> str:
 
 
 def legacy_metadata_url(server_url: str) -> Candidate:
-    why = "2025-03-26 has no protected resource metadata: the server's own host is asked."
+    why = "2025-03-26 has no protected resource metadata: the server's own host is used."
     return Candidate(legacy_issuer(server_url) + OAUTH, why)
 
 
@@ -130,18 +132,18 @@ def default_content(server_url: str) -> JSONObject:
 class MetadataSource(Enum):
     """How a document was found."""
 
-    NAMED = "named by the protected resource metadata"
-    LEGACY = "found at the MCP server's own host"
-    DEFAULTS = "assumed: there was no document"
+    NAMED = "named in the protected resource metadata"
+    LEGACY = "found on the MCP server's own host"
+    DEFAULTS = "assumed: no metadata found"
 
 
 class Pkce(Enum):
     """What a document says about S256."""
 
     S256 = "S256 is supported"
-    NOT_DECLARED = "not declared"
-    NOT_OFFERED = "declared, without S256"
-    UNKNOWN = "there is no document that could say it"
+    NOT_DECLARED = "not advertised"
+    NOT_OFFERED = "advertised, without S256"
+    UNKNOWN = "unknown: no metadata found"
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,10 +303,10 @@ def _without_slash(issuer: str) -> str:
 def _small_difference(one: str, other: str) -> str:
     """Describe a difference that URL normalization would hide; "" if there is none."""
     if one.rstrip("/") == other.rstrip("/"):
-        return "a slash at the end"
+        return "a trailing slash"
     if one.lower() == other.lower():
-        return "upper and lower case"
-    return "a port that is written or not" if _spelled_out(one) == _spelled_out(other) else ""
+        return "letter case"
+    return "an explicit default port" if _spelled_out(one) == _spelled_out(other) else ""
 
 
 def _spelled_out(issuer: str) -> tuple[object, ...]:

@@ -87,7 +87,7 @@ def _judge_dpop(metadata: ServerMetadata, revision: Revision) -> Iterator[Findin
     bad = [name for name in algorithms if name.lower() == "none" or name.upper().startswith("HS")]
     problem = f"{some(bad)} cannot be used" if bad else "" if algorithms else "it is empty"
     if problem:
-        yield finding("ASM-023", revision, algorithms=some(algorithms) or "a list", problem=problem)
+        yield finding("ASM-023", revision, algorithms=some(algorithms) or "an array", problem=problem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,19 +108,19 @@ def support_traits(metadata: ServerMetadata) -> tuple[SupportTrait, ...]:
             metadata,
             "Client ID metadata documents",
             "client_id_metadata_document_supported",
-            "An https address can be the client ID.",
-            "A client ID must come from registration.",
+            "The client ID can be an https URL.",
+            "The client ID must come from registration.",
         ),
         _registration(metadata),
         _flag(
             metadata,
-            "Issuer in the answer",
+            "iss in the authorization response",
             "authorization_response_iss_parameter_supported",
-            "Every answer must have iss, and it must be the issuer.",
-            "iss may be absent; when it is there, it must be the issuer.",
+            "Every authorization response must contain iss, and it must match the issuer.",
+            "iss may be absent; if present, it must match the issuer.",
         ),
-        _listed("Ways to prove who we are", metadata.auth_methods, metadata.effective_auth_methods),
-        _listed("Grants", metadata.grant_types, metadata.effective_grants),
+        _listed("Client authentication methods", metadata.auth_methods, metadata.effective_auth_methods),
+        _listed("Grant types", metadata.grant_types, metadata.effective_grants),
         _listed("Response modes", metadata.response_modes, metadata.effective_response_modes),
         _offline(metadata),
         _choice(
@@ -132,7 +132,7 @@ def support_traits(metadata: ServerMetadata) -> tuple[SupportTrait, ...]:
         SupportTrait(
             "Enterprise-managed authorization",
             "yes" if ID_JAG_PROFILE in (metadata.grant_profiles or ()) else "no",
-            "By authorization_grant_profiles_supported.",
+            "According to authorization_grant_profiles_supported.",
             metadata.grant_profiles is not None,
         ),
     )
@@ -140,13 +140,13 @@ def support_traits(metadata: ServerMetadata) -> tuple[SupportTrait, ...]:
 
 def _pkce_in_words(metadata: ServerMetadata) -> tuple[str, str]:
     return {
-        Pkce.S256: ("S256", "The code is of no use to whoever steals it."),
+        Pkce.S256: ("S256", "A stolen authorization code cannot be used."),
         Pkce.NOT_DECLARED: (
-            "not declared",
-            "Since 2025-11-25 clients must refuse; before, S256 is sent anyway.",
+            "not advertised",
+            "Since 2025-11-25, clients must refuse; in earlier versions, S256 is sent anyway.",
         ),
-        Pkce.NOT_OFFERED: ("no S256", "The methods that it lists do not protect the code."),
-        Pkce.UNKNOWN: ("unknown", "There is no metadata that could say it. S256 is sent anyway."),
+        Pkce.NOT_OFFERED: ("no S256", "The listed methods do not protect the authorization code."),
+        Pkce.UNKNOWN: ("unknown", "There is no metadata. S256 is sent anyway."),
     }[metadata.pkce]
 
 
@@ -154,17 +154,17 @@ def _flag(metadata: ServerMetadata, name: str, member: str, yes: str, no: str) -
     value = metadata.content.get(member)
     if value is True:
         return SupportTrait(name, "yes", yes, is_stated=True)
-    return SupportTrait(name, "no" if value is False else "not stated, so no", no, is_stated=value is False)
+    return SupportTrait(name, "no" if value is False else "no (not stated)", no, is_stated=value is False)
 
 
 def _registration(metadata: ServerMetadata) -> SupportTrait:
     endpoint = metadata.registration_endpoint
     if endpoint is None:
         return SupportTrait(
-            "Dynamic registration", "no", "There is no usable registration_endpoint.", is_stated=False
+            "Dynamic client registration", "no", "There is no usable registration_endpoint.", is_stated=False
         )
     return SupportTrait(
-        "Dynamic registration",
+        "Dynamic client registration",
         "yes",
         f"At {endpoint.url}.",
         is_stated=metadata.source is not MetadataSource.DEFAULTS,
@@ -172,14 +172,16 @@ def _registration(metadata: ServerMetadata) -> SupportTrait:
 
 
 def _listed(name: str, stated: tuple[str, ...] | None, effective: tuple[str, ...]) -> SupportTrait:
-    meaning = "By its own words." if stated is not None else "Not stated; this is what RFC 8414 takes then."
+    meaning = "As stated in the metadata." if stated is not None else "Not stated; RFC 8414 default."
     return SupportTrait(name, some(effective) or "none", meaning, stated is not None)
 
 
 def _offline(metadata: ServerMetadata) -> SupportTrait:
     if OFFLINE in (metadata.scopes or ()):
-        return SupportTrait("offline_access", "yes", "We ask for it, to get a refresh token.", is_stated=True)
-    meaning = "It is not in scopes_supported, so we never ask for it."
+        return SupportTrait(
+            "offline_access", "yes", "MCP Lens requests it to get a refresh token.", is_stated=True
+        )
+    meaning = "Not in scopes_supported, so MCP Lens never requests it."
     return SupportTrait("offline_access", "no", meaning, metadata.scopes is not None)
 
 

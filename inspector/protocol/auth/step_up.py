@@ -51,7 +51,7 @@ class Move(Enum):
     REFRESH = "refresh the token"
     LOG_IN = "log in again"
     STEP_UP = "log in with more scopes"
-    GIVE_UP = "give up"
+    GIVE_UP = "stop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,25 +112,25 @@ def judge(
         return _too_few_scopes(refusal, attempt, history, revision, server_scopes)
     if refusal.status == 403:
         return _forbidden(refusal, revision)
-    return Judgement(Move.GIVE_UP, f"Status {refusal.status} has nothing to do with the login.")
+    return Judgement(Move.GIVE_UP, f"Status {refusal.status} is not about authorization.")
 
 
 def _unauthorized(refusal: Refusal, attempt: Attempt, revision: Revision) -> Judgement:
     found: tuple[Finding, ...] = ()
     if refusal.error == INSUFFICIENT_SCOPE:
-        found = (finding("RS-008", revision, status=401, cause="too few scopes"),)
+        found = (finding("RS-008", revision, status=401, cause="insufficient scope"),)
     elif attempt.is_first_use:
-        reason = "The server refuses a token that is new; another one would not change that."
+        reason = "The server rejects a new token; another one would not help."
         return Judgement(Move.GIVE_UP, reason, _rejected_fresh(refusal, revision))
     if attempt.renewals:
-        return Judgement(Move.GIVE_UP, "The token was already renewed for this request.", found)
+        return Judgement(Move.GIVE_UP, "The token was already refreshed for this request.", found)
     if found:
         return Judgement(
-            Move.LOG_IN, "The token does not suffice: log in for what the challenge names.", found
+            Move.LOG_IN, "The token is not sufficient: log in with the scopes in the challenge.", found
         )
     if attempt.tokens.refresh_token:
-        return Judgement(Move.REFRESH, "The server does not accept the token any more: refresh it.")
-    return Judgement(Move.LOG_IN, "The server does not accept the token any more: log in again.")
+        return Judgement(Move.REFRESH, "The server no longer accepts the token: refresh it.")
+    return Judgement(Move.LOG_IN, "The server no longer accepts the token: log in again.")
 
 
 def _rejected_fresh(refusal: Refusal, revision: Revision) -> tuple[Finding, ...]:
@@ -150,15 +150,15 @@ def _too_few_scopes(
     if not wanted:
         return Judgement(Move.GIVE_UP, "The server does not say which scope is missing.", found)
     if any(one.id == "RS-007" for one in found):
-        return Judgement(Move.GIVE_UP, "The scopes that it asks for are granted already.", found)
+        return Judgement(Move.GIVE_UP, "The required scopes are already granted.", found)
     if attempt.step_ups or not history.left(attempt.operation, wanted):
-        reason = "More scopes were already asked for, and the server is still not content."
+        reason = "More scopes were already requested, but the server still rejects the request."
         return Judgement(Move.GIVE_UP, reason, found)
     scopes = step_up_scopes(
         attempt.tokens.requested, attempt.tokens.scopes, refusal.mentions("scope"), server_scopes
     )
     missing = compare_scopes(wanted, attempt.tokens.scopes).missing
-    reason = f"The server asks for {some(missing or wanted)}, which the token does not have."
+    reason = f"The server requires {some(missing or wanted)}, which the token does not have."
     return Judgement(Move.STEP_UP, reason, found, scopes)
 
 
@@ -189,7 +189,7 @@ def _forbidden(refusal: Refusal, revision: Revision) -> Judgement:
         return Judgement(Move.GIVE_UP, found.seen, (found,))
     found = finding("RS-004", revision)
     return Judgement(
-        Move.GIVE_UP, "The server forbids it, and names no scope that would change that.", (found,)
+        Move.GIVE_UP, "The server denies access and names no scope that would allow it.", (found,)
     )
 
 

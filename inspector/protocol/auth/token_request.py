@@ -72,12 +72,12 @@ def choose_method(
     response, `typed` the user's setting, which wins.
     """
     if typed:
-        return _named(typed, "You set the method yourself.", has_secret, has_key)
+        return _named(typed, "Set by you.", has_secret, has_key)
     if registered:
         return _named(registered, "The client is registered with this method.", has_secret, has_key)
     listed = DEFAULT_METHODS if offered is None else tuple(offered)
     if has_key and (AuthMethod.PRIVATE_KEY.value in listed or not has_secret):
-        return MethodChoice(AuthMethod.PRIVATE_KEY, "There is a private key for this client.")
+        return MethodChoice(AuthMethod.PRIVATE_KEY, "This client has a private key.")
     if not has_secret:
         return MethodChoice(AuthMethod.NONE, "There is no client secret, so only the client ID is sent.")
     return _with_secret(listed, is_declared=offered is not None)
@@ -92,17 +92,15 @@ def _with_secret(listed: tuple[str, ...], is_declared: bool) -> MethodChoice:
     secret_methods = (AuthMethod.BASIC.value, AuthMethod.POST.value)
     first = next((name for name in listed if name in secret_methods), "")
     if first:
-        reason = "is the first method with a secret that the server lists"
+        reason = "is the first listed method that uses a client secret"
         if not is_declared:
-            reason = "is what a server accepts that lists no methods"
+            reason = "is the default when the server lists no methods"
         return MethodChoice(find_method(first), f"{first} {reason}.")
     if AuthMethod.NONE.value in listed:
         return MethodChoice(
-            AuthMethod.NONE, "The server accepts public clients only, so the secret is not sent."
+            AuthMethod.NONE, "The server accepts only public clients, so the secret is not sent."
         )
-    problem = (
-        f"The server lists {some(listed) or 'no method'}; none of them can be done with a client secret."
-    )
+    problem = f"The server lists {some(listed) or 'no method'}; none of them works with a client secret."
     return MethodChoice(None, "", problem)
 
 
@@ -111,11 +109,11 @@ def method_problem(name: str, *, has_secret: bool, has_key: bool = False) -> str
     method = find_method(name)
     if method is None:
         ours = ", ".join(method.value for method in AuthMethod)
-        return f"{shown(name)} is not supported here; {ours} are."
+        return f"{shown(name)} is not supported (supported methods: {ours})."
     if method.needs_secret and not has_secret:
-        return f"{name} needs a client secret, and there is none."
+        return f"{name} requires a client secret, but none is set."
     if method is AuthMethod.PRIVATE_KEY and not has_key:
-        return f"{name} needs a private key, and there is none."
+        return f"{name} requires a private key, but none is set."
     return ""
 
 

@@ -42,12 +42,12 @@ def claim_findings(
     if token is None:
         return
     if resource and resource not in token.audiences:
-        audience = token.audiences or ("nobody in particular",)
+        audience = token.audiences or ("no specific audience",)
         yield finding("TOK-010", revision, audience=audience, resource=resource)
     if issuer and token.issuer and token.issuer != issuer:
         yield finding("TOK-011", revision, token_issuer=token.issuer, issuer=issuer)
     if key_thumbprint and token.key_thumbprint != key_thumbprint:
-        problem = "cnf.jkt is another key's" if token.key_thumbprint else "it has no cnf.jkt"
+        problem = "cnf.jkt is the thumbprint of another key" if token.key_thumbprint else "it has no cnf.jkt"
         yield finding("TOK-016", revision, problem=problem)
     yield from _about_times(token, expires_at, now, revision)
 
@@ -58,7 +58,7 @@ def _about_times(
     end = token.time_of("exp")
     if end is not None and expires_at is not None and abs(end - expires_at) > SKEW:
         off = round(abs(end - expires_at))
-        yield finding("TOK-012", revision, seconds=off, what="exp against expires_in")
+        yield finding("TOK-012", revision, seconds=off, what="exp differs from expires_in")
     for name in ("iat", "nbf"):
         begin = token.time_of(name)
         if begin is not None and begin - now > SKEW:
@@ -150,15 +150,15 @@ def margin_of(life: float) -> float:
 def decide_renewal(tokens: TokenSet, now: float) -> RenewalDecision:
     """Refresh slightly early: a token must not expire during a request."""
     if tokens.expires_at is None:
-        return RenewalDecision(Renewal.NOT_NEEDED, "The server did not say how long the token lives.")
+        return RenewalDecision(Renewal.NOT_NEEDED, "The server did not say how long the token is valid.")
     left = math.floor(tokens.expires_at - now)
     if left > margin_of(tokens.expires_at - tokens.received_at):
-        return RenewalDecision(Renewal.NOT_NEEDED, f"The token lives for another {left:,} seconds.")
-    state = f"runs out in {left} seconds" if left > 0 else "has run out"
+        return RenewalDecision(Renewal.NOT_NEEDED, f"The token is valid for another {left:,} seconds.")
+    state = f"expires in {left} seconds" if left > 0 else "has expired"
     if tokens.refresh_token:
         return RenewalDecision(Renewal.REFRESH, f"The token {state}, and there is a refresh token.")
     if left > 0:
-        reason = f"The token {state}, and there is no refresh token: it is used to its end."
+        reason = f"The token {state}, and there is no refresh token: it is used until it expires."
         return RenewalDecision(Renewal.NOT_NEEDED, reason)
     return RenewalDecision(Renewal.LOG_IN, f"The token {state}, and there is no refresh token.")
 
@@ -175,7 +175,7 @@ def read_token_reply(
     if status >= 400 or status < 200:
         return _refused(status, document or {}, asked, revision)
     if document is None:
-        content_type = _header(headers, "content-type") or "of no type"
+        content_type = _header(headers, "content-type") or "without a content type"
         return _stopped(finding("TOK-001", revision, content_type=content_type))
     error = read_error(document)
     if error is not None and not text_of(document, "access_token"):
@@ -187,12 +187,12 @@ def read_token_reply(
 def _refused(status: int, document: JSONObject, asked: TokenExpectation, revision: Revision) -> TokenReply:
     error = read_error(document)
     if error is None:
-        again = " What we hold is kept; try again later." if status >= 500 else ""
-        return TokenReply(problem=f"The token endpoint answered {status}, without a reason.{again}")
+        again = " The current tokens are still saved; try again later." if status >= 500 else ""
+        return TokenReply(problem=f"The token endpoint returned {status} without a reason.{again}")
     return TokenReply(
         error=error,
         findings=tuple(_about_refusal(error, asked, revision)),
-        problem=f"The token endpoint refused: {error.sentence}",
+        problem=f"The token endpoint rejected the request: {error.sentence}",
         wants_nonce=dpop.wants_nonce(status, error.code),
         ends_login=_ends(error, asked),
     )
@@ -211,7 +211,7 @@ def _about_refusal(error: ReportedError, asked: TokenExpectation, revision: Revi
         error.code == "invalid_request" and error.speaks_of("scope")
     )
     if asked.is_refresh and wants_scope:
-        yield finding("TOK-018", revision, problem="the server wants a scope", evidence=error.evidence)
+        yield finding("TOK-018", revision, problem="the server requires a scope", evidence=error.evidence)
 
 
 def _given(
@@ -239,7 +239,7 @@ def _unusable(document: JSONObject, asked: TokenExpectation, revision: Revision)
     """Return why the response is unusable, None if it is usable."""
     missing = _missing_field(document)
     if missing and asked.is_refresh:
-        return finding("TOK-018", revision, problem=f"the answer has no usable {missing}")
+        return finding("TOK-018", revision, problem=f"the response has no usable {missing}")
     if missing:
         return finding("TOK-002", revision, field=missing)
     if asked.grant is Grant.EXCHANGE and text_of(document, "issued_token_type") != ID_JAG:
@@ -332,6 +332,6 @@ def _header(headers: Headers, name: str) -> str:
 
 def _host(location: str) -> str:
     try:
-        return urlsplit(location).hostname or "another path of the same host"
+        return urlsplit(location).hostname or "another path on the same host"
     except ValueError:
-        return "an address that cannot be read"
+        return "an invalid URL"

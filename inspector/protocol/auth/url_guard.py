@@ -159,21 +159,21 @@ def classify(address: Address) -> AddressKind:
 
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-_CONSENT = "Allow it for this server, if you know why it is so."
+_CONSENT = "Allow it for this server if you expect this."
 
 
 def _read(raw: object) -> Link:
     if not isinstance(raw, str) or not raw:
-        raise UrlBlocked(BlockReason.UNREADABLE, "It is no text, or an empty one.")
+        raise UrlBlocked(BlockReason.UNREADABLE, "It is empty or not a string.")
     if len(raw) > MAX_URL_LENGTH:
         raise UrlBlocked(BlockReason.UNREADABLE, f"It is longer than {MAX_URL_LENGTH:,} characters.")
     link = read_link(raw)
     if link.problem:
         raise UrlBlocked(_unreadable(raw), link.problem)
     if "@" in link.before:
-        raise UrlBlocked(BlockReason.CREDENTIALS, "It holds a user name or a password.")
+        raise UrlBlocked(BlockReason.CREDENTIALS, "It contains a username or a password.")
     if "#" in link.path:
-        raise UrlBlocked(BlockReason.FRAGMENT, "It holds a fragment (#…).")
+        raise UrlBlocked(BlockReason.FRAGMENT, "It contains a fragment (#…).")
     return link
 
 
@@ -196,9 +196,7 @@ def _check(url: GuardedUrl, allowance: Allowance) -> None:
         raise UrlBlocked(BlockReason.PLAIN_HTTP, "It is not encrypted (http instead of https).", _CONSENT)
     is_usual = url.port in _DEFAULT_PORTS.values() or url.port >= 1024
     if not (is_usual or allowance.private):
-        raise UrlBlocked(
-            BlockReason.PORT, f"Port {url.port} belongs to other services than the web.", _CONSENT
-        )
+        raise UrlBlocked(BlockReason.PORT, f"Port {url.port} is not a web port.", _CONSENT)
 
 
 def _check_kind(host: str, kind: AddressKind | None, allowance: Allowance) -> None:
@@ -206,10 +204,12 @@ def _check_kind(host: str, kind: AddressKind | None, allowance: Allowance) -> No
         return
     if kind is AddressKind.LOOPBACK:
         # Consent does not help: only a server on this machine may name this machine.
-        raise UrlBlocked(BlockReason.LOOPBACK, f"{host} is this machine, and the server is not on it.")
+        raise UrlBlocked(
+            BlockReason.LOOPBACK, f"{host} is a loopback address, but the server is not on this machine."
+        )
     if kind is AddressKind.PRIVATE:
         raise UrlBlocked(BlockReason.PRIVATE, f"{host} is in a private network.", _CONSENT)
-    raise UrlBlocked(BlockReason.RESERVED, f"{host} is an address for special use, not of a web server.")
+    raise UrlBlocked(BlockReason.RESERVED, f"{host} is a reserved address that no web server uses.")
 
 
 def _plain(link: Link) -> str:

@@ -75,7 +75,7 @@ def read_elicitation(params: JSONObject) -> FormElicitation | UrlElicitation:
         return _form(params)
     if mode == "url":
         return _url(params)
-    raise ValueError(f'"mode" is {shown(mode)}; it can be form or url')
+    raise ValueError(f'"mode" is {shown(mode)}; it must be form or url')
 
 
 def _form(params: JSONObject) -> FormElicitation:
@@ -83,7 +83,7 @@ def _form(params: JSONObject) -> FormElicitation:
     if schema is None:
         raise ValueError('"requestedSchema" is missing, or is not an object')
     if schema.get("type", "object") != "object":
-        raise ValueError('the "type" of "requestedSchema" must be object: the answer is one')
+        raise ValueError('the "type" of "requestedSchema" must be object')
     if not isinstance(schema.get("properties", {}), dict):
         raise ValueError('the "properties" of "requestedSchema" must be an object')
     return FormElicitation(text_of(params, "message"), schema, params)
@@ -92,21 +92,21 @@ def _form(params: JSONObject) -> FormElicitation:
 def _url(params: JSONObject) -> UrlElicitation:
     url = text_of(params, "url")
     if not url:
-        raise ValueError('"url" must be a string with at least one character')
+        raise ValueError('"url" must be a non-empty string')
     return UrlElicitation(text_of(params, "message"), url, text_of(params, "elicitationId"), params)
 
 
 def notes_on_form(request: FormElicitation, revision: Revision) -> Iterator[str]:
     yield from _about_message(request.message)
     if not is_between(revision, R3, R5):
-        yield f"Elicitation came with {R3}; this is {revision}."
+        yield f"Elicitation was added in {R3}; this is {revision}."
     if "type" not in request.schema:
-        yield "The schema of the form has no “type”; it must be object."
+        yield "The form schema has no “type”; it must be object."
     if "properties" not in request.schema:
-        yield "The schema of the form has no “properties”."
+        yield "The form schema has no “properties”."
     nowhere = [name for name in request.required if name not in request.properties]
     if nowhere:
-        yield f"Required, but no field of the form: {some(nowhere)}."
+        yield f"Required, but not a field of the form: {some(nowhere)}."
     yield from _about_fields(request.properties, revision)
 
 
@@ -138,45 +138,45 @@ def _faults(field: FormField | str, revision: Revision) -> Iterator[str]:
     yield from _newer(field, revision)
     if "enumNames" in schema:
         if is_between(revision, R4, R5):
-            yield f"“enumNames” is deprecated since {R4}, for “oneOf” with titles"
+            yield f"“enumNames” is deprecated since {R4}; use “oneOf” with titles"
         if not field.is_titled:
-            yield "“enumNames” does not name each choice, so it is ignored"
+            yield "“enumNames” does not name every choice, so it is ignored"
     format = schema.get("format")
     if field.kind is FieldKind.TEXT and format is not None and format not in FORMATS:
-        yield f"the format {shown(format)} is none that a form may have ({', '.join(FORMATS)})"
+        yield f"the format {shown(format)} is not allowed in a form ({', '.join(FORMATS)})"
     if "pattern" in schema:
-        yield "“pattern” is in no schema of the specification"
+        yield "“pattern” is not part of the form schemas in the specification"
     if "default" in schema and (problem := misfit(field, schema["default"])):
-        yield f"the default does not fit: it {problem}"
+        yield f"the default is invalid: it {problem}"
 
 
 def _newer(field: FormField, revision: Revision) -> Iterator[str]:
     if is_between(revision, R4, R5):
         return
     if field.kind is FieldKind.CHOICES:
-        yield f"several choices came with {R4}; this is {revision}"
+        yield f"multi-select was added in {R4}; this is {revision}"
     if "oneOf" in field.source:
-        yield f"choices with titles (“oneOf”) came with {R4}; this is {revision}"
+        yield f"titled choices (“oneOf”) were added in {R4}; this is {revision}"
     if "default" in field.source and field.kind is not FieldKind.BOOLEAN:
-        yield f"a default for it came with {R4}; this is {revision}"
+        yield f"a default for this type was added in {R4}; this is {revision}"
 
 
 def notes_on_url(request: UrlElicitation, revision: Revision) -> Iterator[str]:
     yield from _about_message(request.message)
     if not is_between(revision, R4, R5):
-        yield f"Elicitation by URL came with {R4}; this is {revision}."
+        yield f"URL elicitation was added in {R4}; this is {revision}."
     if revision is R4 and not request.elicitation_id:
         yield f"“elicitationId” is missing; {R4} requires it."
     if revision is R5 and "elicitationId" in request.source:
         yield f"“elicitationId” is no longer used in {R5}."
     reason = may_open(read_link(request.url))
     if reason:
-        yield f"The address cannot be opened: {reason}"
+        yield f"The URL cannot be opened: {reason}"
 
 
 def _about_message(message: str) -> Iterator[str]:
     if not message:
-        yield "There is no “message” that says what this is for."
+        yield "“message” is missing; it must say what this is for."
 
 
 FORMATS = ("email", "uri", "date", "date-time")
@@ -190,8 +190,8 @@ class FieldKind(Enum):
     NUMBER = "number"
     INTEGER = "integer"
     BOOLEAN = "boolean"
-    CHOICE = "one of a list"
-    CHOICES = "several of a list"
+    CHOICE = "single choice"
+    CHOICES = "multiple choice"
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +216,7 @@ def read_field(name: str, schema: JSON) -> FormField:
         raise ValueError("the schema is not an object")
     nesting = next((keyword for keyword in _NESTING if keyword in schema), "")
     if nesting:
-        raise ValueError(f"“{nesting}” is nothing that a form may use")
+        raise ValueError(f"“{nesting}” is not allowed in a form")
     kind, choices, is_titled = _kind(schema)
     return FormField(name, text_of(schema, "title") or name, kind, choices, is_titled, schema)
 
@@ -233,18 +233,18 @@ def _kind(schema: JSONObject) -> _Kind:
         case "number" | "integer" | "boolean" as kind:
             return FieldKind(kind), (), False
         case "object":
-            raise ValueError("nested; a form has plain fields only")
+            raise ValueError("nested; a form only allows primitive fields")
         case None:
             raise ValueError("the type is missing")
         case other:
-            raise ValueError(f"the type {shown(other)} is none that a form may have")
+            raise ValueError(f"the type {shown(other)} is not allowed in a form")
 
 
 def _string(schema: JSONObject) -> _Kind:
     if "oneOf" in schema:
         return FieldKind.CHOICE, _titled(schema["oneOf"], "oneOf"), True
     if "anyOf" in schema:
-        raise ValueError("“anyOf” stands where a form has “oneOf”")
+        raise ValueError("“anyOf” is used where a form needs “oneOf”")
     if "enum" not in schema:
         return FieldKind.TEXT, (), False
     values = _values(schema["enum"])
@@ -258,20 +258,20 @@ def _string(schema: JSONObject) -> _Kind:
 def _array(schema: JSONObject) -> _Kind:
     items = schema.get("items")
     if not isinstance(items, dict):
-        raise ValueError("a list of anything; a form has lists of given choices only")
+        raise ValueError("an array of anything; a form only allows arrays of listed choices")
     # The older keyword is accepted too: it means the same.
     for keyword in ("anyOf", "oneOf"):
         if keyword in items:
             return FieldKind.CHOICES, _titled(items[keyword], keyword), True
     if "enum" not in items:
-        raise ValueError("a list without given choices; a form has lists of given choices only")
+        raise ValueError("an array without choices; a form only allows arrays of listed choices")
     return FieldKind.CHOICES, tuple((value, value) for value in _values(items["enum"])), False
 
 
 def _values(value: JSON) -> list[str]:
     values = [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
     if not isinstance(value, list) or not values or len(values) != len(value):
-        raise ValueError("the choices (“enum”) are not a list of strings")
+        raise ValueError("the choices (“enum”) are not an array of strings")
     return values
 
 
@@ -283,7 +283,7 @@ def _titled(value: JSON, keyword: str) -> tuple[tuple[str, str], ...]:
         if isinstance(branch, dict) and isinstance(constant := branch.get("const"), str)
     ]
     if not pairs or len(pairs) != len(branches):
-        raise ValueError(f"the choices (“{keyword}”) are not a list of titled strings")
+        raise ValueError(f"the choices (“{keyword}”) are not an array of titled strings")
     return tuple(pairs)
 
 
@@ -307,7 +307,7 @@ def misfit(field: FormField, value: JSON) -> str:
 
 def _text_misfit(schema: JSONObject, value: JSON) -> str:
     if not isinstance(value, str):
-        return "must be a text"
+        return "must be a string"
     minimum, maximum = number_of(schema, "minLength"), number_of(schema, "maxLength")
     if minimum is not None and len(value) < minimum:
         return f"must have at least {shown_number(minimum)} characters"
@@ -321,7 +321,7 @@ def _number_misfit(field: FormField, value: JSON) -> str:
     if not is_number(value):
         return "must be a number"
     if field.kind is FieldKind.INTEGER and isinstance(value, float) and not value.is_integer():
-        return "must be a whole number"
+        return "must be an integer"
     minimum, maximum = number_of(field.source, "minimum"), number_of(field.source, "maximum")
     if minimum is not None and value < minimum:
         return f"must be at least {shown_number(minimum)}"
@@ -330,9 +330,9 @@ def _number_misfit(field: FormField, value: JSON) -> str:
 
 def _choices_misfit(field: FormField, value: JSON) -> str:
     if not isinstance(value, list):
-        return "must be a list"
+        return "must be an array"
     if any(not isinstance(one, str) or one not in field.values for one in value):
-        return "must hold only the given choices"
+        return "must contain only the listed choices"
     minimum, maximum = number_of(field.source, "minItems"), number_of(field.source, "maxItems")
     if minimum is not None and len(value) < minimum:
         return f"must have at least {shown_number(minimum)} choices"
@@ -348,7 +348,7 @@ def shown_number(number: int | float) -> str:
 
 
 _FORMAT_WORDS = {
-    "email": "an e-mail address",
+    "email": "an email address",
     "uri": "a URI, such as https://example.com",
     "date": "a date, such as 2026-07-28",
     "date-time": "a date and time, such as 2026-07-28T12:00:00Z",
@@ -460,14 +460,14 @@ def secret_reason(name: str, schema: JSONObject) -> str:
     if not _takes_text(schema):
         return ""
     if text_of(schema, "format") == "password":
-        return "It is a field for a password."
+        return "It is a password field."
     if schema.get("writeOnly") is True:
-        return "It is marked as something that is never shown again."
+        return "It is marked as write-only."
     if _is_secret_name(name):
-        return f"Its name, {shown(name)}, is a usual one for secrets."
+        return f"Its name, {shown(name)}, is typical of secrets."
     title = text_of(schema, "title")
     if len(title.split()) <= 2 and _is_secret_name(title):  # “Pin this message” is not
-        return f"Its title, {shown(title)}, is a usual one for secrets."
+        return f"Its title, {shown(title)}, is typical of secrets."
     return _spoken_of(title, "title") or _spoken_of(text_of(schema, "description"), "description")
 
 
@@ -478,7 +478,7 @@ def secret_in_message(message: str) -> str:
 
 def _spoken_of(text: str, where: str, whose: str = "Its") -> str:
     found = _SECRET_NAMES.search(text[:_MAX_TEXT_SIZE].lower())
-    return f"{whose} {where} speaks of {shown(found[0])}." if found else ""
+    return f"{whose} {where} mentions {shown(found[0])}." if found else ""
 
 
 def _is_secret_name(name: str) -> bool:

@@ -90,7 +90,7 @@ def problems_of(request: ServerRequestParams, result: JSONObject, revision: Revi
 
 def _problems(request: ServerRequestParams, result: JSONObject, revision: Revision) -> Iterator[str]:
     if "resultType" in result:
-        yield "An answer to a server has no “resultType”."
+        yield "A response to a server request must not have “resultType”."
     match request:
         case SamplingRequest():
             yield from _with_sampled(request, result, revision)
@@ -99,7 +99,7 @@ def _problems(request: ServerRequestParams, result: JSONObject, revision: Revisi
         case UrlElicitation():
             yield from _with_action(result)
             if "content" in result:
-                yield "An answer about a page has no “content”."
+                yield "A response to a URL elicitation must not have “content”."
         case RootsRequest():
             yield from _with_roots(result)
 
@@ -109,7 +109,7 @@ def _with_action(result: JSONObject) -> Iterator[str]:
     if action is None:
         yield "“action” is missing: accept, decline or cancel."
     elif action not in (ACCEPT, DECLINE, CANCEL):
-        yield f"“action” is {shown(action)}; it can be accept, decline or cancel."
+        yield f"“action” is {shown(action)}; it must be accept, decline or cancel."
 
 
 def _with_form(request: FormElicitation, result: JSONObject, revision: Revision) -> Iterator[str]:
@@ -117,9 +117,9 @@ def _with_form(request: FormElicitation, result: JSONObject, revision: Revision)
     content = result.get("content")
     if result.get("action") != ACCEPT:
         if "content" in result:
-            yield "“content” goes with accept only."
+            yield "“content” is only allowed with accept."
     elif not isinstance(content, dict):
-        yield "“content” is missing, or is not an object: accept sends the fields of the form."
+        yield "“content” is missing or is not an object: accept must send the form's fields."
     else:
         yield from _with_content(request, content, revision)
 
@@ -127,14 +127,17 @@ def _with_form(request: FormElicitation, result: JSONObject, revision: Revision)
 def _with_content(request: FormElicitation, content: JSONObject, revision: Revision) -> Iterator[str]:
     missing = [name for name in request.required if name not in content]
     if missing:
-        yield f"Required, and not filled in: {some(missing)}."
+        yield f"Required, but missing: {some(missing)}."
     unasked = [name for name in content if name not in request.properties]
     if unasked:
-        yield f"Not asked for: {some(unasked)}."
+        yield f"Not a field of the form: {some(unasked)}."
     fields = {field.name: field for field in request.fields()}
     for name, value in content.items():
         if not _is_sendable(value, revision):
-            yield f"{shown(name)} is {_kind_words(value)}, which no answer to a form may hold in {revision}."
+            yield (
+                f"{shown(name)} is {_kind_words(value)}, which is not allowed in a form response in "
+                f"{revision}."
+            )
         elif name in fields and (problem := misfit(fields[name], value)):
             yield f"{shown(name)} {problem}."
 
@@ -149,28 +152,28 @@ def _is_sendable(value: JSON, revision: Revision) -> bool:
 def _kind_words(value: JSON) -> str:
     if value is None:
         return "null"
-    return "a list" if isinstance(value, list) else "an object"
+    return "an array" if isinstance(value, list) else "an object"
 
 
 def _with_sampled(request: SamplingRequest, result: JSONObject, revision: Revision) -> Iterator[str]:
     role = result.get("role")
     if role == USER:
-        yield "The role is user; a model answers as assistant."
+        yield "The role is user; a model responds as assistant."
     elif role != ASSISTANT:
-        yield f"The role is {shown(role)}; it can be user or assistant."
+        yield f"The role is {shown(role)}; it must be user or assistant."
     if not text_of(result, "model"):
-        yield "“model” is missing: the name of the model that answered."
+        yield "“model” is missing: the name of the model that responded."
     if not isinstance(result.get("stopReason", ""), str):
-        yield "“stopReason” is not a text."
+        yield "“stopReason” is not a string."
     if "content" not in result:
         yield "“content” is missing."
         return
     if isinstance(result["content"], list) and not is_between(revision, R4, R5):
-        yield f"A list of content came with {R4}; this is {revision}."
+        yield f"Arrays of content were added in {R4}; this is {revision}."
     try:
         blocks = read_blocks(result["content"])
     except ValueError as exc:
-        yield f"The answer cannot be read: {exc}."
+        yield f"The response cannot be read: {exc}."
         return
     yield from _with_blocks(blocks, revision)
     yield from _with_tool_use(request, blocks, text_of(result, "stopReason"))
@@ -191,30 +194,30 @@ def _with_tool_use(
 ) -> Iterator[str]:
     uses = [block for block in blocks if kind_of(block) == TOOL_USE]
     if uses and stop_reason != STOP_FOR_TOOL:
-        yield f"The answer uses a tool; its stop reason should be {STOP_FOR_TOOL}."
+        yield f"The response contains a tool use; its stop reason should be {STOP_FOR_TOOL}."
     if stop_reason == STOP_FOR_TOOL and not uses:
-        yield f"The stop reason is {STOP_FOR_TOOL}, and the answer uses no tool."
+        yield f"The stop reason is {STOP_FOR_TOOL}, but the response contains no tool use."
     if uses and request.tool_choice == "none":
-        yield "The server does not want a tool used (“toolChoice”: none)."
+        yield "The server does not allow tool use (“toolChoice”: none)."
     if not uses and request.tool_choice == "required":
-        yield "The server wants a tool used (“toolChoice”: required)."
+        yield "The server requires tool use (“toolChoice”: required)."
     offered = {tool.name for tool in request.tools}
     unknown = [name for use in uses if (name := text_of(use, "name")) and name not in offered]
     if unknown:
         yield f"The server offers no tool {some(dict.fromkeys(unknown))}."
     twice = [id for id, count in Counter(text_of(use, "id") for use in uses).items() if id and count > 1]
     if twice:
-        yield f"More than one use of a tool has the id {some(twice)}."
+        yield f"More than one tool use has the id {some(twice)}."
 
 
 def _with_roots(result: JSONObject) -> Iterator[str]:
     roots = result.get("roots")
     if not isinstance(roots, list):
-        yield "“roots” is missing, or is not a list."
+        yield "“roots” is missing or is not an array."
         return
     for number, root in enumerate(roots, start=1):
         uri = text_of(root, "uri") if isinstance(root, dict) else ""
         if not uri:
             yield f"Root {number:,} has no “uri”."
         elif not uri.lower().startswith("file://"):
-            yield f"Root {number:,} is {shown(uri)}; it must begin with file://."
+            yield f"Root {number:,} is {shown(uri)}; it must start with file://."

@@ -72,7 +72,7 @@ def read_server_request(method: str, params: JSON, revision: Revision) -> Server
         return read_elicitation(source)
     if method == ROOTS:
         return RootsRequest(source)
-    raise ValueError(f"{shown(method)} is nothing that a server may ask of a person")
+    raise ValueError(f"{shown(method)} is not a supported server request")
 
 
 def notes(request: ServerRequestParams, revision: Revision) -> tuple[str, ...]:
@@ -99,7 +99,7 @@ def read_pages(error: ErrorObject) -> dict[str, InputRequest]:
     """Return the requests by elicitation id. Raises ValueError with a reason."""
     entries = error.data.get("elicitations") if isinstance(error.data, dict) else None
     if not isinstance(entries, list) or not entries:
-        raise ValueError("its data has no list of elicitations")
+        raise ValueError("its data has no array of elicitations")
     pages: dict[str, InputRequest] = {}
     for entry in entries:
         id, page = _page(entry)
@@ -111,9 +111,9 @@ def read_pages(error: ErrorObject) -> dict[str, InputRequest]:
 
 def _page(entry: JSON) -> tuple[str, InputRequest]:
     if not isinstance(entry, dict):
-        raise ValueError("one of its elicitations is no object")
+        raise ValueError("one of its elicitations is not an object")
     if not isinstance(read_server_request(ELICITATION, entry, R4), UrlElicitation):
-        raise ValueError("one of its elicitations is not of mode “url”")
+        raise ValueError("one of its elicitations does not have the mode “url”")
     id = entry.get("elicitationId")
     if not isinstance(id, str) or not id:
         raise ValueError("one of its elicitations has no elicitationId")

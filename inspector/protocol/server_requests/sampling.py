@@ -49,7 +49,7 @@ def read_blocks(content: JSON) -> tuple[JSONObject, ...]:
     """Return one block or a list as a tuple. Raises ValueError for anything else."""
     blocks = content if isinstance(content, list) else [content]
     if not all(isinstance(block, dict) for block in blocks):
-        raise ValueError('"content" must be a content block or a list of them')
+        raise ValueError('"content" must be a content block or an array of them')
     return tuple(block for block in blocks if isinstance(block, dict))
 
 
@@ -59,22 +59,22 @@ def block_problem(block: JSONObject, revision: Revision) -> str:
     if not kind:
         return "has no type"
     if kind not in _SINCE:
-        return f"has the type {shown(kind)}, which a sampling message does not have"
+        return f"has the type {shown(kind)}, which sampling messages do not support"
     if not is_between(revision, _SINCE[kind], R5):
-        return f"has the type {shown(kind)}, which came with {_SINCE[kind]}; this is {revision}"
+        return f"has the type {shown(kind)}, which was added in {_SINCE[kind]}; this is {revision}"
     missing = [name for name in _REQUIRED[kind] if not isinstance(block.get(name), str)]
     if missing:
-        return f"({kind}) has no “{missing[0]}” that is a string"
+        return f"({kind}) has no “{missing[0]}” string"
     return _inside(kind, block)
 
 
 def _inside(kind: str, block: JSONObject) -> str:
     if kind in ("image", "audio") and not _is_base64(text_of(block, "data")):
-        return f"({kind}) holds data that is not Base64"
+        return f"({kind}) has data that is not valid Base64"
     if kind == TOOL_USE and not isinstance(block.get("input"), dict):
-        return f"({kind}) has no “input” that is an object"
+        return f"({kind}) has no “input” object"
     if kind == TOOL_RESULT and not isinstance(block.get("content"), list):
-        return f"({kind}) has no “content” that is a list"
+        return f"({kind}) has no “content” array"
     return ""
 
 
@@ -180,7 +180,7 @@ def read_sampling(params: JSONObject) -> SamplingRequest:
 
 def _messages(value: JSON) -> tuple[SamplingMessage, ...]:
     if not isinstance(value, list):
-        raise ValueError('"messages" must be a list')
+        raise ValueError('"messages" must be an array')
     return tuple(_message(number, entry) for number, entry in enumerate(value, start=1))
 
 
@@ -216,7 +216,7 @@ def notes_on(asked: SamplingRequest, revision: Revision) -> Iterator[str]:
 _TYPES: dict[str, tuple[type | tuple[type, ...], str]] = {
     "systemPrompt": (str, "a string"),
     "temperature": ((int, float), "a number"),
-    "stopSequences": (list, "a list of strings"),
+    "stopSequences": (list, "an array of strings"),
     "metadata": (dict, "an object"),
     "modelPreferences": (dict, "an object"),
 }
@@ -224,16 +224,16 @@ _TYPES: dict[str, tuple[type | tuple[type, ...], str]] = {
 
 def _about_limits(asked: SamplingRequest) -> Iterator[str]:
     if asked.max_tokens is None:
-        yield "“maxTokens” is missing, or is no whole number; it is required."
+        yield "“maxTokens” is missing or is not an integer; it is required."
     elif asked.max_tokens < 1:
-        yield f"“maxTokens” is {shown(asked.max_tokens)}, which leaves no room for an answer."
+        yield f"“maxTokens” is {shown(asked.max_tokens)}, which leaves no room for a response."
     for name, (kind, text) in _TYPES.items():
         value = asked.source.get(name)
         if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
             yield f"“{name}” is not {text}, so it is ignored."
     sequences = asked.source.get("stopSequences")
     if isinstance(sequences, list) and len(sequences) != len(asked.stop_sequences):
-        yield "“stopSequences” holds something that is not a string, which is left out."
+        yield "“stopSequences” contains non-strings, which are ignored."
 
 
 def _about_context(asked: SamplingRequest, revision: Revision) -> Iterator[str]:
@@ -241,7 +241,7 @@ def _about_context(asked: SamplingRequest, revision: Revision) -> Iterator[str]:
     if value is None:
         return
     if value not in CONTEXTS:
-        yield f"“includeContext” is {shown(value)}; it can be none, thisServer or allServers."
+        yield f"“includeContext” is {shown(value)}; it must be none, thisServer or allServers."
     elif value != "none" and is_between(revision, R4, R5):
         yield f"“includeContext”: {value} is deprecated since {R4}."
 
@@ -254,14 +254,14 @@ def _about_preferences(asked: SamplingRequest) -> Iterator[str]:
             yield f"“{name}” is {shown(value)}; it must be a number from 0 to 1."
     hints = source.get("hints")
     if hints is not None and (not isinstance(hints, list) or len(hints) != len(asked.preferences.hints)):
-        yield "“hints” holds something that names no model, which is left out."
+        yield "“hints” contains entries without a model name, which are ignored."
 
 
 def _about_tools(asked: SamplingRequest, revision: Revision) -> Iterator[str]:
     if asked.has_tools and not is_between(revision, R4, R5):
-        yield f"Sampling with tools came with {R4}; this is {revision}."
+        yield f"Sampling with tools was added in {R4}; this is {revision}."
     if asked.unusable_tools:
-        yield f"Of the tools, {len(asked.unusable_tools):,} cannot be used: {asked.unusable_tools[0].reason}."
+        yield f"{len(asked.unusable_tools):,} of the tools cannot be used: {asked.unusable_tools[0].reason}."
     twice = [name for name, count in Counter(tool.name for tool in asked.tools).items() if count > 1]
     if twice:
         yield f"More than one tool has the name {some(twice)}."
@@ -269,9 +269,9 @@ def _about_tools(asked: SamplingRequest, revision: Revision) -> Iterator[str]:
     if choice is not None and not isinstance(choice, dict):
         yield "“toolChoice” is not an object, so it is ignored."
     elif isinstance(choice, dict) and choice.get("mode", "auto") not in TOOL_CHOICES:
-        yield f"The mode of “toolChoice” is {shown(choice.get('mode'))}; it can be auto, required or none."
+        yield f"The mode of “toolChoice” is {shown(choice.get('mode'))}; it must be auto, required or none."
     elif asked.tool_choice == "required" and not asked.tools:
-        yield "A tool must be used (“toolChoice”: required), and there is none."
+        yield "A tool use is required (“toolChoice”: required), but there are no tools."
 
 
 def _about_messages(asked: SamplingRequest, revision: Revision) -> Iterator[str]:
@@ -279,9 +279,9 @@ def _about_messages(asked: SamplingRequest, revision: Revision) -> Iterator[str]
         yield "There are no messages."
     strange = list(dict.fromkeys(one.role for one in asked.messages if one.role not in (USER, ASSISTANT)))
     if strange:
-        yield f"A role is {some(strange)}; it can be user or assistant."
+        yield f"A role is {some(strange)}; it must be user or assistant."
     if any(message.is_list for message in asked.messages) and not is_between(revision, R4, R5):
-        yield f"Messages with lists of content came with {R4}; this is {revision}."
+        yield f"Messages with arrays of content were added in {R4}; this is {revision}."
     if any(not message.blocks for message in asked.messages):
         yield "A message has no content."
     blocks = (block for message in asked.messages for block in message.blocks)
@@ -299,19 +299,22 @@ def _about_tool_loop(asked: SamplingRequest) -> Iterator[str]:
     for number, message in enumerate(asked.messages, start=1):
         results, uses = message.of_kind(TOOL_RESULT), message.of_kind(TOOL_USE)
         if results and message.role == ASSISTANT:
-            yield f"Message {number:,}: a tool result belongs to a user message."
+            yield f"Message {number:,}: a tool result must be in a user message."
         if uses and message.role == USER:
-            yield f"Message {number:,}: a use of a tool belongs to an assistant message."
+            yield f"Message {number:,}: a tool use must be in an assistant message."
         if results and len(results) != len(message.blocks):
-            yield f"Message {number:,} mixes tool results with other content; they must stand alone."
+            yield f"Message {number:,} mixes tool results with other content; they must be the only content."
         before = asked.messages[number - 2] if number > 1 else None
         after = asked.messages[number] if number < len(asked.messages) else None
         open_uses = _ids(message, TOOL_USE, "id") - _ids(after, TOOL_RESULT, "toolUseId")
         if open_uses:
-            yield f"Message {number:,}: the next message has no result for the use {some(sorted(open_uses))}."
+            yield (
+                f"Message {number:,}: the next message has no result for the tool use "
+                f"{some(sorted(open_uses))}."
+            )
         astray = _ids(message, TOOL_RESULT, "toolUseId") - _ids(before, TOOL_USE, "id")
         if astray:
-            yield f"Message {number:,}: the message before it has no use {some(sorted(astray))} of a tool."
+            yield f"Message {number:,}: the previous message has no tool use {some(sorted(astray))}."
 
 
 def _ids(message: SamplingMessage | None, kind: str, name: str) -> set[str]:

@@ -57,14 +57,14 @@ class DriftDialog(QDialog):
         self.alert = Alert(theme)
         self.detail = ContentStack(theme, self._make_sides())
         self.accept_action = self._action("Accept as new baseline", self._accept)
-        self.accept_action.setToolTip("From now on, changes are told against what the server offers now")
-        self.keep_action = self._action("Keep the baseline", self._keep)
+        self.accept_action.setToolTip("Use what the server offers now as the baseline for future comparisons")
+        self.keep_action = self._action("Keep baseline", self._keep)
         self.keep_action.setToolTip(
-            "Leave it as it is: these changes are not told of again until MCP Lens starts"
+            "Keep the current baseline; these changes are not reported again until MCP Lens restarts"
         )
         self.copy_action = self._action("Copy as text", self.copy_text)
         self._lay_out()
-        self.gate.explain("loading", "", "Comparing", "The lists are compared with the baseline.")
+        self.gate.explain("loading", "", "Comparing", "Comparing the lists with the baseline.")
         bridge.drift_changed.connect(self._on_drift_changed)
         self.list.selectionModel().currentRowChanged.connect(self._on_row_changed)
         self.changes.selectionModel().currentRowChanged.connect(self._on_field_changed)
@@ -96,14 +96,14 @@ class DriftDialog(QDialog):
     def _explain(self, view: DriftView) -> None:
         if view.problem:
             self.accept_action.setEnabled(True)
-            text = "Accept what the server offers now as the new baseline, or correct the file."
-            self.gate.explain("failed", "", "Nothing can be compared", view.problem, text)
+            text = "Accept what the server offers now as the new baseline, or fix the file."
+            self.gate.explain("failed", "", "Comparison failed", view.problem, text)
         elif view.taken_ns:
-            text = f"The server offers what it did when that was last agreed to ({since(view)})."
-            self.gate.explain("empty", "check", "No change", text)
+            text = f"The server offers the same as the baseline of {since(view)}."
+            self.gate.explain("empty", "check", "No changes", text)
         else:
-            text = "What the server offers is remembered when it is connected, and compared from then on."
-            self.gate.explain("empty", "history", "Nothing is remembered yet", text)
+            text = "MCP Lens saves a baseline when the server connects, and compares with it from then on."
+            self.gate.explain("empty", "history", "No baseline yet", text)
 
     async def _load(self) -> None:
         self.show_view(await self._bridge.ask_drift(lambda drift: drift.get(self._server)))
@@ -123,7 +123,7 @@ class DriftDialog(QDialog):
         if change.hidden:
             text = f"New hidden characters in {change.hidden}."
             self.alert.show_message(
-                "hidden", text, "People do not see them; a model reads them.", tone="error"
+                "hidden", text, "They are invisible to people, but a model reads them.", tone="error"
             )
         if self._task is not None:
             self._task.cancel()
@@ -172,7 +172,7 @@ class DriftDialog(QDialog):
         return action
 
     def _lay_out(self) -> None:
-        self.setWindowTitle(f"What changed: {shorten(one_line(self._server), 80)}")
+        self.setWindowTitle(f"Changes: {shorten(one_line(self._server), 80)}")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint)
         self.resize(1120, 680)
@@ -206,7 +206,7 @@ class DriftDialog(QDialog):
 
     def _make_list(self) -> QTableView:
         self.list.setModel(self.model)
-        self.list.setAccessibleName("What changed")
+        self.list.setAccessibleName("Changes")
         style_table(self.list, self._theme)
         self.list.setSelectionMode(QTableView.SelectionMode.SingleSelection)
         header = self.list.horizontalHeader()

@@ -58,13 +58,11 @@ class AboutDialog(QDialog):
         column.setSpacing(SPACE_2)
         column.addWidget(Heading(theme, f"MCP Lens {__version__}"))
         column.addWidget(PlainLabel(theme, "An inspector and debugger for Model Context Protocol servers."))
-        column.addWidget(
-            MutedLabel(theme, "MIT licence. It sends nothing anywhere but to the servers you add.")
-        )
+        column.addWidget(MutedLabel(theme, "MIT license. MCP Lens sends data only to the servers you add."))
 
 
 def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as exc:
-        return f"The text cannot be read: {exc.strerror} ({path})."
+        return f"Could not read {path}: {exc.strerror}."

@@ -65,9 +65,9 @@ class SavedCallsDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(820, 520)
         self.tree = QTreeWidget()
-        self.name = _line("Name of the call")
-        self.description = _line("Description of the call")
-        self.watch = QCheckBox("Watched: called again when the server's files change")
+        self.name = _line("Call name")
+        self.description = _line("Call description")
+        self.watch = QCheckBox("Watched: rerun when the server's files change")
         self.alert = Alert(theme)
         self.open_action = self._action("Open", self._on_open)
         self.change_action = self._action("Save changes", self._on_change)
@@ -76,7 +76,7 @@ class SavedCallsDialog(QDialog):
         self.undo_action.setShortcut(QKeySequence(QKeySequence.StandardKey.Undo))
         self.add_action = self._action("Add folder…", self.choose_folder)
         self.forget_action = self._action("Remove folder", self._on_forget)
-        self.forget_action.setToolTip("Calls are not read from it any more; its files stay")
+        self.forget_action.setToolTip("Stop reading calls from this folder; its files are not deleted")
         self._timer = QTimer(self, interval=_LOOK_AGAIN_MS, singleShot=True)
         self._timer.timeout.connect(lambda: self._start(self._search_again()))
         self._lay_out()
@@ -248,7 +248,7 @@ class SavedCallsDialog(QDialog):
         return item
 
     def _problem_item(self, sentence: str) -> QTreeWidgetItem:
-        item = QTreeWidgetItem([one_line(f"Left out: {sentence}")])
+        item = QTreeWidgetItem([one_line(f"Skipped: {sentence}")])
         item.setForeground(0, self._theme.color("warn"))
         item.setToolTip(0, plain_tooltip(sentence))
         return item
@@ -290,7 +290,7 @@ class SavedCallsDialog(QDialog):
         self.watch.setEnabled(has_server)
         self.watch.setChecked(isinstance(what, SavedCall) and what.watch)
         is_lacking = isinstance(what, SavedCall) and not what.server
-        self.watch.setToolTip("A call that names no server cannot be watched" if is_lacking else "")
+        self.watch.setToolTip("A call without a server can't be watched" if is_lacking else "")
 
     def _show_changed(self) -> None:
         texts = (self.name.text().strip(), self.description.text().strip())
@@ -342,7 +342,10 @@ class SavedCallsDialog(QDialog):
         column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
         column.setSpacing(SPACE_2)
         column.addWidget(Heading(self._theme, "Saved calls"))
-        text = "Each folder holds plain JSON files, one a call. Add one of a project, to share it with git."
+        text = (
+            "Each folder holds plain JSON files, one per call. Add a project folder to share calls through "
+            "git."
+        )
         column.addWidget(MutedLabel(self._theme, text, wrap=True))
         column.addWidget(self.tree, 1)
         column.addLayout(fields)

@@ -62,12 +62,12 @@ class SecretStorageForm(QWidget):
         self.buttons: dict[StorageLevel, QRadioButton] = {}
         self._group = QButtonGroup(self)
         self.passphrase = secret_line("New passphrase")
-        self.again = secret_line("The same again")
+        self.again = secret_line("Repeat passphrase")
         for field in (self.passphrase, self.again):
             field.setMaximumWidth(_FIELD_WIDTH)
-        self.unprotected = QCheckBox("Store them unprotected")
+        self.unprotected = QCheckBox("Store secrets unprotected")
         self._error = PlainLabel(theme, tone="error", wrap=True)
-        self.apply_action = QAction("Keep them there", self)
+        self.apply_action = QAction("Apply", self)
         self._needs: dict[StorageLevel, QWidget] = {
             StorageLevel.PASSPHRASE: in_row(self.passphrase, self.again, fills=False),
             StorageLevel.PLAIN: in_row(self.unprotected, fills=False),
@@ -148,9 +148,9 @@ class SecretStorageForm(QWidget):
         for needing, widget in self._needs.items():
             widget.setVisible(needing is level and not self._is_settled())
         differs = level is StorageLevel.PASSPHRASE and bool(self.again.text()) and not self._are_same()
-        self._error.setText("The two are not the same." if differs else "")
+        self._error.setText("The passphrases do not match." if differs else "")
         is_change = level is StorageLevel.PASSPHRASE and self._is_there()
-        self.apply_action.setText("Change the passphrase" if is_change else "Keep them there")
+        self.apply_action.setText("Change passphrase" if is_change else "Apply")
         self.apply_action.setEnabled(self._can_apply())
 
     def _is_there(self) -> bool:
@@ -192,7 +192,7 @@ class SecretsDialog(QDialog):
         self.resize(660, 720)
         self.alert = Alert(theme)
         self.storage = SecretStorageForm(theme)
-        self.passphrase = secret_line("Passphrase that opens the secrets", "Passphrase")
+        self.passphrase = secret_line("Passphrase that unlocks the secrets", "Passphrase")
         self.list = QTreeWidget()
         self._gate = ContentStack(theme, self._dressed_list())
         self._gate.setMinimumHeight(_MIN_LIST)
@@ -202,12 +202,10 @@ class SecretsDialog(QDialog):
         self._busy_text = MutedLabel(theme)
         self.unlock_action = self._action("Unlock", self._on_unlock)
         self.lock_action = self._action("Lock", lambda: self._do("", _lock))
-        self.retry_action = self._action("Try again", lambda: self._open())
+        self.retry_action = self._action("Retry", lambda: self._open())
         self.delete_action = self._action("Delete", self._on_delete)
         self.delete_all_action = self._action("Delete all…", self._ask_delete_all)
-        self._move_anyway = self._action(
-            "Keep them in memory only", partial(self._keep_in, StorageLevel.MEMORY)
-        )
+        self._move_anyway = self._action("Keep in memory only", partial(self._keep_in, StorageLevel.MEMORY))
         self._delete_all_anyway = self._action("Delete all secrets", self._on_delete_all)
         self._keep_as_is = self._action("Cancel", lambda: self.alert.close_topic("ask"))
         self._unlock_row = self._make_unlock_row()
@@ -219,7 +217,7 @@ class SecretsDialog(QDialog):
         bridge.start_when_attached("secrets", self._begin())
 
     def _dressed_list(self) -> QTreeWidget:
-        self.list.setHeaderLabels(["Kind", "For", "Kept", "Changed"])
+        self.list.setHeaderLabels(["Kind", "Used by", "Stored", "Changed"])
         self.list.setRootIsDecorated(False)
         self.list.setSelectionMode(QTreeWidget.SelectionMode.ExtendedSelection)
         self.list.setAccessibleName("Stored secrets")
@@ -238,7 +236,7 @@ class SecretsDialog(QDialog):
     def _lay_out(self) -> None:
         head = QHBoxLayout()
         head.setSpacing(SPACE_2)
-        head.addWidget(Heading(self._theme, "Where secrets are kept"), 1)
+        head.addWidget(Heading(self._theme, "Secret storage"), 1)
         head.addWidget(self._busy_text)
         head.addWidget(self._spinner)
         buttons = QHBoxLayout()
@@ -284,7 +282,7 @@ class SecretsDialog(QDialog):
 
     def _open(self) -> None:
         is_keychain = self._state is None or self._state.level is not StorageLevel.PASSPHRASE
-        self._do("Asking the keychain" if is_keychain else "", _open)
+        self._do("Waiting for the keychain" if is_keychain else "", _open)
 
     def _on_state_changed(self, state: SecretsState) -> None:
         self._take(state)
@@ -333,10 +331,12 @@ class SecretsDialog(QDialog):
         if has_any:
             self._gate.open()
         elif self._state is not None and self._state.status is StorageStatus.UNREADABLE:
-            sentence = "Which secrets there are cannot be read, and none can be added."
-            self._gate.explain("failed", "", "The file of the secrets cannot be used", sentence)
+            sentence = "The secrets can't be listed, and you can't add any."
+            self._gate.explain("failed", "", "The secrets file can't be used", sentence)
         else:
-            sentence = "Keys, tokens and headers that you give MCP Lens are listed here, never their values."
+            sentence = (
+                "Keys, tokens and headers that you give MCP Lens are listed here, but never their values."
+            )
             self._gate.explain("empty", "key", "No secrets yet", sentence)
 
     def _update(self) -> None:
@@ -389,26 +389,26 @@ class SecretsDialog(QDialog):
     def _on_unlock(self) -> None:
         passphrase = self.passphrase.text()
         self.passphrase.clear()
-        self._do("Trying the passphrase", partial(_unlock, passphrase))
+        self._do("Checking the passphrase", partial(_unlock, passphrase))
 
     def _on_place_chosen(self, level: StorageLevel, passphrase: str, unprotected: bool) -> None:
         self.alert.close_topic("ask")
         kept = self._state.kept if self._state is not None else 0
         if level is StorageLevel.MEMORY and kept:
-            text = f"{plural(kept, 'secret')} would be gone when MCP Lens is closed."
+            text = f"{plural(kept, 'secret')} would be lost when you close MCP Lens."
             self.alert.show_message("ask", text, actions=[self._keep_as_is, self._move_anyway])
             return
         self._keep_in(level, passphrase, unprotected)
 
     def _keep_in(self, level: StorageLevel, passphrase: str = "", unprotected: bool = False) -> None:
         self.alert.close_topic("ask")
-        self._do("Moving the secrets", partial(_keep_in, level, passphrase, unprotected))
+        self._do("Moving secrets", partial(_keep_in, level, passphrase, unprotected))
 
     def _on_delete(self) -> None:
         self._do("Deleting", partial(_delete, self._chosen()))
 
     def _ask_delete_all(self) -> None:
-        text = "This deletes all secrets and the key to them. It cannot be undone."
+        text = "This deletes all secrets and their encryption key. It can't be undone."
         self.alert.show_message(
             "ask", text, actions=[self._keep_as_is, self._delete_all_anyway], tone="error"
         )

@@ -80,7 +80,7 @@ class ValueRow(SettingRow):
         self.value: JSON = None
         self.editor: SettingEditor = make_editor(setting, theme)
         self.reset_action = QAction("Reset", self)
-        self.reset_action.setToolTip("As it was at first")
+        self.reset_action.setToolTip("Restore default")
         self.reset_button = _button(self.reset_action, "quiet")
         self.reset_button.setAccessibleName(f"Reset: {setting.title}")
         kept = self.reset_button.sizePolicy()
@@ -188,7 +188,7 @@ class SettingsDialog(QDialog):
         self._heads: dict[str, Heading] = {}
         self.search = SearchField(theme, "Search settings")
         self.sections = QListWidget()
-        self.nothing = MutedLabel(theme, "Nothing fits.")
+        self.nothing = MutedLabel(theme, "No matches")
         self.alert = Alert(theme)
         self._column = QVBoxLayout()
         self._lay_out()
@@ -278,7 +278,7 @@ class SettingsDialog(QDialog):
             if not shiboken6.isValid(self):
                 raise
             is_named = setting.title in exc.summary
-            text = exc.summary if is_named else f"“{setting.title}” is as it was. {exc.summary}"
+            text = exc.summary if is_named else f"“{setting.title}” was not changed. {exc.summary}"
             self.alert.show_message(setting.id, text, exc.next_step, tone="error")
         finally:
             self._turn += 1

@@ -116,7 +116,7 @@ class VariablesDialog(QDialog):
             return
         if self._typed() != self._before:
             self._choose_folder()
-            self._fail("These are not saved yet. Save them before you go to another folder.")
+            self._fail("You have unsaved changes. Save them before you switch folders.")
             return
         self._error.hide()
         self.save_action.setEnabled(False)
@@ -150,10 +150,12 @@ class VariablesDialog(QDialog):
         wanted = self._typed()
         wrong = next((name for name in wanted if not is_name(name)), None)
         if wrong is not None:
-            self._fail(f"“{wrong}” cannot be a name: begin with a letter; letters, digits, _ . - may follow.")
+            self._fail(
+                f"“{wrong}” is not a valid name. Start with a letter; letters, digits, _ . - may follow."
+            )
             return
         if len(wanted) < sum(row.is_used() for row in self.rows):
-            self._fail("Two of them have the same name. Give each another one.")
+            self._fail("Two variables have the same name. Rename one of them.")
             return
         self._bridge.start("save variables", self._save(wanted))
 
@@ -204,7 +206,10 @@ class VariablesDialog(QDialog):
         column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
         column.setSpacing(SPACE_3)
         column.addWidget(Heading(self._theme, "Variables"))
-        text = "${name} in an argument is replaced when it is sent. A value is JSON, or else a text."
+        text = (
+            "${name} in an argument is replaced when the call is sent. Values are JSON; other text is sent "
+            "as a string."
+        )
         column.addWidget(MutedLabel(self._theme, text, wrap=True))
         column.addWidget(self.folder)
         column.addWidget(scroll, 1)
@@ -228,10 +233,10 @@ class VariableRow(QWidget):
         self.name = QLineEdit(name, placeholderText="name")
         self.name.setFont(theme.mono_font())
         self.name.setFixedWidth(_NAME_WIDTH)
-        self.name.setAccessibleName("Name of the variable")
+        self.name.setAccessibleName("Variable name")
         self.value = QLineEdit(text, placeholderText="value")
         self.value.setFont(theme.mono_font())
-        self.value.setAccessibleName("Value of the variable")
+        self.value.setAccessibleName("Variable value")
         self.remove_action = QAction("Remove", self)
         theme.set_icon(self.remove_action, "trash")
         row = QHBoxLayout(self)

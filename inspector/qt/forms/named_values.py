@@ -79,7 +79,7 @@ class ValueCompleter(QObject):
         self._form.show_completions(name, shown)
         total = completion.total or len(completion.values)
         more = completion.has_more or total > len(shown)
-        self._form.set_note(name, f"The first {len(shown)} of {total:,} are offered." if more else "")
+        self._form.set_note(name, f"Showing the first {len(shown)} of {total:,}." if more else "")
 
 
 Value: TypeAlias = "str | list[str]"
@@ -182,7 +182,7 @@ class NamedValues(QScrollArea):
         """Return the required names without a value, and mark them."""
         found = [name for name, row in self.rows.items() if row.named.is_required and row.text() is None]
         for name, row in self.rows.items():
-            row.set_error("Needed: the prompt requires it." if name in found else "")
+            row.set_error("Required by the prompt." if name in found else "")
         if found:
             self.rows[found[0]].setFocus()
             self.ensureWidgetVisible(self.rows[found[0]])
@@ -243,8 +243,8 @@ class NamedRow(QWidget):
         self.empty.setText("“”")
         self.empty.setCheckable(True)
         self.empty.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.empty.setToolTip("Send an empty text; otherwise nothing is sent while the field is empty")
-        self.empty.setAccessibleName(f"Send {one_line(named.name)} as an empty text")
+        self.empty.setToolTip("Send an empty string; otherwise an empty field is not sent")
+        self.empty.setAccessibleName(f"Send {one_line(named.name)} as an empty string")
         editor = self._make_lines() if named.takes_list else self._make_line(completes)
         self._lay_out(editor)
         self.setFocusProxy(editor)
@@ -307,7 +307,7 @@ class NamedRow(QWidget):
         lines.setProperty("kind", "input")
         lines.setFont(self._theme.mono_font())
         lines.setAccessibleName(one_line(self.named.name))
-        lines.setPlaceholderText("not sent; one value a line")
+        lines.setPlaceholderText("not sent; one value per line")
         lines.setTabChangesFocus(True)
         lines.setFixedHeight(lines.fontMetrics().lineSpacing() * _LIST_LINES + SPACE_3)
         lines.textChanged.connect(self._on_changed)
@@ -349,5 +349,5 @@ class NamedRow(QWidget):
     def _on_empty_toggled(self, is_on: bool) -> None:
         if self.line is not None:
             unsent = "required" if self.named.is_required else "not sent"
-            self.line.setPlaceholderText("an empty text" if is_on else unsent)
+            self.line.setPlaceholderText("empty string" if is_on else unsent)
         self._on_changed()

@@ -143,7 +143,7 @@ def _messages(role: str, block: JSONObject) -> list[Message]:
 
 
 def _results(role: str, block: JSONObject) -> list[Message]:
-    kind_text = "error of a tool" if block.get("isError") is True else "result of a tool"
+    kind_text = "tool error" if block.get("isError") is True else "tool result"
     about = f"{kind_text}{_id(block, 'toolUseId')}"
     inner = block.get("content")
     blocks = inner if isinstance(inner, list) else []
@@ -152,7 +152,7 @@ def _results(role: str, block: JSONObject) -> list[Message]:
     if structured is not None:
         contents.append(_json(structured))
     if not contents:
-        contents = [unknown(block, "a tool result without content")]
+        contents = [unknown(block, "tool result without content")]
     return [Message(role, each, about) for each in contents]
 
 
@@ -165,12 +165,12 @@ def shown_json(value: JSON, limit: int | None = None) -> str:
     try:
         text = pretty(value)
     except RecursionError:  # parsing it needed less stack than writing it does
-        return "… (nested too deeply to be shown)"
+        return "… (nested too deeply to show)"
     return text if limit is None else shorten(text, limit)
 
 
 def _named(block: JSONObject, member: str) -> str:
-    return one_line(text_of(block, member)) or "without a name"
+    return one_line(text_of(block, member)) or "unnamed"
 
 
 def _id(block: JSONObject, member: str) -> str:

@@ -22,7 +22,7 @@ def change_text(diff: ServerListDiff) -> str:
         (len(diff.changed), "changed"),
     )
     words = ", ".join(f"{count:,} {what}" for count, what in counts if count)
-    return words or "another order"
+    return words or "different order"
 
 
 TONES: dict[Trust, Tone] = {Trust.NONE: "muted", Trust.CHANGED: "warn", Trust.GIVEN: "ok"}
@@ -45,19 +45,21 @@ def short_path(path: Path) -> str:
 def status_text(view: FoundView) -> str:
     """Return the status shown beside the name: why it is not used, or its trust."""
     if view.problem:
-        return "cannot be used"
+        return "unusable"
     if view.overridden_by is not None:
         return f"overridden by {one_line(view.overridden_by.tool)}"
-    return view.trust.value if view.is_enabled else f"{view.trust.value}, off there"
+    return view.trust.value if view.is_enabled else f"{view.trust.value}, disabled in its file"
 
 
 def order_text(view: FoundView) -> str:
     """Return what overrides what; "" if no other server has the name."""
     if view.overridden_by is not None:
-        return f"{location_text(view.overridden_by)} has a server of the same name, which counts there."
+        return (
+            f"{location_text(view.overridden_by)} defines a server with the same name and takes precedence."
+        )
     if view.overrides:
         others = "; ".join(location_text(source) for source in view.overrides)
-        return f"It counts, and overrides: {others}."
+        return f"Used instead of {others}."
     return ""
 
 
@@ -73,14 +75,14 @@ def words_text(words: Sequence[str]) -> str:
 
 def what_text(view: FoundView) -> str:
     if view.url:
-        return "What would be contacted"
+        return "Would connect to"
     count = len(view.args)
-    return f"What would be started, with {plural(count, 'argument')}" if count else "What would be started"
+    return f"Would run this command, with {plural(count, 'argument')}" if count else "Would run this command"
 
 
 def file_text(file: FoundFile) -> str:
     if file.problem:
-        return "cannot be read"
+        return "unreadable"
     return plural(len(file.servers), "server") if file.servers else "no servers"
 
 
@@ -101,8 +103,8 @@ def nothing_text(folder: Path | None = None) -> str:
     """Return where MCP Lens looked when nothing was found."""
     where = f"in {one_line(short_path(folder))}" if folder is not None else "in this folder"
     return (
-        f"No .mcp.json {where} or above it, and no servers in the settings of Claude, VS Code, Cursor, "
-        "Windsurf, Cline, Zed, Codex or Gemini."
+        f"No .mcp.json {where} or its parent folders, and no servers in the settings of Claude, VS "
+        "Code, Cursor, Windsurf, Cline, Zed, Codex or Gemini."
     )
 
 

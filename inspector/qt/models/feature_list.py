@@ -306,7 +306,7 @@ class FeatureListModel(QAbstractListModel):
 
     def text(self, item: Item) -> str:
         if isinstance(item, Malformed):
-            return f"⚠ not usable: {one_line(item.reason)}"
+            return f"⚠ invalid: {one_line(item.reason)}"
         return one_line(self._describe.text(item))
 
     def _begin(self) -> None:

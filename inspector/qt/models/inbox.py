@@ -227,11 +227,11 @@ def _about(inbox_request: InboxRequest) -> str:
 
 _NAME = 40  # letters of a server's name in a one-line text
 _ENDS = {
-    InboxRequestEnd.WITHDRAWN: "{server} took its question back ({what}).",
-    InboxRequestEnd.OVERDUE: "A question of {server} was not answered in time ({what}).",
-    InboxRequestEnd.SERVER_GONE: "{server} is gone, and its question with it ({what}).",
-    InboxRequestEnd.NOT_SENT: "An answer to {server} could not be sent ({what}).",
-    InboxRequestEnd.REFUSED: "A question of {server} was refused without asking you ({what}).",
+    InboxRequestEnd.WITHDRAWN: "{server} cancelled its request ({what}).",
+    InboxRequestEnd.OVERDUE: "A request from {server} timed out ({what}).",
+    InboxRequestEnd.SERVER_GONE: "{server} disconnected, and its request ended ({what}).",
+    InboxRequestEnd.NOT_SENT: "Could not send the reply to {server} ({what}).",
+    InboxRequestEnd.REFUSED: "A request from {server} was rejected automatically ({what}).",
 }
 
 
@@ -253,7 +253,7 @@ def message_text(inbox_requests: Sequence[InboxRequest]) -> str:
     assert last.end is not None
     server = one_line(shorten(last.server, _NAME))
     text = _ENDS[last.end].format(server=server, what=what_text(last).lower())
-    return f"{text} {len(inbox_requests) - 1:,} more before it." if len(inbox_requests) > 1 else text
+    return f"{text} {len(inbox_requests) - 1:,} more before that." if len(inbox_requests) > 1 else text
 
 
 def requests_of_call(inbox_requests: Sequence[InboxRequest], tool: str, since_ns: int) -> InboxRequest | None:
@@ -273,17 +273,22 @@ def requests_of_call(inbox_requests: Sequence[InboxRequest], tool: str, since_ns
 
 def waiting_text(inbox_request: InboxRequest) -> str:
     """Return the text shown above a waiting call."""
-    what = "the page" if inbox_request.awaits_page else what_text(inbox_request).lower()
+    what = "the page in the browser" if inbox_request.awaits_page else what_text(inbox_request).lower()
     return f"Waiting for you: {what}"
 
 
 _EXCERPT = 300
-_KINDS = {"form": "Form", "url": "Page to open", SAMPLING: "Sampling", ROOTS: "Roots"}
+_KINDS = {
+    "form": "Form elicitation",
+    "url": "URL elicitation",
+    SAMPLING: "Sampling request",
+    ROOTS: "Roots request",
+}
 _WISHES = {
     "form": "asks you to fill in a form",
-    "url": "asks you to open a page",
-    SAMPLING: "asks for a model's answer",
-    ROOTS: "asks for the roots",
+    "url": "asks you to open a URL",
+    SAMPLING: "requests sampling",
+    ROOTS: "requests the roots",
 }
 _ACTIONS = {ACCEPT: "accepted", DECLINE: "declined", CANCEL: "cancelled"}
 _DRAFTED = "drafted"
@@ -318,15 +323,15 @@ def what_text(inbox_request: InboxRequest) -> str:
     if len(requested) == 1:
         return kind_text(requested[0])
     kinds = {kind_text(each) for each in requested}
-    return f"{plural(len(requested), 'question')}" if len(kinds) > 1 else f"{len(requested)} × {kinds.pop()}"
+    return f"{plural(len(requested), 'request')}" if len(kinds) > 1 else f"{len(requested)} × {kinds.pop()}"
 
 
 def request_phrase(inbox_request: InboxRequest) -> str:
     """Return e.g. "everything asks you to fill in a form"."""
     requested = for_user(inbox_request) or inbox_request.input_requests
-    phrase = _WISHES.get(_kind(requested[0]), f"asks with {one_line(requested[0].method)}")
+    phrase = _WISHES.get(_kind(requested[0]), f"sent {one_line(requested[0].method)}")
     if len(requested) > 1:
-        phrase = f"asks {plural(len(requested), 'question')}"
+        phrase = f"sent {plural(len(requested), 'request')}"
     return f"{one_line(inbox_request.server)} {phrase}"
 
 
@@ -387,7 +392,7 @@ def round_text(inbox_request: InboxRequest) -> str:
 def state_text(inbox_request: InboxRequest) -> str:
     """Return the state of an open card; "" if it is just pending."""
     if inbox_request.awaits_page:
-        return "waiting for the page"
+        return "waiting for the browser"
     requested = for_user(inbox_request)
     done = sum(each.reply is not None for each in requested)
     return f"{done} of {len(requested)} answered" if len(requested) > 1 and done else ""
@@ -405,9 +410,9 @@ def age_text(inbox_request: InboxRequest, now_ns: int) -> str:
 def reply_text(reply: Reply) -> str:
     """Return the kind of reply: accepted, declined, cancelled, answered or refused."""
     if reply.is_known:
-        return "answered by itself"
+        return "answered automatically"
     if reply.result is None:
-        return "declined" if reply.code == USER_REJECTED else f"refused with error {reply.code}"
+        return "declined" if reply.code == USER_REJECTED else f"rejected with error {reply.code}"
     action = reply.result.get("action")
     return _ACTIONS.get(action, "answered") if isinstance(action, str) else "answered"
 
@@ -415,7 +420,7 @@ def reply_text(reply: Reply) -> str:
 def rule_text(reply: Reply) -> str:
     """Return the rule that replied or drafted, e.g. "by the rule “Echo”"; "" without a rule."""
     name = reply.rule or reply.drafted_by
-    text = f"by the rule “{one_line(shorten(name, 60))}”" if name else ""
+    text = f"by rule “{one_line(shorten(name, 60))}”" if name else ""
     return f"{_DRAFTED} {text}" if text and not reply.rule else text
 
 
@@ -443,7 +448,7 @@ def end_text(inbox_request: InboxRequest) -> str:
 def is_yes(inbox_request: InboxRequest) -> bool:
     """Return whether it ended with what the server asked for."""
     replies = [each.reply for each in for_user(inbox_request) or inbox_request.input_requests]
-    yes = ("answered", "answered by itself", _ACTIONS[ACCEPT])
+    yes = ("answered", "answered automatically", _ACTIONS[ACCEPT])
     given = [reply_text(reply) for reply in replies if reply is not None]
     return inbox_request.end is InboxRequestEnd.ANSWERED and all(text in yes for text in given)
 

@@ -39,7 +39,7 @@ def history_picks(calls: Sequence[RecordedCall], today: str) -> Iterator[Palette
     for number, call in enumerate(calls):
         when = full_time(call.at_ns)
         moment = time_of_day(call.at_ns)[:8] if when.startswith(today) else when[:16]
-        arguments = one_line(shorten(call.text, _MAX_LENGTH)) or "(too long to be kept)"
+        arguments = one_line(shorten(call.text, _MAX_LENGTH)) or "(too long to save)"
         options = call.recorded_options() or {}
         how = " · ".join(word for name, word in _OPTIONS.items() if name in options)
         note = f"{how} · " if how else ""

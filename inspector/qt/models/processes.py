@@ -31,7 +31,7 @@ class Column(IntEnum):
     AGE = 6
 
 
-HEADS = ("Process", "PID", "CPU", "Memory", "Threads", "Open", "Runs for")
+HEADS = ("Process", "PID", "CPU", "Memory", "Threads", "Handles", "Uptime")
 _NUMBERS = (Column.PID, Column.CPU, Column.MEMORY, Column.THREADS, Column.HANDLES, Column.AGE)
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
@@ -142,12 +142,12 @@ def _who(process: ProcessFacts) -> tuple[int, int, int]:
 def _tip(process: ProcessFacts, column: int) -> str:
     match column:
         case Column.CPU if process.cpu_ns is not None:
-            return f"{duration(process.cpu_ns)} of CPU time since it started"
+            return f"{duration(process.cpu_ns)} of CPU time since start"
         case Column.AGE:
             return f"Started {full_time(process.started_ns)}"
         case Column.HANDLES:
             return "Open files, pipes and sockets"
         case Column.NAME:
-            text = "Its parent is gone, but it is still of the server's process group. "
+            text = "Its parent process has exited, but it still belongs to the server's process group. "
             return f"{text if process.is_stray else ''}{process.command}"
     return ""

@@ -30,7 +30,7 @@ class Column(IntEnum):
     CPU = 4
 
 
-HEADS = ("State", "Call", "What differs", "Took", "CPU")
+HEADS = ("Status", "Call", "Difference", "Duration", "CPU")
 _NUMBERS = (Column.TOOK, Column.CPU)
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter

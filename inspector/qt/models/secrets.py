@@ -18,13 +18,13 @@ _STATUS = {
 _TROUBLE = {
     StorageStatus.LOCKED: "Secrets: locked",
     StorageStatus.ABSENT: "Secrets: no keychain",
-    StorageStatus.SILENT: "Secrets: keychain does not answer",
+    StorageStatus.SILENT: "Secrets: keychain not responding",
     StorageStatus.FAILED: "Secrets: keychain failed",
     StorageStatus.KEY_LOST: "Secrets: key lost",
-    StorageStatus.UNREADABLE: "Secrets: file cannot be used",
+    StorageStatus.UNREADABLE: "Secrets: file unusable",
 }
 _KINDS = {
-    "answers": "Answer rule",
+    "answers": "Reply rule",
     "bearer": "Bearer token",
     "env": "Environment",
     "header": "Header",
@@ -45,19 +45,20 @@ class Place:
 PLACES = (
     Place(
         StorageLevel.KEYCHAIN,
-        "The system's keychain",
-        "The secrets are sealed in a file; the key that opens it is in the keychain.",
+        "System keychain",
+        "Secrets are encrypted in a file; its key is in the system keychain.",
     ),
     Place(
         StorageLevel.PASSPHRASE,
-        "A passphrase",
-        "The secrets are sealed in a file; the passphrase is asked for once a run. Nobody can recover it.",
+        "Passphrase",
+        "Secrets are encrypted in a file; you enter the passphrase once per session. A lost passphrase "
+        "can't be recovered.",
     ),
-    Place(StorageLevel.MEMORY, "Memory only", "The secrets are gone when MCP Lens is closed."),
+    Place(StorageLevel.MEMORY, "Memory only", "Secrets are lost when you close MCP Lens."),
     Place(
         StorageLevel.PLAIN,
-        "A plain file, unprotected",
-        "Every program that can read your files can read the secrets, and so can backups of them.",
+        "Plain file, unprotected",
+        "Every program that can read your files or their backups can read the secrets.",
     ),
 )
 
@@ -88,7 +89,7 @@ def status_hint(state: SecretsState) -> str:
 
 def counted(state: SecretsState) -> str:
     if state.status is StorageStatus.UNREADABLE and not state.in_memory:
-        return "cannot be counted"
+        return "unknown number of secrets"
     if not state.kept and not state.in_memory:
         return "no secrets"
     kept = plural(state.kept, "secret") if state.kept else ""

@@ -110,14 +110,14 @@ class ServersModel(QAbstractListModel):
             return plain_tip(text) if text else None
         if role == Qt.ItemDataRole.AccessibleTextRole:
             waiting = self._waiting.get(view.name, 0)
-            needs_input = f", {plural(waiting, 'question')} in the Inbox" if waiting else ""
+            needs_input = f", {plural(waiting, 'request')} in the Inbox" if waiting else ""
             return f"{one_line(view.name)}, {view.transport}, {state_text(view)}{needs_input}"
         return None
 
 
 def _tip_words(view: ServerView) -> str:
     """Return details that do not fit into two lines."""
-    changed_rows = "It was configured anew: reconnect to use that." if view.is_outdated else ""
+    changed_rows = "The configuration changed. Reconnect to apply it." if view.is_outdated else ""
     origin = f"From {view.origin}." if view.origin else ""
     text = f"{view.reason} {view.next_step}".strip()
     return " ".join(part for part in (text, changed_rows, shorten(view.notes, 300), origin) if part)
@@ -128,7 +128,7 @@ def state_text(view: ServerView) -> str:
     match view.status:
         case ServerStatus.CONNECTED if view.agreement is not None:
             text = f"connected · {view.agreement.revision}"
-            return f"{text} · configured anew" if view.is_outdated else text
+            return f"{text} · changed; reconnect to apply" if view.is_outdated else text
         case ServerStatus.CONNECTING | ServerStatus.LOGGING_IN:
             return f"waiting for {view.waits_for}" if view.waits_for else "connecting"
         case ServerStatus.FAILED | ServerStatus.NEEDS_LOGIN | ServerStatus.RESTARTING:
@@ -166,18 +166,18 @@ def connection_placeholder(view: ServerView) -> ConnectionPlaceholder | None:
             return ConnectionPlaceholder("loading", "Logging in", sentence, command="server.disconnect")
         case ServerStatus.RESTARTING:
             return ConnectionPlaceholder(
-                "loading", "The connection was lost", view.reason, command="server.disconnect"
+                "loading", "Connection lost", view.reason, command="server.disconnect"
             )
         case ServerStatus.DISABLED:
-            sentence = "This server is kept, but will not be connected until it is enabled."
+            sentence = "This server stays in the list but is not connected until you enable it."
             return ConnectionPlaceholder("empty", "Disabled", sentence, command="server.enable")
         case ServerStatus.NEEDS_LOGIN:
             return ConnectionPlaceholder(
-                "failed", "A login is needed", view.reason, view.next_step, "server.connect"
+                "failed", "Login required", view.reason, view.next_step, "server.connect"
             )
         case ServerStatus.FAILED:
             return ConnectionPlaceholder(
-                "failed", "The connection failed", view.reason, view.next_step, "server.connect"
+                "failed", "Connection failed", view.reason, view.next_step, "server.connect"
             )
     sentence = "Connect to see what this server offers."
     return ConnectionPlaceholder("empty", "Not connected", sentence, command="server.connect")

@@ -34,7 +34,7 @@ class Column(IntEnum):
     POLL = 6
 
 
-HEADS = ("Status", "Tool", "Id", "How far", "Age", "Time to live", "Next poll")
+HEADS = ("Status", "Tool", "Id", "Progress", "Age", "TTL", "Next poll")
 _TIMES = (Column.AGE, Column.LEFT, Column.POLL)
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
@@ -189,18 +189,18 @@ def status_text(view: TaskView) -> str:
         return "unknown"
     status = view.task.status.value.replace("_", " ")
     if view.wants_cancel and not view.is_terminal:
-        return f"{status}, cancel asked for"
+        return f"{status}, cancel requested"
     return status
 
 
 def message_text(view: TaskView) -> str:
     """Return the most important fact: obstacle, request, progress or the server's message."""
     if view.tracking is TrackingState.WAITING:
-        return "Waits for the connection"
+        return "Waiting for the connection"
     if view.note:
         return view.note
     if needs_input(view):
-        return "Asks you: the Inbox has the question"
+        return "Input required: reply in the Inbox"
     latest = "" if view.is_terminal else view.progress_message
     parts = [progress_text(view), latest or view.task.message]
     return "  ".join(word for word in parts if word)
@@ -243,7 +243,7 @@ def left_text(view: TaskView, now: int) -> str:
     """Return how long the server keeps it."""
     if view.expires_ns is None:
         return "no limit"
-    return about(view.expires_ns - now) if view.expires_ns > now else "over"
+    return about(view.expires_ns - now) if view.expires_ns > now else "expired"
 
 
 def poll_text(view: TaskView, now: int) -> str:

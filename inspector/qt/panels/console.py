@@ -65,8 +65,8 @@ class ConsolePanel(QWidget):
         if self.model.rowCount():
             self._gate.open()
         else:
-            sentence = "What the server writes to stderr shows up here."
-            self._gate.explain("empty", "console", "Nothing written yet", sentence)
+            sentence = "The server's stderr output appears here."
+            self._gate.explain("empty", "console", "No output yet", sentence)
 
     def _on_copy(self) -> None:
         rows = sorted(index.row() for index in self.table.selectionModel().selectedRows())
@@ -76,16 +76,16 @@ class ConsolePanel(QWidget):
 
 TEMPLATES: dict[str, bytes] = {
     "Ping": b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}',
-    "List the tools": b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}',
-    "Call a tool": b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", '
+    "List tools": b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}',
+    "Call tool": b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", '
     b'"params": {"name": "", "arguments": {}}}',
-    "A notification": b'{"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}',
-    "An unknown method": b'{"jsonrpc": "2.0", "id": 1, "method": "no/such/method"}',
-    "A batch": b'[{"jsonrpc": "2.0", "id": "first", "method": "ping"}, '
+    "Notification": b'{"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}',
+    "Unknown method": b'{"jsonrpc": "2.0", "id": 1, "method": "no/such/method"}',
+    "Batch": b'[{"jsonrpc": "2.0", "id": "first", "method": "ping"}, '
     b'{"jsonrpc": "2.0", "id": "second", "method": "tools/list"}]',
     "Invalid JSON": b'{"jsonrpc": "2.0", "id": 1, "method": "ping"',
-    "JSON, but no message": b'{"hello": "world"}',
-    "A response nobody asked for": b'{"jsonrpc": "2.0", "id": 4711, "result": {}}',
+    "JSON, but not JSON-RPC": b'{"hello": "world"}',
+    "Unsolicited response": b'{"jsonrpc": "2.0", "id": 4711, "result": {}}',
 }
 _MAX_HISTORY = 100
 
@@ -121,7 +121,7 @@ class RawConsole(QWidget):
         self.composer = RawComposer(bridge, theme)
         self.model = RawRowsModel(bridge.log, server, theme)
         self.table = QTableView()
-        self._show_action = QAction("Show in traffic", self)
+        self._show_action = QAction("Show in Traffic", self)
         self.response = RawResponse(bridge, theme, [self._show_action])
         self.gate = ContentStack(theme, self._make_right(server))
         self._lay_out()
@@ -135,7 +135,7 @@ class RawConsole(QWidget):
         elif view.status in UP:
             self.strips.show_message("connection", f"Still {view.status.value}: nothing can be sent yet.")
         else:
-            text = "Not connected: what you write stays here until you can send it."
+            text = "Not connected: your text stays here until you can send it."
             can_connect = view.status is not ServerStatus.DISABLED
             self.strips.show_message("connection", text, self._connect_action if can_connect else None)
 
@@ -200,11 +200,11 @@ class RawConsole(QWidget):
         if self.model.rowCount():
             self.gate.open()
         else:
-            sentence = "Write any JSON-RPC message, or something that is none, and see what the server does."
+            sentence = "Write any JSON-RPC message, or anything else, and see how the server reacts."
             self.gate.explain("empty", "edit", "Nothing sent yet", sentence)
 
     def _make_right(self, server: str) -> QWidget:
-        self.table.setAccessibleName(f"Sent to {one_line(server)} and come back")
+        self.table.setAccessibleName(f"Messages sent to and received from {one_line(server)}")
         self.table.setModel(self.model)
         style_table(self.table, self._theme)
         self.table.setSelectionMode(QTableView.SelectionMode.SingleSelection)
@@ -239,8 +239,8 @@ class RawConsole(QWidget):
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.composer.tool_row.insertWidget(0, button)
         self.composer.editor.setPlaceholderText(
-            'A message, such as {"jsonrpc": "2.0", "id": 1, "method": "ping"}'
-            "\nAlt+Up brings back what was sent before."
+            'A message, such as {"jsonrpc": "2.0", "id": 1, "method": "ping"}\nAlt+Up restores earlier '
+            "messages."
         )
         splitter = QSplitter(Qt.Orientation.Horizontal)
         splitter.setChildrenCollapsible(False)

@@ -36,7 +36,7 @@ class OverviewPanel(QWidget):
         self._plain_as_wanted: tuple[str, ...] = ()
         self.move_action = QAction("Move to the secret store…", self)
         self.move_action.triggered.connect(actions["server.secrets"].trigger)
-        self.keep_action = QAction("Keep as it is", self)
+        self.keep_action = QAction("Keep as plain text", self)
         self.keep_action.triggered.connect(self._keep_plain)
         self._configured = KeyValueList(theme)
         self._configured_heading = Heading(theme, "Configuration")
@@ -48,7 +48,7 @@ class OverviewPanel(QWidget):
         self._instructions = PlainLabel(theme, wrap=True, selectable=True)
         self._instructions_heading = Heading(theme, "Instructions")
         self._problems = KeyValueList(theme)
-        self._problems_heading = Heading(theme, "Problems")
+        self._problems_heading = Heading(theme, "Findings")
         self.alert = Alert(theme)
         self._gate = ContentStack(theme, self._make_content())
         column = QVBoxLayout(self)
@@ -79,7 +79,7 @@ class OverviewPanel(QWidget):
             return
         self._plain = names
         shown = shorten(one_line(", ".join(names)), 200)
-        text = f"The list of servers holds {plural(len(names), 'secret')} as plain text: {shown}."
+        text = f"The server list contains {plural(len(names), 'secret')} as plain text: {shown}."
         self.alert.show_message("secrets", text, actions=(self.move_action, self.keep_action))
 
     def _show_outdated_note(self, view: ServerView) -> None:
@@ -87,8 +87,8 @@ class OverviewPanel(QWidget):
             self.alert.close_topic("outdated")
             return
         action = self._actions["server.reconnect"]
-        text = "It was configured anew since it was connected."
-        self.alert.show_message("outdated", text, f"{action.text()} to use that.", (action,), tone="wait")
+        text = "The configuration changed after the server was connected."
+        self.alert.show_message("outdated", text, f"{action.text()} to apply it.", (action,), tone="wait")
 
     def _show_configured(self, view: ServerView) -> None:
         facts = _configured_facts(view)
@@ -147,39 +147,37 @@ def _configured_facts(view: ServerView) -> list[Fact]:
     names = ", ".join(f"${{{name}}}" for name in view.expands)
     facts = [
         Fact("Notes", shorten(view.notes, _MAX_NOTES_LENGTH)) if view.notes.strip() else None,
-        Fact("Stands in", f"{one_line(view.origin)} — read only, trusted by you") if view.origin else None,
-        Fact("Looked up", shorten(one_line(names), 500), mono=True) if names else None,
-        Fact("At start", "connected when MCP Lens starts") if view.auto_connect else None,
-        None
-        if view.is_saved or view.origin
-        else Fact("Kept", "for this run only: not in the list of servers"),
+        Fact("Defined in", f"{one_line(view.origin)} — read-only, trusted by you") if view.origin else None,
+        Fact("Resolved variables", shorten(one_line(names), 500), mono=True) if names else None,
+        Fact("On startup", "connects when MCP Lens starts") if view.auto_connect else None,
+        None if view.is_saved or view.origin else Fact("Saved", "no (this session only)"),
     ]
     return [fact for fact in facts if fact is not None]
 
 
 def _server_facts(agreement: Agreement) -> list[Fact]:
     server = agreement.server
-    facts = [Fact("Name", server.name or "not given", mono=True)]
+    facts = [Fact("Name", server.name or "not specified", mono=True)]
     if server.title:
         facts.insert(0, Fact("Title", server.title))
-    return [*facts, Fact("Version", server.version or "not given", mono=True)]
+    return [*facts, Fact("Version", server.version or "not specified", mono=True)]
 
 
 def _connection_facts(view: ServerView, agreement: Agreement) -> list[Fact]:
     facts = [
-        Fact("State", view.status.value, tone="ok" if view.status is ServerStatus.CONNECTED else "text"),
-        Fact("Protocol", f"{agreement.revision} · {agreement.era.value} era", mono=True),
-        Fact("Agreed by", agreement.how),
+        Fact("Status", view.status.value, tone="ok" if view.status is ServerStatus.CONNECTED else "text"),
+        Fact("Protocol version", f"{agreement.revision} · {agreement.era.value}", mono=True),
+        Fact("Negotiated by", agreement.how),
         Fact("Transport", view.transport),
         Fact("Command" if view.transport == "stdio" else "URL", view.address, mono=True),
     ]
     others = [date for date in agreement.supported_versions if date != agreement.revision.date]
     if others:
-        facts.insert(3, Fact("Also speaks", ", ".join(others), mono=True))
+        facts.insert(3, Fact("Also supports", ", ".join(others), mono=True))
     if view.client_side is not None and view.client_side.sent is not None:
-        facts.append(Fact("We declare", shorten(capabilities_text(view.client_side.sent), 300)))
+        facts.append(Fact("Client capabilities", shorten(capabilities_text(view.client_side.sent), 300)))
     if not view.is_verified:
-        facts.append(Fact("TLS", "the certificate is not checked", tone="warn"))
+        facts.append(Fact("TLS", "certificate not verified", tone="warn"))
     return [*facts, Fact("Process", str(view.pid), mono=True)] if view.pid is not None else facts
 
 

@@ -59,7 +59,7 @@ class ServerListPanel(QWidget):
         self._theme = theme
         self.model = ServersModel()
         self.inbox = InboxEntry(theme)
-        self.found = SidebarEntry(theme, "Found servers", "search", "accent")
+        self.found = SidebarEntry(theme, "Discovered servers", "search", "accent")
         self.found.hide()  # until something is found
         self.list = QListView()
         self.list.setAccessibleName("Servers")

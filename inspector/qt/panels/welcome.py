@@ -22,11 +22,12 @@ from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 _MAX_WIDTH = 720
 _ROOMY = 330  # height in pixels from which the texts fit, too
 _PASTE = (
-    "A command, a URL, a configuration of any tool, an install link. You see what it would do before "
+    "A command, a URL, the configuration of any tool, or an install link. You can review it before "
     "anything is started."
 )
 _DEMO = (
-    "They show all that MCP has; one is faulty on purpose. They run on this machine until MCP Lens is closed."
+    "They demonstrate every MCP feature; one is faulty on purpose. They run on this machine until you "
+    "close MCP Lens."
 )
 
 
@@ -56,8 +57,8 @@ class WelcomePanel(QWidget):
         self.box = PasteBox(theme, lines=(3, 6))
         self.go_action = self._action("Continue…", self._on_entered)
         self.review_action = self._action("Review…", self.review_wanted.emit)
-        self.search_action = self._action("Look again", self._scan)
-        self._title = _Title(theme, "Look into an MCP server")
+        self.search_action = self._action("Search again", self._scan)
+        self._title = _Title(theme, "Inspect an MCP server")
         self._title.setContentsMargins(0, 0, 0, SPACE_3)
         self._gap = QWidget()
         self._gap.setFixedHeight(SPACE_2)
@@ -100,14 +101,15 @@ class WelcomePanel(QWidget):
         column.setSpacing(SPACE_2)
         column.addStretch(2)
         column.addWidget(self._title)
-        column.addWidget(Heading(self._theme, "Paste anything"))
+        column.addWidget(Heading(self._theme, "Paste a command, URL or configuration"))
         column.addWidget(self._about_paste)
         column.addLayout(self._paste_row(open_file))
         column.addWidget(self._gap)
         below = QHBoxLayout()
         below.setSpacing(SPACE_8)
         below.addLayout(
-            self._section("Found on this machine", self.found_text, [self._review, self._search_again]), 1
+            self._section("Discovered on this machine", self.found_text, [self._review, self._search_again]),
+            1,
         )
         demo = [ActionButton(self._demo)]
         below.addLayout(
@@ -160,10 +162,10 @@ class WelcomePanel(QWidget):
         self._review.setVisible(has_files)
         self._search_again.setVisible(report is not None and not has_files)
         if report is None:
-            self.found_text.setText("Looking…")
+            self.found_text.setText("Searching…")
         elif has_files:
             self.found_text.setText(
-                f"{summary_text(report)} of {tool_text(report)}. None is started before you agree to it."
+                f"{summary_text(report)} of {tool_text(report)}. None is started without your consent."
             )
         else:
             self.found_text.setText(nothing_text(self._folder))

@@ -167,7 +167,7 @@ class Form(IntEnum):
     BYTES = 6
 
 
-_LABELS = ("Rendered", "Table", "Picture", "Sound", "Pretty", "Text", "Bytes")
+_LABELS = ("Rendered", "Table", "Image", "Audio", "Pretty", "Text", "Bytes")
 _FORMS: dict[ContentKind, tuple[Form, ...]] = {
     ContentKind.TEXT: (Form.TEXT,),
     ContentKind.MARKDOWN: (Form.RENDERED, Form.TEXT),
@@ -216,7 +216,7 @@ class ContentView(QWidget):
         self._theme = theme
         self._content = Content(ContentKind.TEXT)
         self.forms = Segments(theme, _LABELS)
-        self.forms.setAccessibleName("How the content is shown")
+        self.forms.setAccessibleName("Content view")
         self._facts = MutedLabel(theme)
         self.strip = QWidget()
         self.alert = Alert(theme)
@@ -313,13 +313,13 @@ class ContentView(QWidget):
 
     def _table_page(self) -> CsvTable:
         if self._table is None:
-            self._table = CsvTable(self._theme, "Content, as a table")
+            self._table = CsvTable(self._theme, "Content as table")
             self._pages.addWidget(self._table)
         table = self._content.table
         assert table is not None, "the kind says so"
         self._table.set_table(table.header, table.rows)
         if table.note:
-            self.alert.show_message("table", table.note, "Text has all of it.", tone="wait")
+            self.alert.show_message("table", table.note, "See Text for the full content.", tone="wait")
         return self._table
 
     def _show_image(self) -> None:

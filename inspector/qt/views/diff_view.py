@@ -113,7 +113,7 @@ class WholeValues(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(SPACE_6, SPACE_1, 0, 0)
         row.setSpacing(0)
-        for label, name in ((self.left, "Baseline, whole"), (self.right, "Now, whole")):
+        for label, name in ((self.left, "Full baseline value"), (self.right, "Full current value")):
             label.setAccessibleName(name)
             label.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
             label.setContentsMargins(SPACE_2, SPACE_1, SPACE_3, SPACE_2)
@@ -148,7 +148,7 @@ def _text(value: JSON | Cut) -> str:
     try:
         return value if isinstance(value, str) else pretty(value)
     except RecursionError:
-        return "It is nested too deeply to be shown here."
+        return "Nested too deeply to show here."
 
 
 _TOGGLES = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
@@ -161,7 +161,7 @@ class ChangesTable(QTableView):
         super().__init__(parent)
         self.rows = DiffRowsModel(theme)
         self.setModel(self.rows)
-        self.setAccessibleName("What changed since the time before")
+        self.setAccessibleName("Changes since the previous result")
         style_table(self, theme)
         self.setItemDelegate(LineDelegate(theme, self))
         self.setFont(theme.mono_font())

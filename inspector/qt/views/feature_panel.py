@@ -101,7 +101,7 @@ class FeaturePanel(QWidget):
 
     def _explain_listing(self) -> None:
         if not self.total:
-            text = f"Waiting for the answer to {self.requested}."
+            text = f"Waiting for the {self.requested} response."
             self._gate.explain("loading", self.kind, f"Listing {self._what}", text)
 
     def _open(self, when_empty: str) -> None:
@@ -118,14 +118,14 @@ class FeaturePanel(QWidget):
         if not self._is_connected:
             return  # disconnected meanwhile; the panel already says so
         summary = error.summary if isinstance(error, UserError) else f"{error}."
-        next_step = error.next_step if isinstance(error, UserError) else "The Traffic view has the exchange."
+        next_step = error.next_step if isinstance(error, UserError) else "See the exchange in Traffic."
         again = self._actions[f"{self.kind}.refresh"]
         if self.total:
-            text = f"The {self._what} could not be listed again: {summary}"
-            self.alert.show_message(_LIST_FAILED, text, f"This is the list as it was. {next_step}", [again])
+            text = f"Could not refresh the {self._what}: {summary}"
+            self.alert.show_message(_LIST_FAILED, text, f"Showing the previous list. {next_step}", [again])
             self._gate.open()
         else:
-            title = f"The {self._what} could not be listed"
+            title = f"Could not list the {self._what}"
             self._gate.explain("failed", self.kind, title, summary, next_step, again)
 
     def _show_placeholder(self, view: ServerView) -> None:
@@ -208,7 +208,7 @@ class SingleListPanel(FeaturePanel):
         self._offered = model
         self.search = SearchField(theme, f"Search {self._what}")
         self.list = FeatureList(theme, model, self._what.capitalize())
-        self._nothing = MutedLabel(theme, "Nothing fits.", wrap=True)
+        self._nothing = MutedLabel(theme, "No matches", wrap=True)
         self._nothing.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
         self._nothing.hide()
         self._header = PanelHeader(theme, self._what.capitalize())

@@ -81,7 +81,7 @@ class MessagesView(QScrollArea):
             self._column.insertWidget(len(self._cards), card)
             self._cards.append(card)
         rest = len(self._messages) - len(self._cards)
-        self._more_action.setText(f"Show more of {plural(rest, self._noun)}")
+        self._more_action.setText(f"Show more ({plural(rest, self._noun)})")
         self._more.setVisible(rest > 0)
 
     def _make_card(self, position: int, message: Message) -> MessageCard:
@@ -178,7 +178,7 @@ class MessageCard(QWidget):
 
 
 def _open_words(content: Content) -> str:
-    return "Read it" if content.kind is ContentKind.LINK else "Open"
+    return "Read" if content.kind is ContentKind.LINK else "Open"
 
 
 def _facts(content: Content) -> str:

@@ -44,7 +44,7 @@ class RawResponse(QWidget):
         self.badge = Badge(theme)
         self._facts = MutedLabel(theme)
         self.alert = Alert(theme)
-        self.text = JsonView(theme, "What came back")
+        self.text = JsonView(theme, "Response")
         self._gate = ContentStack(theme, self.text)
         self._buttons = [ActionButton(action, "quiet") for action in actions]
         self._lay_out()
@@ -56,7 +56,7 @@ class RawResponse(QWidget):
 
     def show_waiting(self, sentence: str, cancel: QAction) -> None:
         self._begin(None, "", "muted", "")
-        self._gate.explain("loading", "", "Waiting for the answer", sentence, action=cancel)
+        self._gate.explain("loading", "", "Waiting for the response", sentence, action=cancel)
 
     def show_failed(self, summary: str, next_step: str) -> None:
         self._begin(None, "not sent", "error", "")
@@ -128,8 +128,8 @@ class RawResponse(QWidget):
 
 def _nothing_came(log: TrafficLog, row: int) -> str:
     if log.kind(row) == RecordKind.REQUEST:
-        return "No answer came. One that still comes is in Traffic."
-    return "It asks for no answer. What the server does about it shows up in Traffic."
+        return "No response received. A late response will appear in Traffic."
+    return "This message expects no response. Anything the server sends appears in Traffic."
 
 
 # Text is parsed on each key press only while that is not noticeable.
@@ -167,11 +167,11 @@ class RawComposer(QWidget):
         self.editor = RawEdit(theme, "Message")
         self.status = PlainLabel(theme, tone="muted", wrap=True)
         self.ids = Segments(theme, ("New id", "As written"))
-        self.ids.setAccessibleName("The id of the message")
-        self.ids.button(0).setToolTip("Put an id that was not used yet in place of the written one")
-        self.ids.button(1).setToolTip("Send the id as it is written, even if it was used before")
+        self.ids.setAccessibleName("Message id")
+        self.ids.button(0).setToolTip("Replace the id with an unused one")
+        self.ids.button(1).setToolTip("Send the id as written, even if it was used before")
         self.compact = QCheckBox("Compact when sending")
-        self.compact.setToolTip("Take out the white space between tokens: over stdio a line is a message")
+        self.compact.setToolTip("Remove whitespace between tokens: over stdio, one line is one message")
         self.alert = Alert(theme)
         self._spinner, self._waiting = Spinner(theme), MutedLabel(theme)
         self._make_actions(theme)
@@ -250,9 +250,7 @@ class RawComposer(QWidget):
         view = self._view
         if view is not None and view.status not in UP:
             text = f"Not sent: {one_line(view.name)} is not connected."
-            self.alert.show_message(
-                "connection", text, "Connect, then send it again.", [self._connect_action]
-            )
+            self.alert.show_message("connection", text, "Connect and send again.", [self._connect_action])
         elif view is not None and view.transport == "stdio" and not is_one_line(raw):
             options = [self._compact_action, self._split_action]
             self.alert.show_message("break", f"Not sent: {error.summary}", actions=options)
@@ -274,7 +272,7 @@ class RawComposer(QWidget):
         self._cancel_button.setVisible(is_waiting)
         self._spinner.setVisible(is_waiting)
         count = len(self._tasks)
-        self._waiting.setText("Waiting" if count < 2 else f"Waiting for {count}")
+        self._waiting.setText("Waiting" if count < 2 else f"Waiting for {count} responses")
         self._waiting.setVisible(is_waiting)
         self._show_status()
 
@@ -282,7 +280,7 @@ class RawComposer(QWidget):
         raw = self.editor.raw()
         if len(raw) > _MAX_DESCRIBED:
             text, is_odd = (
-                self.editor.warning() or f"{size(len(raw))}: not looked into while you type.",
+                self.editor.warning() or f"{size(len(raw))}: too large to check while typing.",
                 False,
             )
         else:
@@ -294,9 +292,9 @@ class RawComposer(QWidget):
     def _described(self, raw: bytes) -> tuple[str, bool]:
         text = [describe(raw)] if raw else []
         if self.ids.index() == _NEW_ID and has_id(raw):
-            text.append("It gets a new id when it is sent.")
+            text.append("A new id is assigned when it is sent.")
         if not self.compact.isChecked() and not is_one_line(raw) and self._is_stdio:
-            text.append("It has line breaks: over stdio it has to be compacted.")
+            text.append("It contains line breaks; over stdio it must be compacted.")
         text.append(self.editor.warning())
         is_odd = bool(raw) and read(raw).kind in (Kind.INVALID, Kind.TEXT)
         return " ".join(filter(None, text)), is_odd
@@ -307,9 +305,12 @@ class RawComposer(QWidget):
         In a multi round-trip request the server's state is returned to it and may be valid only once.
         """
         if b'"requestState"' in raw:
-            text = "It carries a requestState of the server, which may refuse one that was used or is old."
+            text = (
+                "This message contains a requestState from the server, which may reject a used or expired "
+                "one."
+            )
             self.alert.show_message(
-                "state", text, "If it does, begin with the first request of the operation."
+                "state", text, "If it does, start with the first request of the operation."
             )
         else:
             self.alert.close_topic("state")
@@ -334,13 +335,13 @@ class RawComposer(QWidget):
         self.send_action = QAction("Send", self)
         self.send_action.setToolTip("Send these bytes (Ctrl+Return)")
         self.cancel_action = QAction("Cancel", self)
-        self.cancel_action.setToolTip("Wait no longer, and tell the server so")
-        self.pretty_action = QAction("Pretty", self)
-        self.pretty_action.setToolTip("Lay the text out in lines, and take them out again when it is sent")
+        self.cancel_action.setToolTip("Cancel the request and notify the server")
+        self.pretty_action = QAction("Pretty-print", self)
+        self.pretty_action.setToolTip("Format the JSON on several lines; it is compacted again when sent")
         self._connect_action = QAction("Connect", self)
         self._compact_action = QAction("Compact and send", self)
         self._split_action = QAction("Send each line", self)
-        self._split_action.setToolTip("Each line is then a message of its own")
+        self._split_action.setToolTip("Send each line as a separate message")
 
     def _connect(self) -> None:
         self.send_action.triggered.connect(lambda: self.send())

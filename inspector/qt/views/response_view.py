@@ -54,7 +54,7 @@ class ResponseView(QWidget):
         self._facts = MutedLabel(theme)
         self.alert = Alert(theme)
         self.views = Segments(theme, text)
-        self.views.setAccessibleName("What is shown of the answer")
+        self.views.setAccessibleName("Response view")
         self.saver = BodySaver(theme)
         self._pages = QStackedWidget()
         inside = QWidget()
@@ -70,14 +70,14 @@ class ResponseView(QWidget):
     @cached_property
     def message(self) -> JsonView:
         """The message view, created on first use: it is a large part of a panel's creation time."""
-        view = JsonView(self._theme, "Whole answer")
+        view = JsonView(self._theme, "Full response")
         view.save_requested.connect(self._save_message)
         self._pages.addWidget(view)
         return view
 
     def show_malformed(self, value: JSON) -> None:
         """Show a list entry that cannot be requested, as the server sent it."""
-        self.badge.set_text("not usable", "warn")
+        self.badge.set_text("invalid", "warn")
         self._facts.setText("")
         self.alert.close_all()
         self._response = pretty(value).encode(errors="surrogatepass")
@@ -101,9 +101,9 @@ class ResponseView(QWidget):
     def _explain_end(self, outcome: CallOutcome) -> bool:
         """Explain why the call ended without a result; return False if it has one."""
         if outcome.kind is OutcomeKind.FAILED:
-            self._explain("failed", "No answer", outcome.summary, outcome.next_step)
+            self._explain("failed", "Call failed", outcome.summary, outcome.next_step)
         elif outcome.kind is OutcomeKind.CANCELLED:
-            text = "The server was told. An answer that still comes is in Traffic."
+            text = "The server was notified. A late response will appear in Traffic."
             self._explain("empty", _CANCELLED, text)
         else:
             return False
@@ -117,7 +117,9 @@ class ResponseView(QWidget):
         self._facts.setText(" · ".join((time_text(outcome), size(len(outcome.response)), *facts)))
         self.alert.close_all()
         if is_error:
-            self.alert.show_message("error", f"The server refused: {outcome.summary}.", tone="error")
+            self.alert.show_message(
+                "error", f"The server returned an error: {outcome.summary}.", tone="error"
+            )
 
     def _offer(self, *views: int) -> None:
         """Offer these views and the message, keeping the user's choice where possible."""
@@ -147,4 +149,4 @@ class ResponseView(QWidget):
 def time_text(outcome: CallOutcome) -> str:
     """Return the elapsed time and how much of it the server waited for the Inbox."""
     whole = duration(outcome.elapsed_ns)
-    return f"{whole}, of these {duration(outcome.waited_ns)} in the Inbox" if outcome.waited_ns else whole
+    return f"{whole}, including {duration(outcome.waited_ns)} in the Inbox" if outcome.waited_ns else whole

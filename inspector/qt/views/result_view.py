@@ -77,9 +77,9 @@ class CallOutput(QTableView):
 
 _MAX_NAMED = 5
 _BADGES: dict[OutputState, tuple[str, Tone]] = {
-    OutputState.FITS: ("fits schema", "ok"),
-    OutputState.DIFFERS: ("differs from schema", "warn"),
-    OutputState.MISSING: ("not structured", "warn"),
+    OutputState.FITS: ("matches schema", "ok"),
+    OutputState.DIFFERS: ("schema mismatch", "warn"),
+    OutputState.MISSING: ("no structured content", "warn"),
     OutputState.UNCHECKED: ("schema not checked", "muted"),
 }
 
@@ -95,7 +95,7 @@ def check_sentence(check: OutputCheck) -> str:
         case OutputState.DIFFERS:
             text = _differences(check)
         case OutputState.MISSING:
-            text = "The tool promises structured content (outputSchema), and this result has none."
+            text = "The tool declares an outputSchema, but this result has no structured content."
         case OutputState.UNCHECKED:
             text = "The structured content was not checked."
         case _:
@@ -108,11 +108,11 @@ def _differences(check: OutputCheck) -> str:
     counted = f"more than {MAX_DIFFERENCES} places" if check.has_more else plural(count, "place")
     named = "\n".join(f"•  {_named(each)}" for each in check.differences[:_MAX_NAMED])
     rest = f"\n…  and {count - _MAX_NAMED:,} more" if count > _MAX_NAMED else ""
-    return f"Structured content differs from the output schema in {counted}:\n{named}{rest}"
+    return f"Structured content does not match the output schema in {counted}:\n{named}{rest}"
 
 
 def _named(difference: Difference) -> str:
-    position = one_line(shorten(difference.pointer, 80)) or "the whole value"
+    position = one_line(shorten(difference.pointer, 80)) or "entire value"
     return f"{position}: {one_line(difference.message)}"
 
 
@@ -158,12 +158,12 @@ class ResultView(QWidget):
         self.content = PartsView(theme)
         self.structured = JsonView(theme, "Structured content")
         self.changes = ChangesTable(theme)
-        self.whole = JsonView(theme, "Whole answer")
+        self.whole = JsonView(theme, "Full response")
         self.output: CallOutput | None = None  # made when a call wrote something
         self.tabs = QTabWidget()
         self.message = EmptyState(theme)
         self.saver = BodySaver(theme)
-        self.save_action = QAction("Save the whole answer…", self)
+        self.save_action = QAction("Save full response…", self)
         theme.set_icon(self.save_action, "save")
         self._save_button = icon_button(self.save_action)
         self.task_action = QAction("Show task", self)
@@ -192,15 +192,15 @@ class ResultView(QWidget):
         turn = self._begin(outcome.response)
         self._show_status(outcome)
         if outcome.kind is OutcomeKind.FAILED:
-            self.message.show_failed("No answer", outcome.summary, outcome.next_step)
+            self.message.show_failed("Call failed", outcome.summary, outcome.next_step)
             self._pages.setCurrentWidget(self.message)
         elif outcome.kind is OutcomeKind.CANCELLED:
-            sentence = outcome.summary or "The server was told. An answer that still comes is in Traffic."
+            sentence = outcome.summary or "The server was notified. A late response will appear in Traffic."
             self.message.show_empty("stop", "Cancelled", sentence)
             self._pages.setCurrentWidget(self.message)
         elif outcome.kind is OutcomeKind.LEFT:
             self._task_id = outcome.task_id
-            self.message.show_empty("tasks", "Left running", outcome.summary, [self.task_action])
+            self.message.show_empty("tasks", "Running in the background", outcome.summary, [self.task_action])
             self._pages.setCurrentWidget(self.message)
         else:
             result = await self._read(outcome)
@@ -291,17 +291,17 @@ class ResultView(QWidget):
     def _explain(self, outcome: CallOutcome, result: CallResult) -> None:
         if outcome.kind is OutcomeKind.TOOL_ERROR:
             self.alert.show_message(
-                "outcome", "The tool ran and reports a failure (isError): its words are below."
+                "outcome", "The tool ran and reported an error (isError). Its message is below."
             )
         elif outcome.kind is OutcomeKind.RPC_ERROR:
-            text = f"Protocol error, the tool gave no result: {outcome.summary}."
+            text = f"Protocol error; the tool returned no result: {outcome.summary}."
             self.alert.show_message("outcome", text, tone="error")
         elif not result.parts and result.structured is None:
             self.alert.show_message(
-                "outcome", "The result is empty: no content, no structured content.", tone="wait"
+                "outcome", "The result is empty: no content and no structured content.", tone="wait"
             )
         if outcome.is_composed:
-            text = "Put together from what the server said of its task; Traffic has that as it came."
+            text = "Assembled from task messages. Raw messages: Traffic."
             self.alert.show_message("composed", text, tone="wait")
 
     def _show_tabs(self, tabs: list[QWidget]) -> None:
@@ -337,14 +337,14 @@ class ResultView(QWidget):
         if observation.before is None:
             return
         if not observation.has_changed:
-            self.change_badge.set_text("same as before", "muted")
+            self.change_badge.set_text("unchanged", "muted")
             return
         self.change_badge.set_text("changed", "accent")
         if observation.diff is None:
             before = observation.before.kind.value
-            text = f"It ended as “{observation.outcome.kind.value}”; the look before ended as “{before}”."
+            text = f"The status changed from “{before}” to “{observation.outcome.kind.value}”."
         else:
-            text = f"Changed since the look before: {observation.diff.summary()}."
+            text = f"Changed since the previous call: {observation.diff.summary()}."
         self.alert.show_message("change", text, tone="accent")
 
     def _save(self) -> None:

@@ -37,7 +37,7 @@ class WatchBar(QWidget):
         self.interval.setDecimals(1)
         self.interval.setSuffix(" s")
         self.interval.setValue(DEFAULT_INTERVAL)
-        self.interval.setAccessibleName("Interval of the watch")
+        self.interval.setAccessibleName("Watch interval")
         self.watch_action = QAction("Watch", self)
         self.stop_action = QAction("Stop", self)
         self._watch_button = ActionButton(self.watch_action)

@@ -252,5 +252,5 @@ class InboxEntry(SidebarEntry):
 
     def set_count(self, count: int) -> None:
         """Show the number of pending server requests."""
-        waits = f"{plural(count, 'question')} {'waits' if count == 1 else 'wait'} for you"
-        self.show_count(count, waits if count else "No server asks anything", "Ctrl+I")
+        waits = f"{plural(count, 'request')} {'waits' if count == 1 else 'wait'} for you"
+        self.show_count(count, waits if count else "No pending requests", "Ctrl+I")

@@ -64,10 +64,14 @@ class CaptureNotices(QObject):
 
     def _offer(self, found: tuple[KeptCapture, ...]) -> None:
         latest = found[-1]
-        others = f" So did {plural(len(found) - 1, 'run')} before it: see Kept captures." if found[1:] else ""
+        others = (
+            f" Also interrupted: {plural(len(found) - 1, 'session')} before it. See Manage captures."
+            if found[1:]
+            else ""
+        )
         began, rows = full_time(latest.began)[:16], plural(latest.rows or 0, "row")
-        text = f"The run of {began} broke off; its {rows} are kept."
-        open_it, dismiss = QAction("Open it", self), QAction("Dismiss", self)
+        text = f"The session of {began} was interrupted; its {rows} are saved."
+        open_it, dismiss = QAction("Open capture", self), QAction("Dismiss", self)
         paths = [each.path for each in found]
         open_it.triggered.connect(lambda: self._take(paths, latest.path))
         dismiss.triggered.connect(lambda: self._take(paths, None))
@@ -87,7 +91,7 @@ class CaptureNotices(QObject):
         if not state.reason:
             self._strips.withdraw("recording")
             return
-        what = "Recording is paused" if state.is_paused else "Recording is behind"
+        what = "Recording is paused" if state.is_paused else "Recording is falling behind"
         self._strips.show_message("recording", f"{what}. {state.reason} {state.next_step}", None, "warn")
 
 
@@ -159,7 +163,7 @@ class CaptureDocks(QObject):
         self._set_front(panel)
 
     def choose_and_open(self) -> None:
-        dialog = self._file_dialog("Open a capture")
+        dialog = self._file_dialog("Open capture")
         dialog.setFileMode(dialog.FileMode.ExistingFiles)
         patterns = " ".join(f"*{suffix}" for suffix in OPENABLE)
         dialog.setNameFilters([_KINDS.format(patterns), "All files (*)"])
@@ -319,16 +323,16 @@ def _row_choices(panel: TrafficPanel) -> list[tuple[str, array[int]]]:
         roots, operation = set(shown), log.columns.operation
         shown = array("q", (row for row in everything if operation[row] in roots))
     chosen = array("q", panel.table.selected_numbers())
-    choices = [("What the filter shows", shown), ("Everything", everything)]
-    return [*choices, ("The chosen rows", chosen)] if len(chosen) > 1 else choices
+    choices = [("Filtered rows", shown), ("All rows", everything)]
+    return [*choices, ("Selected rows", chosen)] if len(chosen) > 1 else choices
 
 
 def _as_text(done: Exported) -> str:
-    parts = [f"{plural(done.rows, 'row')} went into {_short(done.path.name)}"]
+    parts = [f"Exported {plural(done.rows, 'row')} to {_short(done.path.name)}"]
     if done.masked:
         parts.append(f"{plural(done.masked, 'secret')} masked")
     if done.dropped:
-        parts.append(f"left out, because this format cannot hold it: {done.dropped}")
+        parts.append(f"omitted (unsupported by this format): {done.dropped}")
     return "; ".join(parts) + "."
 
 

@@ -235,7 +235,10 @@ class CommandPalette(QObject):
             workspace.show_tab("tools")
             workspace.tools.open_saved(call)
         else:
-            words = f"“{one_line(call.name)}” is for the server “{one_line(call.server)}”, which is not here."
+            words = (
+                f"“{one_line(call.name)}” is for the server “{one_line(call.server)}”, which is not in the "
+                "server list."
+            )
             self._bridge.problem_found.emit(words if call.server else "Choose a server for this call first.")
 
     def _go_to(self, server: str) -> Workspace | None:
@@ -320,6 +323,6 @@ def _picks(server: str, what: str, items: Sequence[Offered]) -> Iterator[Palette
 def _counted(model: PaletteModel) -> str:
     shown, found = model.rowCount(), model.found
     if not found:
-        return "Nothing fits."
+        return "No matches"
     more = f"{shown:,} of {found:,}" if shown < found else f"{found:,}"
-    return f"{more} · ↑↓ to choose, Enter to go, Esc to close"
+    return f"{more} · ↑↓ to select, Enter to go, Esc to close"

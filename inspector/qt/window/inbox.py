@@ -87,7 +87,7 @@ class InboxController(QObject):
 
     def _on_opened(self, inbox_request: InboxRequest) -> None:
         if not self.is_in_view(inbox_request.server):
-            self.toasts.put(inbox_request.id, *toast_text(inbox_request), act="Answer")
+            self.toasts.put(inbox_request.id, *toast_text(inbox_request), act="Reply")
 
     def _on_ended(self, inbox_request: InboxRequest) -> None:
         self.toasts.withdraw(inbox_request.id)
@@ -127,14 +127,14 @@ class InboxController(QObject):
         if (workspace := self._workspace_of(server)) is not None:
             workspace.open_uri(uri)
         else:
-            text = f"The server “{one_line(server)}” is not here any more, so its resource cannot be read."
+            text = f"The server “{one_line(server)}” no longer exists, so its resource can't be read."
             self._bridge.problem_found.emit(text)
 
     def _on_task_requested(self, server: str, id: str) -> None:
         if (workspace := self._workspace_of(server)) is not None:
             workspace.show_task(id)
         else:
-            text = f"The server “{one_line(server)}” is not here any more, nor are its tasks."
+            text = f"The server “{one_line(server)}” no longer exists, and neither do its tasks."
             self._bridge.problem_found.emit(text)
 
     def _workspace_of(self, server: str) -> Workspace | None:

@@ -178,7 +178,7 @@ class MainWindow(QMainWindow):
     def open_filter_help(self) -> None:
         from inspector.qt.dialogs.help import ManualDialog
 
-        ManualDialog("Filter language", self._help_folder / "filters.md", self).show()
+        ManualDialog("Filter syntax", self._help_folder / "filters.md", self).show()
 
     def open_colour_rules(self, panel: TrafficPanel) -> None:
         """Edit the color rules of all traffic panels; suggestions are for this one."""
@@ -199,8 +199,8 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self._at_start.show_empty(
             "server",
-            "Nothing to look at yet",
-            "Add a server: a command to start, or a URL to connect to.",
+            "Nothing to inspect yet",
+            "Add a server: a command to run, or a URL to connect to.",
             [self.actions_table["server.add"]],
         )
         self._stack.addWidget(self._at_start)
@@ -397,7 +397,7 @@ class MainWindow(QMainWindow):
 
     def _on_found_chosen(self) -> None:
         self._stack.setCurrentWidget(self.found)
-        self.setWindowTitle("Found servers — MCP Lens")
+        self.setWindowTitle("Discovered servers — MCP Lens")
         self._commands.update(None)
 
     def _on_inbox_changed(self, inbox_request: InboxRequest) -> None:

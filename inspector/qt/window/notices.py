@@ -81,11 +81,11 @@ class ServerListNotice(QObject):
 
     async def _show_message(self, diff: ServerListDiff) -> None:
         async def name(servers: ServerRegistry) -> str:
-            return servers.catalogue.path.name if servers.catalogue is not None else "The list of servers"
+            return servers.catalogue.path.name if servers.catalogue is not None else "The server list"
 
         file = await self._bridge.ask_servers(name)
         if shiboken6.isValid(self._window):
-            text = f"{one_line(file)} was changed by hand: {change_text(diff)}."
+            text = f"{one_line(file)} changed on disk: {change_text(diff)}."
             self._window.strips.show_message(_ABOUT, text, self._show, "accent", self._dismiss)
 
     def _on_closed(self) -> None:
@@ -110,7 +110,7 @@ class DoctorNotice(QObject):
         self._window = window
         self._bridge = bridge
         self._watched: WeakSet[Workspace] = WeakSet()
-        self._see = QAction("See the doctor", self)
+        self._see = QAction("Open Doctor", self)
         self._see.triggered.connect(lambda: window.show_tab("doctor"))
 
     def follow(self, before: ServerStatus, view: ServerView) -> None:
@@ -216,9 +216,9 @@ class LoginNotice(QObject):
         if login.is_over or self._is_in_view(login.server):
             self._withdraw(login.server)
         elif login.question is not None:
-            self._show_message(login.server, f"The login of {name} has a question.")
+            self._show_message(login.server, f"The login to {name} needs your input.")
         elif login.waiting is not None:
-            self._show_message(login.server, f"{name} waits until you have logged in in the browser.")
+            self._show_message(login.server, f"{name}: waiting for login in the browser.")
         else:
             self._withdraw(login.server)
 

@@ -196,7 +196,7 @@ class ServerCommands(QObject):
         self._time_is_up.start(int((until - now) * 1000) + 1)
         name = f"“{shorten(one_line(last.name), _MAX_NAME_LENGTH)}”"
         others = len(self._removed) - 1
-        text = f"{name} and {others} before it were removed." if others else f"{name} was removed."
+        text = f"Removed {name} and {others} before it." if others else f"Removed {name}."
         self._window.strips.show_message(_REMOVED, text, self._undo)
 
     async def _copy_claude_command(self, view: ServerView) -> None:

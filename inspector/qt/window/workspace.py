@@ -132,7 +132,7 @@ class Workspace(QWidget):
         self._title.setText(one_line(view.name))
         self._address.setText(_short(view.address))
         self._revision.set_text(str(view.agreement.revision) if view.agreement else view.status.value)
-        self._unverified.set_text("" if view.is_verified else "TLS not checked")
+        self._unverified.set_text("" if view.is_verified else "TLS not verified")
         is_up = view.status in UP
         self._login_button.setVisible(view.status is ServerStatus.NEEDS_LOGIN)
         self._connect_button.setVisible(not is_up)

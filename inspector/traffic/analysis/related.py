@@ -105,8 +105,8 @@ def _meanwhile(log: TrafficLog, root: int, members: list[int]) -> tuple[list[int
     note = ""
     if last < end:
         note = (
-            f"Logs and stderr were looked for in the first {_SPAN:,} of {end - root:,} rows during this "
-            "operation. To see those after that, filter by server and time."
+            f"Logs and stderr were searched only in the first {_SPAN:,} of {end - root:,} rows of this "
+            "operation. To see later ones, filter by server and time."
         )
     columns = log.columns
     server, log_message = columns.server[root], log.strings.number_of("notifications/message")

@@ -73,14 +73,14 @@ class Capture:
         if not self.is_writable:
             raise UserError(
                 f"Marks and comments cannot be saved in {self.path.name}.",
-                "Save a copy of it, and open that.",
+                "Save a copy of it and open that.",
             )
         count = len(changed)
         try:
             _put_notes(self.path, self._changed_notes())
         except sqlite3.Error as exc:
             raise UserError(
-                f"Marks and comments could not be saved in {self.path.name}: {exc}.",
+                f"Could not save marks and comments in {self.path.name}: {exc}.",
                 "Try again, or save a copy of it.",
             ) from exc
         for _ in range(count):
@@ -135,7 +135,8 @@ def _read(
 ) -> Capture:
     if not file_format.has_our_tables(connection):
         raise UserError(
-            f"{path.name} is not laid out like a capture.", "Open another copy of it, if there is one."
+            f"{path.name} does not have the structure of a capture.",
+            "Open another copy of it, if you have one.",
         )
     about = file_format.about(connection)
 
@@ -210,7 +211,7 @@ def copy_capture(
     except (OSError, sqlite3.Error) as exc:
         reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
         raise UserError(
-            f"{target} could not be saved: {reason}.", "Choose another place, or make room there."
+            f"Could not save {target}: {reason}.", "Choose another location, or free up space there."
         ) from exc
 
 
@@ -319,13 +320,13 @@ class CaptureFolder:
         """Delete a capture and its side files. Raises UserError."""
         capture = _inspect_at(path)
         if capture is not None and capture.is_running:
-            raise UserError(f"{path.name} is being recorded.", "Close the program that records it first.")
+            raise UserError(f"{path.name} is being recorded.", "Quit the program that records it first.")
         try:
             for file in _files_of(path):  # the capture first: its side files are useless without it
                 file.unlink(missing_ok=True)
         except OSError as exc:
             raise UserError(
-                f"{path} could not be deleted: {exc.strerror or exc}.", "Check the folder's permissions."
+                f"Could not delete {path}: {exc.strerror or exc}.", "Check the folder's permissions."
             ) from exc
 
     def prune(self, limits: Limits, now_ns: int, keep: Collection[Path] = ()) -> tuple[Path, ...]:

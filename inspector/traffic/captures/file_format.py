@@ -166,18 +166,20 @@ def check_header(path: Path) -> None:
     """Raise UserError if a file is not a readable capture, before SQLite opens it."""
     header = _header(path)
     if not header:
-        raise UserError(f"{path.name} is empty.", "Nothing was recorded into it; it can be deleted.")
+        raise UserError(f"{path.name} is empty.", "Nothing was recorded in it; you can delete it.")
     if not header.startswith(_MAGIC):
         raise UserError(
             f"{path.name} is not a capture.", "Open an .mcpcap file, or import a .jsonl or .har file."
         )
     if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
         raise UserError(
-            f"{path.name} is a database of another application.", "Open an .mcpcap file that MCP Lens wrote."
+            f"{path.name} is a database from another application.",
+            "Open an .mcpcap file that MCP Lens wrote.",
         )
     if (version := int.from_bytes(header[60:64], "big")) > VERSION:
         raise UserError(
-            f"{path.name} was written by a newer MCP Lens (format {version}; this one reads {VERSION}).",
+            f"{path.name} was written by a newer version of MCP Lens (format {version}; this version "
+            f"reads {VERSION}).",
             "Update MCP Lens to open it.",
         )
 
@@ -195,13 +197,11 @@ def _header(path: Path) -> bytes:
 def cannot_open(path: Path, exc: Exception) -> UserError:
     """Build the error for a file that cannot be used, with the next step."""
     if isinstance(exc, FileNotFoundError):
-        return UserError(
-            f"There is no file {path}.", "It may have been moved or deleted: look for it elsewhere."
-        )
+        return UserError(f"File not found: {path}.", "It may have been moved or deleted.")
     if isinstance(exc, OSError):
-        return UserError(f"{path} cannot be opened: {exc.strerror or exc}.", "Check the file's permissions.")
-    reason = str(exc) if isinstance(exc, sqlite3.Error) else "its bytes make no sense"
-    return UserError(f"{path.name} is damaged: {reason}.", "Open a copy of it, if there is one.")
+        return UserError(f"Could not open {path}: {exc.strerror or exc}.", "Check the file's permissions.")
+    reason = str(exc) if isinstance(exc, sqlite3.Error) else "its content is invalid"
+    return UserError(f"{path.name} is damaged: {reason}.", "Open a copy of it, if you have one.")
 
 
 def put_about(connection: sqlite3.Connection, about: dict[str, str]) -> None:

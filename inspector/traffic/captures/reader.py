@@ -79,7 +79,7 @@ def _is_surely_within(packed: bytes, width: int, low: int, high: int) -> bool:
 
 _MAX_COMMENT_LENGTH = 100_000
 _UNKNOWN_SERVER = "(unknown)"
-LOST = "this row could not be read from the damaged file"
+LOST = "this message could not be read from the damaged file"
 
 
 @dataclass(slots=True)
@@ -95,9 +95,9 @@ class Loading:
         if self.lost:
             found.append(f"{plural(self.lost, 'row')} could not be read: the file is damaged there.")
         elif self.damaged:
-            found.append("Some of it could not be read: the file is damaged.")
+            found.append("Some messages could not be read: the file is damaged.")
         if self.corrected:
-            found.append(f"{plural(self.corrected, 'value')} made no sense and were left out.")
+            found.append(f"{plural(self.corrected, 'value')} were invalid and ignored.")
         return tuple(found)
 
 

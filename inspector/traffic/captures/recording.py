@@ -148,7 +148,7 @@ class Recording:
         UserError or RequestCancelled, and then `path` is unchanged.
         """
         if self._is_there() and path.exists() and os.path.samefile(path, self._path):
-            raise UserError(f"{path.name} is what is being recorded.", "Choose another name.")
+            raise UserError(f"{path.name} is the capture being recorded.", "Choose another name.")
         if self.flush() and self._is_there():
             copy_capture(self._path, path, None, on_progress, is_cancelled)
             return
@@ -267,10 +267,12 @@ class Recording:
                 path=self._path,
                 rows=at,
                 bytes_written=self.state.bytes_written + written.size,
-                reason=f"The disk is slower than the traffic: {size_text(waiting)} wait in memory."
+                reason=f"The disk is slower than the traffic: {size_text(waiting)} are waiting in memory."
                 if is_far
                 else "",
-                next_step="Let the servers say less, or keep captures on a faster disk." if is_far else "",
+                next_step="Reduce the traffic of the servers, or store captures on a faster disk."
+                if is_far
+                else "",
             )
         )
 
@@ -311,15 +313,15 @@ def _sentences(exc: Exception, path: Path) -> tuple[str, str]:
     """Return the cause and the next step."""
     if getattr(exc, "sqlite_errorname", "") == "SQLITE_FULL" or getattr(exc, "errno", 0) == errno.ENOSPC:
         return (
-            "The disk is full: traffic is kept in memory only.",
-            f"Make room on the disk that has {path.parent}.",
+            "The disk is full: traffic stays in memory only.",
+            f"Free up space on the disk that has {path.parent}.",
         )
     if isinstance(exc, FileNotFoundError):
         return (
-            f"The capture {path} is gone: traffic is kept in memory only.",
+            f"The capture {path} no longer exists: traffic stays in memory only.",
             "Put it back, or save a copy elsewhere.",
         )
     if isinstance(exc, FileExistsError) and exc.filename == str(path):
-        return f"There is a file {path} already.", "Choose another name."
+        return f"The file {path} already exists.", "Choose another name."
     reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
-    return f"{path} cannot be written: {reason}.", f"Check the disk and the permissions of {path.parent}."
+    return f"Could not write {path}: {reason}.", f"Check the disk and the permissions of {path.parent}."

@@ -112,7 +112,7 @@ class Diff:
         parts = [f"{counts[kind]:,} {word}" for kind, word in _LABELS.items() if counts[kind]]
         ignored = sum(entry.kind is ChangeKind.IGNORED for entry in self.entries)
         if not parts:
-            return f"No difference, apart from {plural(ignored, 'ignored value')}" if ignored else "Equal"
+            return f"No differences, apart from {plural(ignored, 'ignored value')}" if ignored else "Equal"
         return ", ".join([*parts, f"{ignored:,} ignored"] if ignored else parts)
 
     def _path(self, index: int, *, on_left: bool) -> Path:
@@ -185,7 +185,7 @@ def read_pattern(text: str) -> Pattern:
         steps.append(_step(match, text))
         at = match.end()
     if not steps:
-        raise UserError("A path to ignore is empty.", "Write one such as result.content[*].text.")
+        raise UserError("A path to ignore is empty.", "Use one such as result.content[*].text.")
     return Pattern(tuple(steps))
 
 
@@ -217,7 +217,7 @@ def _unquoted(match: re.Match[str], text: str) -> str:
 
 def _unreadable(text: str, at: int) -> UserError:
     return UserError(
-        f"The path {text!r} cannot be read at column {at + 1}.",
+        f"Could not parse the path {text!r} at column {at + 1}.",
         'Write it like result.content[*].text, with ["…"] around unusual names.',
     )
 
@@ -276,9 +276,8 @@ def _meets(step: Key | Wild, key: Key) -> bool:
 # For a row of check boxes: each preset's name, and what it leaves out.
 PRESETS = MappingProxyType(
     {
-        "ids": "Members named id, …Id or …_id, and UUIDs wherever they stand.",
-        "times": "Dates with a time of day wherever they stand; dates, Unix times and durations in members "
-        "that are named like times.",
+        "ids": "Properties named id, …Id or …_id, and UUIDs anywhere.",
+        "times": "Dates with a time anywhere; dates, Unix times and durations in properties named so.",
         "metadata": "_meta and progressToken.",
     }
 )
@@ -375,12 +374,12 @@ def _name_pattern(text: str) -> re.Pattern[str] | None:
         pattern = re.compile(text) if text else None
     except (re.error, OverflowError, RecursionError) as exc:
         raise UserError(
-            f"The expression for names to ignore cannot be read: {exc}.", "Correct it, or leave it empty."
+            f"The regular expression for names to ignore is invalid: {exc}.", "Fix it, or leave it empty."
         ) from exc
     if may_take_forever(text):
         raise UserError(
-            "The expression for names to ignore can take forever: it repeats what fits in several ways.",
-            "Write it with one repeat, or with a set such as [ab]*.",
+            "The regular expression for names to ignore can take forever: it has ambiguous repeats.",
+            "Use a single repeat, or a set such as [ab]*.",
         )
     return pattern
 

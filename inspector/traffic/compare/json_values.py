@@ -26,8 +26,8 @@ from inspector.traffic.compare.diff import NOTHING, Change, ChangeKind, Diff, Ig
 from inspector.traffic.compare.items import Shape, Shaper, pair_items
 
 MAX_ENTRIES = 20_000  # more would be neither readable nor quick to send to another process
-_COARSE = "There is so much to compare that some items or lines may not be paired as well as they could be."
-_CUT = "There are so many differences that some objects and arrays were not looked into."
+_COARSE = "There is so much to compare that some items or lines may not be paired optimally."
+_CUT = "There are so many differences that some objects and arrays were not compared."
 
 
 class _Task(NamedTuple):
@@ -103,7 +103,7 @@ class _Comparison:
         if len(self._entries) + len(self._tasks) + len(groups) > MAX_ENTRIES:
             self._is_cut = True
             is_ignored = left.loose == right.loose
-            self._add([task], ChangeKind.IGNORED if is_ignored else ChangeKind.CHANGED, "Not looked into")
+            self._add([task], ChangeKind.IGNORED if is_ignored else ChangeKind.CHANGED, "Not compared")
             return
         self._add([task], ChangeKind.MOVED if task.is_moved else ChangeKind.INSIDE)
         self._tasks += reversed(groups)
@@ -240,5 +240,5 @@ def _type_name(value: JSON) -> str:
         return "null"
     if _is_number(value):
         return "A number"
-    names = {bool: "true or false", str: "a text", list: "an array", dict: "an object"}
+    names = {bool: "a boolean", str: "a string", list: "an array", dict: "an object"}
     return names.get(type(value), "a value")

@@ -29,7 +29,7 @@ _ROWS_A_STEP = 5_000
 _STEPS = 6_000_000  # for the alignment: a few seconds at most
 _BYTES_A_STEP = 1024 * 1024
 _BYTES_FOR_ONE = _BYTES_A_STEP // 50  # minimum cost of a pair, however small it is
-_COARSE = "The captures differ so much that some exchanges may not be paired as well as they could be."
+_COARSE = "The captures differ so much that some exchanges may not be paired optimally."
 _Asked: TypeAlias = tuple[int, str, str]  # direction, method, subject
 _ERRORS = (Status.ERROR, Status.TOOL_ERROR)
 
@@ -343,9 +343,9 @@ class Exchange:
             ("Status", status_word(log.status(row))),
             ("Duration", _ABSENT if duration is None else units.duration(duration)),
             ("Request size", self._size(self.request)),
-            ("Answer size", self._size(self.response)),
+            ("Response size", self._size(self.response)),
             ("HTTP status", _ABSENT if http is None or http.status is None else str(http.status)),
-            ("Revision", log.revision(row) or _ABSENT),
+            ("Protocol version", log.revision(row) or _ABSENT),
         ]
 
     def _size(self, row: int | None) -> str:
@@ -362,9 +362,9 @@ def _compare_parts(
     if row is not None and other_row is not None:
         return compare_messages(log, row, other, other_row, ignoring)
     if row is not None:
-        return _one_sided(ChangeKind.REMOVED, log.raw(row), "The right one has no such message.")
+        return _one_sided(ChangeKind.REMOVED, log.raw(row), "The right side has no such message.")
     if other_row is not None:
-        return _one_sided(ChangeKind.ADDED, other.raw(other_row), "The left one has no such message.")
+        return _one_sided(ChangeKind.ADDED, other.raw(other_row), "The left side has no such message.")
     return None
 
 
@@ -386,4 +386,4 @@ def _value(raw: bytes) -> JSON:
 def _cut_note(side: str, kept: int, size: int) -> str:
     if kept >= size:
         return ""
-    return f"Of the {side} message only the first {units.size(kept)} of {units.size(size)} were kept."
+    return f"Only the first {units.size(kept)} of {units.size(size)} of the {side} message were saved."

@@ -65,8 +65,8 @@ _HEAD = 2_000
 _MAX_DEPTH = 400  # pickling for another process is recursive
 _TOO_DEEP = "Compared as text: one of the two is nested too deeply to be compared by structure."
 _NO_JSON = "Compared as text: {} is not JSON."
-_CUT = f"So much differs that only the first {MAX_ENTRIES:,} lines are listed."
-_REPEATED = "A member name occurs more than once in one object; only the last one was compared."
+_CUT = f"Too many differences: only the first {MAX_ENTRIES:,} lines are listed."
+_REPEATED = "A property name occurs more than once in one object; only the last one was compared."
 
 
 def compare_texts(left: bytes, right: bytes, ignoring: Ignoring = NOTHING) -> Diff:
@@ -179,8 +179,9 @@ def _only_that_they_differ(left: bytes, right: bytes) -> Diff:
     around = slice(max(0, position - 200), position + _HEAD)
     change = Change(-1, 0, ChangeKind.CHANGED, None, None, _decoded(left[around]), _decoded(right[around]))
     note = (
-        f"Too large to be compared in detail ({size(len(left))} and {size(len(right))}). They are equal up "
-        f"to byte {position:,}; what is shown begins shortly before. Save both to compare them elsewhere."
+        f"Too large to compare in detail ({size(len(left))} and {size(len(right))}). They are equal up "
+        f"to byte {position:,}; the excerpt starts shortly before. Save both to compare them with "
+        "another tool."
     )
     return Diff((change,), note, is_text=True)
 

@@ -70,16 +70,16 @@ _MAGIC = (
     (b"\xff\xd8\xff", _IMAGE, "JPEG image", "image/jpeg"),
     (b"GIF87a", _IMAGE, "GIF image", "image/gif"),
     (b"GIF89a", _IMAGE, "GIF image", "image/gif"),
-    (b"ID3", _AUDIO, "MP3 sound", "audio/mpeg"),
-    (b"\xff\xfb", _AUDIO, "MP3 sound", "audio/mpeg"),
-    (b"\xff\xf3", _AUDIO, "MP3 sound", "audio/mpeg"),
-    (b"\xff\xf2", _AUDIO, "MP3 sound", "audio/mpeg"),
-    (b"OggS", _AUDIO, "Ogg sound", "audio/ogg"),
-    (b"fLaC", _AUDIO, "FLAC sound", "audio/flac"),
+    (b"ID3", _AUDIO, "MP3 audio", "audio/mpeg"),
+    (b"\xff\xfb", _AUDIO, "MP3 audio", "audio/mpeg"),
+    (b"\xff\xf3", _AUDIO, "MP3 audio", "audio/mpeg"),
+    (b"\xff\xf2", _AUDIO, "MP3 audio", "audio/mpeg"),
+    (b"OggS", _AUDIO, "Ogg audio", "audio/ogg"),
+    (b"fLaC", _AUDIO, "FLAC audio", "audio/flac"),
     (b"%PDF-", _BINARY, "PDF document", "application/pdf"),
     (b"PK\x03\x04", _BINARY, "Zip archive", "application/zip"),
 )
-_RIFF = {b"WEBP": (_IMAGE, "WebP image", "image/webp"), b"WAVE": (_AUDIO, "WAV sound", "audio/wav")}
+_RIFF = {b"WEBP": (_IMAGE, "WebP image", "image/webp"), b"WAVE": (_AUDIO, "WAV audio", "audio/wav")}
 # MIME types whose magic bytes we know.
 KNOWN_TYPES = frozenset(mime_type for _, _, _, mime_type in _MAGIC) | {"image/webp", "audio/wav", "audio/mp4"}
 _GZIP = b"\x1f\x8b\x08"
@@ -105,7 +105,7 @@ def _known_file(data: bytes, step: str) -> Found | None:
         kind, name, mime_type = _RIFF[data[8:12]]
         return _file(data, step, kind, name, mime_type)
     if data[4:11] == b"ftypM4A":
-        return _file(data, step, _AUDIO, "MPEG-4 sound", "audio/mp4")
+        return _file(data, step, _AUDIO, "MPEG-4 audio", "audio/mp4")
     for magic, kind, name, mime_type in _MAGIC:
         if data.startswith(magic) and len(data) > len(magic) + 8:
             return _file(data, step, kind, name, mime_type)
@@ -161,7 +161,7 @@ def svg(text: str, step: str) -> Found:
     It may hold scripts and links.
     """
     shown, cut = clipped(text)
-    note = f"An SVG may hold scripts and links: it is shown as text only. {cut}".strip()
+    note = f"An SVG can contain scripts and links, so it is shown only as text. {cut}".strip()
     return Found(step, DecodingKind.TEXT, "SVG image, as text", shown, mime_type="image/svg+xml", note=note)
 
 

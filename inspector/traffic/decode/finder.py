@@ -86,7 +86,7 @@ def _checked(found: Found, declared_type: str) -> Found:
         return replace(found, mime_type=found.mime_type or reported)
     if found.mime_type == reported or {found.mime_type, reported} in _ALIASES:
         return found
-    note = f"It is said to be {reported}, but its bytes are those of {found.mime_type}."
+    note = f"It is declared as {reported}, but its bytes are {found.mime_type}."
     return replace(found, note=f"{note} {found.note}".strip())
 
 
@@ -180,7 +180,7 @@ def _query(text: str) -> Found | None:
     return Found(
         "URL",
         DecodingKind.URL,
-        "URL with its parameters",
+        "URL with parameters",
         "\n".join(lines),
         is_secret=any(is_secret_name(name) and bool(value) for name, value in parameters),
         inside=dict(parameters),
@@ -325,7 +325,7 @@ def _decodings_of(one: _Text) -> Iterator[Found]:
 # A token starts at a word boundary: otherwise a long word without a dot would be scanned from every letter.
 _TOKEN = re.compile(r"(?<![\w-])(eyJ[\w-]{5,4000})\.([\w-]{4,20000})\.([\w-]{0,4000})(?![\w-])", re.ASCII)
 _MAX_COUNT = 5
-_NOTE = "The signature was not checked."
+_NOTE = "The signature was not verified."
 
 
 def tokens(text: str) -> Iterator[Found]:
@@ -350,7 +350,7 @@ def _token(header: JSONObject, claims: JSONObject, *, is_signed: bool) -> Found:
         "JSON Web Token",
         "\n".join(pieces),
         mime_type="application/jwt",
-        note=_NOTE if is_signed else "It has no signature: anybody could have written it.",
+        note=_NOTE if is_signed else "It is not signed: anyone could have written it.",
         is_secret=True,
         inside=claims,
     )
@@ -358,5 +358,5 @@ def _token(header: JSONObject, claims: JSONObject, *, is_signed: bool) -> Found:
 
 def _times(claims: JSONObject) -> Iterator[str]:
     for name, meaning, moment in times_of(claims):
-        when = f"{moment:%Y-%m-%d %H:%M:%S} UTC" if moment is not None else "at no possible time"
+        when = f"{moment:%Y-%m-%d %H:%M:%S} UTC" if moment is not None else "at an invalid time"
         yield f"{name}: {meaning} {when}"

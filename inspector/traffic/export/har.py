@@ -67,7 +67,7 @@ def _carrier(log: TrafficLog, row: int) -> int:
 def _comment(dropped: Dropped, masking: Masking) -> str:
     parts = []
     if dropped:
-        parts.append(f"Left out, because it is not HTTP: {dropped}.")
+        parts.append(f"Omitted (not HTTP): {dropped}.")
     if masking.items:
         names = ", ".join(item.placeholder for item in masking.items[:50])
         parts.append(

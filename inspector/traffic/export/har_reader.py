@@ -70,7 +70,7 @@ class HarReader:
         if len(used) < len(self._entries):
             count = len(self._entries) - len(used)
             self.problems.append(
-                f"{count:,} of {len(self._entries):,} entries are of hosts that speak no MCP: left out."
+                f"{count:,} of {len(self._entries):,} entries omitted: their hosts do not use MCP."
             )
         halves = [(entry.started, 0, entry.number, entry) for entry in used]
         halves += [(entry.ended, 1, entry.number, entry) for entry in used]
@@ -112,7 +112,7 @@ class HarReader:
         try:
             events = EventStreamReader().feed(entry.received + b"\n\n")
         except EventTooLarge as exc:
-            self.problems.append(f"Entry {entry.number}: its event stream holds {exc}.")
+            self.problems.append(f"Entry {entry.number}: its event stream contains {exc}.")
             return
         for event in events:
             recorder.http.event(entry.number, _event_text(event), clock.monotonic_ns(), clock.wall_ns())
@@ -134,7 +134,7 @@ def _entry(number: int, value: JSON) -> _Entry:
     url = str(request.get("url", ""))
     parts = urlsplit(url)
     if not parts.netloc:
-        raise ValueError(f"its URL {url[:100]!r} names no host")
+        raise ValueError(f"its URL {url[:100]!r} has no host")
     started = read_time(entry.get("startedDateTime"))
     ours = entry.get("_mcp")
     server = ours.get("server") if isinstance(ours, dict) else None
@@ -189,7 +189,7 @@ def _content(response: JSONObject) -> bytes:
     try:
         return base64.b64decode(text)
     except (binascii.Error, ValueError) as exc:
-        raise ValueError(f"its base64 cannot be read: {exc}") from exc
+        raise ValueError(f"its Base64 data is invalid: {exc}") from exc
 
 
 def _object(value: JSON, problem: str) -> JSONObject:

@@ -35,7 +35,7 @@ _MAX_DOCUMENT_SIZE = 1024 * 1024 * 1024
 _MAX_PROBLEMS = 1000
 _HAR = re.compile(rb'\s*\{\s*"log"\s*:')
 _BOM = b"\xef\xbb\xbf"
-_NEXT_STEP = "Choose a file of JSON Lines (one JSON-RPC message a line) or a HAR file."
+_NEXT_STEP = "Choose a JSON Lines file (one JSON-RPC message per line) or a HAR file."
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class TrafficImporter:
         first = _first_value(head, len(head) == self.size)
         version = version_problem(first)
         if version:
-            raise UserError(f"{self._path.name} cannot be imported: {version}.", "Update this program.")
+            raise UserError(f"Could not import {self._path.name}: {version}.", "Update MCP Lens.")
         if version is not None:
             yield from self._lines(file, JsonLinesReader(self._log), has_header=True)
         elif _HAR.match(head.removeprefix(_BOM)) or entries_of(first) is not None:
@@ -105,7 +105,7 @@ class TrafficImporter:
         elif head.lstrip()[:1] in (b"{", b"["):
             yield from self._items((yield from self._document(file)))
         else:
-            raise UserError(f"{self._path.name} holds no traffic that can be imported.", _NEXT_STEP)
+            raise UserError(f"{self._path.name} contains no traffic that can be imported.", _NEXT_STEP)
 
     def _foreign(self) -> ForeignJsonLinesReader:
         return ForeignJsonLinesReader(self._log, self._path.stem, self._changed_ns)
@@ -117,11 +117,11 @@ class TrafficImporter:
             yield done
         lost = lines.finish()
         if lost:
-            self._problems.append(f"{lost:,} links lead to rows that are not in the file.")
+            self._problems.append(f"{lost:,} links refer to messages that are not in the file.")
 
     def _line(self, lines: _Lines, number: int, line: bytes | Overlong) -> None:
         if isinstance(line, Overlong):
-            self._problems.append(f"Line {number}: it is {size_text(line.size)} long, which is too much.")
+            self._problems.append(f"Line {number}: its size, {size_text(line.size)}, exceeds the limit.")
         elif line.strip():
             self._attempt(f"Line {number}", lambda: lines.line(line.removeprefix(_BOM)))
 
@@ -146,7 +146,9 @@ class TrafficImporter:
 
     def _document(self, file: BinaryIO) -> Generator[int, None, JSON]:
         if self.size > _MAX_DOCUMENT_SIZE:
-            raise UserError(f"{self._path.name} is larger than {size_text(_MAX_DOCUMENT_SIZE)}.", "Split it.")
+            raise UserError(
+                f"{self._path.name} is larger than {size_text(_MAX_DOCUMENT_SIZE)}.", "Split the file."
+            )
         pieces, done = [], 0
         while piece := file.read(_CHUNK):
             pieces.append(piece)
@@ -198,7 +200,9 @@ def _value(line: bytes) -> JSON:
 
 
 def _unreadable(path: Path, exc: OSError) -> UserError:
-    return UserError(f"{path} cannot be read: {exc.strerror or exc}.", "Check that it is there and readable.")
+    return UserError(
+        f"Could not read {path}: {exc.strerror or exc}.", "Check that it exists and is readable."
+    )
 
 
 _SQLITE = b"SQLite format 3\0"

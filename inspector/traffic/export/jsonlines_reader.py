@@ -158,7 +158,7 @@ def _wrapped(value: JSONObject) -> bytes:
             return to_wire(inner)
         if isinstance(inner, str) and inner.lstrip()[:1] in ("{", "["):
             return inner.strip().encode(errors="replace")
-    raise BadRow(f"there is no message in it: it has {', '.join(value)[:100] or 'no members'}")
+    raise BadRow(f"it contains no message: it has {', '.join(value)[:100] or 'no members'}")
 
 
 def _texts(around: JSONObject, names: tuple[str, ...]) -> list[str]:
@@ -182,7 +182,9 @@ def version_problem(header: JSON) -> str | None:
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         return None
     version = header.get("version")
-    return "" if version == VERSION else f"it is of version {version!r}, and this program knows {VERSION}"
+    return (
+        "" if version == VERSION else f"it is version {version!r}, but this MCP Lens supports only {VERSION}"
+    )
 
 
 class _Late(NamedTuple):
@@ -290,7 +292,7 @@ def server_number(log: TrafficLog, name: str) -> int:
     Raises BadRow for more servers than a real file could have.
     """
     if log.server_number(name) is None and len(log.servers()) >= _MAX_SERVERS:
-        raise BadRow(f"it names yet another server, after {_MAX_SERVERS:,}")
+        raise BadRow(f"it adds a server beyond the limit of {_MAX_SERVERS:,}")
     return log.add_server(name)
 
 
@@ -315,7 +317,7 @@ def _from_base64(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as exc:
-        raise BadRow(f"its base64 cannot be read: {exc}") from exc
+        raise BadRow(f"its Base64 data is invalid: {exc}") from exc
 
 
 def _text(members: JSONObject, name: str) -> str:
@@ -326,7 +328,7 @@ def _text(members: JSONObject, name: str) -> str:
 def _whole(members: JSONObject, name: str, default: int) -> int:
     value = members.get(name, default)
     if type(value) is not int or abs(value) > _MAX_SIZE:
-        raise BadRow(f'"{name}" is not a whole number')
+        raise BadRow(f'"{name}" is not an integer')
     return value
 
 
@@ -336,7 +338,7 @@ def _word(members: JSONObject, name: str, text: type[T], default: T | None = Non
         return default
     found: T | None = getattr(text, value.upper(), None) if isinstance(value, str) else None
     if not isinstance(found, text):
-        raise BadRow(f'"{name}" is {value!r}, which this program does not know')
+        raise BadRow(f'"{name}" has the unknown value {value!r}')
     return found
 
 
@@ -344,13 +346,13 @@ def _exchange(members: JSONObject) -> HttpExchange:
     known: dict[str, JSON] = {name: members[name] for name in HTTP_SCALARS if name in members}
     for name, default in (("method", ""), ("url", ""), ("http_version", ""), ("error", "")):
         if not isinstance(known.setdefault(name, default), str):
-            raise BadRow(f'"{name}" of its HTTP exchange is not a text')
+            raise BadRow(f'"{name}" of its HTTP exchange is not a string')
     known.setdefault("request_size", 0)
     known["is_over"] = known.get("is_over") is True
     for name, value in known.items():
         is_number = name not in ("method", "url", "http_version", "error", "is_over")
         if is_number and not (type(value) is int and abs(value) <= _MAX_SIZE):
-            raise BadRow(f'"{name}" of its HTTP exchange is not a whole number')
+            raise BadRow(f'"{name}" of its HTTP exchange is not an integer')
     return HttpExchange(
         request_headers=_headers(members.get("request_headers")),
         response_headers=_headers(members.get("response_headers")),

@@ -24,11 +24,11 @@ _READ = 64 * 1024  # bytes of a body that are formatted for that
 _TICKS = re.compile("`+")
 _ARROWS = {Direction.OUT: "→", Direction.IN: "←", Direction.NONE: "·"}
 _STATES = {
-    Status.PENDING: "no answer yet",
+    Status.PENDING: "pending",
     Status.OK: "ok",
     Status.TOOL_ERROR: "tool error",
     Status.ERROR: "error",
-    Status.GIVEN_UP: "given up",
+    Status.GIVEN_UP: "cancelled or timed out",
     Status.NOT_SENT: "not sent",
 }
 _SKIPPED = frozenset(
@@ -79,7 +79,7 @@ class _Report:
         if self._masking.items:
             yield f"{plural(len(self._masking.items), 'secret')} masked: "
             yield ", ".join(code(item.placeholder) for item in self._masking.items) + ".\n"
-        yield "\n| Server | Messages | Requests | Errors | Problems | Bytes |\n|---|--:|--:|--:|--:|--:|\n"
+        yield "\n| Server | Messages | Requests | Errors | Findings | Bytes |\n|---|--:|--:|--:|--:|--:|\n"
         for name, count in self._counts().items():
             server = code(one_line(self._masking.text(name))).replace("|", "\\|")
             numbers = (count.messages, count.requests, count.errors, count.problems)
@@ -117,7 +117,7 @@ class _Report:
         yield from self._body(row)
         if kind == RecordKind.REQUEST and partner is not None and self._numbering.of(partner) is not None:
             self._reported.add(partner)
-            yield "Answer"
+            yield "Response"
             yield from self._facts(partner)
             yield from self._body(partner)
 
@@ -145,7 +145,7 @@ class _Report:
             url = self._masking.text(exchange.url)
             yield f", HTTP {code(one_line(f'{exchange.method} {url}'))} → {exchange.status or 'no answer'}"
         if log.problem(row):
-            yield f"\n\n**Problem:** {code(one_line(self._masking.text(log.problem(row))))}"
+            yield f"\n\n**Finding:** {code(one_line(self._masking.text(log.problem(row))))}"
         note = log.note(row).comment
         if note:
             yield f"\n\n**Comment:** {code(one_line(self._masking.text(note)))}"
@@ -164,7 +164,7 @@ class _Report:
             return
         yield fenced(visible(shown if is_short else shown[:_SHOWN]), "json" if is_json else "text")
         if not is_short:
-            yield f"… shortened: it is {size(self._log.size(row))} in all.\n"
+            yield f"… truncated; the full size is {size(self._log.size(row))}.\n"
         yield "\n"
 
     def _wire(self, row: int) -> bytes:

@@ -96,7 +96,7 @@ def _request(log: TrafficLog, row: int, masking: Masking | None) -> _Request:
     exchange, carrier = log.http(row), log.exchange(row)
     if exchange is None:
         raise UserError(
-            "This did not go over HTTP, so there is no request to copy.", "Copy it as JSON instead."
+            "This was not sent over HTTP, so there is no request to copy.", "Copy it as JSON instead."
         )
     number = row if carrier is None or log.kind(row) == RecordKind.HTTP else carrier
     masking = masking or NO_MASKING
@@ -104,7 +104,7 @@ def _request(log: TrafficLog, row: int, masking: Masking | None) -> _Request:
     exchange = masking.exchange(exchange)
     if len(body) > _MAX_BODY_LENGTH:
         raise UserError(
-            f"The body is {size(len(body))} long: too much to be pasted.", "Export the row instead."
+            f"The body is {size(len(body))}, which is too large to paste.", "Export the message instead."
         )
     _check(exchange)
     kept = [pair for pair in exchange.request_headers if pair[0].lower() not in _OWN]
@@ -115,28 +115,28 @@ def _request(log: TrafficLog, row: int, masking: Masking | None) -> _Request:
 def _check(exchange: HttpExchange) -> None:
     parts = urlsplit(exchange.url)
     if parts.scheme not in ("http", "https") or _CONTROL.search(exchange.url):
-        raise _refused("its URL is none that can be pasted")
+        raise _refused("its URL cannot be pasted")
     if not _TOKEN.fullmatch(exchange.method):
-        raise _refused(f"its method {exchange.method!r} is none of HTTP")
+        raise _refused(f"its method {exchange.method!r} is not a valid HTTP method")
 
 
 def _checked(name: str, value: str) -> str:
     """Return a header value as text: on the wire it is bytes, which the log holds as Latin-1."""
     if not _TOKEN.fullmatch(name):
-        raise _refused(f"it has a header with the name {name!r}, which is none of HTTP")
+        raise _refused(f"it has a header named {name!r}, which is not valid in HTTP")
     try:
         text = value.encode("latin-1").decode()
     except UnicodeEncodeError:
         text = value  # masked, or never sent
     except UnicodeDecodeError as exc:
-        raise _refused(f"its header {name} holds bytes that are no text") from exc
+        raise _refused(f"its header {name} contains bytes that are not text") from exc
     if _CONTROL.search(text):
-        raise _refused(f"its header {name} holds control characters")
+        raise _refused(f"its header {name} contains control characters")
     return text
 
 
 def _refused(reason: str) -> UserError:
-    return UserError(f"The request cannot be copied: {reason}.", "Copy it as JSON, or export it.")
+    return UserError(f"Could not copy the request: {reason}.", "Copy it as JSON, or export it.")
 
 
 def _method(request: _Request) -> list[str]:

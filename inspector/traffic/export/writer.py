@@ -155,13 +155,13 @@ NOUNS = {
     RecordKind.PROCESS: "process event",
     RecordKind.STATE: "connection event",
     RecordKind.LOCAL: "local error",
-    RecordKind.LOGIN: "step of a login",
+    RecordKind.LOGIN: "login step",
     RecordKind.SSE: "server-sent event",
     RecordKind.HTTP: "HTTP exchange",
-    RecordKind.TEXT: "line of stray output",
+    RecordKind.TEXT: "stray output line",
 }
 
 
 def noun(log: TrafficLog, row: int) -> str:
     """Return the noun that a row is counted under."""
-    return NOUNS.get(RecordKind(log.kind(row)), "message without HTTP")
+    return NOUNS.get(RecordKind(log.kind(row)), "non-HTTP message")

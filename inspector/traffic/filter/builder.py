@@ -71,12 +71,12 @@ def _written(kind: Type, value: JSON) -> str:
     try:
         return compact(value)
     except RecursionError as exc:
-        raise QueryError(0, "The value is nested too deeply to be written.") from exc
+        raise QueryError(0, "The value is nested too deeply for a filter.") from exc
 
 
 def _moment(wall_ns: int) -> str:
     try:
         moment = datetime.fromtimestamp(wall_ns // _SECOND, UTC)
     except (OverflowError, OSError, ValueError) as exc:
-        raise QueryError(0, "The row's time is out of all bounds.") from exc
+        raise QueryError(0, "The row's time is out of range.") from exc
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{wall_ns % _SECOND:09d}Z"

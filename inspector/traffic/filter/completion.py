@@ -47,17 +47,17 @@ from inspector.traffic.records import RecordKind
 
 _MAX_COUNT = 50
 _OPERATORS = {
-    Operator.FITS: "contains; * stands for any letters",
+    Operator.FITS: "contains; * matches any characters",
     Operator.IS: "is exactly",
     Operator.IS_NOT: "is not",
-    Operator.ABOVE: "is more than",
+    Operator.ABOVE: "is greater than",
     Operator.BELOW: "is less than",
     Operator.AT_LEAST: "is at least",
     Operator.AT_MOST: "is at most",
-    Operator.LIKE: "a regular expression is found in it",
+    Operator.LIKE: "matches a regular expression",
     Operator.IN: "is one of a list",
 }
-_KEYWORDS = {"and": "both must fit", "or": "one must fit", "not": "the next must not fit"}
+_KEYWORDS = {"and": "both must match", "or": "one must match", "not": "the next must not match"}
 _DURATION_UNITS = {"ms": "milliseconds", "s": "seconds", "m": "minutes", "us": "microseconds", "h": "hours"}
 _SIZE_UNITS = {"k": "1,000 bytes", "M": "1,000,000 bytes", "KiB": "1,024 bytes", "MiB": "1,048,576 bytes"}
 _CODES = {
@@ -127,9 +127,9 @@ def _operators(field: Field, word: str, *, is_glued: bool) -> Iterator[Completio
 def _paths(typed: str, log: TrafficLog) -> Iterator[Completion]:
     root = re.split(r"[.\[]", typed, maxsplit=1)[0].lower()
     if root in ROOTS:
-        yield from (Completion(path_text(path), "seen lately") for path in paths(log, root))
+        yield from (Completion(path_text(path), "seen recently") for path in paths(log, root))
     elif typed.lower().startswith("http.header"):
-        yield from (Completion(f"http.header.{name}", "a header") for name in _HEADERS)
+        yield from (Completion(f"http.header.{name}", "header") for name in _HEADERS)
 
 
 def _end_of_word(text: str, cursor: int) -> int:
@@ -158,9 +158,9 @@ def _value_offers(typing: TypingValue, field: Field, log: TrafficLog) -> Iterabl
         case Type.TIME, _:
             return _times(typing.operator, log)
         case Type.JSON, _:
-            return ((value, "seen lately") for value in values(log, typing.path))
+            return ((value, "seen recently") for value in values(log, typing.path))
         case _, Named():
-            return ((name, "a server") for name in log.servers() if name)
+            return ((name, "server") for name in log.servers() if name)
         case _, Worded():
             return suggestions(log, field)
         case _, Special.HTTP_STATUS:
@@ -186,8 +186,8 @@ def _times(operator: Operator, log: TrafficLog) -> Iterator[tuple[str, str]]:
             latest = datetime.fromtimestamp(log.wall_ns(len(log) - 1) // 1_000_000_000)
         except (OverflowError, OSError, ValueError):
             return
-        yield f"{latest:%H:%M}", "the time of the latest row"
-        yield f"{latest:%Y-%m-%d}", "the day of the latest row"
+        yield f"{latest:%H:%M}", "time of the latest message"
+        yield f"{latest:%Y-%m-%d}", "day of the latest message"
 
 
 def _is_taken(field: Field, operator: Operator, value: str) -> bool:

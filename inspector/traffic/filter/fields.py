@@ -133,26 +133,24 @@ _FIELDS = (
     Field(
         "server",
         Type.TEXT,
-        "The server's name",
+        "Server name",
         "server:github",
         Named(),
         row_values.column_of_text(TrafficLog.server_name),
     ),
     _text(
         "method",
-        "The method; of an answer, that of its request",
+        "Method; for a response, that of its request",
         "method:tools/*",
         "method",
         TrafficLog.method,
     ),
-    _subject("tool", "The tool that is called", "tool=add_issue", _TOOL_METHODS),
-    _subject(
-        "resource", "The resource that is read or subscribed to", "resource:file://*.md", _RESOURCE_METHODS
-    ),
-    _subject("prompt", "The prompt that is asked for", "prompt:review", _PROMPT_METHODS),
+    _subject("tool", "Tool being called", "tool=add_issue", _TOOL_METHODS),
+    _subject("resource", "Resource being read or subscribed to", "resource:file://*.md", _RESOURCE_METHODS),
+    _subject("prompt", "Prompt being requested", "prompt:review", _PROMPT_METHODS),
     _text(
         "subject",
-        "The tool, resource, prompt or log level that it is about; login, for all rows of a login",
+        "Tool, resource, prompt or log level of the message; login for all messages of a login",
         "subject:error",
         "subject",
         TrafficLog.subject,
@@ -160,7 +158,7 @@ _FIELDS = (
     Field(
         "id",
         Type.ID,
-        'The id of a request and of its answer; 7 fits 7 and "7"',
+        'Id of a request and its response; 7 matches 7 and "7"',
         "id=7",
         Special.ID,
         row_values.id,
@@ -168,7 +166,7 @@ _FIELDS = (
     Field(
         "dir",
         Type.CHOICE,
-        "From the server, or to it",
+        "From the server (in) or to it (out)",
         "dir:in",
         Coded("direction", lambda log, code: row_values.words_of_direction(code)),
         row_values.direction,
@@ -177,7 +175,8 @@ _FIELDS = (
     Field(
         "kind",
         Type.CHOICE,
-        "What the row is. Groups: frame (all that is sent or received), event (all else), answer",
+        "Kind of row. Groups: frame (everything sent or received), event (everything else), answer "
+        "(result or error)",
         "kind in (result, error)",
         Coded("kind", lambda log, code: row_values.words_of_kind(code)),
         row_values.kind,
@@ -186,7 +185,7 @@ _FIELDS = (
     Field(
         "status",
         Type.CHOICE,
-        'How a request stands, on its row and on that of its answer; status:error fits "tool error" too',
+        'Status of a request, also on its response; status:error also matches "tool error"',
         "status:error",
         Coded("status", lambda log, code: row_values.words_of_status(code)),
         row_values.status,
@@ -195,7 +194,7 @@ _FIELDS = (
     Field(
         "code",
         Type.NUMBER,
-        "The code of a JSON-RPC error",
+        "JSON-RPC error code",
         "code=-32602",
         Row(_MAY_BE_ERROR),
         row_values.code,
@@ -203,17 +202,19 @@ _FIELDS = (
     Field(
         "dur",
         Type.DURATION,
-        "From a request to its answer, on both rows; of an HTTP exchange, all of it",
+        "From a request to its response, on both; for an HTTP exchange, its full duration",
         "dur>500ms",
         Counted("duration"),
         row_values.duration,
     ),
     Field("size", Type.SIZE, "Bytes on the wire", "size>10k", Counted("size"), row_values.size),
-    Field("time", Type.TIME, "When it was sent or came", "time>14:03", Special.TIME, row_values.wall_time),
+    Field(
+        "time", Type.TIME, "When it was sent or received", "time>14:03", Special.TIME, row_values.wall_time
+    ),
     Field(
         "number",
         Type.NUMBER,
-        "The row's number, as the table shows it",
+        "Row number, as shown in the table",
         "number>=1000",
         Special.NUMBER,
         row_values.number,
@@ -221,25 +222,25 @@ _FIELDS = (
     Field(
         "op",
         Type.NUMBER,
-        "All that belongs to one operation: the number of its first request",
+        "Everything that belongs to one operation: the number of its first request",
         "op=12",
         Counted("operation", shift=1),
         row_values.operation,
     ),
-    Field("task", Type.TEXT, "The id of a task", "task:786512e2", Row(_MESSAGES), row_values.task),
+    Field("task", Type.TEXT, "Task id", "task:786512e2", Row(_MESSAGES), row_values.task),
     Field(
         "text",
         Type.BODY,
-        "The body alone, where free text looks at method, subject and problem too",
+        "Message body only; free text also searches method, subject and problem",
         'text:"not found"',
         Row(),
         lambda source, row, steps: (),
     ),
-    _text("problem", "What is wrong with a frame", "problem:id", "problem", TrafficLog.problem),
+    _text("problem", "What is wrong with a message", "problem:id", "problem", TrafficLog.problem),
     Field(
         "mark",
         Type.CHOICE,
-        "Did you mark the row?",
+        "Whether you marked the row",
         "mark:yes",
         Special.REMARK,
         row_values.mark,
@@ -248,7 +249,7 @@ _FIELDS = (
     Field(
         "comment",
         Type.TEXT,
-        "What you noted about the row",
+        "Your comment on the row",
         "comment:todo",
         Special.REMARK,
         row_values.comment,
@@ -256,7 +257,7 @@ _FIELDS = (
     Field(
         "rev",
         Type.REVISION,
-        "The protocol revision that was agreed on by then",
+        "Protocol version negotiated at that time",
         "rev>=2025-06-18",
         Coded("revision", lambda log, code: row_values.words_of_revision(_revision(log, code))),
         row_values.revision,
@@ -265,7 +266,7 @@ _FIELDS = (
     Field(
         "era",
         Type.CHOICE,
-        "How revisions of that time set up a conversation",
+        "Whether the protocol version has sessions (handshake) or is stateless",
         "era:stateless",
         Coded("revision", lambda log, code: row_values.words_of_era(_revision(log, code))),
         row_values.era,
@@ -274,7 +275,7 @@ _FIELDS = (
     Field(
         "http.status",
         Type.NUMBER,
-        "The status of an HTTP exchange, also on the frames that it carried",
+        "HTTP status of an exchange, also on the messages it carried",
         "http.status:4*",
         Special.HTTP_STATUS,
         row_values.http_status,
@@ -282,18 +283,18 @@ _FIELDS = (
     Field(
         "http.header",
         Type.TEXT,
-        "A header of the HTTP exchange, as `name: value`; `http.header.NAME` is the value of one",
+        "HTTP header as `name: value`; `http.header.NAME` is the value of one header",
         "http.header.content-type:json",
         Row(),
         row_values.http_headers,
         has_members=True,
     ),
-    Field("finding", Type.TEXT, "What the checks found about a row", "finding:*", Row(), row_values.finding),
-    _json("params", "A path into the params of a request or a notification", "params.cursor:*"),
-    _json("args", "A path into the arguments of a call: short for `params.arguments`", 'args.path ~ "^/etc"'),
-    _json("result", "A path into a result", "result.content[*].type=image"),
-    _json("error", "A path into an error", "error.data.reason:denied"),
-    _json("body", "A path into the whole message", "body.jsonrpc!=2.0"),
+    Field("finding", Type.TEXT, "Findings about a row", "finding:*", Row(), row_values.finding),
+    _json("params", "Path in the params of a request or notification", "params.cursor:*"),
+    _json("args", "Path in the arguments of a call; short for `params.arguments`", 'args.path ~ "^/etc"'),
+    _json("result", "Path in a result", "result.content[*].type=image"),
+    _json("error", "Path in an error", "error.data.reason:denied"),
+    _json("body", "Path in the whole message", "body.jsonrpc!=2.0"),
 )
 
 FIELDS = {field.word: field for field in _FIELDS}
@@ -317,7 +318,7 @@ def members_problem(path: Path) -> str:
     """Return why a path cannot continue after its field; "" if it can."""
     field = FIELDS[path.word]
     if path.steps and not field.has_members:
-        return f"{path.word} has no members."
+        return f"{path.word} has no properties."
     if path.word == "http.header" and (
         len(path.steps) > 1 or not all(isinstance(s, Member) for s in path.steps)
     ):

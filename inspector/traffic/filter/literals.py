@@ -43,13 +43,13 @@ def regular_expression(text: str) -> re.Pattern[str]:
             re.compile(text)
             pattern = re.compile(_without_leading_dots(text))
     except re.error as exc:
-        raise PatternError(f"Not a regular expression: {exc.msg}.", exc.pos or 0) from exc
+        raise PatternError(f"Invalid regular expression: {exc.msg}.", exc.pos or 0) from exc
     except (RecursionError, OverflowError) as exc:
         raise PatternError("The regular expression is too large.") from exc
     if may_take_forever(text):
         raise PatternError(
-            "A repeat of what fits in several ways, such as (a+)+ or (a|ab)*, can take forever: "
-            "write it with one repeat, or with a set such as [ab]*."
+            "Ambiguous repeats, such as (a+)+ or (a|ab)*, can take forever: use a single repeat, or a "
+            "set such as [ab]*."
         )
     return pattern
 
@@ -213,7 +213,7 @@ def _moment(match: re.Match[str]) -> Moment:
     try:
         midnight = datetime(year, month, day)
     except ValueError:
-        raise ValueError(f"There is no day {year:04}-{month:02}-{day:02}.") from None
+        raise ValueError(f"The date {year:04}-{month:02}-{day:02} does not exist.") from None
     if match["hour"] is None:
         return Moment(_ns(midnight), _ns(midnight + timedelta(days=1)))
     clock = _clock_ns(match)
@@ -233,7 +233,7 @@ def _zone(text: str | None) -> timezone | None:
         return UTC
     hours, minutes = int(text[1:3]), int(text[4:6])
     if hours > 23 or minutes > 59:
-        raise ValueError(f"There is no zone {text}.")
+        raise ValueError(f"Unknown time zone {text}.")
     sign = -1 if text[0] == "-" else 1
     return timezone(sign * timedelta(hours=hours, minutes=minutes))
 

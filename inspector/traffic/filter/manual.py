@@ -108,7 +108,7 @@ def manual() -> str:
 
 def words_table() -> str:
     """Return the table of fields: type, meaning and example."""
-    rows = ["| word | takes | meaning | example |", "|---|---|---|---|"]
+    rows = ["| field | takes | meaning | example |", "|---|---|---|---|"]
     return "\n".join([*rows, *map(_row, FIELDS.values())])
 
 

@@ -55,13 +55,13 @@ class _Parser:
             return None
         node = self._alternatives()
         if not self._is_at_end():
-            raise QueryError(self._at, "This ) closes nothing.", "Take it out, or open a ( before it.")
+            raise QueryError(self._at, "This ) has no matching (.", "Remove it, or add a ( before it.")
         return node
 
     def path_alone(self) -> Path:
         steps, end = read_steps(self._text, 0)
         if not steps or end < len(self._text):
-            raise QueryError(end, "Expected a word such as method, or a path such as params.name.")
+            raise QueryError(end, "Expected a field such as method, or a path such as params.name.")
         return self._path(steps, 0)
 
     def _alternatives(self) -> Node:
@@ -91,7 +91,7 @@ class _Parser:
         self._go_deeper(start)
         self._advance(start + 1)
         if self._next_is(")"):
-            raise QueryError(self._at, "There is nothing between the parentheses.", "Expected a term.")
+            raise QueryError(self._at, "The parentheses are empty.", "Expected a term.")
         node = self._alternatives()
         if self._is_at_end():
             raise QueryError(start, "This ( is not closed.", "Expected a ) after it.")
@@ -103,13 +103,13 @@ class _Parser:
         self._depth += 1
         if self._depth > _MAX_DEPTH:
             raise QueryError(
-                column, f"The filter is nested more than {_MAX_DEPTH} deep.", "Write it flatter."
+                column, f"The filter is nested more than {_MAX_DEPTH} levels deep.", "Simplify it."
             )
 
     def _term(self) -> Node:
         start, keyword = self._at, self._keyword()
         if self._is_at_end():
-            raise QueryError(start, "The filter ends too soon.", "Expected a term such as method:tools/call.")
+            raise QueryError(start, "The filter is incomplete.", "Expected a term such as method:tools/call.")
         if keyword:
             raise QueryError(
                 start, f"Expected a term before “{keyword}”.", "To search for it, put it in quotes."
@@ -130,10 +130,10 @@ class _Parser:
         operator = OPERATOR.match(self._text, self._at)
         if operator is not None and operator["symbol"]:
             raise QueryError(
-                start, "A text in quotes cannot be compared.", "Expected a word such as method here."
+                start, "Text in quotes cannot be compared.", "Expected a field such as method here."
             )
         if not text:
-            raise QueryError(start, "There is nothing between the quotes.", "Expected a text to search for.")
+            raise QueryError(start, "The quotes are empty.", "Expected text to search for.")
         self._end_piece(self._at)
         return Text(text)
 
@@ -144,7 +144,7 @@ class _Parser:
             symbol = self._text[start]
             if symbol == ")":
                 raise QueryError(start, "Expected a term before this ).")
-            raise QueryError(start, f"Expected a word such as method before {symbol}.")
+            raise QueryError(start, f"Expected a field such as method before {symbol}.")
         operator = OPERATOR.match(self._text, bare.end())
         if operator is not None and operator["symbol"]:
             raise _unknown(bare[0], start)
@@ -171,7 +171,7 @@ class _Parser:
         operator = Operator(symbol.lower() if symbol != "==" else "=")
         if operator not in field.operators:
             allowed = " ".join(allowed.value for allowed in field.operators)
-            raise QueryError(column, f"{field.word} does not take {symbol}.", f"Expected one of {allowed}")
+            raise QueryError(column, f"{field.word} does not support {symbol}.", f"Expected one of {allowed}")
         self._advance(end)
         if operator is Operator.IN:
             return Compare(path, operator, self._list(field))
@@ -201,7 +201,9 @@ class _Parser:
         else:
             bare = (BARE_ITEM if operator is Operator.IN else BARE_VALUE).match(self._text, start)
             if bare is None:
-                raise QueryError(start, f"Expected a value of {field.word}.", f"For example: {field.example}")
+                raise QueryError(
+                    start, f"Expected a value for {field.word}.", f"For example: {field.example}"
+                )
             value = bare[0]
             self._at = bare.end()
         self._check(field, operator, value, start)
@@ -268,7 +270,7 @@ def _unknown(word: str, column: int) -> QueryError:
     hint = f"Did you mean {close[0]}? " if close else ""
     return QueryError(
         column,
-        f"“{shorten(word, 40)}” is not a word of the filter language.",
+        f"“{shorten(word, 40)}” is not a filter field.",
         f"{hint}To search for the text, put it in quotes.",
     )
 

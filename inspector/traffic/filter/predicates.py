@@ -103,7 +103,7 @@ def of_revision(kind: Operator, values: Sequence[str]) -> OfText:
         return of_text(kind, values)
     limit = find_revision(values[0])
     if limit is None:
-        raise ValueError(f"Expected a revision: {', '.join(map(str, REVISIONS))}.")
+        raise ValueError(f"Expected a protocol version: {', '.join(map(str, REVISIONS))}.")
     compares, position = COMPARES[kind], REVISIONS.index(limit)
     wanted = {revision.date for revision in REVISIONS if compares(REVISIONS.index(revision), position)}
     return wanted.__contains__
@@ -122,7 +122,7 @@ def _of_one_time(kind: Operator, value: str, now_ns: int) -> Callable[[int], boo
     when = read_time(value)
     if isinstance(when, Ago):
         if kind not in ORDER:
-            raise ValueError(f"{value} is one moment: compare it with > or <.")
+            raise ValueError(f"{value} is a single moment: compare it with > or <.")
         when_start, when_end = now_ns - when.distance, now_ns - when.distance
     else:
         when_start, when_end = when.start, when.end
@@ -195,7 +195,7 @@ class Type(Enum):
     TIME = "time"
     REVISION = "revision"
     JSON = "any value"
-    BODY = "text, found as it is"
+    BODY = "literal text"
 
 
 _ALL = frozenset(Operator)
@@ -233,7 +233,7 @@ def _test_choice(choices: Sequence[str], operator: Operator, values: Sequence[st
     test = of_choice(operator, values)
     for value in values:
         if not any(map(of_choice(operator, (value,)), choices)):
-            raise ValueError(f"Nothing fits {value}: expected one of {', '.join(choices)}.")
+            raise ValueError(f"No choice matches {value}: expected one of {', '.join(choices)}.")
     return _of_strings(test)
 
 

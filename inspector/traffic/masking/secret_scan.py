@@ -295,7 +295,7 @@ def _value(data: bytes, start: int, kind: str, name: str, is_parameter: bool) ->
         return None
     if is_parameter:
         return Hit(start, found.end(), unquote_to_bytes(value.replace(b"+", b" ")), name, f"parameter {name}")
-    location = f'member "{name}"' if kind in ("json", "repr") else f"text after {name}"
+    location = f'property "{name}"' if kind in ("json", "repr") else f"text after {name}"
     return Hit(start, found.end(), value, name, location)
 
 

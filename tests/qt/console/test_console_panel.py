@@ -20,7 +20,7 @@ def lines(panel: ConsolePanel) -> list[tuple[object, object]]:
 def test_console_shows_non_protocol_output_of_this_server(lens: Lens) -> None:
     lens.add(scripted("one", stderr=["ready", "steady"], stray=["*** banner ***"]))
     console = lens.workspace.console
-    assert "Nothing written yet" in visible_text(console)
+    assert "No output yet" in visible_text(console)
     lens.do("server.connect")
     lens.until(lambda: len(lines(console)) == 4)
     shown = lines(console)

@@ -190,7 +190,7 @@ def test_pending_message_can_be_cancelled_and_a_second_one_sent_meanwhile(lens: 
     lens.until(lambda: "error" in cells(raw, RawMessageColumn.STATUS))
     assert raw.composer.is_waiting
     raw.composer.cancel_action.trigger()
-    lens.until(lambda: "given up" in cells(raw, RawMessageColumn.STATUS))
+    lens.until(lambda: "cancelled or timed out" in cells(raw, RawMessageColumn.STATUS))
     lens.until(lambda: any("notifications/cancelled" in text for text in cells(raw, RawMessageColumn.TEXT)))
     assert not raw.composer.is_waiting
 
@@ -227,7 +227,7 @@ def test_message_rejected_by_http_shows_the_status_and_the_body(lens: Lens) -> N
     assert raw_message_state(log, sent) == ("HTTP 400", "error")
     response = RawResponse(lens.app.bridge, lens.window._theme)
     lens.bot.addWidget(response)
-    outcome = RawOutcome(sent, None, 5_000_000, "The server refused it.", "Connect again.", 400)
+    outcome = RawOutcome(sent, None, 5_000_000, "The server refused it.", "Reconnect.", 400)
     lens.run(response.show_outcome(outcome))
     assert response.badge.text == "HTTP 400"
     assert response.text.shown_text() == "Bad Request: no session"

@@ -18,7 +18,7 @@ RESOURCE_LIST = [
     {"uri": "counter://it", "name": "it"},
 ]
 TEMPLATE_LIST = [
-    {"uriTemplate": "book://{author}/{title}", "name": "book", "title": "A book"},
+    {"uriTemplate": "book://{author}/{title}", "name": "book", "title": "Book"},
     {"uriTemplate": "find://all{?q,tags*}", "name": "find"},
 ]
 COMPLETIONS = {"author": ["Ada", "Alan", "Grace"], "title": ["Notes on the Engine"]}

@@ -74,7 +74,7 @@ def test_first_connection_reports_no_changes(lens: Lens) -> None:
     assert not strip(lens)
     lens.do("server.drift")
     dialog = lens.dialog(DriftDialog)
-    lens.until(lambda: "No change" in visible_text(dialog))
+    lens.until(lambda: "No changes" in visible_text(dialog))
     assert not dialog.accept_action.isEnabled()
 
 
@@ -139,7 +139,7 @@ def test_unreadable_baseline_is_reported_and_can_be_recreated(lens: Lens) -> Non
     lens.until(lambda: "lists.tools" in strip(lens))
     lens.do("server.drift")
     dialog = lens.dialog(DriftDialog)
-    lens.until(lambda: "Nothing can be compared" in visible_text(dialog))
+    lens.until(lambda: "Comparison failed" in visible_text(dialog))
     dialog.accept_action.trigger()
     lens.until(lambda: not strip(lens))
 

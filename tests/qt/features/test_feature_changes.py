@@ -149,7 +149,7 @@ def test_unusable_entry_stays_in_front_when_the_list_is_fetched_again(lens: Lens
     lens.until(lambda: len(lens.sent("tools/list")) == 2)
     lens.settle()
     assert panel.list.currentIndex().row() == 2
-    assert "Not usable" in visible_text(panel.call_view)
+    assert "Invalid" in visible_text(panel.call_view)
 
 
 @pytest.mark.parametrize("era", ["2025-11-25", "2026-07-28"])

@@ -25,7 +25,7 @@ PROMPT_LIST = [
     {
         "name": "greet",
         "title": "Greet somebody",
-        "description": "A short one.",
+        "description": "A short prompt.",
         "arguments": [
             {"name": "who", "description": "Whom to greet.", "required": True},
             {"name": "style", "title": "Manner"},
@@ -74,7 +74,7 @@ def test_prompts_are_listed_described_and_searched(lens: Lens) -> None:
     panel = open_prompts(lens, offered())
     assert rows(panel) == ["greet", "mixed", "refused"]
     words = visible_text(panel.view)
-    for reported in ("Greet somebody", "A short one.", "Whom to greet.", "Manner", "No messages yet"):
+    for reported in ("Greet somebody", "A short prompt.", "Whom to greet.", "Manner", "No messages yet"):
         assert reported in words
     search(panel.search, "at once")
     assert rows(panel) == ["mixed"]
@@ -103,7 +103,7 @@ def test_missing_argument_is_named_at_its_field_and_can_be_omitted_on_purpose(le
     panel = open_prompts(lens, offered())
     lens.do("prompt.get")
     lens.settle()
-    assert "Needed: the prompt requires it." in visible_text(panel.view.form)
+    assert "Required by the prompt." in visible_text(panel.view.form)
     assert lens.sent("prompts/get") == []
     get(lens, panel, "prompt.get_anyway")
     assert lens.sent("prompts/get") == [{"name": "greet", "arguments": {}}]
@@ -190,7 +190,7 @@ def test_content_can_be_opened_separately_and_closed_again(lens: Lens) -> None:
     lens.press("Open", result.messages.cards[1])
     assert result.content.form() is Form.PICTURE
     assert result.content.isVisibleTo(panel)
-    lens.press("Back to the messages", result)
+    lens.press("Back to messages", result)
     assert result.messages.isVisibleTo(panel)
 
 
@@ -198,7 +198,7 @@ def test_link_opens_the_resource(lens: Lens) -> None:
     panel = open_prompts(lens, offered())
     panel.choose("mixed")
     get(lens, panel)
-    lens.press("Read it", panel.view.result.messages.cards[2])
+    lens.press("Read", panel.view.result.messages.cards[2])
     resources = lens.workspace.resources
     assert lens.workspace.tabs.currentWidget().isAncestorOf(resources)
     lens.until(lambda: resources.reading.reading is not None)
@@ -252,7 +252,7 @@ def test_prompt_request_can_be_cancelled(lens: Lens) -> None:
     [
         ({"capabilities": {}}, "This server does not offer prompts"),
         ({"prompts": []}, "The server's list of prompts is empty."),
-        ({"prompts": "none"}, "not usable"),
+        ({"prompts": "none"}, "invalid"),
     ],
 )
 def test_panel_without_prompts_says_why(lens: Lens, script: dict[str, Any], words: str) -> None:
@@ -265,7 +265,7 @@ def test_panel_without_prompts_says_why(lens: Lens, script: dict[str, Any], word
 def test_unusable_entry_is_shown_with_the_raw_data(lens: Lens) -> None:
     panel = open_prompts(lens, offered(prompts=[*PROMPT_LIST, {"title": "nameless"}]))
     panel.list.setCurrentIndex(panel.model.index(3))
-    assert "Not usable" in visible_text(panel.view)
+    assert "Invalid" in visible_text(panel.view)
     assert "nameless" in panel.view.result.message.shown_text()
     assert not lens.actions["prompt.get"].isEnabled()
 

@@ -27,7 +27,7 @@ from tests.qt.widgets.test_hostile_text import HOSTILE, assert_harmless
 def test_resources_and_templates_are_listed_separately_and_counted(lens: Lens) -> None:
     panel = open_resources(lens, offered())
     assert rows(panel.lists.resources) == ["Notes", "a.csv", "it"]
-    assert rows(panel.lists.templates) == ["A book", "find"]
+    assert rows(panel.lists.templates) == ["Book", "find"]
     assert panel.lists.resources.index(0).data(NoteRole) == "markdown"
     lines = visible_text(panel).splitlines()
     assert "Templates" in lines
@@ -41,9 +41,9 @@ def test_search_covers_every_field_of_both_lists(lens: Lens) -> None:
     assert "1 of 3" in visible_text(panel)
     search(panel.lists.search, "AUTHOR")
     assert rows(panel.lists.resources) == []
-    assert rows(panel.lists.templates) == ["A book"]
+    assert rows(panel.lists.templates) == ["Book"]
     search(panel.lists.search, "nothing like it")
-    assert "Nothing fits." in visible_text(panel.lists)
+    assert "No matches" in visible_text(panel.lists)
     QTest.keyClick(panel.lists.search, Qt.Key.Key_Escape)
     assert panel.lists.list.currentIndex().data() == "Notes", "what was chosen is chosen again"
 
@@ -163,7 +163,7 @@ def test_unusable_entries_are_shown_with_the_raw_data(lens: Lens) -> None:
     panel = open_resources(lens, offered(resources=[*RESOURCE_LIST, {"name": "no uri"}, 7]))
     assert len([row for row in rows(panel.lists.resources) if row.startswith("⚠ not usable")]) == 2
     panel.lists.list.setCurrentIndex(panel.lists.resources.index(3))
-    assert "Not usable" in visible_text(panel.head)
+    assert "Invalid" in visible_text(panel.head)
     assert "no uri" in panel.reading.message.shown_text()
     assert not lens.actions["resource.read"].isEnabled()
     lens.do("resource.tree")
@@ -206,7 +206,7 @@ def test_server_without_templates_causes_no_error(lens: Lens) -> None:
 
 def test_templates_are_shown_although_resources_cannot_be_listed(lens: Lens) -> None:
     panel = open_resources(lens, offered(refuses=True))
-    assert rows(panel.lists.templates) == ["A book", "find"]
+    assert rows(panel.lists.templates) == ["Book", "find"]
     assert "The resources could not be listed: The disk is full" in visible_text(panel)
 
 

@@ -50,7 +50,7 @@ def test_each_content_type_has_its_own_view(lens: Lens) -> None:
     view.forms.button(Form.TEXT).click()
     assert view.text.shown_text() == '{"a":[1,2]}'
     read(lens, panel, "x://sound")
-    assert "Save it to listen to it." in visible_text(view)
+    assert "Save the audio to play it." in visible_text(view)
 
 
 def test_markdown_loads_nothing_and_has_no_clickable_links(lens: Lens) -> None:

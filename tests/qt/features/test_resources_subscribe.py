@@ -21,7 +21,7 @@ def test_change_of_a_subscribed_resource_is_marked_and_the_diff_shown(lens: Lens
     assert panel.lists.resources.mark_of("counter://it") == "subscribed"
     read_aside(lens, "do://touch")
     lens.until(lambda: panel.lists.resources.mark_of("counter://it") == "changed")
-    assert "It changed since it was read." in visible_text(panel.reading)
+    assert "The resource changed after it was read." in visible_text(panel.reading)
     with lens.bot.waitSignal(panel.reading.shown, timeout=TIMEOUT):
         lens.press("Read again", panel.reading)
     assert panel.lists.resources.mark_of("counter://it") == "subscribed"

@@ -231,6 +231,6 @@ def test_selected_tab_stays_and_shows_the_latest_change(lens: Lens) -> None:
     result.tabs.setCurrentWidget(result.changes)
     lens.run(result.show_observation(Observation(3, 3, result_of[1], result_of[1], False, None, 1)))
     assert result.tabs.currentWidget() is result.changes
-    assert result.change_badge.text == "same as before"
+    assert result.change_badge.text == "unchanged"
     lens.run(result.show_observation(Observation(1, 4, result_of[0])))
     assert result.tabs.currentWidget() is result.structured, "a new watch has no change yet"

@@ -143,7 +143,7 @@ def test_missing_member_is_marked_at_its_object_after_validation(editor: Argumen
     editor.set_arguments({"count": 1})
     assert editor.json_view.box.gutter.marks() == {}
     editor.go_to_next_problem()
-    assert editor.json_view.box.gutter.marks() == {0: "is required, but not set"}
+    assert editor.json_view.box.gutter.marks() == {0: "is required but not set"}
 
 
 def test_matching_bracket_is_highlighted(editor: ArgumentsEditor) -> None:

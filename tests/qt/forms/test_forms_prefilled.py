@@ -123,19 +123,19 @@ def test_several_titled_choices_are_checked_by_title_and_sent_by_value(qtbot: Qt
 def test_choice_list_that_allows_duplicates_is_edited_in_rows(qtbot: QtBot) -> None:
     driver = FormDriver(qtbot, {"x": PLAIN})
     driver.form.set_value({"x": ["b"]})
-    driver.choose("x", "Edit as a list")
+    driver.choose("x", "Edit as list")
     rows = editor(driver, "x", ListEditor)
     QTest.mouseClick(rows.add_button, LEFT)
     choice = rows.rows[1].slot.editor
     assert isinstance(choice, ChoiceEditor)
     pick_choice(choice, "b")
     assert driver.form.value() == {"x": ["b", "b"]}
-    driver.choose("x", "Edit as checks")
+    driver.choose("x", "Edit as checkboxes")
     assert driver.form.value() == {"x": ["b", "b"]}
     editor(driver, "x", ListEditor)
     driver.form.set_value({"x": ["a"]})
-    driver.choose("x", "Edit as a list")
-    driver.choose("x", "Edit as checks")
+    driver.choose("x", "Edit as list")
+    driver.choose("x", "Edit as checkboxes")
     assert [check.isChecked() for check in editor(driver, "x", CheckListEditor).checks] == [True, False]
 
 

@@ -83,7 +83,7 @@ def test_value_type_follows_its_key(qtbot: QtBot) -> None:
     assert row.key_line.hasFocus()
     assert driver.form.value() == {"m": {"n_x": "5"}}
     assert row.problem_text() == "Must be a number, got '5'"
-    pick_from_menu(row.open_state_menu(), "Fill with an example")
+    pick_from_menu(row.open_state_menu(), "Fill with example")
     assert driver.form.value() == {"m": {"n_x": 1}}
     assert driver.form.errors() == []
 
@@ -143,7 +143,7 @@ def test_an_item_can_be_null_an_example_or_json(qtbot: QtBot) -> None:
     driver = FormDriver(qtbot, {"l": {"type": "array", "items": {"type": ["integer", "null"], "minimum": 3}}})
     items = driver.list_editor("l")
     QTest.mouseClick(items.add_button, LEFT)
-    for words, expected in (("Null", None), ("Fill with an example", 3), ("Edit as JSON", 3)):
+    for words, expected in (("Null", None), ("Fill with example", 3), ("Edit as JSON", 3)):
         pick_from_menu(items.rows[0].open_state_menu(), words)
         assert driver.form.value() == {"l": [expected]}
     assert items.rows[0].slot.is_raw

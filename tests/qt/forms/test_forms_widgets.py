@@ -59,7 +59,7 @@ def test_typed_text_is_sent_and_every_change_is_signalled(qtbot: QtBot) -> None:
 def test_absent_empty_null_and_default_are_four_different_things(qtbot: QtBot) -> None:
     driver = FormDriver(qtbot, {"x": {"type": ["string", "null"], "default": "d", "examples": ["e & f"]}})
     seen: list[tuple[str, JSONObject]] = []
-    for words in ("Empty text", "Null", 'Default: "d"', 'Example: "e && f"', "Not set"):
+    for words in ("Empty string", "Null", 'Default: "d"', 'Example: "e && f"', "Not set"):
         driver.choose("x", words)
         seen.append((driver.state("x"), driver.form.value()))
     assert seen == [
@@ -75,7 +75,7 @@ def test_text_that_was_typed_and_deleted_is_empty_and_not_absent(qtbot: QtBot) -
     driver.type(line, "a")
     QTest.keyClick(line, Qt.Key.Key_Backspace)
     assert driver.form.value() == {"x": ""}
-    assert (line.placeholderText(), driver.state("x")) == ("empty text", "empty")
+    assert (line.placeholderText(), driver.state("x")) == ("empty string", "empty")
 
 
 def test_a_default_is_sent_only_after_one_click(qtbot: QtBot) -> None:
@@ -214,7 +214,7 @@ def test_field_can_be_switched_to_json_and_back(qtbot: QtBot) -> None:
     assert driver.row("n").problem_text() == "Must be a whole number, got 'text'"
     driver.box("n").selectAll()
     driver.type(driver.box("n"), "7")
-    driver.choose("n", "Edit as a field")
+    driver.choose("n", "Edit as field")
     assert driver.line("n").text() == "7"
 
 
@@ -291,7 +291,7 @@ def test_the_state_menu_opens_from_the_keyboard(qtbot: QtBot) -> None:
     texts = [action.text() for action in menu.actions() if not action.isSeparator()]
     menu.close()
     assert texts == [
-        "Not set", "Empty text", "Fill with an example", "Write several lines", "Edit as JSON",
+        "Not set", "Empty string", "Fill with example", "Edit as multi-line text", "Edit as JSON",
     ]  # fmt: skip
 
 

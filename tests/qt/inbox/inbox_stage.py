@@ -38,7 +38,7 @@ def form(message: str = "Your name?", required: tuple[str, ...] = (), **properti
 
 
 def page(url: str = "https://pages.test/a?b=c", id: str = "e1") -> JSONObject:
-    params: JSONObject = {"mode": "url", "message": "Sign in", "url": url, "elicitationId": id}
+    params: JSONObject = {"mode": "url", "message": "Log in", "url": url, "elicitationId": id}
     return {"method": FORM, "params": params}
 
 

@@ -63,15 +63,15 @@ def test_sampling_with_a_tool_is_answered_manually(lens: Lens, era: str) -> None
     assert isinstance(use, ToolUseRow)
     use.editor.fill_with_example()
     first = stage.view.inbox_request.id
-    stage.press("Send answer")
+    stage.press("Send reply")
     lens.until(lambda: stage.view.inbox_request.is_open and stage.view.inbox_request.id != first)
     prompt = visible_text(stage.sampling().prompt)
     assert "uses the tool weather" in prompt
-    assert "result of a tool" in prompt
+    assert "tool result" in prompt
     text = stage.sampling().editor.rows[0]
     assert isinstance(text, TextRow)
     text.box.set_text("Mild.")
-    stage.press("Send answer")
+    stage.press("Send reply")
     assert reported(lens, call) == "mcp-lens-person said: Mild."
 
 

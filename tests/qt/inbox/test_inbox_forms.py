@@ -101,7 +101,7 @@ def test_invalid_json_is_neither_sent_nor_lost(lens: Lens) -> None:
 
 def test_fields_that_look_like_secrets_are_warned_about(lens: Lens) -> None:
     stage = InboxStage(lens)
-    stage.call(ask=[form("Sign in", user={"type": "string"}, password={"type": "string"})])
+    stage.call(ask=[form("Log in", user={"type": "string"}, password={"type": "string"})])
     stage.wait_for(1)
     words = visible_text(stage.form().secrets)
     assert "seems to ask for a secret" in words
@@ -159,10 +159,10 @@ def test_stateless_form_elicitation_is_answered_the_same_way(lens: Lens) -> None
 
 def test_field_that_looks_like_a_secret_has_a_warning_beside_it(lens: Lens) -> None:
     stage = InboxStage(lens)
-    stage.call(ask=[form("Sign in", user={"type": "string"}, password={"type": "string"})])
+    stage.call(ask=[form("Log in", user={"type": "string"}, password={"type": "string"})])
     stage.wait_for(1)
     user, password = stage.form().editor.form.rows()
-    assert "Careful: this seems to be a secret." in visible_text(password)
+    assert "Warning: this looks like a secret." in visible_text(password)
     assert "Careful" in password.slot.editor.widget.accessibleDescription()
     assert "Careful" not in visible_text(user)
     stage.press("Decline")
@@ -170,7 +170,7 @@ def test_field_that_looks_like_a_secret_has_a_warning_beside_it(lens: Lens) -> N
 
 def test_message_form_and_warnings_share_a_left_edge(lens: Lens) -> None:
     stage = InboxStage(lens)
-    stage.call(ask=[form("Sign in", password={"type": "string"})])
+    stage.call(ask=[form("Log in", password={"type": "string"})])
     stage.wait_for(1)
     section = stage.form()
     row = section.editor.form.rows()[0]

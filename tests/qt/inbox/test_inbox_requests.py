@@ -66,12 +66,12 @@ def test_text_says_what_is_asked_how_old_it_is_and_how_it_ended() -> None:
     by_rule = RequestItem("", "elicitation/create", {}, reply=Reply({"action": "accept"}, rule="Yes"))
     ended = make_card(1, input_requests=(by_rule,), end=InboxRequestEnd.ANSWERED, ended_ns=1_200_000_000)
     assert end_text(ended) == "accepted by the rule “Yes” after 1.20 s"
-    assert end_text(make_card(1, end=InboxRequestEnd.OVERDUE)) == "not answered in time"
+    assert end_text(make_card(1, end=InboxRequestEnd.OVERDUE)) == "timed out"
 
 
 def test_inbox_is_empty_at_first(lens: Lens) -> None:
     stage = InboxStage(lens)
-    assert "Nobody asks anything" in visible_text(stage.panel)
+    assert "No server requests" in visible_text(stage.panel)
     assert stage.panel.request_view is None
 
 
@@ -216,22 +216,22 @@ def test_several_requests_on_one_card_are_sent_together(lens: Lens) -> None:
     lens.press("Decline", stage.section("why"))
     lens.until(lambda: stage.section("why").input_request.reply is not None)
     assert not send.isEnabled()
-    lens.press("Send answer", stage.section("sum"))
+    lens.press("Send reply", stage.section("sum"))
     assert not send.isEnabled(), "an empty answer is asked about"
     stage.sampling("sum").anyway_action.trigger()
     assert send.isEnabled()
     lens.settle()
     assert not call.done()
-    lens.press("Take back", stage.section("why"))
+    lens.press("Undo reply", stage.section("why"))
     lens.until(lambda: not send.isEnabled())
     assert "Not answered yet: 3 (Form)" in stage.text()
     lens.until(lambda: stage.section("sum").input_request.reply is not None)
     lens.press("Cancel", stage.section("why"))
     assert send.isEnabled()
-    lens.press("Take back", stage.section("why"))
+    lens.press("Undo reply", stage.section("why"))
     assert not send.isEnabled()
     lens.press("Cancel", stage.section("why"))
-    stage.press("Send answers")
+    stage.press("Send replies")
     (responses,) = stage.notified(call)
     assert responses["who"] == {"action": "accept", "content": {"name": "Ada"}}
     assert responses["why"] == {"action": "cancel"}
@@ -306,7 +306,7 @@ def test_card_of_a_disconnected_server_says_so(lens: Lens) -> None:
     stage.call(tool="exits")
     stage.wait_for(0)
     assert stage.earlier()[0].end is InboxRequestEnd.SERVER_GONE
-    assert "the server is gone" in stage.text()
+    assert "server disconnected" in stage.text()
     lens.until(lambda: lens.view("asking").status is not ServerStatus.CONNECTED)
 
 

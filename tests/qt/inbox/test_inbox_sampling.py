@@ -39,7 +39,7 @@ def test_reply_is_sent_as_written(lens: Lens) -> None:
     call = stage.call(ask=[sampling()])
     stage.wait_for(1)
     write(stage, "4,\nI think")
-    stage.press("Send answer")
+    stage.press("Send reply")
     expected = {
         "role": "assistant",
         "content": {"type": "text", "text": "4,\nI think"},
@@ -113,7 +113,7 @@ def test_prompt_is_shown_with_everything_the_server_sent(lens: Lens) -> None:
     assert "Looks out of the window." in stage.text()
     lens.press("Open", stage.sampling().prompt.cards[-1])
     assert stage.view.content.form() is Form.PICTURE
-    stage.press("Back to the card")
+    stage.press("Back to request")
     stage.press("Decline")
 
 
@@ -148,7 +148,7 @@ def test_reply_with_a_tool_use_is_filled_in_with_the_form_of_the_tool(lens: Lens
     row.id.setText("call_1")
     stage.sampling().check()
     assert not visible_text(stage.sampling().problems)
-    stage.press("Send answer")
+    stage.press("Send reply")
     use = {"type": "tool_use", "id": "call_1", "name": "weather", "input": {"city": "Bergen"}}
     response = stage.notified(call)[0]
     assert response["content"] == [{"type": "text", "text": "Let me see."}, use]
@@ -163,15 +163,15 @@ def test_image_from_a_file_is_sent_with_its_type(lens: Lens, tmp_path: Path) -> 
     stage.wait_for(1)
     editor = stage.sampling().editor
     editor.add_file("image", tmp_path / "none.png")
-    lens.until(lambda: "cannot be read" in editor.alert.text("file"))
+    lens.until(lambda: "unreadable" in editor.alert.text("file"))
     editor.add_file("image", file)
     lens.until(lambda: len(editor.rows) == 2)
     assert not editor.alert.text("file")
     lens.press("Open", editor.rows[1])
     assert stage.view.content.form() is Form.PICTURE
-    stage.press("Back to the card")
+    stage.press("Back to request")
     editor.rows[0].removal_requested.emit()
-    stage.press("Send answer")
+    stage.press("Send reply")
     block = stage.notified(call)[0]["content"]
     assert (block["type"], block["mimeType"]) == ("image", "image/png")
     assert base64.b64decode(block["data"]) == png()
@@ -196,7 +196,7 @@ def test_form_and_json_views_are_the_same_reply_and_lose_nothing(lens: Lens) -> 
     assert editor.json_view.text() == text
     editor.show_form()
     editor.model.setText("other")
-    stage.press("Send answer")
+    stage.press("Send reply")
     response = stage.notified(call)[0]
     assert response == {
         "role": "assistant",
@@ -215,7 +215,7 @@ def test_invalid_reply_is_warned_about_and_can_still_be_sent(lens: Lens) -> None
     editor.json_view.box.setPlainText('{"role": "robot", "content": []}')
     problems = stage.sampling().problems
     lens.until(lambda: "robot" in visible_text(problems) and "“model” is missing" in visible_text(problems))
-    stage.press("Send answer")
+    stage.press("Send reply")
     assert stage.notified(call) == [{"role": "robot", "content": []}]
 
 
@@ -228,7 +228,7 @@ def test_invalid_json_is_not_sent(lens: Lens) -> None:
     editor.json_view.box.setPlainText("{nothing")
     editor.show_form()
     assert editor.is_json_shown()
-    stage.press("Send answer")
+    stage.press("Send reply")
     assert "cannot be sent" in stage.sampling().bar.alert.text("wrong")
     lens.settle()
     assert not call.done()
@@ -262,7 +262,7 @@ def test_rule_gets_the_edited_prompt_and_its_reply_is_a_draft(lens: Lens) -> Non
     assert row.box.text() == "3 + 3?"
     assert not call.done()
     row.box.set_text("6")
-    stage.press("Send answer")
+    stage.press("Send reply")
     assert stage.notified(call)[0]["content"] == {"type": "text", "text": "6"}
     stage.wait_for(0)
     inbox_request = stage.earlier()[0]
@@ -286,7 +286,7 @@ def test_draft_that_was_cleared_leaves_no_mark(lens: Lens) -> None:
     assert isinstance(row, TextRow)
     row.box.set_text("")
     row.box.set_text("My own")
-    stage.press("Send answer")
+    stage.press("Send reply")
     assert stage.notified(call)[0]["content"]["text"] == "My own"
     stage.wait_for(0)
     assert "drafted" not in end_text(stage.earlier()[0])

@@ -20,7 +20,7 @@ def test_url_is_opened_on_click_and_consent_is_sent_immediately(lens: Lens) -> N
     assert stage.opened == ["https://pages.test/a?b=c"]
     assert stage.notified(call) == [{"action": "accept"}]
     lens.until(lambda: stage.view.inbox_request.awaits_page)
-    assert "waiting for the page" in stage.text()
+    assert "waiting for the browser" in stage.text()
     stage.press("Open again")
     assert len(stage.opened) == 2
     stage.call(tool="complete", ids=["e1"])
@@ -30,7 +30,7 @@ def test_url_is_opened_on_click_and_consent_is_sent_immediately(lens: Lens) -> N
 
 def test_user_can_continue_before_the_server_reports_completion(lens: Lens) -> None:
     stage = InboxStage(lens)
-    for words, note in (("I'm done", ""), ("Dismiss", "Dismissed before")):
+    for words, note in (("Continue", ""), ("Dismiss", "Dismissed before")):
         stage.call(ask=[page()])
         stage.wait_for(1)
         stage.press("Open in browser")
@@ -45,7 +45,7 @@ def test_url_elicitation_is_declined_and_cancelled_without_opening_it(lens: Lens
     for words, action in (("Decline", "decline"), ("Cancel", "cancel")):
         call = stage.call(ask=[page()])
         stage.wait_for(1)
-        stage.press("Copy address")
+        stage.press("Copy URL")
         assert QGuiApplication.clipboard().text() == "https://pages.test/a?b=c"
         stage.press(words)
         assert stage.notified(call) == [{"action": action}]
@@ -101,10 +101,10 @@ def test_call_that_needs_url_elicitations_is_retried_when_they_complete(lens: Le
     lens.until(lambda: stage.view.sections["e1"].input_request.reply is not None)
     lens.press("Open in browser", stage.section("e2"))
     assert stage.opened == ["https://pages.test/e1", "https://pages.test/e2"]
-    stage.press("Send answers")
+    stage.press("Send replies")
     lens.until(lambda: stage.view.inbox_request.awaits_page)
     assert not call.done()
-    stage.press("I'm done")
+    stage.press("Continue")
     assert stage.notified(call) == "visited"
     assert len(lens.sent("tools/call")) == 2
 
@@ -126,6 +126,6 @@ def test_stateless_url_elicitation_needs_no_notification(lens: Lens) -> None:
     lens.press("Open in browser", stage.section("visit"))
     lens.until(lambda: stage.section("visit").input_request.reply is not None)
     lens.press("Decline", stage.section("who"))
-    stage.press("Send answers")
+    stage.press("Send replies")
     assert stage.notified(call) == [{"visit": {"action": "accept"}, "who": {"action": "decline"}}]
     stage.wait_for(0)

@@ -136,7 +136,7 @@ def test_global_inbox_comes_to_the_front_and_the_previous_server_returns(lens: L
     assert inboxes(lens).overall.isVisible()
     assert lens.window.workspace() is None
     assert lens.window.windowTitle() == "Inbox — MCP Lens"
-    assert not lens.actions["server.disconnect"].isEnabled(), "no server is in front"
+    assert not lens.actions["server.disconnect"].isEnabled(), "no server is open"
     assert not servers.list.selectionModel().hasSelection()
     QTest.mouseClick(
         servers.list.viewport(),
@@ -188,7 +188,7 @@ def test_inbox_is_not_built_before_it_is_needed(lens: Lens) -> None:
     assert "inboxes" not in vars(lens.window)
     lens.do("view.inbox")
     assert lens.workspace.inbox.isVisible()
-    assert "Nobody asks anything" in visible_text(lens.workspace.inbox)
+    assert "No server requests" in visible_text(lens.workspace.inbox)
 
 
 def test_toast_names_the_server_and_its_request_and_opens_the_card(lens: Lens) -> None:

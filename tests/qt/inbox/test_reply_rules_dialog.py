@@ -168,17 +168,17 @@ def test_invalid_filter_is_marked(lens: Lens) -> None:
 def test_disabled_rule_can_be_tried_on_the_last_server_request(lens: Lens) -> None:
     write(lens, {"kind": "canned", "name": "A", "answer": {"action": "accept", "content": {"nome": "x"}}})
     dialog = opened(lens, 1)
-    lens.press("Try on the last question", dialog)
+    lens.press("Test with the last request", dialog)
     lens.until(lambda: "No server has asked anything yet" in dialog.form.alert.text("try"))
     assert ask(lens, "elicitation/create", FORM) is None
-    lens.press("Try on the last question", dialog)
+    lens.press("Test with the last request", dialog)
     lens.until(lambda: "would be answered so" in dialog.form.alert.text("try"))
     assert "Not asked for: “nome”." in dialog.form.alert.text("try")
     assert json.loads(dialog.form.answer.text()) == {"action": "accept", "content": {"nome": "x"}}
     dialog.form.filter.setText("server:other")
     dialog.form.settle()
     assert dialog.form.answer.isHidden(), "it is another rule now"
-    lens.press("Try on the last question", dialog)
+    lens.press("Test with the last request", dialog)
     lens.until(lambda: "The filter does not fit" in dialog.form.alert.text("try"))
 
 
@@ -230,7 +230,7 @@ def test_unencrypted_url_is_warned_about(lens: Lens) -> None:
     dialog.form.endpoint.url.clear()
     QTest.keyClicks(dialog.form.endpoint.url, "ftp://x")
     dialog.form.settle()
-    assert "cannot be used" in dialog.form.alert.text("address")
+    assert "unusable" in dialog.form.alert.text("address")
 
 
 def test_script_position_is_shown_and_can_be_reset(lens: Lens) -> None:
@@ -250,7 +250,7 @@ def test_script_position_is_shown_and_can_be_reset(lens: Lens) -> None:
     script.unlink()
     dialog.form.script.edited.emit()
     lens.press("Start over", dialog)
-    lens.until(lambda: "cannot be read" in dialog.form.script.position.text())
+    lens.until(lambda: "unreadable" in dialog.form.script.position.text())
 
 
 def test_rules_changed_elsewhere_meanwhile_are_not_overwritten(lens: Lens) -> None:

@@ -68,11 +68,11 @@ def test_assertion_audience_can_be_the_token_endpoint(form: GrantForm) -> None:
     fill(form, CLIENT, client_id="abc", key=PEM)
     assert form.audience.isVisibleTo(form)
     assert form.settings()[0].audience == "issuer"
-    form.audience.setCurrentText("The token endpoint")
+    form.audience.setCurrentText("Token endpoint")
     settings, _ = form.settings()
     assert settings.audience == "token_endpoint"
     form.show_settings("notes", settings)
-    assert form.audience.currentText() == "The token endpoint"
+    assert form.audience.currentText() == "Token endpoint"
     fill(form, WORKLOAD, assertion_file="/x")
     assert not form.audience.isVisibleTo(form)
     assert form.settings()[0].audience == "issuer"
@@ -181,7 +181,7 @@ def test_browser_grant_does_not_reuse_a_machine_client(form: GrantForm) -> None:
     ref = SecretRef("login/notes/client_secret")
     before = OAuthSettings(grant="client_credentials", client_id="a", client_secret=ref, scope="a")
     form.show_settings("notes", before)
-    form.grant.setCurrentText("Code in the browser")
+    form.grant.setCurrentText("Authorization code (browser)")
     assert form.settings() == (OAuthSettings(scope="a"), {})
 
 
@@ -234,7 +234,7 @@ def test_machine_login_needs_no_browser_and_discards_the_previous_login(lens: Le
     assert panel.login.failure == ""
     assert panel.login.grant is LoginGrant.CLIENT
     assert panel.login.result is not None
-    fill(form, "Code in the browser")
+    fill(form, "Authorization code (browser)")
     panel.show_view("Options")
     form.keep_action.trigger()
     lens.until(lambda: "login/notes/client_secret" not in stored(lens))

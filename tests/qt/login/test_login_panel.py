@@ -78,7 +78,7 @@ def test_login_can_be_started_before_there_is_one(stage: AuthStage) -> None:
 
 def test_server_that_needs_a_login_says_so_with_the_reason(stage: AuthStage) -> None:
     stage.panel.set_view(server_view(status=ServerStatus.NEEDS_LOGIN, reason="It answered 401."))
-    assert "This server needs a login" in visible_text(stage.panel)
+    assert "Login required" in visible_text(stage.panel)
     assert "It answered 401." in visible_text(stage.panel)
 
 
@@ -207,7 +207,7 @@ def test_finished_login_can_go_back_or_start_over(stage: AuthStage) -> None:
     stage.panel.show_login(login(17, StepState.DONE, is_over=True, result=token()))
     controls = stage.panel.controls
     shown = [each.text() for each in controls.actions_of() if controls.is_shown(each)]
-    assert shown == ["Log in again", "Step by step", "Back to here"]
+    assert shown == ["Log in again", "Log in step by step", "Go back to here"]
     stage.panel.steps.choose(StepId.IDENTITY)
     controls.back.trigger()
     assert stage.actions.requested == [("back", StepId.IDENTITY)]
@@ -381,7 +381,7 @@ def test_options_become_overrides_of_the_next_login(stage: AuthStage) -> None:
     options = stage.panel.options
     options.revision.setCurrentText(str(R3))
     options.mode.setCurrentText("Strict")
-    options.strategy.setCurrentText("Dynamic registration")
+    options.strategy.setCurrentText("Dynamic client registration")
     options.client_id.setText("abc")
     options.no_resource.setChecked(True)
     options.scope.setText("a b")
@@ -407,7 +407,7 @@ def test_options_become_overrides_of_the_next_login(stage: AuthStage) -> None:
 @pytest.mark.parametrize(
     ("field", "text", "words"),
     [
-        ("extras", "nonsense", "cannot be read"),
+        ("extras", "nonsense", "unreadable"),
         ("extras", "state=x", "state"),
         ("path", "callback", "begin with /"),
     ],
@@ -514,7 +514,7 @@ def test_without_a_refresh_token_there_is_nothing_to_refresh(stage: AuthStage) -
 @pytest.mark.parametrize(
     ("expires_at", "words", "tone"),
     [
-        (None, "not said", "muted"),
+        (None, "not specified", "muted"),
         (1_000_045.0, "in 45 s (", "warn"),
         (1_000_185.0, "in 3 min 05 s (", "text"),
         (1_007_200.0, "in 2 h 00 min (", "text"),
@@ -550,7 +550,7 @@ def test_trust_decision_has_its_own_buttons(stage: AuthStage) -> None:
     assert stage.actions.requested == [("allow_hosts", False, question)]
     hosts = Question(QuestionKind.HOSTS, "Do they belong to it?", "https://as.example", ("b.example",))
     stage.panel.show_login(login(5, question=hosts))
-    assert stage.panel.question.allow_action.text() == "Contact them"
+    assert stage.panel.question.allow_action.text() == "Allow hosts"
 
 
 def test_a_step_that_failed_is_not_counted_as_done(stage: AuthStage) -> None:

@@ -160,7 +160,7 @@ def test_login_keeps_waiting_without_a_browser(lens: Lens, demo: LoginDemo, pers
     panel = open_panel(lens)
     panel.controls.log_in.trigger()
     lens.until(lambda: panel.waiting.isVisible())
-    assert "Copy the address instead." in visible_text(lens.window.notices)
+    assert "Copy the URL instead." in visible_text(lens.window.notices)
     panel.waiting.copy_action.trigger()
     person.log_in(QApplication.clipboard().text())
     lens.until(lambda: is_done(panel))

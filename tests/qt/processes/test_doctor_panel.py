@@ -71,7 +71,7 @@ def test_no_check_runs_before_it_is_requested(lens: Lens) -> None:
     lens.add(faulty("srv"))
     lens.choose("srv")
     lens.do("view.doctor")
-    assert "Not examined yet" in visible_text(lens.workspace.doctor)
+    assert "Not checked yet" in visible_text(lens.workspace.doctor)
     assert lens.view("srv").pid is None
 
 
@@ -95,7 +95,7 @@ def test_failure_is_shown_with_its_step_cause_and_fix(lens: Lens) -> None:
     assert "virtual environment" in finding.fix.text()
     assert "ModuleNotFoundError" in finding.evidence.text()
     assert panel.steps.rows["handshake"].result.state is CheckState.FAILED
-    assert "not tried" in panel.steps.rows["list"].found.text()
+    assert "skipped" in panel.steps.rows["list"].found.text()
 
 
 def test_check_can_be_cancelled(lens: Lens) -> None:
@@ -107,8 +107,8 @@ def test_check_can_be_cancelled(lens: Lens) -> None:
     assert "under way" in panel.verdict.text()
     panel.stop_action.trigger()
     ended(lens, panel)
-    assert panel.verdict.text() == "The examination was stopped."
-    assert "Examine again" in visible_text(panel)
+    assert panel.verdict.text() == "Doctor was stopped."
+    assert "Run Doctor again" in visible_text(panel)
 
 
 @pytest.mark.usefixtures("examining")

@@ -142,7 +142,7 @@ def test_crash_is_in_the_history_with_its_last_output(lens: Lens) -> None:
     assert item.text(1) == "was ended by signal SIGKILL"
     assert item.child(0).text(0) == "about to crash"  # type: ignore[union-attr]
     assert item.isExpanded()
-    assert "The connection failed" in visible_text(panel)
+    assert "Connection failed" in visible_text(panel)
     lens.window.activateWindow()
     panel.running.ended.setFocus()
     panel.running.ended.setCurrentItem(item)
@@ -198,7 +198,7 @@ def test_operation_detail_shows_its_cost(lens: Lens) -> None:
     traffic.detail.show_row(outcome.row)
     facts = {fact.label: fact.value for fact in traffic.detail.facts.facts}
     assert facts["CPU time"].endswith("ms")
-    assert (facts["stderr lines"], facts["Stray lines"]) == ("2", "0")
+    assert (facts["stderr lines"], facts["Stray stdout lines"]) == ("2", "0")
     initialize = next(each for each in lens.records() if each.method == "initialize")
     traffic.detail.show_row(initialize.number)
     assert "CPU time" not in {fact.label for fact in traffic.detail.facts.facts}

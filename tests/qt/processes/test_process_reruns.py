@@ -277,7 +277,7 @@ def test_call_from_a_project_folder_is_shown_before_it_runs(
     stage.until_watching()
     stage.write(one="first again")
     stage.until_ran(1)
-    assert stage.state("one") == "waits for you"
+    assert stage.state("one") == "awaiting approval"
     assert "Run now allows it" in visible_text(panel.reruns)
     lens.until(lambda: "/etc" in panel.reruns.response.shown_text())
     assert lens.sent("tools/call") == []

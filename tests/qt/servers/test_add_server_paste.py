@@ -191,7 +191,7 @@ def test_unreadable_file_is_named_and_blocks_nothing(lens: Lens, tmp_path: Path)
     dialog = lens.window.adding.open()
     pipe = tmp_path / "pipe.json"
     os.mkfifo(pipe)
-    for path, reason in ((tmp_path / "gone.json", "There is no such file."), (pipe, "cannot be read")):
+    for path, reason in ((tmp_path / "gone.json", "File not found."), (pipe, "unreadable")):
         dialog.open_file(path)
         lens.until(lambda: reason in dialog.error_text())  # noqa: B023
         assert path.name in dialog.error_text()

@@ -125,7 +125,7 @@ def test_an_extension_is_added_switched_off_and_on_with_its_settings(lens: Lens)
     path = ("extensions", "example.com/x")
     lens.until(lambda: ours(lens).declared.has(path))
     write(panel, json.dumps({"extensions": {"example.com/x": {"deep": [1]}}}))
-    lens.press("Declare this", panel)
+    lens.press("Apply", panel)
     lens.until(lambda: ours(lens).declared.is_exact)
     lens.until(lambda: "Settings" in visible_text(panel.switches))
     click(lens, panel, *path)
@@ -155,11 +155,11 @@ def test_edited_json_is_declared_verbatim(lens: Lens) -> None:
     words = visible_text(panel.exact)
     assert "“sampling” is not an object" in words
     assert "“x” is no capability" in words
-    lens.press("Declare this", panel)
+    lens.press("Apply", panel)
     lens.until(lambda: ours(lens).differs)
     lens.until(panel.switches.isEnabled)
     assert not is_on(panel, "sampling")
-    lens.until(lambda: "as you wrote it" in visible_text(panel.exact))
+    lens.until(lambda: "edited as JSON" in visible_text(panel.exact))
     lens.do("server.reconnect")
     assert declared_at(lens, 1) == odd
 
@@ -169,7 +169,7 @@ def test_non_object_json_is_reported_and_not_declared(lens: Lens, text: str, wor
     panel = open_panel(lens, scripted())
     write(panel, text)
     assert words in visible_text(panel.exact)
-    lens.press("Declare this", panel)
+    lens.press("Apply", panel)
     lens.settle()
     assert ours(lens).is_usual
     assert panel.exact.is_edited
@@ -242,12 +242,12 @@ def test_choice_is_saved_for_the_next_start_and_a_write_error_is_reported(lens: 
     lens.until(lambda: "is not valid JSON" in visible_text(lens.window))
     lens.until(lambda: is_on(panel, "sampling"))  # as it is, not as it was wished
     write(panel, '{"mine": {}}')
-    lens.press("Declare this", panel)
+    lens.press("Apply", panel)
     lens.until(lambda: not panel._sending)
     assert panel.exact.text.text() == '{"mine": {}}'  # to be tried again
     assert panel.exact.is_edited
     lens.catalogue.unlink()
-    lens.press("Declare this", panel)
+    lens.press("Apply", panel)
     lens.until(lambda: not panel.exact.is_edited)
     assert ours(lens).declared.whole == {"mine": {}}
 

@@ -99,7 +99,7 @@ def test_change_after_trusting_is_shown_and_not_started(project: Path, lens: Len
     lens.window.servers.choose_found()
     choose(panel, "mine")
     words = visible_text(panel.review)
-    assert "What changed since you trusted it" in words
+    assert "Changes since you trusted it" in words
     assert "--and-something-else" in words
 
 
@@ -280,7 +280,7 @@ def test_program_beside_the_file_is_not_trusted_but_can_be_imported(project: Pat
     panel = open_panel(lens)
     choose(panel, "mine")
     assert not panel.review.trust_action.isEnabled()
-    assert "Import a copy" in all_words(panel)
+    assert "Import copy" in all_words(panel)
     panel.review.import_action.trigger()
     lens.until(lambda: names(lens) == ["mine"])
 

@@ -52,7 +52,7 @@ def test_current_server_is_checked_and_others_can_be_added(lens: Lens) -> None:
     lens.until(lambda: '"remote"' in dialog.preview.text())
     assert set(json.loads(dialog.preview.text())["mcpServers"]) == {"files", "remote"}
     dialog.none_action.trigger()
-    assert "No server is ticked" in visible_text(dialog)
+    assert "No servers selected" in visible_text(dialog)
     assert not dialog.copy_action.isEnabled()
     dialog.close()
 

@@ -86,7 +86,7 @@ def test_configuration_is_shown_before_and_after_connecting(lens: Lens) -> None:
         words = visible_text(overview)
         assert words.count("Second line.") == 1
         assert "${HOME}" in words
-        assert "connected when MCP Lens starts" in words
+        assert "connects when MCP Lens starts" in words
 
 
 def test_changed_configuration_is_announced_until_reconnected(lens: Lens) -> None:

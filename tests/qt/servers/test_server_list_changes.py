@@ -56,7 +56,7 @@ def test_manual_edit_is_announced_and_shown_field_by_field(lens: Lens) -> None:
     shown = rows(lens.dialog(ServerListChangesDialog))
     assert ("+ three", "", "added") in shown
     assert ("− two", "", "removed") in shown
-    assert (f"args[{len(scripted().args)}]", "not there", "--more") in shown
+    assert (f"args[{len(scripted().args)}]", "not present", "--more") in shown
     assert "sk-marker" not in str(shown), "no secret is shown"
     assert [view.name for view in lens.window.servers.model.views()] == ["one", "three"]
     assert lens.view("one").status is ServerStatus.CONNECTED, "it goes on as it was"

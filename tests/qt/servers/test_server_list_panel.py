@@ -85,7 +85,7 @@ def test_server_that_answers_401_needs_a_login(lens: Lens, login_url: str) -> No
     lens.do("server.connect")
     view = lens.wait_for("private", STATES.NEEDS_LOGIN)
     assert state_text(view).startswith("needs login: ")
-    assert "A login is needed" in visible_text(lens.workspace.overview)
+    assert "Login required" in visible_text(lens.workspace.overview)
 
 
 def test_disabled_server_is_not_connected_until_it_is_enabled(lens: Lens) -> None:
@@ -129,7 +129,7 @@ def test_removed_server_leaves_the_list_and_its_neighbor_is_selected(lens: Lens)
     assert lens.window.windowTitle().startswith("one")
     lens.do("server.remove")
     lens.until(lambda: lens.window.workspace() is None)
-    assert "Paste anything" in visible_text(lens.window)
+    assert "Paste a command, URL or configuration" in visible_text(lens.window)
     assert lens.window.windowTitle() == "MCP Lens"
     assert not lens.actions["server.remove"].isEnabled()
 

@@ -33,7 +33,7 @@ def test_window_without_servers_says_where_it_searched_and_can_search_again(
     assert "VS Code" in panel.found_text.text()
     assert "Review…" not in visible_text(panel)
     (project / ".mcp.json").write_text(json.dumps({"mcpServers": {"a": {"command": "x"}, "b": {"url": "y"}}}))
-    lens.press("Look again", panel)
+    lens.press("Search again", panel)
     lens.until(lambda: "2 servers in 1 file of Claude Code" in panel.found_text.text())
     lens.press("Review…", panel)
     assert lens.window.found.isVisible()
@@ -56,7 +56,7 @@ def test_pasted_text_opens_the_dialog_and_starts_nothing(project: Path, lens: Le
 
 def test_demo_servers_are_started_for_this_session_and_not_saved(project: Path, lens: Lens) -> None:
     panel = scan(lens)
-    lens.press("Start the demo servers", panel)
+    lens.press("Start demo servers", panel)
     lens.do("server.demo")  # once more, while they start
     model = lens.window.servers.model
     lens.until(lambda: model.row_of("everything") is not None)
@@ -80,7 +80,7 @@ def test_tab_reaches_the_options_in_reading_order(project: Path, style_sheet: No
         focused = QApplication.focusWidget()
         assert isinstance(focused, QAbstractButton)
         reached.append(focused.text())
-    assert reached == ["Continue…", "Open configuration…", "Look again", "Start the demo servers"]
+    assert reached == ["Continue…", "Import servers from file…", "Search again", "Start demo servers"]
 
 
 def test_every_control_of_the_welcome_page_has_a_name(project: Path, lens: Lens) -> None:

@@ -106,7 +106,7 @@ def test_the_list_shows_names_and_never_values(lens: Lens, keychain: MemoryKeych
     dialog = open_dialog(lens)
     lens.until(lambda: len(rows(dialog)) == 2)
     assert rows(dialog) == [
-        ["Answer rule", "endpoint › 7", "in memory"],
+        ["Reply rule", "endpoint › 7", "in memory"],
         ["Header", "My <b>server</b> › X-Key", "in the file"],
     ]
     assert VALUE not in visible_text(dialog)
@@ -146,7 +146,7 @@ def test_a_passphrase_is_set_changed_locked_and_unlocked(lens: Lens, keychain: M
     assert "not the same" in visible_text(dialog)
     assert not dialog.storage.apply_action.isEnabled()
     dialog.storage.again.setText(PASSPHRASE)
-    lens.press("Keep them there", dialog)
+    lens.press("Apply", dialog)
     lens.until(lambda: state(lens).level is StorageLevel.PASSPHRASE)
     settle(lens, dialog)
     assert keychain.entries == {}
@@ -177,7 +177,7 @@ def test_too_short_passphrase_is_rejected_with_the_reason(lens: Lens, keychain: 
     choose(dialog, StorageLevel.PASSPHRASE)
     for field in (dialog.storage.passphrase, dialog.storage.again):
         QTest.keyClicks(field, "short")
-    lens.press("Keep them there", dialog)
+    lens.press("Apply", dialog)
     lens.until(lambda: "too short" in dialog.alert.text("problem"))
     assert state(lens).is_chosen is False
 
@@ -199,12 +199,12 @@ def test_plain_text_file_needs_a_second_confirmation(lens: Lens, keychain: Memor
     choose(dialog, StorageLevel.PLAIN)
     assert not dialog.storage.apply_action.isEnabled()
     dialog.storage.unprotected.click()
-    lens.press("Keep them there", dialog)
+    lens.press("Apply", dialog)
     lens.until(lambda: state(lens).level is StorageLevel.PLAIN)
     settle(lens, dialog)
     assert VALUE in on_disk(lens)
     choose(dialog, StorageLevel.KEYCHAIN)
-    lens.press("Keep them there", dialog)
+    lens.press("Apply", dialog)
     lens.until(lambda: state(lens).level is StorageLevel.KEYCHAIN)
     settle(lens, dialog)
     assert VALUE not in on_disk(lens)
@@ -215,10 +215,10 @@ def test_moving_stored_secrets_into_memory_needs_confirmation(lens: Lens, keycha
     put(lens)
     dialog = open_dialog(lens)
     choose(dialog, StorageLevel.MEMORY)
-    lens.press("Keep them there", dialog)
+    lens.press("Apply", dialog)
     assert "1 secret would be gone" in dialog.alert.text("ask")
     assert state(lens).level is StorageLevel.KEYCHAIN
-    lens.press("Keep them in memory only", dialog)
+    lens.press("Keep in memory only", dialog)
     lens.until(lambda: state(lens).level is StorageLevel.MEMORY)
     settle(lens, dialog)
     assert get(lens) == VALUE
@@ -246,7 +246,7 @@ def test_locked_keychain_is_reported_and_can_be_retried(lens: Lens, failing: Fai
     dialog = open_dialog(lens)
     assert "The keychain is locked." in dialog.alert.text("state")
     failing.error = None
-    lens.press("Try again", dialog)
+    lens.press("Retry", dialog)
     lens.until(lambda: state(lens).status is StorageStatus.OPEN)
     settle(lens, dialog)
     assert dialog.alert.text("state") == ""
@@ -287,7 +287,7 @@ def test_unusable_secrets_file_can_be_deleted_from_here(lens: Lens, keychain: Me
     (lens.folder / "secrets" / "vault.json").write_text("{")
     dialog = open_dialog(lens)
     lens.until(lambda: "is damaged" in dialog.alert.text("state"))
-    lens.until(lambda: "The file of the secrets cannot be used" in visible_text(dialog))
+    lens.until(lambda: "The secrets file can't be used" in visible_text(dialog))
     assert not dialog.storage.isEnabled()
     assert "no secrets" not in visible_text(dialog)
     lens.press("Delete all…", dialog)

@@ -126,7 +126,7 @@ def test_destructive_tool_asks_before_its_first_call_of_the_session(lens: Lens) 
     assert lens.sent("tools/call") == []
     lens.do("tool.call")
     with lens.bot.waitSignal(view.result.shown, timeout=TIMEOUT):
-        lens.press("Call it", view.alert)
+        lens.press("Call", view.alert)
     assert len(lens.sent("tools/call")) == 1
     called(lens)
     assert len(lens.sent("tools/call")) == 2, "it asks once"
@@ -147,10 +147,10 @@ def test_hints_are_badges_and_defaults_are_in_the_tooltip(lens: Lens) -> None:
     panel = lens.connect(scripted(tools=[tool("wipe", annotations=HINTS), tool("silent")]))
     badges = panel.call_view.head.hints
     assert [badge.text for badge in badges] == ["destructive", "closed world", ""]
-    assert "it is not idempotent" in badges[0].toolTip()
+    assert "not idempotent" in badges[0].toolTip()
     panel.choose("silent")
     assert [badge.text for badge in badges] == ["no hints", "", ""]
-    assert "it may destroy" in badges[0].toolTip()
+    assert "may be destructive" in badges[0].toolTip()
 
 
 def test_last_arguments_are_restored_after_a_restart(make_lens: Callable[[], Lens]) -> None:

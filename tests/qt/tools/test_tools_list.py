@@ -38,9 +38,9 @@ def test_tools_of_all_pages_are_listed_and_counted(lens: Lens) -> None:
     search(panel, "_24")
     assert len(names(panel)) == 10
     assert "10 of 250" in visible_text(panel)
-    assert "Nothing fits." not in visible_text(panel)
+    assert "No matches" not in visible_text(panel)
     search(panel, "no such tool")
-    assert "Nothing fits." in visible_text(panel)
+    assert "No matches" in visible_text(panel)
 
 
 def test_first_tool_is_selected_and_described(lens: Lens) -> None:
@@ -156,7 +156,7 @@ def test_malformed_entry_is_shown_with_the_raw_data_and_cannot_be_called(lens: L
     assert "good" in names(panel)
     assert len(names(panel)) == 4
     panel.list.setCurrentIndex(panel.model.index(2))
-    assert "Not usable" in visible_text(panel.call_view)
+    assert "Invalid" in visible_text(panel.call_view)
     assert "nameless" in panel.call_view.result.whole.shown_text()
     assert not lens.actions["tool.call"].isEnabled()
     panel.choose("good")

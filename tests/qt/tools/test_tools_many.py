@@ -43,7 +43,7 @@ def test_first_error_ends_the_repetition_and_can_be_viewed(lens: Lens) -> None:
     assert "1 of 10 calls" in strip.figures()
     assert "Ended early: Call 1 gave no result." in strip.figures()
     with lens.bot.waitSignal(panel.call_view.result.shown, timeout=TIMEOUT):
-        lens.press("Show the first error", strip)
+        lens.press("Show first error", strip)
     assert panel.call_view.result.badge.text == "tool error"
 
 

@@ -166,7 +166,7 @@ def test_structured_content_that_matches_its_schema_says_so(lens: Lens) -> None:
         lens, {"content": [text('{"city": "Lisbon", "high": 21.5}')], "structuredContent": value}
     )
     assert check.state is OutputState.FITS
-    assert view.check_badge.text == "fits schema"
+    assert view.check_badge.text == "matches schema"
     assert tab_words(view) == ["Content", "Structured", "Message"]
     assert not view.alert.text("check")
 
@@ -186,7 +186,7 @@ def test_output_schema_mismatches_are_listed_at_the_top(lens: Lens) -> None:
     lens.connect(scripted(tools=[returning(OUTPUT)]))
     view, check = checked(lens, {"content": [], "structuredContent": {"high": "warm"}})
     assert check.state is OutputState.DIFFERS
-    assert view.check_badge.text == "differs from schema"
+    assert view.check_badge.text == "schema mismatch"
     words = view.alert.text("check")
     assert "in 2 places" in words
     assert "/high: " in words

@@ -217,7 +217,7 @@ def test_an_interrupted_capture_is_offered_once(lens: Lens, is_wanted: bool) -> 
     make_interrupted(lens.folder / "captures" / "killed.mcpcap")
     lens.window.capture_notice.offer_interrupted()
     lens.until(lambda: "broke off" in lens.window.strips.text("interrupted"))
-    lens.press("Open it" if is_wanted else "Dismiss", lens.window.strips)
+    lens.press("Open capture" if is_wanted else "Dismiss", lens.window.strips)
     if is_wanted:
         lens.until(lambda: len(lens.window.captures.all) == 1)
     lens.until(lambda: not lens.run(lens.app.bridge.ask_captures(lambda each: each.interrupted())))

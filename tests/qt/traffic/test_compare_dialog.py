@@ -171,14 +171,14 @@ def test_invalid_path_is_reported_and_changes_nothing(lens: Lens) -> None:
     log = log_of(("t", {"v": 1}, {}), ("t", {"v": 2}, {}))
     dialog = opened(lens, Side(log, 0, "x"), Side(log, 2, "x"))
     dialog.ignore_bar.add_path("a..b[")
-    assert "cannot be read" in dialog.alert.text("path")
+    assert "unreadable" in dialog.alert.text("path")
     assert len(differing(dialog)) == 2
 
 
 def test_equal_messages_say_so(lens: Lens) -> None:
     log = log_of(("t", {}, {"a": 1}))
     dialog = opened(lens, Side(log, 1, "x"), Side(log, 1, "y"))
-    assert "No difference" in visible_text(dialog.gate)
+    assert "No differences" in visible_text(dialog.gate)
     assert not dialog.next_action.isEnabled()
 
 
@@ -324,7 +324,7 @@ def test_the_table_by_tool_has_both_counts(lens: Lens) -> None:
 def test_single_capture_says_that_another_is_needed(lens: Lens) -> None:
     lens.do("capture.compare")
     dialog = lens.dialog(CompareCapturesDialog)
-    assert "Open a capture" in visible_text(dialog)
+    assert "Open capture" in visible_text(dialog)
     assert not dialog.compare_action.isEnabled()
 
 

@@ -113,7 +113,7 @@ def test_columns_and_order_are_chosen_without_the_mouse(lens: Lens) -> None:
     assert isinstance(menu, QMenu)
     assert panel.views.is_table
     words = {action.text(): action for action in menu.actions()}
-    words["Protocol revision"].trigger()
+    words["Protocol version"].trigger()
     assert not panel.table.isColumnHidden(Column.REVISION)
     sorting = words["Sort by"].menu()
     assert isinstance(sorting, QMenu)

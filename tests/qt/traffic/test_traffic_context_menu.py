@@ -62,10 +62,10 @@ def press(menu: QMenu, words: str) -> None:
 
 def test_facts_about_a_row_can_be_filtered_on(view: DetailView, requested: list[object]) -> None:
     facts = {fact.label: fact for fact in view.facts.facts}
-    press(view.facts.menu_of(facts["Server"]), "Filter on this value")
+    press(view.facts.menu_of(facts["Server"]), "Filter by this value")
     press(view.facts.menu_of(facts["Id"]), "Exclude this value")
     assert requested == [("server", "shop", False), ("id", "seven", True)]
-    assert "Filter on this value" not in offered(view.facts.menu_of(facts["Time"]))
+    assert "Filter by this value" not in offered(view.facts.menu_of(facts["Time"]))
 
 
 def test_every_header_is_found_in_its_line() -> None:
@@ -81,13 +81,13 @@ def test_headers_can_be_filtered_on_but_not_while_they_are_masked(
     view: DetailView, requested: list[tuple[str, object, bool]]
 ) -> None:
     view.http.show_exchange(EXCHANGE)
-    press(view.http.text.menu(1), "Filter on this header")
+    press(view.http.text.menu(1), "Filter by this header")
     assert requested == [("http.header.content-type", "application/json", False)]
-    assert "Filter on this header" not in offered(view.http.text.menu(0))
-    assert "Filter on this header" not in offered(view.http.text.menu(2)), "it is masked"
+    assert "Filter by this header" not in offered(view.http.text.menu(0))
+    assert "Filter by this header" not in offered(view.http.text.menu(2)), "it is masked"
     view.http.secrets.setChecked(True)
     press(view.http.text.menu(2), "Exclude this header")
-    press(view.http.text.menu(3), "Filter on this header")
+    press(view.http.text.menu(3), "Filter by this header")
     assert requested[1] == ("http.header.authorization", "Bearer hush", True)
     for path, value, _ in requested:
         parse(f'{path}="{value}"')  # a name of any letters is written so that it can be read

@@ -51,7 +51,7 @@ def test_row_hidden_by_a_search_is_reselected_when_the_search_is_cleared(lens: L
     assert chosen(panel) is None
     panel.search.setText("no such thing")
     panel.search.settle()
-    assert "Nothing fits" in visible_text(panel)
+    assert "No matches" in visible_text(panel)
     panel.search.setText("")
     panel.search.settle()
     assert chosen(panel) == number
@@ -77,7 +77,7 @@ def test_cleared_view_keeps_the_log_and_says_that_it_was_cleared(lens: Lens) -> 
     assert panel.model.rowCount() == 0
     assert len(lens.records()) == recorded
     words = visible_text(panel)
-    assert "No message chosen" in words
+    assert "No message selected" in words
     assert "search" not in words
     lens.call("echo", {"text": "hi"})
     lens.until(lambda: column(panel, Column.MESSAGE) == ["tools/call  echo"] * 2)
@@ -102,7 +102,7 @@ def test_stopped_search_says_so_and_can_be_resumed(lens: Lens) -> None:
     lens.call("echo", {"text": "hi"})
     lens.settle()
     assert panel.model.rowCount() == shown
-    buttons = [each for each in panel.findChildren(QAbstractButton) if each.text() == "Look on"]
+    buttons = [each for each in panel.findChildren(QAbstractButton) if each.text() == "Continue search"]
     buttons[0].click()
     lens.until(lambda: panel.model.rowCount() == shown + 2)
     assert panel.strips.text("stopped") == ""
@@ -115,7 +115,7 @@ def test_clearing_can_be_undone(lens: Lens) -> None:
     before = column(panel, Column.NUMBER)
     assert not lens.actions["traffic.show_cleared"].isEnabled()
     lens.do("traffic.clear")
-    lens.until(lambda: "Show cleared" in visible_text(panel))
+    lens.until(lambda: "Show cleared messages" in visible_text(panel))
     lens.call("echo", {"text": "hi"})
     lens.until(lambda: "earlier rows cleared" in panel.strips.text("cleared"))
     lens.do("traffic.show_cleared")
@@ -148,7 +148,7 @@ def test_filter_finds_rows_that_match_later(lens: Lens) -> None:
     lens.until(lambda: "tools/call" in {row.method for row in lens.records()})
     assert panel.model.rowCount() == 0
     lens.do("tool.cancel")
-    lens.until(lambda: column(panel, Column.STATUS) == ["given up"])
+    lens.until(lambda: column(panel, Column.STATUS) == ["cancelled or timed out"])
 
 
 def test_filter_that_names_a_kind_overrides_the_events_switch(lens: Lens) -> None:
@@ -263,7 +263,7 @@ def test_abandoned_invalid_filter_is_explained_above_the_rows_and_can_be_reverte
     panel.filter_bar.set_text("method:tools/list and (status:ok")
     assert "is not closed" in panel.strips.text("complaint")
     assert "still holds" in panel.strips.text("complaint")
-    lens.press("Take it back", panel)
+    lens.press("Restore previous filter", panel)
     assert panel.search.text() == "method:tools/list"
     assert panel.strips.text("complaint") == ""
 

@@ -36,7 +36,7 @@ def test_call_is_pending_until_its_response_arrives(lens: Lens) -> None:
     panel.choose(find(lens, "tools/call"))
     assert "waiting" in visible_text(panel.detail)
     lens.do("tool.cancel")
-    lens.until(lambda: "given up" in visible_text(panel.detail))
+    lens.until(lambda: "cancelled or timed out" in visible_text(panel.detail))
     lens.call("echo", {"text": "hi"})
     lens.until(lambda: column(panel, Column.STATUS)[-2:] == ["ok", "ok"])
     assert str(column(panel, Column.DURATION)[-2]).endswith("s")

@@ -123,7 +123,7 @@ def test_without_qt_multimedia_audio_is_saved_and_the_reason_shown(
     assert view.form() is Form.SOUND
     assert buttons(view) == ["Save…"]
     assert words in visible_text(view)
-    assert "Save it to listen to it." in visible_text(view)
+    assert "Save the audio to play it." in visible_text(view)
     media.multimedia.cache_clear()
 
 

@@ -148,7 +148,7 @@ def test_error_is_pointed_at_and_the_old_filter_stays(bar: FilterBar, applied: l
 
 
 def test_search_progress_can_be_stopped(bar: FilterBar, qtbot: QtBot) -> None:
-    stop = next(action for action in bar.field.actions() if action.text() == "Stop looking")
+    stop = next(action for action in bar.field.actions() if action.text() == "Stop searching")
     assert not stop.isVisible()
     bar.field.set_progress(0.5)
     bar.grab()
@@ -202,7 +202,7 @@ def test_filter_is_saved_under_a_name_reused_from_the_menu_and_deleted(bar: Filt
 
 def test_invalid_filter_cannot_be_saved(bar: FilterBar) -> None:
     bar.set_text("!")
-    save = next(action for action in bar.menu().actions() if action.text() == "Save this filter…")
+    save = next(action for action in bar.menu().actions() if action.text() == "Save filter…")
     assert not save.isEnabled()
     bar.ask_for_name()
     assert bar.findChild(NotePopup) is None

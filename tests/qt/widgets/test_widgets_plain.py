@@ -230,7 +230,7 @@ def test_empty_state_buttons_mirror_their_actions(theme: Theme, qtbot: QtBot) ->
 def test_empty_state_drops_the_buttons_of_the_previous_state(theme: Theme, qtbot: QtBot) -> None:
     empty = EmptyState(theme)
     qtbot.addWidget(empty)
-    empty.show_failed("Failed", "No such file.", "Check the path.", [QAction("Try again", empty)])
+    empty.show_failed("Failed", "No such file.", "Check the path.", [QAction("Retry", empty)])
     old = empty.findChild(ActionButton)
     assert old is not None
     with qtbot.waitSignal(old.destroyed):

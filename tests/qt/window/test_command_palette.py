@@ -50,7 +50,7 @@ def notes(popup: PickerPopup) -> list[str]:
 def go(lens: Lens, popup: PickerPopup, words: str) -> None:
     """Type, and take the first that fits."""
     QTest.keyClicks(popup.line, words)
-    lens.until(lambda: popup.text() != "Nothing fits.")
+    lens.until(lambda: popup.text() != "No matches")
     QTest.keyClick(popup.line, Qt.Key.Key_Return)
     lens.until(lambda: lens.window.reaching.popup is None)
 

@@ -111,8 +111,8 @@ def test_host_that_qt_parses_differently_is_not_opened(monkeypatch: pytest.Monke
 def test_missing_browser_is_reported_with_what_to_do() -> None:
     with pytest.raises(UserError) as failed:
         LinkOpener(Browser(works=False)).open("https://example.com/")
-    assert failed.value.summary == "The system could not open a browser."
-    assert failed.value.next_step == "Copy the address instead."
+    assert failed.value.summary == "Could not open a browser."
+    assert failed.value.next_step == "Copy the URL instead."
 
 
 def test_browser_is_opened_through_a_single_function() -> None:

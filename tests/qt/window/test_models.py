@@ -190,7 +190,7 @@ def test_unsolicited_response_is_described_as_a_problem(wire: Wire, theme: Theme
     model = TrafficModel(wire.log, theme)
     wire.response(99)
     model.extend(len(wire.log))
-    assert cells(model, Column.MESSAGE) == ["answer to an unknown request"]
+    assert cells(model, Column.MESSAGE) == ["response to an unknown request"]
     assert cells(model, Column.STATUS) == ["problem"]
     assert "99" in model.index(0, Column.STATUS).data(Qt.ItemDataRole.ToolTipRole)
 

@@ -124,7 +124,7 @@ def dock(lens: Lens, name: str) -> QDockWidget:
 
 
 def test_welcome_says_what_to_do_and_offers_it(lens: Lens) -> None:
-    assert "Nothing to look at yet" in visible_text(lens.window)
+    assert "Nothing to inspect yet" in visible_text(lens.window)
     assert "No servers yet" in visible_text(lens.window.servers)
     assert lens.actions["server.add"].text() in visible_text(lens.window).splitlines()
 

@@ -97,7 +97,7 @@ def test_duplicate_key_is_rejected() -> None:
         ("[1]", "--json must be a JSON object, got a list."),
         ("{", "The JSON of --json cannot be read: Line 1, column 2:"),
         ('{"a":1,"a":2}', 'the key "a" is there twice'),
-        ("", "nothing is written here"),
+        ("", "the text is empty"),
         ("@/no/such/file", "No such file or directory"),
     ],
 )
@@ -124,4 +124,4 @@ def test_value_starting_with_an_at_sign_is_text() -> None:
 
 
 def test_number_that_json_cannot_represent_is_rejected() -> None:
-    assert refusal("count:=1e400").summary == "A number in the arguments is too large to be sent."
+    assert refusal("count:=1e400").summary == "A number in the arguments is too large to send."

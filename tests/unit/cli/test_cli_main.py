@@ -24,7 +24,7 @@ HEAVY = ("PySide6", "qasync", "httpx2", "pydantic", "mcp", "asyncio", "inspector
         (["list"], "The following arguments are required: kind."),
         (["gone.mcpcap"], "There is no file gone.mcpcap."),
         (["list", "boats", "--", "x"], "invalid choice: 'boats'"),
-        (["list", "tools"], "Name a server."),
+        (["list", "tools"], "No server specified."),
         (["list", "tools", "python", "x.py"], "Unrecognized arguments: python x.py."),
         (["list", "tools", "--format", "xml", "--", "x"], "invalid choice: 'xml'"),
         (["list", "tools", "--ur", "http://a/"], "Unrecognized arguments: --ur http://a/."),
@@ -40,7 +40,7 @@ HEAVY = ("PySide6", "qasync", "httpx2", "pydantic", "mcp", "asyncio", "inspector
         (["demo", "faulty", "--http"], "The demo server 'faulty' does not speak HTTP."),
         (
             ["demo", "library", "--fault", "banner"],
-            "--fault belongs to the demo servers 'faulty' and 'login'.",
+            "--fault works only with the demo servers 'faulty' and 'login'.",
         ),
         (["demo", "library", "--http", "--port", "70000"], "70000 is not a port."),
         (["demo", "login"], "The demo server 'login' speaks HTTP only."),

@@ -124,10 +124,13 @@ def test_unusable_rule_is_reported_and_stays_in_the_file(path: Path) -> None:
     ("entry", "words"),
     [
         ({"kind": "echo", "filter": 3}, "“filter” must be a text"),
-        ({"kind": "canned", "answer": 3}, "an answer must be a text or an object"),
+        ({"kind": "canned", "answer": 3}, "a reply must be a string or an object"),
         ({"kind": "canned", "answer": {"error": {"code": "x"}}}, "an “error” needs a “code”"),
         ({"kind": "endpoint", "endpoint": []}, "“endpoint” must be an object"),
-        ({"kind": "endpoint", "endpoint": {"timeout": 0}}, "“timeout” must be a number of seconds above 0"),
+        (
+            {"kind": "endpoint", "endpoint": {"timeout": 0}},
+            "“timeout” must be a number of seconds greater than 0",
+        ),
         ({"kind": "endpoint", "endpoint": {"perMinute": 0}}, "“perMinute” must be a whole number from 1 to"),
         ({"kind": "endpoint", "endpoint": {"perMinute": True}}, "“perMinute” must be a whole number from 1"),
         ({"kind": "endpoint", "endpoint": {"extra": 1}}, "“extra” must be an object"),
@@ -208,5 +211,5 @@ def test_script_errors_name_the_position(tmp_path: Path, text: str, words: str) 
 
 def test_script_that_is_not_a_regular_file_is_rejected(tmp_path: Path) -> None:
     for path in (tmp_path / "missing.json", tmp_path):
-        with pytest.raises(ConfigError, match="cannot be read"):
+        with pytest.raises(ConfigError, match="unreadable"):
             read_script(path)

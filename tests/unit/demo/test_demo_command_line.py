@@ -57,7 +57,7 @@ def test_missing_sdk_is_one_sentence_with_the_fix() -> None:
     [
         ((), "name a server: everything, library, faulty, login"),
         (("nothing",), "invalid choice: 'nothing'"),
-        (("everything", "--fault", "banner"), "--fault belongs to the servers 'faulty' and 'login'"),
+        (("everything", "--fault", "banner"), "--fault only works with the servers 'faulty' and 'login'"),
         (("faulty", "--fault", "boredom"), "invalid choice: 'boredom'"),
         (("faulty", "--http"), "does not speak HTTP"),
         (("faulty", "--fault", "banner", "--fault", "wrong_id"), "one fault at a time"),

@@ -60,7 +60,7 @@ async def test_without_the_secret_nothing_is_sent_and_the_server_says_why(
         await engine.connect("a")
     view = engine.view("a")
     assert view.status is ServerStatus.FAILED
-    assert "cannot be read" in view.reason
+    assert "unreadable" in view.reason
     assert "Secrets of this server" in view.next_step
     assert server.calls == []
 

@@ -332,7 +332,7 @@ async def test_server_that_moves_to_another_issuer_gets_nothing_from_the_old_one
 async def test_logging_out_revokes_the_refresh_token(engine: Engine, world: World) -> None:
     await connect(engine, world)
     words = await engine.logins.sign_out(SERVER)
-    assert words == "Signed out. The authorization server has taken the tokens back."
+    assert words == "Logged out. Tokens revoked."
     [revoked] = world.requested("/revoke")
     assert revoked.form["token"] == "refresh-1"
     assert revoked.form["token_type_hint"] == "refresh_token"

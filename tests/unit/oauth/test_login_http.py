@@ -65,7 +65,7 @@ async def login(
     **network: Any,
 ) -> AsyncIterator[LoginHttp]:
     clock = SystemClock()
-    recorder = LoginRecorder(log, "a server", clock)
+    recorder = LoginRecorder(log, "server", clock)
     allowance = replace(allowance, own_origin=allowance_for(server_url).own_origin)
     http = LoginHttp(Network(**network), allowance, clock, recorder, limit)
     try:
@@ -280,7 +280,7 @@ async def test_network_settings_are_resolved_once_and_only_before_sending(
         return looked_up[-1]
 
     clock = SystemClock()
-    http = LoginHttp(look_up, allowance_for(server.url()), clock, LoginRecorder(log, "a server", clock))
+    http = LoginHttp(look_up, allowance_for(server.url()), clock, LoginRecorder(log, "server", clock))
     assert looked_up == []
     server.order("GET", *[faults.replies(200, b"{}", JSON_TYPE)] * 2)
     for _ in range(2):
@@ -406,7 +406,7 @@ class Encrypting(LoginHttp):
 async def test_document_follows_a_redirect_to_https_unless_it_carries_credentials(log: TrafficLog) -> None:
     clock = SystemClock()
     plain = allowance_for("http://mcp.example/mcp", plain_http=True)
-    http = Encrypting(Network(), plain, clock, LoginRecorder(log, "a server", clock))
+    http = Encrypting(Network(), plain, clock, LoginRecorder(log, "server", clock))
     there = "http://mcp.example/.well-known/x"
     reply = await http.send(get_document(there))
     assert (reply.status, reply.url) == (200, there.replace("http", "https"))
@@ -487,7 +487,7 @@ async def test_unrequested_encoding_is_not_unpacked(
     server: FaultServer, http: LoginHttp, encoding: str
 ) -> None:
     server.order("GET", faults.replies(200, b"{}", JSON_TYPE, Content_Encoding=encoding))
-    with pytest.raises(UserError, match="cannot be used"):
+    with pytest.raises(UserError, match="unusable"):
         await http.send(get_document(server.url()))
 
 
@@ -564,12 +564,12 @@ async def test_exchanges_with_all_servers_are_rows_of_one_log(
     assert token.total_ns is not None
     (body,) = rows(log, RecordKind.LOGIN)
     assert (log.raw(body), log.direction(body), log.exchange(body)) == (b"code=c", Direction.OUT, second.row)
-    assert {log.server_name(row) for row in range(len(log))} == {"a server"}
+    assert {log.server_name(row) for row in range(len(log))} == {"server"}
 
 
 def test_step_is_recorded_as_a_described_row() -> None:
     log = TrafficLog()
-    LoginRecorder(log, "a server", SystemClock()).step("The login page was opened.")
+    LoginRecorder(log, "server", SystemClock()).step("The login page was opened.")
     (row,) = rows(log, RecordKind.LOGIN)
     assert (log.raw(row), log.direction(row)) == (b"The login page was opened.", Direction.NONE)
     assert log.exchange(row) is None
@@ -577,7 +577,7 @@ def test_step_is_recorded_as_a_described_row() -> None:
 
 async def test_a_live_session_and_a_login_do_not_mix_up_their_exchanges(server: FaultServer) -> None:
     log, clock = TrafficLog(), SystemClock()
-    session, recorder = LoginRecorder(log, "a server", clock), LoginRecorder(log, "a server", clock)
+    session, recorder = LoginRecorder(log, "server", clock), LoginRecorder(log, "server", clock)
     for each in (session, recorder):
         server.order("GET", faults.replies(200, b"{}", JSON_TYPE))
         http = LoginHttp(Network(), LOCAL, clock, each)

@@ -93,7 +93,10 @@ async def test_only_the_first_callback_counts(listener: LoopbackListener) -> Non
     page = await visit(listener, f"code=another&state={STATE}")
     assert page.startswith(b"HTTP/1.1 400 ")
     assert await listener.wait.response(LIMIT) == f"?{GOOD}"
-    assert [hit.refusal for hit in listener.wait.hits] == ["", "The answer has come already."]
+    assert [hit.refusal for hit in listener.wait.hits] == [
+        "",
+        "An authorization response was already received.",
+    ]
 
 
 async def test_page_is_sent_before_the_callback_is_delivered() -> None:
@@ -143,19 +146,19 @@ async def test_pages_are_static_and_cannot_do_anything(listener: LoopbackListene
 
 
 REFUSED = [
-    ("code=c&state=wrong", "Its state is not that of this login."),
-    (f"code=c&state={STATE.upper()}", "Its state is not that of this login."),
-    (f"code=c&state={STATE}%00", "Its state is not that of this login."),
-    ("code=c", "It has no state."),
-    ("code=c&state=", "It has no state."),
-    ("", "It has no state."),
+    ("code=c&state=wrong", "Its state does not match this login."),
+    (f"code=c&state={STATE.upper()}", "Its state does not match this login."),
+    (f"code=c&state={STATE}%00", "Its state does not match this login."),
+    ("code=c", "It has no state parameter."),
+    ("code=c&state=", "It has no state parameter."),
+    ("", "It has no state parameter."),
     (f"code=c&code=d&state={STATE}", "It has the parameter code more than once."),
     (f"code=c&state={STATE}&state={STATE}", "It has the parameter state more than once."),
     (f"code=c&%63ode=d&state={STATE}", "It has the parameter code more than once."),
     (f"code=c&state={STATE}&iss=a&iss=a", "It has the parameter iss more than once."),
-    (f"code=%ff&state={STATE}", "Its parameters cannot be read."),
-    (f"code=%zz&state={STATE}", "Its parameters cannot be read."),
-    ("&".join(f"p{number}=1" for number in range(60)) + f"&state={STATE}", "Its parameters cannot be read."),
+    (f"code=%ff&state={STATE}", "Its parameters are malformed."),
+    (f"code=%zz&state={STATE}", "Its parameters are malformed."),
+    ("&".join(f"p{number}=1" for number in range(60)) + f"&state={STATE}", "Its parameters are malformed."),
 ]
 
 
@@ -171,7 +174,7 @@ async def test_unrelated_request_is_rejected_and_the_wait_continues(
 async def test_nothing_is_accepted_before_a_login_waits() -> None:
     async with LoopbackListener(SystemClock()) as listener:
         assert (await visit(listener, "code=c&state=")).startswith(b"HTTP/1.1 400 ")
-        assert listener.wait.hits[0].refusal == "No login waits for an answer yet."
+        assert listener.wait.hits[0].refusal == "No login is waiting for an authorization response yet."
         listener.wait.expect(STATE)
         await assert_still_waits(listener)
 
@@ -266,7 +269,7 @@ async def test_hits_are_listed_live_without_their_values(listener: LoopbackListe
 async def test_flood_of_hits_is_counted_but_not_stored() -> None:
     wait = CallbackWaiter("http://127.0.0.1:1/callback", SystemClock())
     for number in range(1000):
-        wait.note(f"GET /{number}", "It is for another path.")
+        wait.note(f"GET /{number}", "Its path does not match the redirect URI.")
     assert wait.hit_count == 1000
     assert len(wait.hits) == 200
     assert wait.hits[-1].shown == "GET /999"
@@ -287,7 +290,7 @@ async def test_pasted_url_is_accepted_as_the_callback(listener: LoopbackListener
     uri = listener.wait.redirect_uri
     listener.wait.paste(spelling.format(uri=uri, bare=uri.removeprefix("http://"), query=GOOD))
     assert await listener.wait.response(LIMIT) == f"?{GOOD}"
-    assert listener.wait.hits[0].shown == "pasted address"
+    assert listener.wait.hits[0].shown == "pasted URL"
 
 
 @pytest.mark.parametrize(
@@ -298,11 +301,11 @@ async def test_pasted_url_is_accepted_as_the_callback(listener: LoopbackListener
         (f"https://as.example/authorize?{GOOD}", "It does not begin with http://127.0.0.1"),
         (f"URI/more?{GOOD}", "It does not begin with http://127.0.0.1"),
         (f"http://127.0.0.1:1/callback?{GOOD}", "It does not begin with http://127.0.0.1"),
-        (f"http://[::1/callback?{GOOD}", "It is no address."),
-        ("URI#code=c&state=other", "Its state is not that of this login."),
-        ("URI?code=c&state=other", "Its state is not that of this login."),
-        (f"URI?code=c\ud800&state={STATE}", "Its parameters cannot be read."),
-        ("URI?code=c", "It has no state."),
+        (f"http://[::1/callback?{GOOD}", "It is not a valid URL."),
+        ("URI#code=c&state=other", "Its state does not match this login."),
+        ("URI?code=c&state=other", "Its state does not match this login."),
+        (f"URI?code=c\ud800&state={STATE}", "Its parameters are malformed."),
+        ("URI?code=c", "It has no state parameter."),
         ("URI?" + "a" * 20_000, "It is too long."),
     ],
 )

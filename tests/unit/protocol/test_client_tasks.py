@@ -55,7 +55,7 @@ def test_new_task_has_every_member_the_version_requires() -> None:
     assert books.make(ttl=60_000).to_json() == {
         "taskId": "task 1",
         "status": "working",
-        "statusMessage": "Waiting for the person to answer.",
+        "statusMessage": "Waiting for the user's response.",
         "createdAt": "2023-11-14T22:13:20.000Z",
         "lastUpdatedAt": "2023-11-14T22:13:20.000Z",
         "ttl": 60_000,

@@ -49,7 +49,7 @@ def agreed(**members: JSON) -> Agreement:
 def test_server_info_at_the_top_level_is_read_and_the_violation_is_reported() -> None:
     agreement = agreed(_meta={}, serverInfo={"name": "old", "version": "1"})
     assert agreement.server == Implementation("old", "", "1")
-    assert agreement.problems == ('The answer to server/discover has "serverInfo" outside of "_meta".',)
+    assert agreement.problems == ('The result of server/discover has "serverInfo" outside "_meta".',)
 
 
 def test_server_info_in_meta_takes_precedence() -> None:
@@ -65,7 +65,7 @@ def test_missing_server_info_is_allowed() -> None:
 def test_missing_capabilities_are_reported_and_nothing_is_offered() -> None:
     agreement = agreed(capabilities=True)
     assert agreement.capabilities == {}
-    assert agreement.problems == ('The answer to server/discover has no "capabilities" object.',)
+    assert agreement.problems == ('The result of server/discover has no "capabilities" object.',)
 
 
 @pytest.mark.parametrize(
@@ -101,8 +101,8 @@ def test_pinned_version_is_negotiated_when_the_server_supports_it() -> None:
     ("reply", "reason"),
     [
         (error(-32601, "Method not found"), "it answered server/discover with “Method not found” (-32601)"),
-        (NoAnswer("timeout"), "it did not answer server/discover"),
-        (NoAnswer("exited"), "its process ended when it was asked server/discover"),
+        (NoAnswer("timeout"), "it did not respond to server/discover"),
+        (NoAnswer("exited"), "its process exited on server/discover"),
         (unsupported("2025-11-25"), "of the versions that we speak it lists only older ones (2025-11-25)"),
     ],
 )

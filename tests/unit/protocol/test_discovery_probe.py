@@ -55,7 +55,7 @@ def test_discover_result_without_a_mutual_version_fails() -> None:
         play << PROBE
         play >> result(DISCOVERED | {"supportedVersions": ["zzz"]})
         play << Failed(
-            "The server and we have no protocol version in common.",
+            "The server and MCP Lens have no protocol version in common.",
             "It supports zzz; we speak 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28.",
         )
 
@@ -119,7 +119,7 @@ def test_rejected_version_without_a_mutual_one_fails_with_both_lists() -> None:
         play << PROBE
         play >> unsupported("2027-01-01", "2028-01-01\x1b[2J")
         play << Failed(
-            "The server and we have no protocol version in common.",
+            "The server and MCP Lens have no protocol version in common.",
             "It supports 2027-01-01, 2028-01-01␛[2J; we speak 2024-11-05, 2025-03-26,",
         )
 
@@ -135,7 +135,7 @@ def test_rejected_version_without_a_list_fails(data: JSON) -> None:
 @pytest.mark.parametrize(
     ("code", "data", "next_step"),
     [
-        (-32020, None, "A proxy on the way may drop or change the Mcp-* headers."),
+        (-32020, None, "A proxy may drop or change the Mcp-* headers."),
         (-32021, None, "It needs a capability that we do not declare."),
         (
             -32021,
@@ -240,7 +240,7 @@ def test_slow_stateless_server_that_rejects_initialize_with_its_version_is_probe
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
-        (NoAnswer("timeout"), "it did not answer server/discover"),
+        (NoAnswer("timeout"), "it did not respond to server/discover"),
         (error(-32601), "it answered server/discover with “no” (-32601)"),
     ],
 )

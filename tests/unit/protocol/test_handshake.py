@@ -104,10 +104,10 @@ def test_version_nested_too_deeply_is_rejected_like_any_other(depth: int) -> Non
 @pytest.mark.parametrize(
     ("members", "problem"),
     [
-        ({"capabilities": None}, 'The answer to initialize has no "capabilities" object.'),
-        ({"capabilities": ["tools"]}, 'The answer to initialize has no "capabilities" object.'),
-        ({"serverInfo": None}, 'The answer to initialize has no "serverInfo" with a name.'),
-        ({"serverInfo": {"version": 3}}, 'The answer to initialize has no "serverInfo" with a name.'),
+        ({"capabilities": None}, 'The result of initialize has no "capabilities" object.'),
+        ({"capabilities": ["tools"]}, 'The result of initialize has no "capabilities" object.'),
+        ({"serverInfo": None}, 'The result of initialize has no "serverInfo" with a name.'),
+        ({"serverInfo": {"version": 3}}, 'The result of initialize has no "serverInfo" with a name.'),
     ],
 )
 def test_incomplete_response_is_used_and_the_missing_parts_are_reported(
@@ -152,7 +152,7 @@ def test_error_with_odd_data_is_a_plain_error(data: JSON) -> None:
     with start() as play:
         play << ASK
         play >> Received(frame(id=1, error={"code": 1, "message": "no", "data": data}))
-        play << Failed("The server refused initialize: no (1).", "Its own log (Console) may say why.")
+        play << Failed("The server refused initialize: no (1).", "Its log in the Console may say why.")
 
 
 def test_server_text_cannot_inject_terminal_escapes() -> None:

@@ -119,7 +119,7 @@ def test_damaged_text_does_not_hide_the_message_kind() -> None:
 def test_byte_order_mark_before_a_message_is_reported_and_skipped() -> None:
     found = read(b'\xef\xbb\xbf{"jsonrpc":"2.0","id":7,"result":{}}')
     assert (found.kind, found.id, found.result) == (Kind.RESULT, 7, {})
-    assert found.problem == "begins with a byte order mark"
+    assert found.problem == "starts with a byte order mark"
 
 
 def test_message_nested_too_deeply_still_says_which_request_it_answers() -> None:

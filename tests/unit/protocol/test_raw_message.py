@@ -131,7 +131,7 @@ def test_a_carriage_return_ends_a_line_too() -> None:
         (b"7", "JSON, but no message: it must be an object."),
         (b"{}", 'JSON, but no message: "jsonrpc" must be "2.0".'),
         (b"[" * 100_000, "JSON, but nested too deeply to be read."),
-        (b" ", "Nothing: an empty line."),
+        (b" ", "Empty line."),
     ],
 )
 def test_bytes_are_described_in_one_line(raw: bytes, words: str) -> None:

@@ -92,7 +92,7 @@ def test_state_without_requests_may_be_sent_back_immediately() -> None:
 )
 def test_empty_input_request_is_invalid(members: JSONObject) -> None:
     outcome = rounds().receive({**members, "resultType": "input_required"})
-    assert reason(outcome) == "it asks for input with neither inputRequests nor requestState"
+    assert reason(outcome) == "it requests input with neither inputRequests nor requestState"
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_an_absent_state_stays_absent(members: JSONObject) -> None:
 
 @pytest.mark.parametrize("state", [5, {"a": 1}, [], True, 1.5])
 def test_non_string_state_is_invalid(state: JSON) -> None:
-    assert reason(rounds().receive(ask(state, who=WHO))) == "its requestState is no string"
+    assert reason(rounds().receive(ask(state, who=WHO))) == "its requestState is not a string"
 
 
 def test_each_round_replaces_the_state_and_replies_of_the_previous_one() -> None:
@@ -182,7 +182,7 @@ def test_a_round_leaks_neither_into_its_params_nor_into_another_call() -> None:
     one.receive(ask("mine", who=WHO))
     one.retry({"who": YES})
     assert original == CALL
-    with pytest.raises(LocalProtocolError, match="the server has asked for nothing"):
+    with pytest.raises(LocalProtocolError, match="the server has not requested any input"):
         other.retry({})
 
 
@@ -314,7 +314,7 @@ def test_call_may_become_a_task_even_after_rounds() -> None:
     ("method", "capabilities", "result", "fault"),
     [
         ("prompts/get", EVERYTHING, TASK, "a result of prompts/get must not be a task"),
-        ("tools/call", {}, TASK, "it is a task, and the request did not declare the tasks extension"),
+        ("tools/call", {}, TASK, "it is a task, but the request did not declare the tasks extension"),
         ("tools/call", EVERYTHING, TASK | {"taskId": 5}, "it is a task that cannot be read: "),
         ("tools/call", EVERYTHING, TASK | {"status": "zzz"}, "it is a task that cannot be read: "),
     ],

@@ -101,7 +101,7 @@ def test_acknowledging_more_than_requested_is_a_violation() -> None:
         ack("listen-1", toolsListChanged=True, promptsListChanged=True)
     )
     assert isinstance(event, Acknowledged)
-    assert event.problem == "was acknowledged with more than was asked for"
+    assert event.problem == "was acknowledged with more than was requested"
 
 
 def test_second_acknowledgement_is_a_violation() -> None:
@@ -239,7 +239,7 @@ def test_a_result_is_a_graceful_end() -> None:
 @pytest.mark.parametrize("meta", [{}, {KEY: "listen-2"}, None])
 def test_result_that_does_not_name_its_stream_still_ends_it(meta: JSON) -> None:
     ended = listening().responded("listen-1", message(id="listen-1", result={"_meta": meta}))
-    assert ended == Ended("listen-1", End.GRACEFUL, problem="its result does not name it")
+    assert ended == Ended("listen-1", End.GRACEFUL, problem="its result does not name the subscription")
 
 
 def test_unreadable_result_ends_the_stream() -> None:

@@ -57,7 +57,10 @@ def test_an_entry_that_cannot_be_used_says_why_and_the_others_are_used(entry: JS
 
 @pytest.mark.parametrize("value", [None, {}, "tools", 5])
 def test_non_list_is_one_malformed_item(value: JSON) -> None:
-    assert read_items(value, Prompt.read) == ([], [Malformed(value, "the list is missing or is no array")])
+    assert read_items(value, Prompt.read) == (
+        [],
+        [Malformed(value, "the list is missing or is not an array")],
+    )
 
 
 def test_members_of_the_wrong_type_are_treated_as_absent() -> None:

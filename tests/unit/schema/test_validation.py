@@ -42,7 +42,7 @@ def reported(schema: JSON, value: JSON) -> list[str]:
         ({"minLength": 2}, "a", "needs at least 2 characters, has 1"),
         ({"maxItems": 1}, [1, 2], "takes at most 1 item, has 2"),
         ({"minProperties": 1}, {}, "needs at least 1 key, has 0"),
-        ({"uniqueItems": True}, [1, 1], "two items are the same, but no two may be"),
+        ({"uniqueItems": True}, [1, 1], "two items are equal, but items must be unique"),
         ({"pattern": "^[a-z]+$"}, "A", "does not match the pattern ^[a-z]+$, got 'A'"),
         ({"pattern": "^(?!x)"}, "x", "does not match the pattern ^(?!x), got 'x'"),
         ({"format": "email"}, "x", "is not of the format email, got 'x'"),
@@ -57,11 +57,11 @@ def reported(schema: JSON, value: JSON) -> list[str]:
         ({"if": {"required": ["a"]}, "then": {"required": ["b"]}}, {"a": 1}, "b: is required, but not set"),
         ({"not": {"required": ["a", "b"]}}, {"a": 1, "b": 1}, "must not have a and b together"),
         ({"contains": {"type": "string"}}, [1],
-         "has no item of the kind that the schema asks for, or not the right number"),
+         "does not contain the required items, or not the right number of them"),
         ({"anyOf": [{"type": "string"}, {"type": "integer"}]}, [],
          "must be one of: text, whole number; got a list"),
         ({"oneOf": [{"type": "string"}, {"minLength": 1}]}, "x",
-         "fits more than one variant, but must fit exactly one"),
+         "matches more than one variant, but must match exactly one"),
     ],
 )  # fmt: skip
 def test_violations_are_described_in_plain_words(schema: JSON, value: JSON, words: str) -> None:
@@ -119,7 +119,7 @@ def test_invalid_schema_is_reported_and_nothing_is_checked() -> None:
     assert verdict.unchecked.startswith(
         "Not checked: the server's schema is no valid JSON Schema, at properties"
     )
-    assert validate([], 1).unchecked == "Not checked: the server's schema is no object."
+    assert validate([], 1).unchecked == "Not checked: the server's schema is not an object."
 
 
 def test_a_reference_to_the_network_is_never_followed_and_the_rest_is_checked() -> None:

@@ -141,4 +141,4 @@ def test_lists_are_checked_by_row_and_as_a_whole() -> None:
 
 def test_key_forbidden_by_a_closed_schema_is_reported() -> None:
     form = build_form({"properties": {"a": {}}, "additionalProperties": False})
-    assert check(form, {"b": 1}) == [FieldError("/b", "is not a key that the schema allows")]
+    assert check(form, {"b": 1}) == [FieldError("/b", "is not allowed by the schema")]

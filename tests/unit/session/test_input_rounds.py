@@ -219,7 +219,7 @@ async def test_cancelling_a_call_closes_its_pending_request() -> None:
         ),
         (needs_input(a={"method": "tools/list"}), "“tools/list”, which cannot be asked for inside a result"),
         (needs_input(), "neither inputRequests nor requestState"),
-        (needs_input(5), "its requestState is no string"),
+        (needs_input(5), "its requestState is not a string"),
         ({"resultType": "magic"}, "its resultType “magic” is none that this request allows"),
         ({"resultType": "task", "taskId": "t", "status": "working"}, "did not declare the tasks extension"),
         ({"resultType": "input_required", "inputRequests": [1]}, '"inputRequests" must be an object'),

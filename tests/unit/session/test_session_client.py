@@ -67,7 +67,7 @@ async def test_malformed_items_are_kept_beside_the_others(connected: Stage) -> N
 async def test_a_page_without_its_list_is_one_malformed_item(connected: Stage) -> None:
     listing = await list_tools(connected, lambda request: {"result": {}})
     assert listing.items == ()
-    assert listing.malformed == (Malformed(None, "the list is missing or is no array"),)
+    assert listing.malformed == (Malformed(None, "the list is missing or is not an array"),)
 
 
 async def test_repeated_cursor_ends_the_list_with_the_reason(connected: Stage) -> None:

@@ -38,7 +38,7 @@ async def test_older_version_is_passed_to_the_transport(stage: Stage) -> None:
 async def test_negotiation_findings_are_recorded(stage: Stage) -> None:
     await stage.connect(capabilities=None)
     assert stage.session.state.status is Status.CONNECTED
-    assert stage.notes(RecordKind.LOCAL) == ['The answer to initialize has no "capabilities" object.']
+    assert stage.notes(RecordKind.LOCAL) == ['The result of initialize has no "capabilities" object.']
 
 
 @pytest.mark.parametrize(
@@ -73,10 +73,10 @@ async def test_rejected_handshake_fails_and_closes_the_transport(stage: Stage) -
 @pytest.mark.parametrize(
     ("happens", "next_step"),
     [
-        ("nothing", "Check that the server runs and that the address is right."),
+        ("nothing", "Check that the server is running and the URL is correct."),
         (
             "process",
-            "Its process runs but sent no message. Is this an MCP server, and does it speak on stdout?",
+            "Its process is running but sent no message. Is this an MCP server that uses stdout?",
         ),
         ("banner", "It printed text that is no message: “Welcome to ␛[1mbash”. Is this an MCP server?"),
     ],
@@ -132,7 +132,7 @@ async def test_connecting_can_be_cancelled(stage: Stage) -> None:
         await connecting
     assert (stage.session.state.status, stage.session.state.reason) == (
         Status.IDLE,
-        "Connecting was cancelled.",
+        "The connection attempt was cancelled.",
     )
     assert stage.wire.is_closed
 
@@ -174,7 +174,7 @@ async def test_a_lost_connection_fails_every_call_with_the_reason(connected: Sta
 
 async def test_the_failure_is_shown_before_the_process_has_ended(connected: Stage) -> None:
     connected.wire.closes_when.clear()
-    connected.wire.end("The server closed its output, but its process is still running.", "")
+    connected.wire.end("The server closed stdout, but its process is still running.", "")
     await asyncio.sleep(0)
     assert connected.session.state.status is Status.FAILED
     assert not connected.wire.is_closed

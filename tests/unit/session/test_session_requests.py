@@ -125,7 +125,7 @@ async def test_cancelling_the_caller_tells_the_server_why(connected: Stage) -> N
     with pytest.raises(asyncio.CancelledError):
         await call
     notice = await connected.wire.next()
-    assert notice["params"] == {"requestId": request["id"], "reason": "cancelled by the person"}
+    assert notice["params"] == {"requestId": request["id"], "reason": "cancelled by the user"}
     assert connected.rows(RecordKind.REQUEST)[-1].status is Status.GIVEN_UP
 
 

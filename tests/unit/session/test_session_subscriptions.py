@@ -243,7 +243,7 @@ async def test_broken_stream_is_reopened_with_increasing_delays() -> None:
         await break_off(stage)
         await time.advance(600)
         assert await stage.sends_nothing_more()
-        assert stage.notes()[-1] == "The stream of changes broke off again and again; it is left closed."
+        assert stage.notes()[-1] == "The notification stream failed repeatedly and stays closed."
 
 
 async def test_reopened_stream_gets_all_its_attempts_back_and_missed_changes_are_reported() -> None:

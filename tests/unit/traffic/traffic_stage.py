@@ -84,7 +84,7 @@ class Talk:
             case "error" if self._open:
                 server, id = self._open.pop(number % len(self._open))
                 self.receive(server, id=id, error={"code": 1, "message": ""})
-            case "give up" if self._open:
+            case "stop" if self._open:
                 server, id = self._open.pop(number % len(self._open))
                 self.recorders[server].abandoned(id)
             case "pause" if self._open:

@@ -101,7 +101,7 @@ async def test_endpoint_at_another_origin_is_rejected(endpoint: str) -> None:
         (faults.replies(404), "answered the GET for its event stream with HTTP 404. Check the URL"),
         (faults.replies(200, b"{}", "application/json"), "with HTTP 200 and application/json"),
         (faults.drops(), "broke the connection before it had answered"),
-        (faults.stream(response=False), "The server ended the event stream."),
+        (faults.stream(response=False), "The server closed the event stream."),
     ],
 )
 async def test_connection_fails_without_a_stream(fault: Fault, sentence: str) -> None:

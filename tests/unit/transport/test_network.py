@@ -139,7 +139,7 @@ async def test_a_client_certificate_of_another_authority_is_refused(
     with peer(refusing(authority.server("127.0.0.1", wants_client=True))) as url:
         network = {"ca_file": authority.ca_file, "client_certificate": certificate, "client_key": key}
         failure = await ask_url(url, **network)
-    assert "does not trust the authority of our client certificate" in failure
+    assert "does not trust the authority of your client certificate" in failure
 
 
 async def test_hang_up_without_a_certificate_mentions_that_possible_cause(

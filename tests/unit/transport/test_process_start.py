@@ -65,7 +65,7 @@ def test_a_home_folder_is_expanded(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
             "Check the spelling, install it,",
         ),
         (("/nope/srv",), "", "There is no file '/nope/srv' to start.", "Check the path."),
-        (("/usr",), "", "'/usr' is a folder, not a program.", "Give the program inside it."),
+        (("/usr",), "", "'/usr' is a folder, not a program.", "Use the program inside it."),
         (
             ("/etc/passwd",),
             "",

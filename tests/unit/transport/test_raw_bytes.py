@@ -141,7 +141,7 @@ async def test_two_requests_with_one_id_each_have_their_exchange(server: FaultSe
     await stage.log.first(FramesReceived, lambda event: event.request == 70)
     stage.transport.forget(newer)  # still ours to end, though the older one of its id is done
     ended = await stage.log.first(HttpEnded, lambda event: event.error != "")
-    assert ended.error == "We closed it: nobody waited for it any more."
+    assert ended.error == "Closed by MCP Lens: no longer needed."
     assert stage.log.all(RequestFailed) == []
 
 

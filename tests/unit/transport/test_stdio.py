@@ -137,7 +137,7 @@ async def test_silent_exit_says_that_nothing_was_written(shell: Start) -> None:
 async def test_closed_stdout_of_a_running_process_ends_the_connection(shell: Start) -> None:
     wire = await shell("echo bye; exec 1>&-; read wait")
     closed = await wire.until(Closed)
-    assert closed.summary == "The server closed its output, but its process is still running."
+    assert closed.summary == "The server closed stdout, but its process is still running."
     assert wire.frames == [b"bye"]
     await wire.close()
     assert wire.count(Closed) == 1

@@ -39,17 +39,17 @@ BROKEN = [
     (
         faults.drops(),
         r"broke the connection before it had answered \(Server disconnected.*\)\. It may have crashed",
-        "before it had answered",
+        "before it responded",
     ),
     (
         faults.drops(b"HTTP/1.1 200 OK\r\nContent-Ty"),
         r"broke the connection before it had answered",
-        "before it had answered",
+        "before it responded",
     ),
     (
         faults.drops(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 90\r\n\r\n{"),
         r"broke the connection in the middle of its answer",
-        "in the middle of its answer",
+        "in the middle of its response",
     ),
     (
         faults.drops(b"SSH-2.0-OpenSSH_9.2\r\n\r\n"),
@@ -59,12 +59,12 @@ BROKEN = [
     (
         faults.stream(b'data: {"jsonrpc":"2.', response=False, clean=False),
         r"broke the connection in the middle of its answer",
-        "in the middle of its answer",
+        "in the middle of its response",
     ),
     (
         faults.stream(b'data: {"text":"gr\xc3', response=False, clean=False),
         r"broke the connection in the middle of its answer",
-        "in the middle of its answer",
+        "in the middle of its response",
     ),
     (
         faults.stream(b'data: {"text":"gr\xc3', response=False),

@@ -356,4 +356,4 @@ async def test_closing_ends_a_pending_request(server: FaultServer) -> None:
     async with streamable(server) as stage:
         await stage.request()
         await server.wait_for("tools/call")
-    assert (await stage.log.ended(1)).error == "We closed it: nobody waited for it any more."
+    assert (await stage.log.ended(1)).error == "Closed by MCP Lens: no longer needed."

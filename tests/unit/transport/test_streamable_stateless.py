@@ -59,7 +59,7 @@ async def test_forgetting_a_request_closes_it_and_so_cancels_it(server: FaultSer
     await server.wait_for("tools/call")
     stage.transport.forget(request)
     ended = await stage.log.ended(1)
-    assert ended.error == "We closed it: nobody waited for it any more."
+    assert ended.error == "Closed by MCP Lens: no longer needed."
     assert stage.log.all(RequestFailed) == []
     await stage.call()
     assert [call.key for call in server.calls] == ["tools/call"] * 2  # no notice of it was posted

@@ -147,7 +147,7 @@ async def test_broken_connection_ends_the_session() -> None:
     async with peer(conversation) as url, connected(url) as stage:
         await stage.request()
         closed = await stage.log.first(Closed)
-        assert closed.summary == "The connection to the server broke."
+        assert closed.summary == "The connection to the server was lost."
         assert stage.log.all(HttpEnded)[0].error == closed.summary
 
 

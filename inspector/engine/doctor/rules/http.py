@@ -44,9 +44,9 @@ _HTTPS_WANTED = re.compile(
 )
 _HOST = re.compile(r"\bhost\b|origin|rebinding|misdirected", re.IGNORECASE)
 _GATEWAY = {
-    502: "got no proper answer from the server behind it",
-    503: "says that the service is not available",
-    504: "waited for the server behind it in vain",
+    502: "got no valid response from it",
+    503: "reports that the service is unavailable",
+    504: "timed out waiting for it",
 }
 
 
@@ -60,8 +60,8 @@ def diagnose_response(
     return found or Diagnosis(
         "refused",
         "http",
-        f"The server answers HTTP {http.status} to the first request.",
-        "Look at what it says, and at its own log.",
+        f"The server returned HTTP {http.status} to the first request.",
+        "Check its response and its log.",
         evidence_of(http),
     )
 
@@ -77,8 +77,8 @@ def _somewhere_else(
         return Diagnosis(
             "old-sse",
             "http",
-            f"It answers {http.status} to {http.method}: this is the old HTTP+SSE transport{where}.",
-            f"Use HTTP+SSE with {there}. Better still, update the server: that transport is deprecated.",
+            f"The server returned {http.status} to {http.method}: this is the old HTTP+SSE transport{where}.",
+            f"Use HTTP+SSE with {there}, or better, update the server: that transport is deprecated.",
             evidence_of(http),
             Action(ActionKind.USE_SSE, f"Use HTTP+SSE at {there}", alternative.url),
         )
@@ -86,7 +86,7 @@ def _somewhere_else(
         return Diagnosis(
             "is-streamable",
             "http",
-            "The server is configured as HTTP+SSE, and speaks Streamable HTTP.",
+            "The server is configured as HTTP+SSE, but uses Streamable HTTP.",
             "Use Streamable HTTP (“http”).",
             evidence_of(http),
             Action(ActionKind.USE_HTTP, "Use Streamable HTTP", url),
@@ -94,7 +94,7 @@ def _somewhere_else(
     return Diagnosis(
         "wrong-path",
         "http",
-        f"There is no MCP endpoint at {urlsplit(url).path or '/'}, but one at "
+        f"No MCP endpoint at {urlsplit(url).path or '/'}, but there is one at "
         f"{urlsplit(alternative.url).path}.",
         f"Use {there}.",
         evidence_of(http),
@@ -109,9 +109,9 @@ def diagnose_host(http: ObservedHttp, url: str, message: str = "") -> Diagnosis 
     return Diagnosis(
         "host-refused",
         "http",
-        f"The server does not serve the name {urlsplit(url).netloc}: it protects itself against foreign "
-        "names and origins.",
-        "Use the name that it expects (localhost or 127.0.0.1, mostly), or allow this one in its settings.",
+        f"The server does not accept the host name {urlsplit(url).netloc}: it rejects unknown hosts "
+        "and origins.",
+        "Use the name it expects (usually localhost or 127.0.0.1), or allow this one in its settings.",
         (*evidence_of(http), *((message,) if message else ())),
     )
 
@@ -125,7 +125,7 @@ def _by_status(http: ObservedHttp, url: str) -> Diagnosis | None:
         return Diagnosis(
             "needs-https",
             "http",
-            f"{host} wants TLS on this port.",
+            f"{host} requires TLS on this port.",
             "Use https:// instead.",
             evidence,
             better,
@@ -137,7 +137,7 @@ def _by_status(http: ObservedHttp, url: str) -> Diagnosis | None:
             "gateway",
             "http",
             f"A proxy in front of the server {_GATEWAY[status]} (HTTP {status}).",
-            "Look whether the server itself runs.",
+            "Check that the server itself is running.",
             evidence,
         )
     simple = _SIMPLE.get(status) or (_SERVER_ERROR if status >= 500 else None)
@@ -145,7 +145,7 @@ def _by_status(http: ObservedHttp, url: str) -> Diagnosis | None:
         return None
     id, cause, fix = simple
     wait = (
-        f" It says: try again in {http.header('retry-after')} s."
+        f" Retry after {http.header('retry-after')} s."
         if status == 429 and http.header("retry-after")
         else ""
     )
@@ -154,46 +154,50 @@ def _by_status(http: ObservedHttp, url: str) -> Diagnosis | None:
 
 _SERVER_ERROR = (
     "server-error",
-    "The server itself failed on the first request (HTTP {status}).",
-    "This is a fault of the server: look at its own log.",
+    "The server failed on the first request (HTTP {status}).",
+    "This is a server bug. Check the server's log.",
 )
 _SIMPLE = {
     400: (
         "bad-request",
-        "The server does not like the first request (HTTP 400), whatever the era.",
-        "Look at what it says. A server that wants a session id at once is behind a wrong proxy.",
+        "The server rejects the first request (HTTP 400), in session and in stateless mode.",
+        "Check its response. If it requires a session ID right away, a proxy in between is misconfigured.",
     ),
     403: (
         "forbidden",
-        "The server knows the request, and forbids it (HTTP 403).",
-        "Check the credentials that are configured (is an API key missing?), and whether your account may "
-        "use this server.",
+        "The server understood the request but refuses it (HTTP 403).",
+        (
+            "Check the configured credentials (is an API key missing?) and whether your account may use "
+            "this server."
+        ),
     ),
     404: (
         "not-found",
-        "There is nothing at this path (HTTP 404), nor at /mcp or /sse.",
+        "Not found at this path (HTTP 404), nor at /mcp or /sse.",
         "Look up the path of the MCP endpoint in the server's documentation.",
     ),
     405: (
         "no-post",
-        "It takes no POST at this path (HTTP 405), and there is no event stream either.",
-        "This is not the MCP endpoint, and none is at /mcp or /sse: look up its path in the server's "
-        "documentation.",
+        "POST is not allowed at this path (HTTP 405), and there is no event stream either.",
+        (
+            "This is not the MCP endpoint, and there is none at /mcp or /sse. Look up the path in the "
+            "server's documentation."
+        ),
     ),
     406: (
         "not-acceptable",
-        "The server does not accept that we take JSON and event streams (HTTP 406).",
-        "A configured Accept header may be in the way: remove it.",
+        "The server rejects the Accept header for JSON and event streams (HTTP 406).",
+        "A configured Accept header may interfere; remove it.",
     ),
     415: (
         "media-type",
-        "The server does not take JSON (HTTP 415).",
-        "A configured Content-Type header may be in the way: remove it. Else this is no MCP endpoint.",
+        "The server does not accept JSON (HTTP 415).",
+        "A configured Content-Type header may interfere; remove it. Otherwise this is not an MCP endpoint.",
     ),
     429: (
         "too-many",
-        "The server says that it was asked too often (HTTP 429).",
-        "Wait, and connect again.",
+        "The server reports too many requests (HTTP 429).",
+        "Wait, then reconnect.",
     ),
 }
 
@@ -209,19 +213,17 @@ def _redirected(http: ObservedHttp, url: str) -> Diagnosis:
         return Diagnosis(
             "login-page",
             "http",
-            f"The server sends us to a page for logging in ({masked_url(target)}), as if we were a browser.",
-            "It, or a proxy before it, knows only logins by cookie: give it a header that says who asks, or "
-            "ask its "
-            "operator for an MCP login.",
+            f"The server redirects to a login page ({masked_url(target)}), as it would for a browser.",
+            "The server, or a proxy in front of it, accepts only cookie logins. Add a header with "
+            "credentials, or ask the operator for an MCP login.",
             evidence_of(http),
         )
     return Diagnosis(
         "redirected",
         "http",
-        f"The server moved: HTTP {http.status} to {masked_url(target) or 'nowhere'}. Your headers do not "
-        "follow to "
-        "other hosts or schemes.",
-        "If you trust the new address, use it.",
+        f"The server redirects: HTTP {http.status} to {masked_url(target) or 'nowhere'}. Your headers "
+        "are not sent to other hosts or schemes.",
+        "If you trust the new URL, use it.",
         evidence_of(http),
         use_url(target) if is_web else None,
     )
@@ -247,43 +249,41 @@ def _by_body(traffic: ObservedTraffic, http: ObservedHttp) -> Diagnosis | None:
         return Diagnosis(
             "web-page",
             "content",
-            "A web page came instead of a message: this is a site, or a login page of a proxy, and no MCP "
-            "endpoint.",
-            "Check the path of the URL; many servers listen at /mcp.",
+            "The response is a web page: this is a website or a proxy's login page, not an MCP endpoint.",
+            "Check the path of the URL; many servers use /mcp.",
             evidence_of(http),
         )
     if http.method == "GET" and http.content_type == "text/event-stream" and "endpoint" not in traffic.events:
         return Diagnosis(
             "no-endpoint-event",
             "content",
-            "There is an event stream, but it does not say where to send messages: it has no “endpoint” "
-            "event.",
-            "This is some other event stream, or the server speaks Streamable HTTP: check the path and the "
-            "type.",
+            "There is an event stream, but it has no “endpoint” event that says where to send messages.",
+            "This is a different event stream, or the server uses Streamable HTTP. Check the path and "
+            "the transport.",
             evidence_of(http),
         )
     if is_other_json(traffic):
         return Diagnosis(
             "other-json",
             "content",
-            "The answer is JSON, but no message: this is some other service, and no MCP endpoint.",
-            "Check the path of the URL; many servers listen at /mcp.",
+            "The response is JSON, but not a JSON-RPC message: this is another service, not an MCP endpoint.",
+            "Check the path of the URL; many servers use /mcp.",
             (*evidence_of(http), *traffic.broken[:1]),
         )
     if http.status in (202, 204):
         return Diagnosis(
             "request-unanswered",
             "http",
-            f"The server takes the first request and will not answer it (HTTP {http.status}).",
-            "This is a fault of the server: a request must be answered.",
+            f"The server accepted the first request but sends no response (HTTP {http.status}).",
+            "This is a server bug: every request needs a response.",
             evidence_of(http),
         )
     if http.content_type not in MESSAGE_TYPES:
         return Diagnosis(
             "wrong-content",
             "content",
-            f"The answer is {http.content_type or 'of no stated type'}, and no message.",
-            "Is this the URL of an MCP endpoint? Answers must be application/json or text/event-stream.",
+            f"The response is {http.content_type or 'of no stated type'}, not a message.",
+            "Is this the URL of an MCP endpoint? Responses must be application/json or text/event-stream.",
             evidence_of(http),
         )
     return None
@@ -303,9 +303,9 @@ def diagnose_content_type(traffic: ObservedTraffic) -> Diagnosis | None:
     return Diagnosis(
         "wrong-label",
         "content",
-        f"The answer is a message, but is labelled {http.content_type or 'as nothing'}. Other clients refuse "
-        "that.",
-        "Make the server say application/json, or text/event-stream.",
+        f"The response is a message, but labelled {http.content_type or 'as nothing'}. Other clients "
+        "reject that.",
+        "Change the server to send application/json or text/event-stream.",
         evidence_of(http),
         is_warning=True,
     )
@@ -319,8 +319,8 @@ def diagnose_websocket(traffic: ObservedTraffic, url: str) -> Diagnosis | None:
     return Diagnosis(
         "no-websocket",
         "http",
-        f"The host answers HTTP {http.status} where a WebSocket (101) was asked for.",
-        "Most servers speak Streamable HTTP: use the http URL.",
+        f"The host returned HTTP {http.status} instead of a WebSocket upgrade (101).",
+        "Most servers use Streamable HTTP: use the http URL.",
         evidence_of(http),
         use_url(with_parts(url, scheme=scheme)),
     )
@@ -343,7 +343,7 @@ def diagnose_no_response(
     sends, by itself or in response to a probe.
     """
     host, error, reported = urlsplit(url).netloc.rpartition("@")[2], traffic.error, greeting
-    summary = error.summary if error is not None else "No answer came."
+    summary = error.summary if error is not None else "No response received."
     for failure in (error, *traffic.failures):
         if isinstance(failure, ConfigError):  # from values resolved only when needed, e.g. a token
             fix = failure.next_step or "Edit the server."
@@ -359,7 +359,7 @@ def diagnose_no_response(
         return Diagnosis(
             "needs-https",
             "http",
-            f"{host} speaks TLS on this port, and the URL is without it.",
+            f"{host} uses TLS on this port, but the URL does not.",
             f"Use {scheme}:// instead.",
             (summary,),
             use_url(with_parts(url, scheme=scheme)),
@@ -367,23 +367,23 @@ def diagnose_no_response(
     names = {type(cause).__name__ for cause in causes_of(error)}
     if proxy and ("ProxyError" in names or "InvalidProxyStatus" in names):
         return _proxy(summary, proxy)
-    if "sent what is not HTTP" in summary or (reported and not reported.startswith("HTTP/")):
+    if "sent a non-HTTP response" in summary or (reported and not reported.startswith("HTTP/")):
         return not_http(host, reported or summary, "http")
-    if "broke the connection" in summary:
+    if "dropped the connection" in summary:
         return Diagnosis(
             "hung-up",
             "http",
-            f"{host} took the request and hung up without an answer: the server crashed on it, a proxy cut "
-            "it off, or this is no web server (a database does that).",
-            "Check the port, and look at the server's own log.",
+            f"{host} closed the connection without a response: the server crashed, a proxy cut it off, "
+            "or this is not a web server.",
+            "Check the port and the server's log.",
             (summary,),
         )
-    if "Gave up after" in summary or "in time" in summary:
+    if "Timed out after" in summary or "in time" in summary:
         return Diagnosis(
             "http-silent",
             "http",
-            f"{host} took the request, but did not answer it in time: the server hangs, or is very slow.",
-            "Look at the server's own log; raise the connect timeout of this server if it is slow to start.",
+            f"{host} accepted the request, but did not respond in time: the server hangs or is very slow.",
+            "Check the server's log. If it is slow to start, raise its connection timeout.",
             (summary,),
         )
     return Diagnosis("http-failed", "http", summary, error.next_step if error is not None else "Try again.")
@@ -395,14 +395,14 @@ def _proxy(summary: str, proxy: str) -> Diagnosis:
         return Diagnosis(
             "proxy-login",
             "http",
-            f"The proxy {shown} wants a user name and a password (407).",
-            "Write them into the proxy's address in the server's network settings.",
+            f"The proxy {shown} requires a user name and password (407).",
+            "Add them to the proxy URL in the server's network settings.",
             (summary,),
         )
     return Diagnosis(
         "proxy-refused",
         "http",
         f"The proxy {shown} refuses to connect to this server.",
-        "Ask who runs the proxy, or reach the server without it.",
+        "Ask the proxy's operator, or connect without it.",
         (summary,),
     )

@@ -37,18 +37,18 @@ def diagnose_login(
         return Diagnosis(
             "header-refused",
             "auth",
-            "The server refuses the Authorization that is configured for it (HTTP 401).",
-            "Check it: is it whole, not expired, and of the right kind (“Bearer …”)?",
+            "The server rejects the configured Authorization header (HTTP 401).",
+            "Check that it is complete, not expired, and of the right type (“Bearer …”).",
             evidence,
             Action(ActionKind.OPEN_SECRETS, "Secrets of this server…"),
         )
-    log_in = Action(ActionKind.LOG_IN, "Open the login")
+    log_in = Action(ActionKind.LOG_IN, "Log in…")
     if has_token:
         return Diagnosis(
             "token-refused",
             "auth",
-            "The server refuses the token of the last login (HTTP 401).",
-            "Log in again. If that does not help, compare the token's audience with the server's address.",
+            "The server rejects the token from the last login (HTTP 401).",
+            "Log in again. If that does not help, compare the token's audience with the server's URL.",
             evidence,
             log_in,
         )
@@ -56,8 +56,8 @@ def diagnose_login(
         return Diagnosis(
             "login-needed",
             "auth",
-            f"The server wants a login, with {known.issuer}.",
-            "Log in: the Auth tab walks through it.",
+            f"The server requires a login at {known.issuer}.",
+            "Log in; the Auth tab guides you through it.",
             evidence,
             log_in,
         )
@@ -65,11 +65,10 @@ def diagnose_login(
         return Diagnosis(
             "issuer-unreachable",
             "auth",
-            f"The server wants a login with {known.issuer}, but that has no metadata at its well-known "
-            "places.",
-            "Its operator must serve /.well-known/oauth-authorization-server there; a wrong path in the "
-            "issuer is "
-            "the usual mistake.",
+            f"The server requires a login at {known.issuer}, but that authorization server has no "
+            "metadata at the well-known URLs.",
+            "The operator must serve /.well-known/oauth-authorization-server there. Usually the issuer "
+            "has a wrong path.",
             evidence,
             log_in,
         )
@@ -78,9 +77,9 @@ def diagnose_login(
         return Diagnosis(
             "resource-metadata-broken",
             "wellknown",
-            f"The server wants a login, but its document about that cannot be used{where}: "
+            f"The server requires a login, but its protected resource metadata cannot be used{where}: "
             f"{known.problem.rstrip('.')}.",
-            "Its operator must correct that: it belongs at /.well-known/oauth-protected-resource.",
+            "The operator must fix it; it belongs at /.well-known/oauth-protected-resource.",
             evidence,
             log_in,
         )
@@ -89,8 +88,8 @@ def diagnose_login(
     return Diagnosis(
         "login-undescribed",
         "auth",
-        "The server wants to know who asks (HTTP 401), and does not say how to log in.",
-        "Most such servers want an API key: give the server an Authorization header.",
+        "The server requires authentication (HTTP 401), but does not say how to log in.",
+        "Most such servers expect an API key: add an Authorization header to the server.",
         evidence,
     )
 
@@ -100,16 +99,16 @@ def _other_login(schemes: tuple[str, ...], evidence: tuple[str, ...]) -> Diagnos
         return Diagnosis(
             "password-wanted",
             "auth",
-            "The server, or a proxy before it, wants a user name and a password (HTTP 401, “Basic”).",
-            "Give the server an Authorization header: the word Basic, and then user:password in Base64.",
+            "The server, or a proxy in front of it, requires a user name and password (HTTP 401, “Basic”).",
+            "Add an Authorization header to the server: Basic, followed by user:password in Base64.",
             evidence,
         )
     return Diagnosis(
         "other-login",
         "auth",
-        f"The server, or a proxy before it, wants a login of a kind that MCP does not have: "
-        f"{', '.join(scheme.capitalize() for scheme in schemes)}.",
-        "Ask its operator for an address without that, or for a key that can be sent as a header.",
+        "The server, or a proxy in front of it, requires an authentication scheme that MCP does not "
+        f"support: {', '.join(scheme.capitalize() for scheme in schemes)}.",
+        "Ask the operator for a URL without it, or for a key that can be sent as a header.",
         evidence,
     )
 
@@ -158,13 +157,13 @@ async def fetch_well_known(
         )
         found = ""
         if resource and not issuer:
-            problem = "it names no authorization server"
+            problem = "it lists no authorization server"
         elif issuer and refused is not None:
             found, _, problem = await _first(http, server_metadata_urls(issuer), locations)
         named = challenge.resource_metadata if challenge is not None and not resource else ""
         came = next((came for url, came in locations if url == named), "")
         if named and not problem:
-            problem = came or "it may not be fetched from there"
+            problem = came or "fetching it from there is not allowed"
         shown, kept = ", ".join(values), tuple(locations)
         return WellKnownDocuments(
             shown, resource, issuer, found, problem, kept, masked_url(named or ""), schemes

@@ -26,8 +26,8 @@ def diagnose_url(url: str) -> Diagnosis | None:
         return Diagnosis(
             "placeholder",
             "url",
-            f"The URL still has a placeholder in it: {placeholder[0]}.",
-            "Put in what it stands for; a variable must be set where MCP Lens runs.",
+            f"The URL still contains a placeholder: {placeholder[0]}.",
+            "Replace it with its value; an environment variable must be set where MCP Lens runs.",
         )
     try:
         check_url(url)
@@ -59,16 +59,15 @@ def diagnose_name(probe: ResolvedName) -> Diagnosis | None:
         return Diagnosis(
             "dns-silent",
             "dns",
-            f"The name {probe.host} could not be looked up in time: the DNS does not answer.",
+            f"The DNS lookup of {probe.host} timed out.",
             "Check the network and the VPN.",
         )
     return Diagnosis(
         "name-unknown",
         "dns",
-        f"There is no host called {probe.host}, as far as the DNS of this machine knows.",
-        "Check the spelling. Names inside of a company or of containers need its network (VPN, the same "
-        "compose "
-        "project).",
+        f"DNS on this machine knows no host named {probe.host}.",
+        "Check the spelling. Internal names of companies or containers need their network (VPN, the "
+        "same compose project).",
         (probe.error,) if probe.error else (),
     )
 
@@ -82,7 +81,7 @@ def diagnose_connection(probe: ConnectionProbe, url: str, *, proxy: str = "") ->
             "proxy-unreachable",
             "tcp",
             f"The proxy {masked_url(proxy)} does not accept connections.",
-            "Check the proxy in the server's network settings, or reach the server without it.",
+            "Check the proxy in the server's network settings, or connect without it.",
             evidence,
         )
     where = urlsplit(url).netloc.rpartition("@")[2]
@@ -91,8 +90,8 @@ def diagnose_connection(probe: ConnectionProbe, url: str, *, proxy: str = "") ->
         return Diagnosis(
             "other-loopback",
             "tcp",
-            f"Nothing listens at {where}, but at {probe.other_loopback}: the server uses the other kind of "
-            "IP address.",
+            f"Nothing listens at {where}, but something does at {probe.other_loopback}: the server "
+            "uses the other IP version.",
             "Use that address, or make the server listen on both.",
             evidence,
             use_url(better),
@@ -101,22 +100,22 @@ def diagnose_connection(probe: ConnectionProbe, url: str, *, proxy: str = "") ->
         return Diagnosis(
             "connection-silent",
             "tcp",
-            f"{where} does not answer at all: the host is off, or a firewall drops the packets.",
-            "Check the address and the port, the firewall and the VPN.",
+            f"{where} does not respond: the host is down, or a firewall drops the packets.",
+            "Check the host and port, the firewall and the VPN.",
             evidence,
         )
     if probe.is_refused:
         return Diagnosis(
             "nothing-listens",
             "tcp",
-            f"The host is there, but nothing listens at {where}.",
-            "Start the server, and compare the port with the one that it says it listens on.",
+            f"The host is reachable, but nothing listens at {where}.",
+            "Start the server, and compare the port with the one it reports.",
             evidence,
         )
     return Diagnosis(
         "unreachable",
         "tcp",
-        f"There is no way to {where}.",
+        f"No route to {where}.",
         "Check the network, the VPN and the address.",
         evidence,
     )
@@ -148,9 +147,9 @@ def _warnings(probe: TlsProbe, now: datetime) -> Diagnosis | None:
         return Diagnosis(
             "not-verified",
             "tls",
-            "Certificates are not checked for this server: anybody on the way can read and change "
-            "everything.",
-            "Switch checking on again, and trust the one certificate instead.",
+            "Certificates are not verified for this server: anyone on the network path can read and "
+            "change the traffic.",
+            "Turn verification on again, and trust this certificate instead.",
             _lines(probe),
             is_warning=True,
         )
@@ -177,7 +176,7 @@ def _certificate(probe: TlsProbe, now: datetime) -> Diagnosis:
     """
     own = probe.chain[0] if probe.chain else None
     is_trusted = probe.code not in (_SELF_SIGNED, _SELF_SIGNED_IN_CHAIN, *_UNKNOWN_ISSUER)
-    signed = "" if is_trusted or own is None else " It is self-signed, too." * own.is_self_signed
+    signed = "" if is_trusted or own is None else " It is also self-signed." * own.is_self_signed
     is_over = own is not None and own.valid_until < now
     if probe.code == _EXPIRED or (is_over and not is_trusted):
         when = f" on {own.valid_until:%Y-%m-%d}" if own is not None else ""
@@ -186,25 +185,26 @@ def _certificate(probe: TlsProbe, now: datetime) -> Diagnosis:
     if probe.code == _NOT_YET:
         when = f" before {own.valid_from:%Y-%m-%d %H:%M} UTC" if own is not None else " yet"
         cause = f"The certificate of {probe.host} is not valid{when}."
-        return _refused(probe, "certificate-not-yet-valid", cause, "Compare the clocks of both machines.")
+        return _refused(probe, "certificate-not-yet-valid", cause, "Check the clocks of both machines.")
     is_of_other = own is not None and not is_made_out_to(own, probe.host)
     if probe.code in _WRONG_NAMES or (is_of_other and not is_trusted):
-        names = ", ".join(own.names[:5]) if own is not None and own.names else "no name at all"
-        cause = f"The certificate is made out to {names}, and not to {probe.host}.{signed}"
+        names = ", ".join(own.names[:5]) if own is not None and own.names else "no name"
+        cause = f"The certificate is issued to {names}, not to {probe.host}.{signed}"
         return _refused(probe, "certificate-wrong-name", cause, _WRONG_NAME)
     if probe.code == _SELF_SIGNED:
-        cause = f"{probe.host} has a self-signed certificate: nobody vouches for it."
+        cause = f"{probe.host} has a self-signed certificate, which no authority vouches for."
         return _refused(probe, "certificate-self-signed", cause, _TRUST_IT, own)
     if probe.code == _SELF_SIGNED_IN_CHAIN:
         cause = (
-            f"The certificate of {probe.host} is signed by an authority of its own, unknown to this machine."
+            f"The certificate of {probe.host} is signed by a private authority that this machine does "
+            "not know."
         )
         return _refused(
             probe, "authority-unknown", cause, _TRUST_AUTHORITY, probe.chain[-1] if probe.chain else own
         )
     if probe.code in _UNKNOWN_ISSUER:
         return _cut_chain(probe, own)
-    cause = f"The certificate of {probe.host} was refused: {probe.error}."
+    cause = f"The certificate of {probe.host} was rejected: {probe.error}."
     return _refused(probe, "certificate-refused", cause, "Check the certificate on the server.")
 
 
@@ -217,26 +217,23 @@ def is_made_out_to(certificate: CertificateInfo, host: str) -> bool:
     return any(name.lower() in (host, parent) for name in certificate.names)
 
 
-_RENEW = "Renew it on the server; compare the clocks of both machines."
-_WRONG_NAME = "Use a name that it is made out to, or give the server a certificate for this one."
+_RENEW = "Renew it on the server, and check the clocks of both machines."
+_WRONG_NAME = "Use a name in the certificate, or install a certificate for this name on the server."
 _TRUST_IT = (
-    "If this is your server, compare the fingerprint with the server's own, and trust this certificate for "
-    "this "
-    "server. Nothing else will trust it."
+    "If this is your server, compare the fingerprint with the server's, and trust this certificate for "
+    "this server only."
 )
 _TRUST_AUTHORITY = (
-    "If you know this authority (of your company, or of mkcert), compare its fingerprint and trust it for "
-    "this "
-    "server, or configure its CA file."
+    "If you know this authority (your company's, or mkcert's), compare its fingerprint and trust it "
+    "for this server, or configure its CA file."
 )
 
 
 def _cut_chain(probe: TlsProbe, own: CertificateInfo | None) -> Diagnosis:
     if own is not None and own.names_its_issuer and len(probe.chain) == 1:
         cause = (
-            f"{probe.host} sends its own certificate only, and not that of its issuer ({own.issuer}): the "
-            "chain is "
-            "incomplete. Browsers fetch what is missing, programs do not."
+            f"{probe.host} sends only its own certificate, not that of its issuer ({own.issuer}): the "
+            "chain is incomplete. Browsers fetch missing certificates, programs do not."
         )
         return _refused(
             probe, "chain-incomplete", cause, "Configure the full chain on the server (fullchain.pem)."
@@ -262,43 +259,43 @@ _PLAIN = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "PACKE
 _ALERTS = {
     "CERTIFICATE_REQUIRED": (
         "client-certificate-wanted",
-        "wants to see a client certificate of ours",
+        "requires a client certificate",
         "Configure a client certificate and its key in the server's network settings.",
     ),
     "UNKNOWN_CA": (
         "client-certificate-refused",
-        "does not trust the authority of our client certificate",
-        "Use a client certificate that the server's authority has signed.",
+        "does not trust the authority of your client certificate",
+        "Use a client certificate signed by an authority the server trusts.",
     ),
     "BAD_CERTIFICATE": (
         "client-certificate-refused",
-        "refuses our client certificate",
+        "rejected your client certificate",
         "Check which certificate it expects.",
     ),
     "CERTIFICATE_EXPIRED": (
         "client-certificate-refused",
-        "says that our client certificate has expired",
+        "reports that your client certificate has expired",
         "Renew the client certificate.",
     ),
     "PROTOCOL_VERSION": (
         "tls-too-old",
-        "speaks only versions of TLS that are not safe any more",
-        "Update the server: it must speak TLS 1.2 or newer.",
+        "supports only outdated, insecure TLS versions",
+        "Update the server: it must support TLS 1.2 or newer.",
     ),
     "UNSUPPORTED_PROTOCOL": (
         "tls-too-old",
-        "speaks only versions of TLS that are not safe any more",
-        "Update the server: it must speak TLS 1.2 or newer.",
+        "supports only outdated, insecure TLS versions",
+        "Update the server: it must support TLS 1.2 or newer.",
     ),
     "HANDSHAKE_FAILURE": (
         "tls-no-agreement",
-        "could not agree on TLS with us",
-        "It may want a client certificate, or speak only old ciphers.",
+        "could not agree on TLS parameters with MCP Lens",
+        "It may require a client certificate, or support only old ciphers.",
     ),
     "UNRECOGNIZED_NAME": (
         "tls-name-unknown",
-        "does not know the name that we ask for",
-        "Use the name that the server is configured for.",
+        "does not know the requested host name",
+        "Use the host name the server is configured for.",
     ),
 }
 
@@ -327,11 +324,11 @@ _SERVICES = (
 def not_http(host: str, banner: str, step: str) -> Diagnosis:
     """Diagnose a port that sends something other than HTTP."""
     service = next((name for text, name in _SERVICES if re.match(text, banner, re.IGNORECASE)), "")
-    named = f": it sounds like {service}" if service else ""
+    named = f": it looks like {service}" if service else ""
     return Diagnosis(
         "not-http",
         step,
-        f"Something listens at {host}, but it does not speak HTTP{named}.",
+        f"Something listens at {host}, but it is not an HTTP server{named}.",
         "Check the port: this one belongs to another service.",
         (banner,),
     )
@@ -348,9 +345,9 @@ def _no_tls(probe: TlsProbe, url: str, banner: str) -> Diagnosis:
         return Diagnosis(
             "not-tls",
             "tls",
-            f"{probe.host} does not speak TLS on this port.",
-            f"Use {scheme}:// instead of {scheme}s:// if this is your own machine; else ask for the right "
-            "port.",
+            f"{probe.host} does not use TLS on this port.",
+            f"Use {scheme}:// instead of {scheme}s:// if this is your own machine. Otherwise, find the "
+            "right port.",
             (probe.error,),
             use_url(with_parts(url, scheme=scheme)),
         )
@@ -358,12 +355,12 @@ def _no_tls(probe: TlsProbe, url: str, banner: str) -> Diagnosis:
         return Diagnosis(
             "tls-silent",
             "tls",
-            f"{probe.host} took the connection, but does not answer to TLS.",
-            "Check the port: what listens there? The server may hang, too.",
+            f"{probe.host} accepted the connection, but does not respond to TLS.",
+            "Check which service uses this port. The server may also hang.",
         )
     return Diagnosis(
         "tls-broken",
         "tls",
-        f"TLS with {probe.host} failed: {probe.error.rstrip('.')}.",
+        f"TLS handshake with {probe.host} failed: {probe.error.rstrip('.')}.",
         "Check the port and the server's TLS settings.",
     )

@@ -101,8 +101,8 @@ def _by_exception(traffic: ObservedTraffic) -> Diagnosis | None:
     return Diagnosis(
         "raised",
         "handshake",
-        f"The server's own code failed: {shorten(one_line(what), 200).rstrip('.')}{location}.",
-        "Correct the server there, or what it was given: its arguments, its variables, its files.",
+        f"The server's code failed: {shorten(one_line(what), 200).rstrip('.')}{location}.",
+        "Fix the server there, or check its arguments, environment variables and files.",
         _last_lines(traffic),
     )
 
@@ -120,43 +120,42 @@ def _by_status(traffic: ObservedTraffic) -> Diagnosis:
         return Diagnosis(
             "ended-at-once",
             "handshake",
-            "The process ended by itself, as if it had done its work: this is no server, or it waits for "
-            "nobody on stdin.",
-            "Check that the command starts the server itself: many need an argument such as “stdio”, “serve” "
-            "or "
-            "“--stdio”.",
+            "The process exited right away with code 0: it is not a server, or it does not wait for "
+            "input on stdin.",
+            "Check that the command starts the server itself; many need an argument such as “stdio”, "
+            "“serve” or “--stdio”.",
             last,
         )
     if status.endswith(("code 127", "code 126")):
         return Diagnosis(
             "inner-command-missing",
             "handshake",
-            f"The process {status}: what it was to start is not there, or may not be run.",
-            "Install it, or give the server a PATH on which it is.",
+            f"The process {status}: the program it should start is missing or not executable.",
+            "Install it, or set a PATH for the server that includes it.",
             last,
         )
     line = shorten(one_line(most_telling_line(_lines(traffic))), 200)
-    reported = f": “{line}”" if line else ". It said nothing on stderr."
+    reported = f": “{line}”" if line else ". It wrote nothing to stderr."
     return Diagnosis(
         "exited",
         "handshake",
-        f"The process {status or 'ended'} before it had answered{reported}{'.' if line else ''}",
-        "Run the same command in a terminal, in the same folder, and see what it lacks.",
+        f"The process {status or 'ended'} before it responded{reported}{'.' if line else ''}",
+        "Run the same command in a terminal, in the same directory, to see what is missing.",
         last,
     )
 
 
 def _by_signal(name: str, status: str, last: tuple[str, ...]) -> Diagnosis:
     if name == "SIGKILL":
-        cause = f"The process {status}: somebody killed it. Often that is the system, when memory runs out."
+        cause = f"The process {status}: it was killed, often by the system when memory runs out."
         return Diagnosis(
-            "killed", "handshake", cause, "Look at the system's log (dmesg), and at its memory.", last
+            "killed", "handshake", cause, "Check the system log (dmesg) and the available memory.", last
         )
     return Diagnosis(
         "crashed",
         "handshake",
-        f"The process {status}: it crashed, in a library or in its runtime.",
-        "Install the server and its native libraries anew, for this system.",
+        f"The process {status}: it crashed in a library or in its runtime.",
+        "Reinstall the server and its native libraries for this system.",
         last,
     )
 
@@ -189,16 +188,16 @@ def diagnose_silence(traffic: ObservedTraffic, limit: float, *, is_installer: bo
         return Diagnosis(
             "asks-the-person",
             "output",
-            "The program asks a question that nobody can answer here: there is no terminal.",
-            "Make it ask nothing: for npx add -y as the first argument.",
+            "The program asks for input, but there is no terminal to answer in.",
+            "Make it non-interactive; for npx, add -y as the first argument.",
             reported,
         )
     if (url := _served_at(lines)) is not None:
         return Diagnosis(
             "serves-http",
             "handshake",
-            f"The process runs as a server over HTTP, at {url}, and does not speak on stdin and stdout.",
-            "Use that URL instead of the command, or give the argument that makes it speak stdio.",
+            f"The process runs as an HTTP server at {url} and does not use stdin and stdout.",
+            "Use that URL instead of the command, or add the argument that makes it use stdio.",
             reported,
         )
     if traffic.broken or traffic.stray:
@@ -207,27 +206,24 @@ def diagnose_silence(traffic: ObservedTraffic, limit: float, *, is_installer: bo
         return Diagnosis(
             "still-installing",
             "output",
-            f"After {limit:g} s the server had not started: it was still being downloaded or installed.",
-            "Run the command once in a terminal until it is done, or raise the connect timeout of this "
-            "server.",
+            f"The server had not started after {limit:g} s: it was still downloading or installing.",
+            "Run the command once in a terminal until it finishes, or raise the server's connection timeout.",
             reported,
         )
     if traffic.stderr:
         return Diagnosis(
             "log-only",
             "handshake",
-            f"The process runs and writes to stderr, but did not answer on stdout within {limit:g} s.",
-            "Its log may say what it waits for. If it is slow to start, raise the connect timeout of this "
-            "server.",
+            f"The process is running and writes to stderr, but did not respond on stdout within {limit:g} s.",
+            "Its log may say what it is waiting for. If it is slow to start, raise its connection timeout.",
             reported,
         )
     return Diagnosis(
         "silent",
         "output",
-        f"The process runs, but wrote nothing at all within {limit:g} s. This may be no MCP server.",
-        "Check the arguments: many servers need one such as “stdio”. If it is slow to start, raise the "
-        "connect "
-        "timeout of this server.",
+        f"The process is running, but wrote nothing within {limit:g} s. It may not be an MCP server.",
+        "Check the arguments: many servers need one such as “stdio”. If it is slow to start, raise its "
+        "connection timeout.",
     )
 
 
@@ -238,8 +234,9 @@ def _other_language(traffic: ObservedTraffic) -> Diagnosis | None:
         return Diagnosis(
             "lsp-framing",
             "handshake",
-            "The server writes Content-Length headers, as language servers do. MCP has one message a line.",
-            "This is a language server, or a server with the wrong transport: use its MCP mode.",
+            "The server writes Content-Length headers, as language servers do. MCP uses one message "
+            "per line.",
+            "This is a language server, or a server with the wrong transport. Use its MCP mode.",
             shown,
         )
     if any("\0" in line or line.startswith("\ufffd\ufffd") for line in lines):
@@ -256,8 +253,7 @@ def _other_language(traffic: ObservedTraffic) -> Diagnosis | None:
             return Diagnosis(
                 "json-over-lines",
                 "handshake",
-                "The server writes its messages over several lines, as if for people. In MCP one line is one "
-                "message.",
+                "The server pretty-prints its messages over several lines. In MCP, each line is one message.",
                 "Make it write JSON without line breaks.",
                 shown,
             )
@@ -277,14 +273,14 @@ def _only_text(traffic: ObservedTraffic, reported: tuple[str, ...]) -> Diagnosis
         return Diagnosis(
             "broken-messages",
             "handshake",
-            "The server wrote what looks like messages, but cannot be read as such.",
-            "The Traffic view has the bytes. This is a fault of the server.",
+            "The server wrote what look like messages, but they cannot be parsed.",
+            "Traffic has the raw bytes. This is a server bug.",
             tuple(shorten(one_line(line), 200) for line in traffic.broken[:4]),
         )
     return Diagnosis(
         "only-text",
         "stray",
-        "The process writes text for people to stdout, and no messages. This may be no MCP server.",
+        "The process writes plain text to stdout instead of messages. It may not be an MCP server.",
         "Check the arguments: many servers need one such as “stdio”. Logs belong on stderr.",
         reported,
     )
@@ -299,8 +295,7 @@ def diagnose_stray(traffic: ObservedTraffic) -> Diagnosis | None:
         "stray-output",
         "stray",
         f"The server wrote {count} line{'' if count == 1 else 's'} to stdout that "
-        f"{'is' if count == 1 else 'are'} "
-        "no message. Some clients give up on that.",
+        f"{'is' if count == 1 else 'are'} not JSON-RPC. Some clients fail on that.",
         "Write logs and banners to stderr (print(…, file=sys.stderr), console.error).",
         tuple(shorten(one_line(line), 200) for line in traffic.stray[:4]),
         is_warning=True,

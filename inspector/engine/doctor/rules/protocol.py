@@ -27,44 +27,44 @@ def diagnose_messages(traffic: ObservedTraffic, entry: Entry) -> Diagnosis | Non
     version = _version_of(traffic)
     if version is not None and find_revision(version) is None:
         return _no_common_version(
-            f"The server wants protocol version {version}, which MCP Lens does not speak."
+            f"The server requires protocol version {version}, which MCP Lens does not support."
         )
     if error is not None and (supported := _supported(error)):
         if entry.era != "auto":
-            return _pinned(entry, f"It says that it supports {supported}.")
-        return _no_common_version(f"The server speaks only {supported}.")
+            return _pinned(entry, f"It says it supports {supported}.")
+        return _no_common_version(f"The server supports only {supported}.")
     if _has_foreign_ids(traffic):
         return Diagnosis(
             "wrong-id",
             "handshake",
-            "The server answers under another id than the request had: nobody can tell what it answers.",
-            "This is a fault of the server: an answer has the id of its request, of the same JSON type.",
+            "The server's responses have a different id than the request, so they cannot be matched.",
+            "This is a server bug: a response must have the id of its request, with the same JSON type.",
             _shown(traffic),
         )
     if error is not None:
         if entry.era != "auto" and traffic.error is not None:
-            return _pinned(entry, f"It answered “{_quote(error)}”.")
+            return _pinned(entry, f"It returned “{_quote(error)}”.")
         return Diagnosis(
             "initialize-refused",
             "handshake",
-            f"The server refuses to begin: {_quote(error)}.",
-            "Its own log may say more; a missing setting is the usual reason.",
+            f"The server rejected the first request: {_quote(error)}.",
+            "Its log may say more; usually a setting is missing.",
             _shown(traffic),
         )
     if traffic.responses(Kind.RESULT) and traffic.error is not None:
         return Diagnosis(
             "initialize-malformed",
             "handshake",
-            "The server's answer to the first request lacks what both sides must agree on.",
-            "This is a fault of the server: compare its answer with the specification's InitializeResult.",
+            "The server's response to the first request lacks required properties.",
+            "This is a server bug: compare the response with InitializeResult in the specification.",
             (traffic.error.summary, *_shown(traffic)),
         )
     if traffic.messages:
         return Diagnosis(
             "no-answer",
             "handshake",
-            "The server sends messages, but none of them answers the first request.",
-            "It may wait for something else, or be overwhelmed: look at its own log.",
+            "The server sends messages, but none of them is a response to the first request.",
+            "It may be waiting for something else, or be overloaded. Check its log.",
             _shown(traffic),
         )
     return None
@@ -75,8 +75,8 @@ def _no_common_version(cause: str) -> Diagnosis:
     return Diagnosis(
         "no-common-version",
         "version",
-        f"{cause} There is no version in common.",
-        f"Update the server or MCP Lens, which speaks {ours}.",
+        f"{cause} There is no common protocol version.",
+        f"Update the server or MCP Lens, which supports {ours}.",
     )
 
 
@@ -84,9 +84,9 @@ def _pinned(entry: Entry, reported: str) -> Diagnosis:
     return Diagnosis(
         "era-pinned",
         "era",
-        f"The era of this server is set to {entry.era}, and it does not speak that. {reported}",
-        "Set the era to “auto”.",
-        action=Action(ActionKind.USE_AUTO_ERA, "Set the era to auto"),
+        f"The protocol version of this server is set to {entry.era}, which it does not support. {reported}",
+        "Set the protocol version to “Auto-detect”.",
+        action=Action(ActionKind.USE_AUTO_ERA, "Auto-detect protocol version"),
     )
 
 
@@ -148,7 +148,7 @@ def diagnose_agreement(agreement: Agreement) -> list[Diagnosis]:
                 "incomplete-answer",
                 "capabilities",
                 " ".join(agreement.problems),
-                "This is a fault of the server; strict clients refuse it.",
+                "This is a server bug; strict clients reject it.",
                 is_warning=True,
             )
         )
@@ -157,10 +157,8 @@ def diagnose_agreement(agreement: Agreement) -> list[Diagnosis]:
             Diagnosis(
                 "nothing-offered",
                 "capabilities",
-                "The server declares neither tools, nor resources, nor prompts: clients will not ask for "
-                "any.",
-                "Declare them in its capabilities. SDKs do that when something is registered before the "
-                "start.",
+                "The server declares no tools, resources or prompts, so clients will not request any.",
+                "Declare them in its capabilities. SDKs do this when something is registered before startup.",
                 is_warning=True,
             )
         )
@@ -172,22 +170,22 @@ def diagnose_list(probe: ObservedList) -> Diagnosis | None:
         return Diagnosis(
             "list-silent",
             "list",
-            f"The server is connected, but does not answer {probe.method}.",
-            "It hangs while it makes the list (a back end that does not answer?): look at its own log.",
+            f"The server is connected, but does not respond to {probe.method}.",
+            "It hangs while building the list, perhaps on an unresponsive back end. Check its log.",
             (probe.error,),
         )
     if probe.is_malformed:
         return Diagnosis(
             "list-malformed",
             "list",
-            f"The answer to {probe.method} cannot be used: {probe.error.rstrip('.')}.",
-            "This is a fault of the server.",
+            f"The response to {probe.method} is invalid: {probe.error.rstrip('.')}.",
+            "This is a server bug.",
         )
     if probe.error:
         return Diagnosis(
             "list-refused",
             "list",
-            f"The server declares it, but answers {probe.method} with an error: "
+            f"The server declares the capability, but {probe.method} returns an error: "
             f"{shorten(one_line(probe.error), 200)}.",
             "Implement the method, or do not declare the capability.",
         )
@@ -196,8 +194,9 @@ def diagnose_list(probe: ObservedList) -> Diagnosis | None:
         return Diagnosis(
             "list-empty",
             "list",
-            f"The server declares {kind}, and has none.",
-            "Check whether they are registered before the server starts, or only after a login or a setting.",
+            f"The server declares {kind}, but has none.",
+            "Check whether they are registered before the server starts, or only after a login or with "
+            "a setting.",
             is_warning=True,
         )
     return None

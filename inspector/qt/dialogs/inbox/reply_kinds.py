@@ -44,12 +44,12 @@ _WORDS_WIDTH = 90
 
 TEXT, ACCEPTED, DECLINED, CANCELLED, REFUSED, RAW = range(6)
 _CANNED = (
-    "Says a text (sampling)",
-    "Accepts (forms and pages)",
-    "Declines (forms and pages)",
-    "Cancels (forms and pages)",
-    "Refuses with an error",
-    "Sends a result as JSON",
+    "Text (sampling)",
+    "Accept (elicitation)",
+    "Decline (elicitation)",
+    "Cancel (elicitation)",
+    "Error",
+    "Result as JSON",
 )
 
 
@@ -116,7 +116,7 @@ def json_object(text: str, what: str) -> JSONObject:
 class EchoPage(ReplyKindPage):
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme)
-        text = "The model is said to answer what the user said last. For sampling only."
+        text = "Replies with the last user message. Sampling only."
         self._add(0, "", MutedLabel(theme, text, wrap=True))
         self._grid.setRowStretch(1, 1)
 
@@ -127,18 +127,18 @@ class CannedPage(ReplyKindPage):
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme)
         self.what = QComboBox()
-        self.what.setAccessibleName("What the rule answers")
+        self.what.setAccessibleName("Reply")
         self.what.addItems(_CANNED)
         self.text = TextBox(theme.ui_font())
-        self.text.setAccessibleName("What the model says")
-        self.text.setPlaceholderText("What the model says")
-        self.content = _json_box(theme, "Values of the form, as JSON; empty for a page")
-        self.raw = _json_box(theme, "The result, as JSON")
+        self.text.setAccessibleName("Model text")
+        self.text.setPlaceholderText("Model text")
+        self.content = _json_box(theme, "Form values as JSON; leave empty for URL elicitations")
+        self.raw = _json_box(theme, "Result as JSON")
         self.code = QSpinBox(minimum=-(2**31), maximum=2**31 - 1)
-        self.code.setAccessibleName("Code of the error")
+        self.code.setAccessibleName("Error code")
         self.code.setFixedWidth(_CODE_WIDTH)
         self.code.setButtonSymbols(QSpinBox.ButtonSymbols.NoButtons)
-        self.message = line("Message of the error", "Message")
+        self.message = line("Error message", "Message")
         self._stack = QStackedWidget()
         nothing = MutedLabel(theme, "Nothing else is sent.")
         for page in (
@@ -150,7 +150,7 @@ class CannedPage(ReplyKindPage):
             self.raw,
         ):
             self._stack.addWidget(_on_top(page))
-        self._add(0, "Answer", self.what)
+        self._add(0, "Reply", self.what)
         self._add(1, "", self._stack)
         self._grid.setRowStretch(1, 1)
         self.what.currentIndexChanged.connect(self._stack.setCurrentIndex)
@@ -185,7 +185,7 @@ class CannedPage(ReplyKindPage):
                 written = self.content.text().strip()
                 if not written:
                     return {"action": ACCEPT}
-                return {"action": ACCEPT, "content": json_object(written, "What is accepted")}
+                return {"action": ACCEPT, "content": json_object(written, "The content")}
             case 2:  # DECLINED
                 return {"action": DECLINE}
             case 3:  # CANCELLED
@@ -194,7 +194,7 @@ class CannedPage(ReplyKindPage):
                 return {"error": {"code": self.code.value(), "message": self.message.text()}}
         reply = json_object(self.raw.text(), "The result")
         if problem := reply_problem(reply):
-            raise ValueError(f"The result cannot be used: {problem}.")
+            raise ValueError(f"Invalid result: {problem}.")
         return reply
 
     def _error(self) -> QWidget:
@@ -255,16 +255,16 @@ class ScriptPage(ReplyKindPage):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme)
-        self.path = line("Script file", "Path of a file")
-        self.loops = QCheckBox("Begin again after the last answer")
+        self.path = line("Script file", "File path")
+        self.loops = QCheckBox("Start over after the last reply")
         self.position = MutedLabel(theme, "", wrap=True)
         self._compared_path, self._compared_position = QHBoxLayout(), QHBoxLayout()
         self._add(0, "File", self.path, extra=self._compared_path)
         self._grid.addWidget(self.loops, 1, 1)
         self._add(2, "", self.position, extra=self._compared_position)
         text = (
-            "A JSON array of answers, or one on each line: a text (what a model says), a result as JSON, or "
-            '{"error": {"code": -1, "message": "…"}}. After the last one, you are asked.'
+            "A JSON array of replies, or one reply per line: a string (model text), a result as JSON, "
+            'or {"error": {"code": -1, "message": "…"}}. After the last reply, requests wait for you.'
         )
         self._grid.addWidget(MutedLabel(theme, text, wrap=True), 3, 1, 1, 2)
         self._grid.setRowStretch(4, 1)
@@ -291,26 +291,26 @@ class EndpointPage(ReplyKindPage):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme)
-        self.url = line("Address of the endpoint", "https://host/v1")
-        self.model = line("Model", "Empty for the one that the server would like")
-        self.key = line("Key of the endpoint")
+        self.url = line("Endpoint URL", "https://host/v1")
+        self.model = line("Model", "Leave empty to use the model the server prefers")
+        self.key = line("API key")
         self.key.setEchoMode(QLineEdit.EchoMode.Password)
         self.timeout = QSpinBox(minimum=1, maximum=86_400, suffix=" s")
-        self.timeout.setAccessibleName("Time limit")
+        self.timeout.setAccessibleName("Timeout")
         self.timeout.setFixedWidth(_CODE_WIDTH)
-        self.per_minute = QSpinBox(minimum=1, maximum=MAX_PER_MINUTE, suffix=" a minute")
-        self.per_minute.setAccessibleName("How often the endpoint is asked at most")
+        self.per_minute = QSpinBox(minimum=1, maximum=MAX_PER_MINUTE, suffix=" per minute")
+        self.per_minute.setAccessibleName("Maximum endpoint requests per minute")
         self.per_minute.setToolTip(
-            "A server that asks in a loop could spend your money. Beyond this, you are asked."
+            "Limits your costs if a server sends requests in a loop. Further requests wait for you."
         )
-        self.extra = _json_box(theme, "More members of the request, as JSON; null leaves one out")
+        self.extra = _json_box(theme, "Extra request properties as JSON; null removes a property")
         self.key_text = MutedLabel(theme, "", wrap=True)
         self._compared_key = QHBoxLayout()
-        self._add(0, "Address", self.url)
+        self._add(0, "URL", self.url)
         self._add(1, "Model", self.model)
-        self._add(2, "Key", self.key, extra=self._compared_key)
+        self._add(2, "API key", self.key, extra=self._compared_key)
         self._grid.addWidget(self.key_text, 3, 1, 1, 2)
-        self._add(4, "Time limit", self._limits())
+        self._add(4, "Timeout", self._limits())
         self._add(5, "Extra", self.extra)
         self._grid.setRowStretch(5, 1)
         self._seconds: float = 0
@@ -356,7 +356,7 @@ class EndpointPage(ReplyKindPage):
         row.setSpacing(SPACE_2)
         row.addWidget(self.timeout)
         row.addSpacing(SPACE_2)
-        row.addWidget(MutedLabel(self._theme, "Asked at most"))
+        row.addWidget(MutedLabel(self._theme, "Rate limit"))
         row.addWidget(self.per_minute)
         row.addStretch(1)
         return holder

@@ -44,9 +44,9 @@ from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import MutedLabel
 
 KIND_LABELS = {
-    RuleKind.CANNED: "Canned answer",
+    RuleKind.CANNED: "Fixed reply",
     RuleKind.ECHO: "Echo",
-    RuleKind.SCRIPT: "Script of answers",
+    RuleKind.SCRIPT: "Scripted replies",
     RuleKind.ENDPOINT: "Model endpoint",
 }
 _KINDS = tuple(KIND_LABELS)
@@ -68,23 +68,23 @@ class ReplyRuleForm(QWidget):
         self._theme = theme
         self._check = check
         self._rule: ReplyRule | None = None
-        self.name = line("Name of the rule", "Name")
-        self.filter = FilterField(theme, "Every question; or server:name method:sampling/*", complete)
-        self.filter.setAccessibleName("Filter: which questions the rule answers")
+        self.name = line("Rule name", "Name")
+        self.filter = FilterField(theme, "All requests, or server:name method:sampling/*", complete)
+        self.filter.setAccessibleName("Filter: which server requests the rule answers")
         self.kind = QComboBox()
-        self.kind.setAccessibleName("How the rule answers")
+        self.kind.setAccessibleName("Reply type")
         self.kind.addItems(list(KIND_LABELS.values()))
         self.canned, self.script, self.endpoint = CannedPage(theme), ScriptPage(theme), EndpointPage(theme)
         self.alert = Alert(theme)
-        self.try_action = QAction("Try on the last question", self)
-        self.try_action.setToolTip("What the rule would answer; nothing is sent to the server")
+        self.try_action = QAction("Test with the last request", self)
+        self.try_action.setToolTip("Show what the rule would reply; nothing is sent to the server")
         self.choose_action = QAction("Choose…", self)
         self.start_over_action = QAction("Start over", self)
         self.store_key_action = QAction("Store key", self)
         self.delete_key_action = QAction("Delete key", self)
         self.answer = JsonEdit(theme)
         self.answer.setReadOnly(True)
-        self.answer.setAccessibleName("What the rule would answer")
+        self.answer.setAccessibleName("Reply that the rule would send")
         self.answer.setFixedHeight(_SHOWN_ANSWER)
         self.answer.hide()
         self._stack = QStackedWidget()
@@ -127,12 +127,12 @@ class ReplyRuleForm(QWidget):
         self.alert.close_topic("try")
         self.answer.setVisible(attempt.reply is not None)
         if attempt.reply is None:
-            self.alert.show_message("try", f"Asked by {about}: no answer. {attempt.reason}")
+            self.alert.show_message("try", f"No reply to {about}. {attempt.reason}")
             return
         self.answer.set_text(write_exactly(_sent(attempt.reply)))
         notes = " ".join(attempt.notes)
         self.alert.show_message(
-            "try", f"{about} would be answered so. {notes}".strip(), tone="warn" if notes else "ok"
+            "try", f"The rule would answer {about} like this. {notes}".strip(), tone="warn" if notes else "ok"
         )
 
     def _pages(self) -> tuple[ReplyKindPage, ...]:
@@ -170,7 +170,9 @@ class ReplyRuleForm(QWidget):
         try:
             rule = page.changed(rule) if isinstance(page, ReplyKindPage) else rule
         except ValueError as exc:
-            self.alert.show_message("rule", str(exc), "The rule keeps its answer until then.", tone="error")
+            self.alert.show_message(
+                "rule", str(exc), "Until you fix this, the rule keeps its previous reply.", tone="error"
+            )
         else:
             self.alert.close_topic("rule")
         self._hand_on(rule)
@@ -192,9 +194,9 @@ class ReplyRuleForm(QWidget):
         url = rule.endpoint.url if rule is not None and rule.kind is RuleKind.ENDPOINT else ""
         link = read_link(url) if url else Link("")
         if problem := may_open(link):
-            self.alert.show_message("address", f"The address cannot be used. {problem}", tone="error")
+            self.alert.show_message("address", f"This URL can't be used. {problem}", tone="error")
         elif link.scheme == "http" and not link.is_loopback:
-            text = "The address is not encrypted (http): others can read the questions, and the key."
+            text = "This URL is not encrypted (http): others can read the requests and the API key."
             self.alert.show_message("address", text)
         elif link.is_international:
             self.alert.show_message("address", " ".join(link.warnings))
@@ -208,7 +210,7 @@ class ReplyRuleForm(QWidget):
         self.endpoint.add_key_buttons(_button(self.store_key_action), _button(self.delete_key_action))
         grid = field_grid()
         for number, (text, field) in enumerate(
-            (("Name", self.name), ("Filter", self.filter), ("Answers with", self.kind))
+            (("Name", self.name), ("Filter", self.filter), ("Reply type", self.kind))
         ):
             grid.addWidget(MutedLabel(self._theme, text), number, 0)
             grid.addWidget(field, number, 1)
@@ -257,9 +259,9 @@ class ReplyRuleList(QTreeWidget):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self.setHeaderLabels(["Rule", "Answers with"])
+        self.setHeaderLabels(["Rule", "Reply type"])
         self.setRootIsDecorated(False)
-        self.setAccessibleName("Answer rules, in the order in which they are tried")
+        self.setAccessibleName("Reply rules, in the order they are tried")
         style_tree(self, theme)
         self.setColumnWidth(0, _NAME_WIDTH)
         self.currentItemChanged.connect(lambda *_: self.chosen.emit())

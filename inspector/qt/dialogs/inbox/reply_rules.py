@@ -65,7 +65,7 @@ class ReplyRulesDialog(QDialog):
         self._removed: list[tuple[int, ReplyRule]] = []
         self._stored: frozenset[str] = frozenset()
         self._is_saving = False
-        self.setWindowTitle("Answer rules")
+        self.setWindowTitle("Reply rules")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(920, 620)
         self.list = ReplyRuleList(theme)
@@ -75,9 +75,9 @@ class ReplyRulesDialog(QDialog):
         self._empty = EmptyState(theme)
         self._right = QStackedWidget()
         self.add_action = self._action("Add rule", self.add_rule)
-        self.up_action = self._action("Try it earlier", partial(self.move_rule, -1), "chevron-up")
-        self.down_action = self._action("Try it later", partial(self.move_rule, 1), "chevron-down")
-        self.remove_action = self._action("Remove this rule", self.remove, "trash")
+        self.up_action = self._action("Move up", partial(self.move_rule, -1), "chevron-up")
+        self.down_action = self._action("Move down", partial(self.move_rule, 1), "chevron-down")
+        self.remove_action = self._action("Remove rule", self.remove, "trash")
         self.undo_action = self._action("Undo", self.undo)
         self.add_action.setEnabled(False)  # until the existing rules are loaded
         self._lay_out()
@@ -102,7 +102,7 @@ class ReplyRulesDialog(QDialog):
         self._removed.append((number, rule))
         self.list.takeTopLevelItem(number)
         self.alert.show_message(
-            "removed", f"“{rule.title}” is removed.", actions=[self.undo_action], tone="wait"
+            "removed", f"Removed “{rule.title}”.", actions=[self.undo_action], tone="wait"
         )
         self._keep()
         self._on_chosen()
@@ -193,7 +193,7 @@ class ReplyRulesDialog(QDialog):
         except RulesChangedElsewhere as exc:
             if shiboken6.isValid(self):
                 self.alert.show_message(
-                    "file", exc.summary, "They are shown as they are now; change them again."
+                    "file", exc.summary, "The current rules are shown. Make your changes again."
                 )
                 await self._load()
         except UserError as exc:
@@ -211,7 +211,7 @@ class ReplyRulesDialog(QDialog):
         super().done(result)
 
     def choose_script(self) -> QFileDialog:
-        dialog = QFileDialog(self, "Choose a script of answers")
+        dialog = QFileDialog(self, "Choose a reply script")
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setNameFilters(["JSON and JSON Lines (*.json *.jsonl *.ndjson)", "All files (*)"])
         dialog.fileSelected.connect(self.take_script)
@@ -238,7 +238,7 @@ class ReplyRulesDialog(QDialog):
         except UserError as exc:
             text = str(exc)
         else:
-            text = f"{position.given:,} of {position.total:,} answers given in this run."
+            text = f"{position.given:,} of {position.total:,} replies used in this session."
         if self.form.rule is rule:
             self.form.script.position.setText(text)
 
@@ -287,8 +287,8 @@ class ReplyRulesDialog(QDialog):
         self.form.store_key_action.setEnabled(bool(page.key.text().strip()))
         self.form.delete_key_action.setEnabled(bool(key))
         is_stored = key in self._stored
-        page.key.setPlaceholderText("Stored; type another one to replace it" if is_stored else "None")
-        page.key_text.setText("The key of this rule is not stored any more: store it again.")
+        page.key.setPlaceholderText("Stored; type a new one to replace it" if is_stored else "None")
+        page.key_text.setText("The API key of this rule is no longer stored. Store it again.")
         page.key_text.setVisible(bool(key) and not is_stored)
 
     def _on_try(self) -> None:
@@ -297,7 +297,7 @@ class ReplyRulesDialog(QDialog):
         if rule is not None:
             self.form.try_action.setEnabled(False)
             if rule.kind is RuleKind.ENDPOINT:
-                self.form.alert.show_message("try", "The endpoint is being asked…", tone="wait")
+                self.form.alert.show_message("try", "Waiting for the endpoint…", tone="wait")
             self._start("try an answer rule", self._try(rule))
 
     async def _try(self, rule: ReplyRule) -> None:
@@ -335,7 +335,7 @@ class ReplyRulesDialog(QDialog):
         self._empty.show_empty(
             "inbox",
             "No rules yet",
-            "Servers' questions wait for you in the Inbox. A rule answers some of them by itself.",
+            "Server requests wait for you in the Inbox. Rules answer some of them automatically.",
             [self.add_action],
         )
         self._right.addWidget(self._empty)
@@ -349,10 +349,10 @@ class ReplyRulesDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
         column.setSpacing(SPACE_3)
-        column.addWidget(Heading(self._theme, "Answer rules"))
+        column.addWidget(Heading(self._theme, "Reply rules"))
         text = (
-            "The first rule that is on and fits a question answers it; every such answer bears the rule's "
-            "name. What no rule answers waits for you."
+            "The first enabled rule that matches a server request answers it; the reply is labelled "
+            "with the rule's name. Requests that match no rule wait for you."
         )
         column.addWidget(MutedLabel(self._theme, text, wrap=True))
         column.addWidget(split, 1)
@@ -398,16 +398,17 @@ class InboxTimeoutRow(QWidget):
         self._alert = alert
         self.seconds = QSpinBox(maximum=_MAX_LENGTH, suffix=" s")
         self.seconds.setSpecialValueText("no limit")
-        self.seconds.setAccessibleName("How long a question waits for you")
+        self.seconds.setAccessibleName("Inbox timeout")
         self.seconds.setToolTip(
-            "Afterwards forms and pages are cancelled, and sampling is refused. For questions from now on."
+            "After this time, elicitations are cancelled and sampling requests are rejected. Applies "
+            "to new server requests."
         )
         self.seconds.setKeyboardTracking(False)  # typing 300 must not emit 3, then 30
         self.seconds.setEnabled(False)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(SPACE_2)
-        row.addWidget(MutedLabel(theme, "A question waits for you at most"))
+        row.addWidget(MutedLabel(theme, "Inbox timeout"))
         row.addWidget(self.seconds)
         row.addStretch(1)
         bridge.start_when_attached("how long questions wait", self._load())

@@ -33,10 +33,10 @@ from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
 _HINT = (
-    "A command, a URL, a configuration of any tool or a part of one, “claude mcp add …”, an install link. "
-    "A command is started without a shell."
+    "A command, a URL, the configuration of any tool or a fragment of it, “claude mcp add …”, or an "
+    "install link. Commands run without a shell."
 )
-_LOOK_FIRST = "Look at all of it before you add it: a command runs on this machine, with your rights."
+_LOOK_FIRST = "Review it before you add it: a command runs on this machine with your permissions."
 _AT_ONCE = 20_000  # characters parsed while typing; longer text is parsed in the background
 _MIN_LIST, _MAX_HEIGHT = 120, 760
 
@@ -125,7 +125,7 @@ class AddServerDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
         column.setSpacing(SPACE_3)
-        column.addWidget(Heading(self._theme, "Paste anything"))
+        column.addWidget(Heading(self._theme, "Paste a command, URL or configuration"))
         column.addWidget(self.address)
         column.addWidget(self._summary)
         column.addWidget(self.alert)
@@ -140,7 +140,7 @@ class AddServerDialog(QDialog):
     def _on_text(self) -> None:
         text = self.address.text()
         if len(text) > _AT_ONCE:
-            self._summary.setText("Reading what was pasted…")
+            self._summary.setText("Reading the pasted text…")
             self.add_action.setEnabled(False)
             self.keep_action.setEnabled(False)
             self._bridge.start_when_attached("read what was pasted", self._read_aside(text))
@@ -183,7 +183,7 @@ class AddServerDialog(QDialog):
         if self._file is not None and self.address.text():
             self.alert.show_message("from", f"From {one_line(short_path(self._file))}.", _LOOK_FIRST)
         elif self._is_link:
-            self.alert.show_message("from", "This is a link that adds a server.", _LOOK_FIRST)
+            self.alert.show_message("from", "This install link adds a server.", _LOOK_FIRST)
         else:
             self._file = None
             self.alert.close_topic("from")
@@ -227,11 +227,11 @@ class AddServerDialog(QDialog):
         if not self._found:
             return _HINT
         if len(self._found) > 1:
-            return f"{plural(len(self._found), 'server')} understood, {len(chosen)} to be added."
+            return f"{plural(len(self._found), 'server')} found, {len(chosen)} selected."
         if not chosen:
-            return "This was understood, but cannot be used."
+            return "This was recognized but can't be used."
         what = "starts this command" if isinstance(chosen[0].entry, StdioEntry) else "connects to this URL"
-        return f"Adding {what} as server {chosen[0].spoken_name()}."
+        return f"Adding server {chosen[0].spoken_name()} {what}."
 
     def _make_room(self) -> None:
         """Grow with the content, within limits; never shrink, since the user may have resized it."""
@@ -247,10 +247,10 @@ class AddServerDialog(QDialog):
         self.resize(self.width(), max(self.height(), minimum, min(best, highest)))
 
     def choose_file(self) -> None:
-        dialog = QFileDialog(self, "Open a configuration")
+        dialog = QFileDialog(self, "Open configuration")
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilters(["Configurations (*.json *.jsonc *.toml)", "All files (*)"])
+        dialog.setNameFilters(["Configuration files (*.json *.jsonc *.toml)", "All files (*)"])
         dialog.fileSelected.connect(lambda path: self.open_file(Path(path)))
         dialog.open()
 
@@ -346,7 +346,11 @@ class AddServerDialog(QDialog):
         names = [entry.name for entry in added]
         self.list.untick(names)  # these were added
         self._update()
-        done = f"Added: {shorten(one_line(', '.join(names)), 200)}. Then: " if names else ""
+        done = (
+            f"Added: {shorten(one_line(', '.join(names)), 200)}. Adding the next one failed: "
+            if names
+            else ""
+        )
         self._show_message(ConfigError(f"{done}{error}"))
 
     def _show_message(self, error: Exception) -> None:

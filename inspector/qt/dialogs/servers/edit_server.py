@@ -89,7 +89,7 @@ class EditServerDialog(QDialog):
         """Discard changes on Cancel or Esc only when pressed twice."""
         if self._is_edited and not self._is_warned:
             self._is_warned = True
-            self._error.setText("You changed something. Save it, or cancel once more to drop it.")
+            self._error.setText("You have unsaved changes. Save them, or cancel again to discard them.")
             self._error.show()
             return
         super().reject()
@@ -107,9 +107,9 @@ class EditServerDialog(QDialog):
         except ConfigError:
             names = Names()
         shown = one_line(", ".join(f"${{{name}}}" for name in names.shown))
-        text = f"Looked up when it is connected: {shown}." if names else ""
+        text = f"Resolved on connect: {shown}." if names else ""
         if names.inputs:
-            text += " Inputs have their values under Server ▸ Secrets of this server…."
+            text += " Set the values of inputs in Server ▸ Secrets of this server…"
         self._names.setText(text)
         self._names.setVisible(bool(names))
 
@@ -117,7 +117,7 @@ class EditServerDialog(QDialog):
         name = self.name.text().strip()
         try:
             if not name:
-                raise ConfigError("The server has no name.", "Give it one.")
+                raise ConfigError("The server has no name.", "Enter a name.")
             entry = self.form.read(name)
         except ConfigError as exc:
             self._show_message(exc)
@@ -136,8 +136,8 @@ class EditServerDialog(QDialog):
             if clashes:
                 self._before = now  # the next save overwrites it
                 raise ConfigError(
-                    f"Changed elsewhere while you edited it: {one_line(', '.join(clashes))}.",
-                    "Save again to write yours over that, or cancel and edit it anew.",
+                    f"Changed elsewhere while you were editing: {one_line(', '.join(clashes))}.",
+                    "Save again to overwrite those changes, or cancel and edit again.",
                 )
             await servers.update(self._server, read_entry(entry.name, merged), secrets, merged)
 

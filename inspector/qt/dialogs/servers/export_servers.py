@@ -50,7 +50,7 @@ from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 from inspector.qt.widgets.text.text_box import TextBox
 
-_ADVICE = "Secrets do not leave: a name stands in place of each. Files of other tools are not written."
+_ADVICE = "Secrets are replaced by placeholders. MCP Lens does not write to the files of other tools."
 _MAX_REMARKS_HEIGHT = 120  # pixels; longer remarks scroll, so that the text stays visible
 _NAME = Qt.ItemDataRole.UserRole
 
@@ -107,19 +107,19 @@ class ExportServersDialog(QDialog):
         style_list(self.servers, theme)
         self.form = QComboBox()
         self.form.addItems([form.text for form in self._forms])
-        self.form.setAccessibleName("Form")
+        self.form.setAccessibleName("Format")
         self.preview = TextBox(theme.mono_font())
         self.preview.grow_freely()
         self.preview.setReadOnly(True)
-        self.preview.setAccessibleName("What is exported")
+        self.preview.setAccessibleName("Export preview")
         self.notes = PlainLabel(theme, tone="warn", wrap=True, selectable=True)
         self._notes = QScrollArea()
         self._notes.setFrameShape(QFrame.Shape.NoFrame)
         self._notes.setWidgetResizable(True)
         self._notes.setWidget(self.notes)
         self.alert = Alert(theme)
-        self.all_action = self._action("All", lambda: self._tick(True))
-        self.none_action = self._action("None", lambda: self._tick(False))
+        self.all_action = self._action("Select all", lambda: self._tick(True))
+        self.none_action = self._action("Select none", lambda: self._tick(False))
         self.copy_action = self._action("Copy", self._copy)
         self.save_action = self._action("Save as…", self._choose_file)
         self._close_action = self._action("Close", self.close)
@@ -142,12 +142,12 @@ class ExportServersDialog(QDialog):
                 if file_location.path.exists()
             ):
                 raise ConfigError(
-                    f"{path} is read by another tool, and MCP Lens never writes into such files.",
+                    f"{path} belongs to another tool. MCP Lens never writes to such files.",
                     "Copy the text and paste it there, or save it under another name.",
                 )
             write_bytes(path, self.preview.text().encode(), is_private=False)
         except (UserError, OSError) as exc:
-            reason = f"{path} was not saved: {exc.strerror}." if isinstance(exc, OSError) else str(exc)
+            reason = f"Could not save {path}: {exc.strerror}." if isinstance(exc, OSError) else str(exc)
             self.alert.show_message("saved", reason, tone="error")
             return
         self.alert.show_message("saved", f"Saved as {path}.", tone="ok")
@@ -181,7 +181,7 @@ class ExportServersDialog(QDialog):
         main = QVBoxLayout(right)
         main.setContentsMargins(SPACE_2, 0, 0, 0)
         main.setSpacing(SPACE_2)
-        main.addWidget(Heading(self._theme, "Form"))
+        main.addWidget(Heading(self._theme, "Format"))
         main.addWidget(self.form)
         main.addWidget(self._gate, 1)
         main.addWidget(self._notes)
@@ -225,7 +225,7 @@ class ExportServersDialog(QDialog):
             self._task.cancel()
         names = self.chosen()
         if not names:
-            self._explain("empty", "No server is ticked", "Tick those that are to be exported.")
+            self._explain("empty", "No servers selected", "Select the servers to export.")
             return
         form = self._forms[self.form.currentIndex()]
         self._task = self._bridge.start("export servers", self._show(names, form), self)
@@ -237,7 +237,7 @@ class ExportServersDialog(QDialog):
         try:
             exported = await self._bridge.ask_servers(run)
         except UserError as exc:
-            self._explain("failed", "It cannot be written like that", exc.summary, exc.next_step)
+            self._explain("failed", "Export failed", exc.summary, exc.next_step)
             return
         self.preview.set_text(exported.text)
         self.notes.setText("\n".join(visible(note) for note in exported.notes))

@@ -21,8 +21,8 @@ from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.item_views import style_tree
 from inspector.qt.widgets.text.labels import MutedLabel, plain_tooltip
 
-_ADVICE = "They count already; a connection goes on as it was until it is made again."
-_ABSENT = "not there"
+_ADVICE = "The changes are in effect. Open connections use them after a reconnect."
+_ABSENT = "not present"
 _MAX_LENGTH = 2_000
 _MAX_ROWS = 2_000
 _WIDTHS = (240, 220)
@@ -39,7 +39,7 @@ class ServerListChangesDialog(QDialog):
     ) -> None:
         super().__init__(parent)
         self._theme = theme
-        self.setWindowTitle("Servers changed by hand")
+        self.setWindowTitle("Server list changed on disk")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(760, 420)
         self.tree = QTreeWidget()

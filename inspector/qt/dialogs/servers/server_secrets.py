@@ -78,7 +78,7 @@ class ServerSecretsDialog(QDialog):
         is_authorization = name.lower() == "authorization"
         hint = "new value, such as Bearer …" if is_authorization else "new value"
         text = f"New value of {self._called(name)}"
-        return secret_line(text, f"{hint}; empty leaves it as it is")
+        return secret_line(text, f"{hint}; leave empty to keep the current one")
 
     def _lay_out(self, theme: Theme) -> None:
         page = QWidget()
@@ -87,9 +87,7 @@ class ServerSecretsDialog(QDialog):
         inner.setSpacing(SPACE_2)
         if self.moves:
             inner.addWidget(Heading(theme, "Move to the secret store"))
-            text = (
-                "These stand in the list of servers as plain text. Those that you do not choose stay there."
-            )
+            text = "These are in the server list as plain text. Those you do not select stay there."
             inner.addWidget(MutedLabel(theme, text, wrap=True))
             for box in self.moves.values():
                 inner.addWidget(box)
@@ -118,7 +116,7 @@ class ServerSecretsDialog(QDialog):
         column.setSpacing(SPACE_3)
         column.addWidget(PlainLabel(theme, _shown(self._server), tone="muted"))
         column.addWidget(scroll, 1)
-        column.addWidget(MutedLabel(theme, "This counts from the next connecting on.", wrap=True))
+        column.addWidget(MutedLabel(theme, "Takes effect on reconnect.", wrap=True))
         column.addWidget(self._error)
         column.addLayout(buttons)
 

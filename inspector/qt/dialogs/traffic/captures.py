@@ -51,7 +51,7 @@ class CapturesDialog(QDialog):
         super().__init__(parent)
         self._bridge = bridge
         self._limits = KeepCaptures()
-        self.setWindowTitle("Kept captures")
+        self.setWindowTitle("Manage captures")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(720, 480)
         self.list = QTreeWidget()
@@ -60,7 +60,7 @@ class CapturesDialog(QDialog):
         self._total = MutedLabel(theme)
         self._error = PlainLabel(theme, tone="error", wrap=True)
         self._error.hide()
-        self.record = QCheckBox("Record every run into a capture")
+        self.record = QCheckBox("Record traffic automatically")
         self.days = _number("days", 1, 3650, " days")
         self.mebibytes = _number("size", 1, 1024 * 1024, " MiB")
         self._settling = QTimer(self, singleShot=True, interval=_SETTLE_MS)
@@ -74,11 +74,11 @@ class CapturesDialog(QDialog):
         return self._error.text()
 
     def _make_list(self, theme: Theme) -> QTreeWidget:
-        self.list.setHeaderLabels(["Began", "Rows", "Size", "", "File"])
+        self.list.setHeaderLabels(["Started", "Rows", "Size", "", "File"])
         self.list.setRootIsDecorated(False)
         self.list.setUniformRowHeights(True)
         self.list.setSelectionMode(QTreeWidget.SelectionMode.ExtendedSelection)
-        self.list.setAccessibleName("Kept captures")
+        self.list.setAccessibleName("Saved captures")
         style_tree(self.list, theme)
         self.list.setHeaderHidden(False)
         for column, width in enumerate((170, 90, 90, 110)):
@@ -91,13 +91,13 @@ class CapturesDialog(QDialog):
         limits = QHBoxLayout()
         limits.setSpacing(SPACE_2)
         for widget in (
-            MutedLabel(theme, "Keep them for"),
+            MutedLabel(theme, "Keep for"),
             self.days,
             MutedLabel(theme, "and up to"),
             self.mebibytes,
         ):
             limits.addWidget(widget)
-        limits.addWidget(MutedLabel(theme, "all together; the oldest go first."))
+        limits.addWidget(MutedLabel(theme, "in total; the oldest are deleted first."))
         limits.addStretch(1)
         buttons = QHBoxLayout()
         buttons.addWidget(self._total, 1)
@@ -106,7 +106,7 @@ class CapturesDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
         column.setSpacing(SPACE_2)
-        column.addWidget(Heading(theme, "Captures of earlier runs"))
+        column.addWidget(Heading(theme, "Saved captures"))
         column.addWidget(self._folder)
         column.addWidget(self._gate, 1)
         column.addLayout(buttons)
@@ -128,10 +128,12 @@ class CapturesDialog(QDialog):
         self._on_selection_changed()
 
     async def _load(self) -> None:
-        self._gate.explain("loading", "", "Looking at the captures", "the files of the folder")
+        self._gate.explain("loading", "", "Loading captures", "Reading the capture folder.")
         self._limits = await self._bridge.ask_captures(lambda captures: captures.get_limits())
         folder = await self._bridge.ask_captures(lambda captures: captures.get_folder())
-        self._folder.setText(one_line(str(folder)) if folder is not None else "Nothing is recorded here.")
+        self._folder.setText(
+            one_line(str(folder)) if folder is not None else "Captures are not saved in this session."
+        )
         for box, value in ((self.days, self._limits.days), (self.mebibytes, self._limits.mebibytes)):
             box.blockSignals(True)
             box.setValue(value)
@@ -149,7 +151,7 @@ class CapturesDialog(QDialog):
         if kept:
             self._gate.open()
         else:
-            sentence = "Every run is recorded into a capture of its own, and kept here for a while."
+            sentence = "MCP Lens records every session to its own capture and keeps it here for a while."
             self._gate.explain("empty", "traffic", "No captures yet", sentence)
 
     def _chosen(self) -> list[Path]:

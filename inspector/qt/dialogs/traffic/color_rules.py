@@ -143,7 +143,7 @@ class ColorRulesDialog(QDialog):
         head = QHBoxLayout()
         head.setContentsMargins(SPACE_3, 0, SPACE_3, 0)
         head.addWidget(
-            MutedLabel(self._theme, "A row gets the colour of the first rule that it fits.", wrap=True)
+            MutedLabel(self._theme, "Each row gets the color of the first rule that matches it.", wrap=True)
         )
         whole.addLayout(head)
         whole.addWidget(area, 1)
@@ -161,7 +161,7 @@ class RuleLine:
         self._check = check
         self.on_change: Callable[[ColorRule], None] = lambda rule: None
         self.on = QCheckBox()
-        self.on.setAccessibleName("Rule is on")
+        self.on.setAccessibleName("Enable rule")
         self.on.setChecked(rule.is_on)
         self.field = FilterField(theme, "Filter", complete)
         self.field.setText(rule.filter)
@@ -172,8 +172,8 @@ class RuleLine:
         for name in TINTS:
             self.tint.addItem(_swatch(theme, name), _NAMES[name], name)
         self.tint.setCurrentIndex(TINTS.index(rule.tint))
-        self._up_button, self.up = _button(theme, "chevron-up", "Try it earlier")
-        self._trash_button, self.trash = _button(theme, "trash", "Remove this rule")
+        self._up_button, self.up = _button(theme, "chevron-up", "Move up")
+        self._trash_button, self.trash = _button(theme, "trash", "Remove rule")
         self.on.toggled.connect(lambda is_on: self._show_message(replace(self._rule, is_on=is_on)))
         self.tint.currentIndexChanged.connect(
             lambda index: self._show_message(replace(self._rule, tint=TINTS[index]))

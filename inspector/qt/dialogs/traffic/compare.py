@@ -56,7 +56,7 @@ class CompareDialog(QDialog):
         self.diff: Diff | None = None  # the comparison shown
         self._parts, chosen = parts_of(left, right)
         self.parts = Segments(theme, [part.name for part in self._parts])
-        self.parts.setAccessibleName("Which messages")
+        self.parts.setAccessibleName("Messages to compare")
         self.parts.choose(chosen)
         self.head = DiffHead(theme)
         self.model = DiffRowsModel(theme)
@@ -82,14 +82,14 @@ class CompareDialog(QDialog):
         self.setWindowTitle(f"Compare {shorten(one_line(left.name() or right.name()), 80)}")
         self.head.show_sides(left, right, self.part)
         self.summary.setText("")
-        self.gate.explain("loading", "", "Comparing", "Big messages take a while.", action=self.stop_action)
+        self.gate.explain("loading", "", "Comparing", "Large messages take a while.", action=self.stop_action)
         self._task = self._bridge.start("compare", self._compare(), self)
 
     def stop(self) -> None:
         task, self._task = self._task, None
         if task is not None and not task.done():
             task.cancel()
-            message = "It was stopped before it was done."
+            message = "The comparison was stopped."
             self.gate.explain("empty", "stop", "Not compared", message, action=self.again_action)
 
     async def _compare(self) -> None:
@@ -110,7 +110,7 @@ class CompareDialog(QDialog):
             self.alert.show_message("note", diff.note, tone="muted")
         is_ignoring = any(entry.kind is ChangeKind.IGNORED for entry in diff.entries)
         if diff.is_same and not is_ignoring:
-            self.gate.explain("empty", "check", "No difference", "Both messages say the same.")
+            self.gate.explain("empty", "check", "No differences", "Both messages are the same.")
         else:
             self.gate.open()
         has_changes = not diff.is_same
@@ -159,7 +159,7 @@ class CompareDialog(QDialog):
             if text:
                 menu.addAction(message).triggered.connect(partial(_copy, text))
         menu.addSeparator()
-        menu.addAction("Fold everything").triggered.connect(self.model.fold_all)
+        menu.addAction("Collapse all").triggered.connect(self.model.fold_all)
         return menu
 
     def _on_ignore(self, path: str, checked: bool = False) -> None:
@@ -308,7 +308,7 @@ class _Half(QWidget):
         self._title.setText(one_line(side.name()) or position)
         self._where.setText(f"{one_line(side.title)}, {position}")
         self._status.set_text(STATUS_LABELS[side.status], STATUS_TONES[side.status])
-        self._facts.setText(side.facts(row) if row is not None else "no such message")
+        self._facts.setText(side.facts(row) if row is not None else "no matching message")
 
     def text(self) -> str:
         message = [self._title.text(), self._where.text(), self._status.text, self._facts.text()]
@@ -377,7 +377,7 @@ class IgnoreBar(QWidget):
         self.paths.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.paths.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.paths.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.paths.setToolTip("Places that are left out; right-click a line to add its place")
+        self.paths.setToolTip("Ignored paths; right-click a line to add its path")
         self._theme.set_icon(self.paths, "chevron-down")
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)

@@ -50,7 +50,7 @@ _MAX_INSPECTED = 32 * 1024
 _DIFFERING = (Verdict.OTHER_STATUS, Verdict.OTHER_BYTES, Verdict.DIFFERENT)
 _FILTERS: tuple[tuple[str, tuple[Verdict, ...]], ...] = (
     ("All", tuple(Verdict)),
-    ("Differing", _DIFFERING),
+    ("Different", _DIFFERING),
     ("Only left", (Verdict.ONLY_LEFT,)),
     ("Only right", (Verdict.ONLY_RIGHT,)),
     ("Same", (Verdict.SAME,)),
@@ -116,7 +116,7 @@ class CompareCapturesDialog(QDialog):
         self._titles = (left, right)
         self._diff = CaptureDiff(ours, theirs, self._choices.ignoring)
         self._steps = self._work(self._diff)
-        self.gate.explain("loading", "", "Comparing", "Exchanges are put in pairs.", action=self.stop_action)
+        self.gate.explain("loading", "", "Comparing", "Matching exchanges.", action=self.stop_action)
         self._timer.start()
         self._report()
 
@@ -126,7 +126,7 @@ class CompareCapturesDialog(QDialog):
         self._steps = iter(())
         if self._diff is not None:
             self._show_tables()
-            self.alert.show_message("stopped", "Stopped: some exchanges were not looked into.", tone="muted")
+            self.alert.show_message("stopped", "Stopped: some exchanges were not compared.", tone="muted")
         self._report()
 
     def _work(self, diff: CaptureDiff) -> Iterator[float]:
@@ -161,7 +161,7 @@ class CompareCapturesDialog(QDialog):
         if len(diff):
             self.gate.open()
         else:
-            self.gate.explain("empty", "traffic", "Nothing to compare", "Neither of them has a request.")
+            self.gate.explain("empty", "traffic", "Nothing to compare", "Neither capture contains a request.")
         if diff.note:
             self.alert.show_message("note", diff.note, tone="muted")
 
@@ -185,17 +185,20 @@ class CompareCapturesDialog(QDialog):
 
     def _explain(self) -> None:
         if len(self._sources) < 2:
-            text = "Open a capture to compare it with the live traffic, or two to compare them."
-            self.gate.explain("empty", "open", "There is only one", text)
+            text = (
+                "Open a capture to compare it with the live traffic, or open two to compare them with each "
+                "other."
+            )
+            self.gate.explain("empty", "open", "Nothing to compare with", text)
             self.compare_action.setEnabled(False)
         else:
-            text = "Exchanges are put in pairs by what was asked, in the order in which it was asked."
+            text = "Exchanges are matched by request, in the order they were sent."
             self.gate.explain("empty", "columns", "Choose two captures", text, action=self.compare_action)
         self._report()
 
     def _say_same(self) -> None:
         self.alert.show_message(
-            "choice", "Both sides are the same capture.", "Choose another one for one of them."
+            "choice", "Both sides are the same capture.", "Choose a different capture for one side."
         )
 
     def open_pair(self, index: QModelIndex) -> None:
@@ -251,7 +254,7 @@ class CompareCapturesDialog(QDialog):
         top = _row(self.left, MutedLabel(self._theme, "with"), self.right, button, None, self.ignore_bar)
         self.bar.setRange(0, _STEPS)
         self.bar.setTextVisible(False)
-        self.bar.setAccessibleName("Progress of the comparison")
+        self.bar.setAccessibleName("Comparison progress")
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -267,8 +270,8 @@ class CompareCapturesDialog(QDialog):
             PairColumn.RIGHT_DURATION: 84,
         }  # fmt: skip
         for table, model, name in (
-            (self.pair_table, self.pairs, "Exchanges in pairs"),
-            (self.subject_table, self.subjects, "What was asked"),
+            (self.pair_table, self.pairs, "Matched exchanges"),
+            (self.subject_table, self.subjects, "Exchanges by tool"),
         ):
             table.setModel(model)
             table.setAccessibleName(name)

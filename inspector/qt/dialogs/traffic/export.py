@@ -37,9 +37,10 @@ from inspector.traffic.log import TrafficLog
 from inspector.traffic.masking.masker import Masking, SecretsFound
 
 _ADVICE = (
-    "These look like secrets. Each is written as its placeholder, the same everywhere; untick what is none."
+    "These look like secrets. Each is replaced by the same placeholder everywhere; clear the ones that "
+    "are not secrets."
 )
-_WARNING = "A secret under an innocent name is not found: look before you share."
+_WARNING = "Secrets with inconspicuous names are not detected: review the export before you share it."
 
 
 class ExportDialog(QDialog):
@@ -88,10 +89,10 @@ class ExportDialog(QDialog):
         return Masking(self._found, {item.text(0) for item in self._items() if not _is_ticked(item)})
 
     def _make_list(self, theme: Theme) -> QTreeWidget:
-        self.secrets.setHeaderLabels(["Written instead", "Found in", "Times", "Begins with"])
+        self.secrets.setHeaderLabels(["Placeholder", "Found in", "Count", "Starts with"])
         self.secrets.setRootIsDecorated(False)
         self.secrets.setUniformRowHeights(True)
-        self.secrets.setAccessibleName("Secrets that are masked")
+        self.secrets.setAccessibleName("Masked secrets")
         style_tree(self.secrets, theme)
         self.secrets.setHeaderHidden(False)
         for column, width in enumerate((270, 200, 60)):
@@ -111,10 +112,10 @@ class ExportDialog(QDialog):
         column.addWidget(Heading(theme, "Format"))
         column.addWidget(self.formats)
         column.addSpacing(SPACE_1)
-        column.addWidget(Heading(theme, "What"))
+        column.addWidget(Heading(theme, "Rows"))
         column.addWidget(self.scopes)
         column.addSpacing(SPACE_1)
-        column.addWidget(Heading(theme, "Masked"))
+        column.addWidget(Heading(theme, "Masked secrets"))
         column.addWidget(self._advice)
         column.addWidget(self._gate, 1)
         column.addSpacing(SPACE_3)
@@ -125,8 +126,8 @@ class ExportDialog(QDialog):
         self.export_action.setEnabled(False)
         self.secrets.clear()
         self._rows = self._scopes[self.scopes.index()][1]
-        waits_for = plural(len(self._rows), "row") + " to be looked through"
-        self._gate.explain("loading", "", "Looking for secrets", waits_for)
+        waits_for = plural(len(self._rows), "row") + " to scan"
+        self._gate.explain("loading", "", "Scanning for secrets", waits_for)
         self._bridge.start("look for secrets", self._find(self._rows), self)
 
     async def _find(self, rows: Sequence[int]) -> None:
@@ -148,7 +149,9 @@ class ExportDialog(QDialog):
             self._gate.open()
         else:
             self._advice.setText(_WARNING)
-            self._gate.explain("empty", "key", "No secret found", "Nothing in these rows looks like one.")
+            self._gate.explain(
+                "empty", "key", "No secrets found", "Nothing in these rows looks like a secret."
+            )
 
     def _items(self) -> list[QTreeWidgetItem]:
         items = (self.secrets.topLevelItem(row) for row in range(self.secrets.topLevelItemCount()))

@@ -53,10 +53,10 @@ class ResendDialog(QDialog):
         self.server = QComboBox()
         self.server.setAccessibleName("Server to send to")
         self.composer = RawComposer(bridge, theme, one_at_a_time=True)
-        self.as_sent_action = QAction("As sent", self)
-        self.as_sent_action.setToolTip("Put back what was sent, byte by byte")
-        self.show_action = QAction("Show in traffic", self)
-        self.compare_action = QAction("Compare with the old answer", self)
+        self.as_sent_action = QAction("Restore original", self)
+        self.as_sent_action.setToolTip("Restore the request exactly as it was sent")
+        self.show_action = QAction("Show in Traffic", self)
+        self.compare_action = QAction("Compare with original response", self)
         self.response = RawResponse(bridge, theme, [self.compare_action, self.show_action])
         self._lay_out(theme)
         self._connect()
@@ -78,7 +78,7 @@ class ResendDialog(QDialog):
 
     def _on_begun(self) -> None:
         self._outcome = None
-        self.response.show_waiting("It was sent as it is written above.", self.composer.cancel_action)
+        self.response.show_waiting("Sent as shown above.", self.composer.cancel_action)
 
     def _on_sent(self, outcome: RawOutcome) -> None:
         self._outcome = outcome
@@ -88,16 +88,14 @@ class ResendDialog(QDialog):
 
     def _on_ended(self) -> None:
         if self._outcome is None and self.composer.has_failed:
-            self.response.explain(
-                "error", "Not sent", "The reason stands above. What you wrote is still there."
-            )
+            self.response.explain("error", "Not sent", "See the error above. Your text is still there.")
         elif self._outcome is None:
-            text = "The server was told. An answer that still comes is in Traffic."
+            text = "The server was notified. A late response will appear in Traffic."
             self.response.explain("stop", "Cancelled", text)
 
     def _explain(self) -> None:
-        text = "Change what you like and send it. The answer shows up here."
-        self.response.explain("edit", "Not sent again yet", text)
+        text = "Edit the request and send it. The response appears here."
+        self.response.explain("edit", "Not resent yet", text)
 
     def _on_show(self) -> None:
         if self._outcome is not None:
@@ -123,8 +121,8 @@ class ResendDialog(QDialog):
         view = self._views.get(self.server.currentData())
         self.composer.set_view(view)
         if view is None:
-            text = "There is no server to send it to."
-            self.composer.alert.show_message("servers", text, "Add one to the list of servers.")
+            text = "There is no server to send this to."
+            self.composer.alert.show_message("servers", text, "Add a server to the server list.")
         else:
             self.composer.alert.close_topic("servers")
 

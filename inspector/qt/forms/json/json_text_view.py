@@ -89,7 +89,7 @@ class JsonTextView(QWidget):
             self._mark_syntax(exc)
             raise FormError([FieldError("", str(exc))]) from exc
         if not isinstance(value, dict):
-            problem = f"{self._what} are written as an object in {{ }}; this is {kind_of(value)}."
+            problem = f"{self._what} must be a JSON object {{ }}; this is {kind_of(value)}."
             self._show_message(problem)
             raise FormError([FieldError("", problem)])
         self._show_message("")
@@ -140,7 +140,7 @@ class JsonTextView(QWidget):
         self.find_bar.refresh()
         length = self.box.document().characterCount()
         if length > _READ_IN_PAUSES:
-            self._show_message(f"Checked when sent: {size(length)} is too much to check while typing.")
+            self._show_message(f"Too large to check while typing ({size(length)}); checked when sent.")
         elif length > _READ_AT_ONCE:
             self._pause.start()
         self.text_changed.emit()

@@ -52,7 +52,7 @@ class ArgumentsBar(QWidget):
     def __init__(self, style: FormStyle) -> None:
         super().__init__()
         self.switch = Segments(style.theme, ("Form", "JSON"))
-        self.switch.setAccessibleName("Show the arguments as")
+        self.switch.setAccessibleName("Argument view")
         self.switch.chosen.connect(self.view_chosen)
         self._message = small_label(style, "", ERROR)
         self.problems_button = TextButton(plural(0, "problem"), style.small, ERROR)
@@ -63,8 +63,8 @@ class ArgumentsBar(QWidget):
         self.menu_button = QToolButton()
         style.theme.set_icon(self.menu_button, "more", "muted")
         self.menu_button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
-        self.menu_button.setAccessibleName("More about all arguments")
-        self.menu_button.setToolTip("Fill with an example, or clear")
+        self.menu_button.setAccessibleName("More actions for all arguments")
+        self.menu_button.setToolTip("Fill with example, or clear")
         self.menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.menu_button.setMenu(self._make_menu())
         row = QHBoxLayout(self)
@@ -92,7 +92,7 @@ class ArgumentsBar(QWidget):
 
     def _make_menu(self) -> QMenu:
         menu = QMenu(self)
-        menu.addAction("Fill with an example").triggered.connect(self.example_wanted)
+        menu.addAction("Fill with example").triggered.connect(self.example_wanted)
         menu.addAction("Clear all").triggered.connect(self.clearing_wanted)
         return menu
 
@@ -206,7 +206,7 @@ class ArgumentsEditor(QWidget):
             self.form.field, lambda value: self._put(value if isinstance(value, dict) else {})
         )
         if self._filling.is_busy:
-            self.bar.show_message("Making an example…", MUTED)
+            self.bar.show_message("Generating an example…", MUTED)
 
     def clear(self) -> None:
         self._put({})
@@ -309,7 +309,7 @@ class ArgumentsEditor(QWidget):
         try:
             value = self.form.value()
         except FormError as exc:
-            self._refuse(_FORM, f"Not switched: {exc}")
+            self._refuse(_FORM, f"Can't switch views: {exc}")
             return False
         if self._written is None or not same(self._written, value):
             self.json_view.set_value(value)
@@ -462,5 +462,5 @@ class SchemaValidator:
         except UserError as exc:
             verdict = Verdict(unchecked=exc.summary)
         except RecursionError:
-            verdict = Verdict(unchecked="The schema or the arguments are nested too deeply to be checked.")
+            verdict = Verdict(unchecked="The schema or the arguments are nested too deeply to check.")
         response(verdict)

@@ -304,7 +304,7 @@ class MomentPicker(QWidget):
         self.calendar.setVerticalHeaderFormat(QCalendarWidget.VerticalHeaderFormat.NoVerticalHeader)
         self.clock = QTimeEdit()
         self.clock.setDisplayFormat("HH:mm:ss")
-        self.clock.setAccessibleName("Time, UTC")
+        self.clock.setAccessibleName("Time (UTC)")
         self.calendar.setVisible(format_name != "time")
         self.clock.setVisible(format_name != "date")
         self.set_button = QPushButton("Set")
@@ -395,7 +395,7 @@ class FileEditor(Editor):
             data = _content(Path(name))
         except (OSError, ValueError) as exc:
             reason = exc.strerror if isinstance(exc, OSError) else exc
-            self._show_message(f"{name} was not taken: {reason}. Choose another file.", is_wrong=True)
+            self._show_message(f"Could not use {name}: {reason}. Choose another file.", is_wrong=True)
             return
         self.set_draft(base64.b64encode(data).decode("ascii"))
         self._show_message(f"{Path(name).name}, {size(len(data))}{self._kind()}")
@@ -417,7 +417,7 @@ class FileEditor(Editor):
         try:
             content = base64.b64decode(draft, validate=True)
         except (binascii.Error, ValueError):
-            self._show_message(f"{len(draft):,} characters, which are not base64", is_wrong=True)
+            self._show_message(f"{len(draft):,} characters, not valid base64", is_wrong=True)
         else:
             self._show_message(f"{size(len(content))} in {len(draft):,} characters of base64{self._kind()}")
 

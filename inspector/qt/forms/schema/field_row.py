@@ -202,9 +202,9 @@ def _help_text(field: Field) -> str:
     """Return the server's description, then notes about the field."""
     message = [field.description.strip()]
     if isinstance(field, JsonField):
-        message.append(f"Written as JSON: {field.reason}")
+        message.append(f"Edited as JSON: {field.reason}")
     if isinstance(field, TextField) and field.pattern:
         message.append(f"Pattern: {shorten(field.pattern, 200)}")
     if field.read_only:
-        message.append("Read-only: the server sets it and need not take it.")
+        message.append("Read-only: set by the server, which may ignore your value.")
     return "\n".join(text for text in (*message, *field.notes) if text)

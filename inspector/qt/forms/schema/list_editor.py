@@ -21,7 +21,7 @@ from inspector.schema.values import ABSENT, Absent, Draft, child, start
 
 MAX_ROWS = 500
 _ROW_HEIGHT = 32
-_ONE_TOO_MANY = JsonField(reason="The schema allows no item at this place.")
+_ONE_TOO_MANY = JsonField(reason="The schema allows no item at this position.")
 
 
 class ItemsEditor(Editor):
@@ -180,7 +180,7 @@ class ItemsEditor(Editor):
 
     def _show_state(self) -> None:
         has_rows = bool(self._rows)
-        text = "empty list" if self._is_set else "null" if self._unwritten is None else ""
+        text = "empty array" if self._is_set else "null" if self._unwritten is None else ""
         add = self._add_text()
         self.add_button.setText(add if has_rows or not text else f"{add} ({text})")
         self.add_button.setEnabled(self._can_add())

@@ -22,9 +22,9 @@ from inspector.schema.values import ABSENT, Absent, Draft, Pairs, child, start
 
 MAX_ROWS = 500
 _ROW_HEIGHT = 32
-_NOT_ALLOWED = JsonField(reason="The schema allows no such key.")
-_NO_KEY = "is not sent before it has a key"
-_TAKEN = "is a field of its own above"
+_NOT_ALLOWED = JsonField(reason="The schema does not allow this key.")
+_NO_KEY = "is not sent until it has a key"
+_TAKEN = "is already a field above"
 
 
 class MapRow(ItemRow):

@@ -135,7 +135,7 @@ class Members(QWidget):
         self._keys: MapRows | None = None
         self._aside_label = small_label(kit.style, "")
         self._unknown_label = small_label(kit.style, "")
-        self.remove_button = TextButton("Remove them", kit.style.small, QPalette.ColorRole.Link)
+        self.remove_button = TextButton("Remove", kit.style.small, QPalette.ColorRole.Link)
         self.remove_button.clicked.connect(self._on_remove_clicked)
         self._lay_out()
         self._lazy.reset()
@@ -289,11 +289,11 @@ class Members(QWidget):
         unknown = {name: draft for name, draft in others.items() if not isinstance(draft, Aside)}
         has_rows = self._show_key_rows(unknown)
         names = ", ".join(unknown) if not has_rows else ""
-        set_label_text(self._unknown_label, f"Also sent, not in the schema: {names}. Edit as JSON.")
+        set_label_text(self._unknown_label, f"Sent, but not in the schema: {names}. Edit as JSON.")
         self._unknown_label.setVisible(bool(names))
         self.remove_button.setVisible(bool(names))
         text = ", ".join(aside)
-        set_label_text(self._aside_label, f"Kept, but not sent while it does not apply: {text}.")
+        set_label_text(self._aside_label, f"Not sent, because it does not apply: {text}.")
         self._aside_label.setVisible(bool(text))
 
     def _show_key_rows(self, unknown: Mapping[str, Draft]) -> bool:

@@ -61,7 +61,7 @@ from inspector.schema.values import ABSENT, Draft, FieldError, Resolve, finish, 
 
 SUBMIT_KEYS = (QKeySequence("Ctrl+Return"), QKeySequence("Ctrl+Enter"))
 _PAUSES_MS = (0, 50, 200)
-_NOTHING_TO_FILL_IN = "Nothing to fill in: no arguments are described."
+_NOTHING_TO_FILL_IN = "This tool takes no arguments."
 
 
 class SchemaForm(QWidget):

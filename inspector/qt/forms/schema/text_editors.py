@@ -139,10 +139,10 @@ class LongJsonEditor(Editor):
 
 def _label(draft: Draft) -> str:
     if isinstance(draft, list):
-        return f"A list of {plural(len(draft), 'item')}"
+        return f"Array of {plural(len(draft), 'item')}"
     if isinstance(draft, dict):
-        return f"An object of {plural(len(draft), 'key')}"
-    return "A large value"
+        return f"Object with {plural(len(draft), 'key')}"
+    return "Large value"
 
 
 MAX_SHOWN_LENGTH = 20_000
@@ -217,7 +217,7 @@ class LineEditor(Editor):
 
     def _show_state(self) -> None:
         if self._written:
-            self.line.setPlaceholderText("empty text")
+            self.line.setPlaceholderText("empty string")
         else:
             self.line.setPlaceholderText(_with_hint(self._field, self._unwritten))
 
@@ -301,7 +301,7 @@ class LinesEditor(Editor):
             self._on_change()
 
     def _show_state(self) -> None:
-        text = "empty text" if self._written else unwritten_text(self._field, self._unwritten)
+        text = "empty string" if self._written else unwritten_text(self._field, self._unwritten)
         self.edit.setPlaceholderText(text)
 
 

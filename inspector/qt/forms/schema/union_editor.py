@@ -84,7 +84,7 @@ class UnionEditor(Editor):
 
     def set_name(self, name: str) -> None:
         self._name = name
-        self.picker.set_name(f"Kind of {name}")
+        self.picker.set_name(f"Type of {name}")
         for slot in self._slots.values():
             slot.set_name(name)
 

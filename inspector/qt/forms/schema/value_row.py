@@ -228,9 +228,9 @@ def _has_focus(widget: QWidget) -> bool:
 
 
 _EMPTY: tuple[tuple[type[Field], str, Draft], ...] = (
-    (TextField, "Empty text", ""),
-    (ListField, "Empty list", []),
-    (TupleField, "Empty list", []),
+    (TextField, "Empty string", ""),
+    (ListField, "Empty array", []),
+    (TupleField, "Empty array", []),
     (ObjectField, "Empty object", {}),
     (MapField, "Empty object", Pairs()),
 )
@@ -252,7 +252,7 @@ def state_text(field: Field, draft: Draft) -> str:
     if value is ABSENT:
         return "not set"
     if isinstance(value, Unreadable):
-        return "not JSON"
+        return "invalid JSON"
     if field.default is not ABSENT and _is_default(field, draft, value):
         return "default"
     if value is None:
@@ -372,7 +372,7 @@ class ValueRow(QWidget):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         for offer in state_options(self.field, is_optional=self.is_optional):
             menu.addAction(offer.text).setData(offer)
-        menu.addAction("Fill with an example").triggered.connect(self._on_example_chosen)
+        menu.addAction("Fill with example").triggered.connect(self._on_example_chosen)
         menu.addSeparator()
         self._add_views(menu)
         menu.triggered.connect(self._on_offer_chosen)
@@ -402,13 +402,13 @@ class ValueRow(QWidget):
         editor = self.slot.editor
         is_line = isinstance(editor, LineEditor) and not isinstance(editor, NumberEditor)
         if is_line or isinstance(editor, LongTextEditor):
-            menu.addAction("Write several lines").triggered.connect(self.slot.set_several_lines)
+            menu.addAction("Edit as multi-line text").triggered.connect(self.slot.set_several_lines)
         if isinstance(editor, CheckListEditor):
-            menu.addAction("Edit as a list").triggered.connect(self._on_rows_chosen)
+            menu.addAction("Edit as list").triggered.connect(self._on_rows_chosen)
         elif choices_of(self.field) is not None and not self.slot.is_raw:
-            menu.addAction("Edit as checks").triggered.connect(self._on_field_chosen)
+            menu.addAction("Edit as checkboxes").triggered.connect(self._on_field_chosen)
         if self.slot.is_raw:
-            action = menu.addAction("Edit as a field")
+            action = menu.addAction("Edit as field")
             action.setEnabled(not isinstance(editor.draft(), Unreadable))
             action.triggered.connect(self._on_field_chosen)
         elif not isinstance(editor, JsonEditor):

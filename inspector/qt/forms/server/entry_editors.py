@@ -263,7 +263,7 @@ def _swatch(color: QColor) -> QPixmap:
     return pixmap
 
 
-_STORED = "in the secret store; type here to replace it"
+_STORED = "in the secret store; type to replace it"
 _NAME, _VALUE = 2, 3  # width ratio
 
 
@@ -391,10 +391,10 @@ class NameValueRow(QWidget):
         self.value = QLineEdit(given.value)
         self.value.setFont(theme.mono_font())
         self.value.setAccessibleName(f"Value of the {what}")
-        self.secret_action = QAction("Keep in the secret store", self, checkable=True)
+        self.secret_action = QAction("Save in the secret store", self, checkable=True)
         self.secret_action.setChecked(given.is_secret)
         theme.set_icon(self.secret_action, "key")
-        self.remove_action = QAction(f"Remove this {what}", self)
+        self.remove_action = QAction(f"Remove {what}", self)
         theme.set_icon(self.remove_action, "trash")
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)

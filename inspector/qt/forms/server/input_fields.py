@@ -26,7 +26,7 @@ from inspector.qt.theme import SPACE_1, SPACE_2, Theme
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 from inspector.qt.widgets.text.text_box import GOES_ON, TextBox
 
-_NOTHING = "Nothing, or a login when it asks"
+_NOTHING = "None, or log in when required"
 _BEARER = "Bearer token"
 _API_KEY = "API key header"
 
@@ -44,18 +44,16 @@ class CredentialFields(QWidget):
         super().__init__(parent)
         self.access = QComboBox()
         self.access.addItems([_NOTHING, _BEARER, _API_KEY])
-        self.access.setAccessibleName("Access")
+        self.access.setAccessibleName("Authentication")
         self.header = QLineEdit("X-API-Key")
-        self.header.setAccessibleName("Name of the header")
+        self.header.setAccessibleName("Header name")
         self.header.setFont(theme.mono_font())
         self.secret = QLineEdit()
         self.secret.setEchoMode(QLineEdit.EchoMode.Password)
-        self._note = MutedLabel(
-            theme, "It goes into the secret store, not into the list of servers.", wrap=True
-        )
+        self._note = MutedLabel(theme, "Saved in the secret store, not in the server list.", wrap=True)
         first = QHBoxLayout()
         first.setSpacing(SPACE_2)
-        first.addWidget(MutedLabel(theme, "Access"))
+        first.addWidget(MutedLabel(theme, "Authentication"))
         first.addWidget(self.access)
         first.addWidget(self.header, 1)
         first.addWidget(self.secret, 2)
@@ -81,7 +79,7 @@ class CredentialFields(QWidget):
         secret, is_key = self.secret.text().strip(), chosen == _API_KEY
         if not secret:
             raise ConfigError(
-                f"The {'key' if is_key else 'token'} is empty.", f"Give it, or choose “{_NOTHING}”."
+                f"The {'key' if is_key else 'token'} is empty.", f"Enter it, or choose “{_NOTHING}”."
             )
         header = self.header.text().strip() if is_key else "Authorization"
         value = secret if is_key else f"Bearer {secret.removeprefix('Bearer ').strip()}"
@@ -92,7 +90,7 @@ class CredentialFields(QWidget):
         self.header.setVisible(chosen == _API_KEY)
         self.secret.setVisible(chosen != _NOTHING)
         self._note.setVisible(chosen != _NOTHING)
-        self.secret.setPlaceholderText("the key" if chosen == _API_KEY else "the token, without “Bearer”")
+        self.secret.setPlaceholderText("API key" if chosen == _API_KEY else "Token, without “Bearer”")
         self.secret.setAccessibleName(chosen)
         self.changed.emit()
 
@@ -107,7 +105,7 @@ class InputFields(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACE_2)
-        column.addWidget(Heading(theme, "Values that it asks you for"))
+        column.addWidget(Heading(theme, "Input values"))
         for spec in inputs:
             field = self.fields[spec.id] = self._make(spec)
             inner = QVBoxLayout()
@@ -117,7 +115,7 @@ class InputFields(QWidget):
             )
             inner.addWidget(field)
             column.addLayout(inner)
-        column.addWidget(MutedLabel(theme, "They are kept in the secret store.", wrap=True))
+        column.addWidget(MutedLabel(theme, "Saved in the secret store.", wrap=True))
 
     def given(self) -> dict[str, str]:
         """Return what was typed or chosen, by input id."""

@@ -101,13 +101,13 @@ class PastedList(QScrollArea):
             if missing is not None:
                 what = shorten(one_line(missing.description or missing.id), 200)
                 raise ConfigError(
-                    f"{server.spoken_name()} asks for a value: {what}.",
-                    "Give it, or add the server without connecting.",
+                    f"{server.spoken_name()} needs a value: {what}.",
+                    "Enter it, or add the server without connecting.",
                 )
             entry, secrets = server.read()
             if entry.name in [each.name for each, _ in chosen]:
-                text = f"Two servers are called {server.spoken_name()}."
-                raise ConfigError(text, "Give one another name.")
+                text = f"Two servers are named {server.spoken_name()}."
+                raise ConfigError(text, "Rename one of them.")
             chosen.append((entry, secrets))
         return chosen
 
@@ -249,7 +249,7 @@ class PastedServer(QWidget):
         """Return the entry and the secrets it refers to, by name. Raises ConfigError."""
         entry = self.entry
         if entry is None:
-            raise ConfigError(self.found.problem if self.found is not None else "Nothing was given.")
+            raise ConfigError(self.found.problem if self.found is not None else "No command or URL entered.")
         entry = replace(entry, name=self.shown_name())
         given = self.inputs.given() if self.inputs is not None else {}
         secrets = {input_secret(entry.name, id): value for id, value in given.items()}
@@ -299,7 +299,7 @@ class PastedServer(QWidget):
             self.inputs = InputFields(self._theme, requested)
             column.addWidget(self.inputs)
         if plain := plain_secrets_of(entry):
-            self.store = QCheckBox(f"Keep {plural(len(plain), 'secret')} in the secret store")
+            self.store = QCheckBox(f"Save {plural(len(plain), 'secret')} in the secret store")
             self.store.setChecked(True)
             column.addWidget(self.store)
             column.addWidget(MutedLabel(self._theme, shorten(one_line(", ".join(plain)), 300), wrap=True))
@@ -310,10 +310,10 @@ class PastedServer(QWidget):
         rows = [(position, text) for position, text in flattened(masked(content)) if position]
         names = names_in(entry)
         if looked_up := [f"${{{name}}}" for name in (*names.variables, *names.known)]:
-            rows.append(("Looked up", ", ".join(looked_up)))
+            rows.append(("Resolved variables", ", ".join(looked_up)))
         if len(rows) > _MAX_ROWS or any(len(text) > _MAX_ROW_LENGTH for row in rows for text in row):
             text = words_text([f"{position} = {text}" for position, text in rows])
-            column.addWidget(WholeText(self._theme, text, "Its settings"))
+            column.addWidget(WholeText(self._theme, text, "Settings"))
         elif rows:
             facts = [Fact(one_line(position), visible(text), mono=True) for position, text in rows]
             column.addWidget(KeyValueList(self._theme, facts))
@@ -321,6 +321,6 @@ class PastedServer(QWidget):
     def _what(self, entry: Entry) -> WholeText:
         if isinstance(entry, StdioEntry):
             count = len(entry.args)
-            name = f"What is started, with {plural(count, 'argument')}" if count else "What is started"
+            name = f"Runs this command, with {plural(count, 'argument')}" if count else "Runs this command"
             return WholeText(self._theme, words_text((entry.command, *entry.args)), name)
-        return WholeText(self._theme, words_text([entry.url]), "What is contacted")
+        return WholeText(self._theme, words_text([entry.url]), "Connects to")

@@ -72,7 +72,7 @@ class ServerForm(QWidget):
         self._is_broken = False  # the text is invalid
         self._put_by: JSONObject = {}  # settings of the other transport, in case the user switches back
         self.mode = Segments(theme, _WAYS)
-        self.mode.setAccessibleName("How it is reached")
+        self.mode.setAccessibleName("Transport")
         self.pages = QListWidget()
         self.pages.setAccessibleName("Pages")
         self.pages.setFixedWidth(_PAGES_WIDTH)
@@ -102,12 +102,12 @@ class ServerForm(QWidget):
             if missing := editor.without_value():
                 raise ConfigError(
                     f"{plural(len(missing), 'secret')} without a value: {one_line(', '.join(missing))}.",
-                    "Type it, or take the key off to write it as plain text.",
+                    "Enter the value, or turn off the key icon to save it as plain text.",
                 )
             if emptied := editor.emptied():
                 raise ConfigError(
-                    f"What is stored of {one_line(', '.join(emptied))} would be forgotten.",
-                    "Type the value, put the key back on, or remove the row.",
+                    f"The stored value of {one_line(', '.join(emptied))} would be deleted.",
+                    "Enter the value, turn the key icon back on, or remove the row.",
                 )
         return entry
 
@@ -144,7 +144,7 @@ class ServerForm(QWidget):
             self.draft = self.text.read_object()
         except FormError as exc:
             self.show_page(JSON_PAGE)
-            raise ConfigError("The JSON cannot be read.", str(exc)) from exc
+            raise ConfigError("Invalid JSON.", str(exc)) from exc
 
     def _make_pages(self) -> None:
         """Create the pages of the transport; the text box is reused."""
@@ -188,7 +188,9 @@ class ServerForm(QWidget):
             NameValueEditor(field, self._server, self._theme) if is_named else make_editor(field, self._theme)
         )
         self.editors[field.member] = editor
-        only_json = MutedLabel(self._theme, "It holds what only the JSON page can show.", wrap=True)
+        only_json = MutedLabel(
+            self._theme, "Contains values that can only be edited on the JSON page.", wrap=True
+        )
         only_json.hide()
         self._only_json[field.member] = only_json
         editor.changed.connect(lambda: self._on_changed(field))

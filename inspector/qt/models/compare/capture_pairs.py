@@ -25,8 +25,8 @@ _SIGNS: dict[Verdict, tuple[str, str, Tone]] = {
     Verdict.SAME: ("=", "same", "muted"),
     Verdict.ONLY_LEFT: ("−", "only left", "error"),
     Verdict.ONLY_RIGHT: ("+", "only right", "ok"),
-    Verdict.OTHER_STATUS: ("≠", "other status", "warn"),
-    Verdict.OTHER_BYTES: ("≠", "other bytes", "warn"),
+    Verdict.OTHER_STATUS: ("≠", "status differs", "warn"),
+    Verdict.OTHER_BYTES: ("≠", "bytes differ", "warn"),
     Verdict.DIFFERENT: ("≠", "different", "warn"),
 }
 
@@ -69,7 +69,7 @@ class PairRowsModel(_Table):
     """The pairs with the selected verdicts, in chronological order."""
 
     names = (
-        "", "Verdict", "Exchange", "Left row", "Status", "Duration", "Right row", "Status", "Duration"
+        "", "Result", "Exchange", "Left row", "Status", "Duration", "Right row", "Status", "Duration"
     )  # fmt: skip
     right_aligned = frozenset(
         {
@@ -149,7 +149,7 @@ class SubjectColumn(IntEnum):
 class SubjectRowsModel(_Table):
     """Each method and tool, with counts, errors and medians of both captures."""
 
-    names = ("Asked", "Left count", "Right", "Left errors", "Right", "Left median", "Right")
+    names = ("Request", "Left count", "Right", "Left errors", "Right", "Left median", "Right")
     right_aligned = frozenset(range(1, len(SubjectColumn)))
 
     def __init__(self, theme: Theme) -> None:
@@ -182,7 +182,7 @@ class SubjectRowsModel(_Table):
     def _cell(self, subject: SubjectDiff, column: int) -> str:
         if column == SubjectColumn.WHAT:
             text = f"{subject.method} {subject.subject}".strip()
-            requested_by = "server asks: " if subject.direction == Direction.IN else ""
+            requested_by = "server request: " if subject.direction == Direction.IN else ""
             return shorten(one_line(f"{requested_by}{text}"), 200)
         values = (*subject.counts, *subject.errors)
         if column <= SubjectColumn.RIGHT_ERRORS:

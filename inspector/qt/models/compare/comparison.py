@@ -122,7 +122,7 @@ class Side:
         parts = [duration(took)] if took is not None else []
         if row is not None:
             is_cut = log.kept(row) < log.size(row)
-            cut = f", of which {size(log.kept(row))} were kept" if is_cut else ""
+            cut = f", {size(log.kept(row))} recorded" if is_cut else ""
             parts.append(f"{size(log.size(row))}{cut}")
         if http is not None and http.status is not None:
             parts.append(f"HTTP {http.status}")
@@ -149,7 +149,7 @@ def parts_of(left: Side, right: Side) -> tuple[list[Part], int]:
     ours, theirs = left.exchange, right.exchange
     parts = [
         Part("Requests", ours.request, theirs.request),
-        Part("Answers", ours.response, theirs.response),
+        Part("Responses", ours.response, theirs.response),
     ]
     there = [part for part in parts if part.left is not None or part.right is not None]
     chosen = next(position for position, part in enumerate(there) if part.name == roles[0])
@@ -158,7 +158,7 @@ def parts_of(left: Side, right: Side) -> tuple[list[Part], int]:
 
 def _role(side: Side) -> str:
     kind = side.log.kind(side.row)
-    return "Requests" if kind == RecordKind.REQUEST else "Answers" if kind in _RESPONSES else ""
+    return "Requests" if kind == RecordKind.REQUEST else "Responses" if kind in _RESPONSES else ""
 
 
 async def compare_part(bridge: Bridge, left: Side, right: Side, part: Part, ignoring: Ignoring) -> Diff:
@@ -178,10 +178,10 @@ def _one_sided(left: Side, right: Side, part: Part) -> Diff:
     if part.left is not None:
         value = _value(left.log, part.left)
         change = Change(-1, 0, ChangeKind.REMOVED, None, None, value, None)
-        return Diff((change,), "The right one has no such message.")
+        return Diff((change,), "The right side has no such message.")
     assert part.right is not None
     change = Change(-1, 0, ChangeKind.ADDED, None, None, None, _value(right.log, part.right))
-    return Diff((change,), "The left one has no such message.")
+    return Diff((change,), "The left side has no such message.")
 
 
 def _value(log: TrafficLog, row: int) -> JSON:
@@ -210,8 +210,8 @@ async def _compare_huge(log: TrafficLog, row: int, other: TrafficLog, other_row:
         for side, number in ((log, row), (other, other_row))
     )
     note = (
-        f"Too large to be compared in detail. They are equal up to byte {position:,}; what is shown begins "
-        "shortly before. Save both to compare them elsewhere."
+        f"Too large to compare in detail. Equal up to byte {position:,}; the view starts shortly "
+        "before that. Save both messages to compare them with another tool."
     )
     return Diff((Change(-1, 0, ChangeKind.CHANGED, None, None, before, after),), note, is_text=True)
 

@@ -32,7 +32,7 @@ _LABELS = {
     ChangeKind.REMOVED: "removed",
     ChangeKind.CHANGED: "changed",
     ChangeKind.MOVED: "moved",
-    ChangeKind.IGNORED: "differs, but is ignored",
+    ChangeKind.IGNORED: "different, but ignored",
 }
 _TONES: dict[ChangeKind, Tone] = {
     ChangeKind.ADDED: "ok",
@@ -188,7 +188,7 @@ class DiffRowsModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.BackgroundRole:
             return self._theme.color("sunken")
         if role == Qt.ItemDataRole.ToolTipRole:
-            return "Click to show them" if fold.key is not None else "Too many to be shown"
+            return "Click to show them" if fold.key is not None else "Too many to show"
         return None
 
     def _text(self, line: Line, column: int) -> str:

@@ -23,7 +23,7 @@ _TONES: dict[Became, Tone] = {
     Became.ADDED: "ok",
     Became.REMOVED: "error",
 }
-_HEADS = ("", "Name", "Kind", "What")
+_HEADS = ("", "Name", "Kind", "Change")
 
 
 class DriftColumn(IntEnum):
@@ -122,7 +122,7 @@ def _what(change: ItemChange) -> str:
     text = one_line(", ".join(fields)) or change.became.value
     if change.became is Became.RENAMED and fields:
         text = f"renamed; {text}"
-    return f"hidden characters! {text}" if change.hidden else text
+    return f"hidden characters: {text}" if change.hidden else text
 
 
 def _tip(change: ItemChange, column: int) -> str:

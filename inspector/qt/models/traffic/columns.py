@@ -119,7 +119,7 @@ HEADS = {
     Column.DURATION: ("Duration", "Duration"),
     Column.SIZE: ("Size", "Size"),
     Column.HTTP: ("HTTP", "HTTP status"),
-    Column.REVISION: ("Revision", "Protocol revision"),
+    Column.REVISION: ("Protocol", "Protocol version"),
     Column.OPERATION: ("Operation", "Operation it belongs to"),
     Column.DATE: ("Date", "Date"),
     Column.COMMENT: ("Comment", "Comment"),
@@ -182,7 +182,7 @@ class TrafficCells:
         method, subject = self._log.method(number), self._log.subject(number)
         message = f"{method}  {subject}" if subject else method
         if kind in (RecordKind.RESULT, RecordKind.ERROR):
-            message = message or "answer to an unknown request"
+            message = message or "response to an unknown request"
         return one_line(message or RecordKind(kind).name.lower())
 
     def status(self, number: int) -> str:

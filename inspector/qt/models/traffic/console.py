@@ -217,6 +217,6 @@ def raw_message_state(log: TrafficLog, row: int) -> tuple[str, Tone]:
     if status is not Status.NONE:
         return STATUS_LABELS[status], STATUS_TONES[status]
     if kind in (RecordKind.INVALID, RecordKind.TEXT) and log.direction(row) == Direction.IN:
-        return "no message", "warn"
+        return "not a message", "warn"
     # An error without a known request: the reply to something that was no message.
     return ("error", "error") if kind in (RecordKind.ERROR, RecordKind.LOCAL) else ("", "muted")

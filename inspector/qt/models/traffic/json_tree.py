@@ -192,7 +192,7 @@ def _members(
 
 def _inspect(step: str | int | None, value: TreeValue, is_repeated: bool) -> Look:
     key = "" if step is None else str(step) if isinstance(step, int) else _shown_key(step)
-    notes = ["repeated key"] if is_repeated else []
+    notes = ["duplicate key"] if is_repeated else []
     if isinstance(value, str) and whole_length(value) > _MAX_SHOWN_LENGTH:
         notes.append(plural(whole_length(value), "character"))
     text, tone = _shown_value(value)

@@ -81,7 +81,7 @@ class RelatedMessagesModel(QAbstractTableModel):
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
     ) -> object:
         if orientation is Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return ("After", "Role", "What")[section]
+            return ("Offset", "Role", "Message")[section]
         if role == Qt.ItemDataRole.TextAlignmentRole and section == Column.OFFSET:
             return _RIGHT
         return None
@@ -117,7 +117,7 @@ class RelatedMessagesModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.ForegroundRole:
             return self._theme.color("muted")
         if role == Qt.ItemDataRole.DisplayRole and column == Column.TEXT and self._related is not None:
-            return f"… {plural(self._related.left_out, 'step')} left out"
+            return f"… {plural(self._related.left_out, 'step')} omitted"
         return None
 
     def _text(self, at: int, column: int) -> str:
@@ -142,10 +142,10 @@ class RelatedMessagesModel(QAbstractTableModel):
 
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _STATUS_NOTES = {
-    Status.PENDING: "waiting",
+    Status.PENDING: "pending",
     Status.TOOL_ERROR: "tool error",
     Status.ERROR: "error",
-    Status.GIVEN_UP: "given up",
+    Status.GIVEN_UP: "cancelled or timed out",
     Status.NOT_SENT: "not sent",
 }
 

@@ -316,17 +316,20 @@ HEADS = {
     Column.METHOD: ("Method", "Methods, and below them their tools, prompts and resources"),
     Column.SERVER: ("Server", "Server"),
     Column.COUNT: ("Count", "Requests and notifications"),
-    Column.ERRORS: ("Errors", "Answers that are errors, and results that say isError"),
-    Column.GIVEN_UP: ("Given up", "Cancelled, timed out, not sent, or cut off by the end of the connection"),
-    Column.BYTES_OUT: ("Sent", "Bytes of messages to the server"),
-    Column.BYTES_IN: ("Received", "Bytes of messages from the server"),
-    Column.P50: ("p50", "Half of the answers took no longer (within 1.6 %)"),
-    Column.P95: ("p95", "95 of 100 answers took no longer (within 1.6 %)"),
-    Column.P99: ("p99", "99 of 100 answers took no longer (within 1.6 %)"),
-    Column.MAX: ("Max", "The slowest answer"),
+    Column.ERRORS: ("Errors", "Error responses, and results with isError"),
+    Column.GIVEN_UP: ("Incomplete", "Cancelled, timed out, not sent, or ended by a lost connection"),
+    Column.BYTES_OUT: ("Sent", "Message bytes sent to the server"),
+    Column.BYTES_IN: ("Received", "Message bytes received from the server"),
+    Column.P50: ("p50", "Median response time (within 1.6 %)"),
+    Column.P95: ("p95", "95th percentile of response times (within 1.6 %)"),
+    Column.P99: ("p99", "99th percentile of response times (within 1.6 %)"),
+    Column.MAX: ("Max", "Slowest response"),
     Column.PLOT: (
         "Latency",
-        "How many answers took how long; lines at p50 and p95. Time of people is left out",
+        (
+            "Distribution of response times, with lines at p50 and p95; time spent waiting for user input "
+            "is excluded"
+        ),
     ),
 }
 VALUES: dict[Column, Callable[[MethodStats], int | None]] = {
@@ -376,7 +379,7 @@ def tip(stats: MethodStats, column: Column) -> str:
         case Column.SERVER:
             return stats.server
         case Column.COUNT:
-            return f"{stats.count:,}, of which {stats.waiting:,} still wait for an answer"
+            return f"{stats.count:,}, of which {stats.waiting:,} are pending"
         case Column.ERRORS:
             share = (stats.errors + stats.tool_errors) / max(1, stats.count)
             return f"{plural(stats.errors, 'error')}, {plural(stats.tool_errors, 'tool error')}: {share:.1%}"
@@ -387,16 +390,18 @@ def tip(stats: MethodStats, column: Column) -> str:
 
 def _latency_text(stats: MethodStats) -> str:
     if stats.p50_ns is None or stats.mean_ns is None:
-        return "No answer was timed"
+        return "No response times"
     text = f"p50 {number(stats, Column.P50)}, p95 {number(stats, Column.P95)}, "
-    text += f"p99 {number(stats, Column.P99)}, longest {number(stats, Column.MAX)}, "
+    text += f"p99 {number(stats, Column.P99)}, max {number(stats, Column.MAX)}, "
     text += f"mean {duration(stats.mean_ns)}"
-    return f"{text}; besides, {duration(stats.human_ns)} of people" if stats.human_ns else text
+    return f"{text}; plus {duration(stats.human_ns)} waiting for user input" if stats.human_ns else text
 
 
 def spoken(stats: MethodStats, column: Column) -> str:
     """Return accessible text for cells that are graphics."""
     if column is Column.PLOT:
         return _latency_text(stats)
-    sender = "" if stats.method == "All" else ", sent by us" if stats.is_ours else ", sent by the server"
+    sender = (
+        "" if stats.method == "All" else ", sent by MCP Lens" if stats.is_ours else ", sent by the server"
+    )
     return one_line(shorten(stats.subject or stats.method, MAX_LENGTH)) + sender

@@ -194,10 +194,10 @@ class TimelineBars(QObject):
             one_line(self._log.server_name(operation)),
         ]
         lines.append(f"{STATUS_LABELS[bar.status] or 'no answer'}, {_length(bar, now_ns)}")
-        lines.append(f"began {full_time(bar.start_ns)}")
+        lines.append(f"started {full_time(bar.start_ns)}")
         waited = sum(max(0, (wait.end_ns or now_ns) - wait.start_ns) for wait in bar.waits)
         if bar.waits:
-            lines.append(f"{duration(waited)} waiting for a person")
+            lines.append(f"{duration(waited)} waiting for user input")
         kinds = Counter(mark.kind.value for mark in bar.marks)
         lines += [plural(count, kind) for kind, count in kinds.items()]
         return "\n".join(lines)

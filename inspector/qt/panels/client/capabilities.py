@@ -55,7 +55,7 @@ class ExactCapabilities(QWidget):
         self.text.text_changed.connect(self._on_text_changed)
         self.text.text_read.connect(self._show_notes)
         self._notes = PlainLabel(theme, tone="warn", wrap=True)
-        self.declare = QAction("Declare this", self)
+        self.declare = QAction("Apply", self)
         self.declare.triggered.connect(self._on_declare)
         self.discard = QAction("Discard", self)
         self.discard.triggered.connect(self._on_discard)
@@ -66,7 +66,7 @@ class ExactCapabilities(QWidget):
         """Show what is declared; `when` says when it is sent to the server. Edits in progress stay."""
         self._revision = revision
         self._when.setText(when)
-        self._by_hand.set_text("as you wrote it" if declared.is_exact else "")
+        self._by_hand.set_text("edited as JSON" if declared.is_exact else "")
         capabilities, before = declared.capabilities(revision), self._shown
         self._shown = capabilities  # also what discarding restores
         if declared.is_exact and self._requested == (self.text.text(), capabilities):
@@ -188,7 +188,7 @@ class CapabilityList(QWidget):
         self.name = QLineEdit()
         self.name.setFont(theme.mono_font(0.95))
         self.name.setPlaceholderText("example.com/name")
-        self.name.setAccessibleName("Name of an extension")
+        self.name.setAccessibleName("Extension name")
         self.name.returnPressed.connect(self.add_extension)
         self.name.textChanged.connect(self._on_name_changed)
         self._add = QAction("Add extension", self)
@@ -255,4 +255,4 @@ class CapabilityList(QWidget):
 def _note(switch: CapabilitySwitch, revision: Revision | None) -> str:
     if revision is None or is_between(revision, switch.since, switch.until):
         return ""
-    return f"Not in {revision}."
+    return f"Not available in {revision}."

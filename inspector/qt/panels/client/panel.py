@@ -66,9 +66,9 @@ class ClientPanel(QWidget):
         self.switches = CapabilityList(theme)
         self.roots = RootsList(theme)
         self.exact = ExactCapabilities(theme)
-        self.everything = QAction("Everything", self)
-        self.everything.setToolTip("Declare all that can be answered in the Inbox")
-        self.nothing = QAction("Nothing", self)
+        self.everything = QAction("Declare all", self)
+        self.everything.setToolTip("Declare everything that can be answered in the Inbox")
+        self.nothing = QAction("Declare none", self)
         self.nothing.setToolTip("Declare an empty object")
         self._reconnect = actions["server.reconnect"]
         self._split = QSplitter(Qt.Orientation.Horizontal)
@@ -162,7 +162,7 @@ class ClientPanel(QWidget):
         column.setSpacing(SPACE_2)
         head = QHBoxLayout()
         head.setSpacing(SPACE_2)
-        head.addWidget(Heading(self._theme, "What we declare"), 1)
+        head.addWidget(Heading(self._theme, "Client capabilities"), 1)
         head.addWidget(ActionButton(self.nothing))
         head.addWidget(ActionButton(self.everything))
         column.addLayout(head)
@@ -187,23 +187,26 @@ class ClientPanel(QWidget):
         whole.addWidget(self._split, 1)
 
 
-_DIFFERS = "The server was told something else when it was connected."
-_WRITING = "You are writing JSON: declare or discard that before you switch."
+_DIFFERS = "The server was sent different capabilities when it connected."
+_WRITING = "You are editing the JSON. Apply or discard it before you use the switches."
 
 
 def _about_roots(ours: ClientSide) -> str:
     if not ours.declared.has(("roots",)):
-        return "Not declared: the server may not ask for them."
-    return "" if ours.roots else "No folders: a server that asks gets an empty list."
+        return "Not declared: the server must not request roots."
+    return "" if ours.roots else "No folders: a server that requests roots gets an empty list."
 
 
 def _when(ours: ClientSide | None) -> str:
     """Return when the capabilities are sent, in the terms of the server's protocol version."""
     if ours is None or ours.revision is None:
-        return "Each revision is told what it has a word for; which one it is shows when connecting."
+        return "Each protocol version supports different capabilities; the version is negotiated on connect."
     if ours.revision.era is Era.STATELESS:
-        return f"Every request says this, at {ours.revision}: a change holds from the next one on."
-    return f"Said once, by initialize at {ours.revision}."
+        return (
+            f"Declared in every request (protocol version {ours.revision}). Changes apply from the next "
+            "request on."
+        )
+    return f"Declared once, in initialize (protocol version {ours.revision})."
 
 
 _MAX_ROWS = 8
@@ -288,12 +291,12 @@ class RootsList(QWidget):
 
     def _problem_of(self, folder: str) -> str:
         if folder in self._roots:
-            return "This folder is in the list already."
+            return "This folder is already in the list."
         if not folder.isprintable():
-            return "The path holds characters that cannot be seen: type it again."
+            return "The path contains invisible characters. Type it again."
         if "://" in folder or folder.startswith("~") or PurePath(folder).is_absolute():
             return ""
-        return "Give the whole path, or one from ~: a server has another working folder."
+        return "Enter an absolute path or one that starts with ~. A server has a different working directory."
 
     def _on_entered(self) -> None:
         folder = self.path.text().strip()

@@ -54,10 +54,10 @@ class FoundServersPanel(QWidget):
         self.report = FoundReport()
         self.tree = FoundServersTree(theme)
         self.review = ReviewPage(theme)
-        self.search_action = QAction("Look again", self)
-        self.search_action.setToolTip("Read all files anew")
+        self.search_action = QAction("Search again", self)
+        self.search_action.setToolTip("Read all files again")
         theme.set_icon(self.search_action, "refresh")
-        self._header = PanelHeader(theme, "Found servers")
+        self._header = PanelHeader(theme, "Discovered servers")
         self._header.add_action(self.search_action)
         self.alert = Alert(theme)
         sides = QSplitter()
@@ -98,7 +98,9 @@ class FoundServersPanel(QWidget):
         if report.files:
             self._gate.open()
         else:
-            self._gate.explain("empty", "search", "Nothing found", nothing_text(), action=self.search_action)
+            self._gate.explain(
+                "empty", "search", "No servers found", nothing_text(), action=self.search_action
+            )
 
     def _on_chosen(self, what: FoundView | FoundFile | None) -> None:
         for about in ("failed", "examined"):
@@ -159,10 +161,10 @@ class FoundServersPanel(QWidget):
             self.alert.show_message("examined", failure.cause, failure.fix, tone="error")
             return
         seen = next((each for each in examination.results if each.id in ("command", "url")), None)
-        text = "Nothing that can be seen speaks against it."
+        text = "No findings."
         if seen is not None and seen.found:  # where it is, or why that is unknown
             text = f"{text} {seen.title}: {one_line(seen.found).rstrip('.')}."
-        self.alert.show_message("examined", text, "It was not started, and nobody was asked.", tone="ok")
+        self.alert.show_message("examined", text, "The server was not started or contacted.", tone="ok")
 
     async def _distrust(self, view: FoundView) -> None:
         await self._bridge.ask_found(lambda found: found.forget(view.id))
@@ -185,7 +187,7 @@ class FoundServersTree(QTreeWidget):
         super().__init__(parent)
         self._theme = theme
         self._report = FoundReport()
-        self.setAccessibleName("Found servers")
+        self.setAccessibleName("Discovered servers")
         self.setHeaderHidden(True)
         self.setColumnCount(2)
         style_tree(self, theme)

@@ -38,7 +38,7 @@ _MAX_NAME_LENGTH = 200
 # Larger or more demanding servers can be neither trusted nor imported (`engine.examining`).
 _MAX_SHOWN = 300_000
 _MAX_REQUESTS = 100
-_ABSENT = "not there"
+_ABSENT = "not present"
 _MAX_ROWS = 40  # more of a kind are shown as text, which is complete and fast
 _SHOWN_ELSEWHERE = re.compile(r"(?:file|folder|name|command|args|url|cwd|program|env|headers)(?:$|[.\[])")
 
@@ -70,10 +70,12 @@ class ReviewPage(QWidget):
         self.inputs: dict[str, QLineEdit | QComboBox] = {}
         self._given: InputFields | None = None
         self.trust_action = self._action("Trust and connect", lambda view: self.trust_wanted.emit(view))
-        self.import_action = self._action("Import a copy", lambda view: self.import_wanted.emit(view))
-        self.import_action.setToolTip("Add it to your own servers; the file stays as it is")
-        self.examine_action = self._action("Examine", lambda view: self.examine_wanted.emit(view))
-        self.examine_action.setToolTip("Look whether it could start, without starting or asking it")
+        self.import_action = self._action("Import copy", lambda view: self.import_wanted.emit(view))
+        self.import_action.setToolTip("Add a copy to your server list; the file is not changed")
+        self.examine_action = self._action("Check", lambda view: self.examine_wanted.emit(view))
+        self.examine_action.setToolTip(
+            "Check whether the server could start, without starting or contacting it"
+        )
         self.distrust_action = self._action("Stop trusting", lambda view: self.distrust_wanted.emit(view))
         self.show_action = self._action("Show server", lambda view: self.server_wanted.emit(view.server))
         self._scroll = QScrollArea()
@@ -108,7 +110,7 @@ class ReviewPage(QWidget):
             )
         for note in file.notes:
             column.addWidget(self._text(visible(note)))
-        message = "It is read only: MCP Lens never writes into files of other tools."
+        message = "Read-only: MCP Lens never writes to the files of other tools."
         column.addWidget(MutedLabel(self._theme, message, wrap=True))
         self._end(page, column)
 
@@ -168,7 +170,7 @@ class ReviewPage(QWidget):
     def _add_changes(self, column: QVBoxLayout, view: FoundView) -> None:
         if not view.changes:
             return
-        message = "What changed since you trusted it"
+        message = "Changes since you trusted it"
         if len(view.changes) > _MAX_ROWS:
             self._add_lines(column, message, [_change_line(change) for change in view.changes])
             return
@@ -195,20 +197,22 @@ class ReviewPage(QWidget):
         others = [(position, text) for position, text in view.facts if not _SHOWN_ELSEWHERE.match(position)]
         facts = [
             Fact("Program", visible(view.program), mono=True) if view.program else None,
-            Fact("Its SHA-256", digest, mono=True) if digest else None,
-            Fact("Working folder", visible(view.folder or view.cwd), mono=True) if view.command else None,
-            Fact("Expands", one_line(", ".join(view.other_names)), mono=True) if view.other_names else None,
+            Fact("SHA-256", digest, mono=True) if digest else None,
+            Fact("Working directory", visible(view.folder or view.cwd), mono=True) if view.command else None,
+            Fact("Predefined variables", one_line(", ".join(view.other_names)), mono=True)
+            if view.other_names
+            else None,
             *(Fact(one_line(position), visible(text), mono=True) for position, text in others[:_MAX_ROWS]),
         ]
         column.addWidget(KeyValueList(self._theme, [fact for fact in facts if fact is not None]))
         if len(others) > _MAX_ROWS:
-            self._add_lines(column, "All its settings", [f"{position} = {text}" for position, text in others])
+            self._add_lines(column, "All settings", [f"{position} = {text}" for position, text in others])
         if view.scripts:
-            self._add_lines(column, "Files among its arguments that it would run", view.scripts)
+            self._add_lines(column, "Files in the arguments that it would run", view.scripts)
 
     def _add_given(self, column: QVBoxLayout, view: FoundView) -> None:
         """Add what it is given, as text: of 300 variables the last matters as much as the first."""
-        for member, message in (("env.", "Variables that it sets"), ("headers.", "Headers that are sent")):
+        for member, message in (("env.", "Environment variables it sets"), ("headers.", "Headers it sends")):
             given = [(position, text) for position, text in view.facts if position.startswith(member)]
             if lines := [f"{position.removeprefix(member)} = {text}" for position, text in given]:
                 self._add_lines(column, message, lines)
@@ -222,10 +226,10 @@ class ReviewPage(QWidget):
     def _add_variables(self, column: QVBoxLayout, view: FoundView) -> None:
         if not view.variables:
             return
-        column.addWidget(Heading(self._theme, "Variables of your environment that it wants"))
+        column.addWidget(Heading(self._theme, "Variables of your environment that it uses"))
         message = (
-            "Only those that you tick are put in; a copy needs all. The server, and whoever wrote the file, "
-            "can read them."
+            "Only the selected variables are passed to the server; a copy needs all of them. The "
+            "server and the author of the file can read them."
         )
         column.addWidget(MutedLabel(self._theme, message, wrap=True))
         for name in view.variables[:_MAX_REQUESTS]:

@@ -20,9 +20,7 @@ from inspector.qt.widgets.text.labels import Heading, MutedLabel
 
 _MAX_WIDTH = 900
 _WHAT_IT_DOES = (
-    "The doctor walks the way to this server step by step, on a connection of its own, and says where it "
-    "fails, "
-    "why, and what to do."
+    "Doctor runs connection checks on a separate connection and shows what fails, why, and how to fix it."
 )
 
 
@@ -42,13 +40,13 @@ class DoctorPanel(QWidget):
         self._bridge, self._server, self._actions, self._theme = bridge, server, actions, theme
         self._status: ServerStatus | None = None
         self.examination: Examination | None = None
-        self.examine_action = QAction("Examine", self)
-        self.examine_action.setToolTip("Walk the way to this server, step by step")
+        self.examine_action = QAction("Run Doctor", self)
+        self.examine_action.setToolTip("Check the connection to this server step by step")
         self.examine_action.triggered.connect(self.examine)
         self.stop_action = QAction("Stop", self)
         self.stop_action.triggered.connect(self.stop)
         self.copy_action = QAction("Copy report", self)
-        self.copy_action.setToolTip("Copy all of this as text, without secrets")
+        self.copy_action.setToolTip("Copy the report as text, without secrets")
         self.copy_action.triggered.connect(self.copy)
         self.verdict = Heading(theme)
         self._spinner = Spinner(theme)
@@ -75,7 +73,7 @@ class DoctorPanel(QWidget):
         self._status = view.status
         note = ""
         if view.status is ServerStatus.CONNECTED and view.transport == "stdio":
-            note = "The server is connected: to examine it, it is started a second time."
+            note = "The server is connected. Doctor starts a second instance of it."
         self._note.setText(note)
         self._note.setVisible(bool(note))
         self._show_buttons()
@@ -134,7 +132,7 @@ class DoctorPanel(QWidget):
             self._show(examination)
 
     def _offer(self) -> None:
-        self._gate.explain("empty", "search", "Not examined yet", _WHAT_IT_DOES, action=self.examine_action)
+        self._gate.explain("empty", "search", "Not checked yet", _WHAT_IT_DOES, action=self.examine_action)
 
     def _show(self, examination: Examination) -> None:
         self.examination = examination
@@ -164,7 +162,7 @@ class DoctorPanel(QWidget):
         known = self.examination
         is_running = known is not None and known.is_running
         is_fine = known is not None and not is_running and not known.is_stopped and known.failure is None
-        self.examine_action.setText("Examine again" if known is not None else "Examine")
+        self.examine_action.setText("Run Doctor again" if known is not None else "Run Doctor")
         self._buttons["stop"].setVisible(is_running)
         self._buttons["examine"].setVisible(not is_running)
         self._buttons["copy"].setVisible(not is_running)

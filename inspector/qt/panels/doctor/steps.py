@@ -49,7 +49,7 @@ class FindingView(QWidget):
         self.question = Alert(theme)
         self.do_action = QAction(diagnosis.action.label if diagnosis.action is not None else "", self)
         self.do_action.triggered.connect(self._on_do)
-        self.yes_action = QAction("Trust it", self)
+        self.yes_action = QAction("Trust certificate", self)
         self.yes_action.triggered.connect(self._on_yes)
         self.no_action = QAction("Cancel", self)
         self.no_action.triggered.connect(self.question.close_all)
@@ -65,8 +65,8 @@ class FindingView(QWidget):
             self.action_wanted.emit(action)
             return
         text = (
-            "Trust the certificate below, for this server only? Whoever has its key can pass for the server: "
-            "compare the fingerprint with the server's own first."
+            "Trust the certificate below for this server only? Anyone with its private key can "
+            "impersonate the server. First compare the fingerprint with the one on the server."
         )
         self.question.show_message("trust", text, actions=(self.yes_action, self.no_action))
 
@@ -156,7 +156,7 @@ class StepRow(QWidget):
         self.title.set_tone("muted" if is_quiet else "text")
         tone: Tone = "error" if result.state is CheckState.FAILED else "muted" if is_quiet else "text"
         self.found.set_tone(tone)
-        self.found.setText(result.found or ("not tried" if is_quiet else ""))
+        self.found.setText(result.found or ("skipped" if is_quiet else ""))
         self.elapsed.setText(duration(result.elapsed_ns) if result.elapsed_ns else "")
         self.more.setEnabled(bool(result.details))
         self.more.setVisible(bool(result.details))
@@ -209,7 +209,7 @@ class StepList(QWidget):
         super().__init__(parent)
         self._theme = theme
         self.rows: dict[str, StepRow] = {}
-        self.setAccessibleName("Steps of the examination")
+        self.setAccessibleName("Connection checks")
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(0)

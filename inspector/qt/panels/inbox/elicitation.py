@@ -30,12 +30,12 @@ from inspector.qt.widgets.text.labels import MutedLabel
 from inspector.qt.widgets.text.long_text import LongText, UrlLabel
 from inspector.schema.values import FormError, prefilled
 
-DECLINE_TIP = "Say no: the server is told that you decided against it"
-CANCEL_TIP = "Say neither yes nor no: the server is told that you went away without deciding"
+DECLINE_TIP = "Tell the server that you declined"
+CANCEL_TIP = "Tell the server that you dismissed the request without deciding"
 _MAX_SECRETS = 3
-_BESIDE = "Careful: this seems to be a secret."
-_INSIDE = "Careful: something in here seems to be a secret."
-_NO_FIELDS = "There is nothing to fill in: to accept is to say yes."
+_BESIDE = "Warning: this looks like a secret."
+_INSIDE = "Warning: something here looks like a secret."
+_NO_FIELDS = "No fields to fill in. Accept to confirm."
 
 
 class FormSection(Section):
@@ -69,8 +69,8 @@ class FormSection(Section):
         self.editor.set_schema(requested.schema, self._warn_of_secrets())
         self._start = prefilled(self.editor.form.field)
         self.editor.set_arguments(self._start)
-        self.editor.json_view.box.setAccessibleName("Answer as JSON")
-        self.accept_action = self._action("Accept", self.accept, "Send what is filled in (Ctrl+Return)")
+        self.editor.json_view.box.setAccessibleName("Reply as JSON")
+        self.accept_action = self._action("Accept", self.accept, "Send the form (Ctrl+Return)")
         self.decline_action = self._action("Decline", self._decline, DECLINE_TIP)
         self.cancel_action = self._action("Cancel", self._cancel, CANCEL_TIP)
         self.anyway_action = self._action("Send anyway", self._accept_anyway)
@@ -112,7 +112,7 @@ class FormSection(Section):
         try:
             self.editor.arguments(force=True)
         except FormError:
-            self.bar.alert.show_message("wrong", f"This cannot be sent: {error}", "Correct it first.")
+            self.bar.alert.show_message("wrong", f"Can't send: {error}", "Correct it first.")
             return
         text = f"{plural(count, 'problem')}: {error}"
         self.bar.alert.show_message("wrong", text, actions=[self.anyway_action])
@@ -121,7 +121,7 @@ class FormSection(Section):
         try:
             self._send(self.editor.arguments(force=True))
         except FormError as exc:
-            self.bar.alert.show_message("wrong", f"This cannot be sent: {exc}", "Correct it first.")
+            self.bar.alert.show_message("wrong", f"Can't send: {exc}", "Correct it first.")
 
     def _send(self, content: JSONObject) -> None:
         self._decide(Reply(accepted(content)))
@@ -140,7 +140,8 @@ class FormSection(Section):
             return {}
         self.secrets.show_message(
             "secret",
-            "This form seems to ask for a secret. What you type goes to the server, and into the recording.",
+            "This form seems to ask for a secret. What you type is sent to the server and recorded in "
+            "the capture.",
             "Servers must not ask for secrets in a form.",
             tone="error",
         )
@@ -184,11 +185,13 @@ class UrlSection(Section):
             self.message.hide()
         self._warn()
         self.open_action = self._action(
-            "Open in browser", self.open_page, "Open the page, and tell the server that you agreed to"
+            "Open in browser", self.open_page, "Open the URL and tell the server that you accepted"
         )
-        self.copy_action = self._action("Copy address", self._copy, "Opens nothing, and tells nobody")
+        self.copy_action = self._action(
+            "Copy URL", self._copy, "Opens nothing and sends nothing to the server"
+        )
         self.agree_action = self._action(
-            "I opened it myself", self._consent, "Tell the server that you agreed to visit the page"
+            "I opened it myself", self._consent, "Tell the server that you accepted"
         )
         self.decline_action = self._action("Decline", self._decline, DECLINE_TIP)
         self.cancel_action = self._action("Cancel", self._cancel, CANCEL_TIP)
@@ -251,6 +254,6 @@ class UrlSection(Section):
 
     def _warn(self) -> None:
         if reason := may_open(self._link):
-            self.warnings.show_message("problem", f"This address is not opened. {reason}", tone="error")
+            self.warnings.show_message("problem", f"MCP Lens does not open this URL. {reason}", tone="error")
         for number, warning in enumerate(self._link.warnings):
             self.warnings.show_message(str(number), warning)

@@ -88,8 +88,8 @@ class RequestViewCache(QObject):
 _TICK_MS = 1_000
 _WIDTHS = [300, 840]
 _HINT = (
-    "When a server asks for a model's answer, a form or a page, it waits here. "
-    "Try the tool “elicit_form” of the demo server “everything”."
+    "Sampling requests, form elicitations and URL elicitations wait here for your reply. Try the tool "
+    "“elicit_form” of the demo server “everything”."
 )
 
 
@@ -127,11 +127,11 @@ class InboxPanel(QWidget):
         self.list = RequestList(theme, self.model)
         self._header = PanelHeader(theme, "Inbox")
         self._empty = EmptyState(theme)
-        self._empty.show_empty("inbox", "Nobody asks anything", _HINT)
+        self._empty.show_empty("inbox", "No server requests", _HINT)
         self._position = QWidget()
         self._request_column = _column(self._position)
         self._nothing = EmptyState(theme)
-        self._nothing.show_empty("inbox", "Nobody asks anything now", "Choose a card to read it again.")
+        self._nothing.show_empty("inbox", "No pending requests", "Select a request to read it again.")
         self._request_column.addWidget(self._nothing)
         self._shown: RequestView | None = None
         self._follows = False  # the shown card is done: the next one replaces it

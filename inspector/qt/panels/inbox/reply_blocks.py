@@ -81,8 +81,8 @@ class TextRow(BlockRow):
         super().__init__(theme, "Text")
         self._source = block
         self.box = TextBox(theme.ui_font(), lines=_TEXT_LINES)
-        self.box.setAccessibleName("Text of the answer")
-        self.box.setPlaceholderText("What the model says")
+        self.box.setAccessibleName("Reply text")
+        self.box.setPlaceholderText("Model text")
         self.box.set_text(text_of(block, "text"))
         self.column.addWidget(self.box)
         self.box.textChanged.connect(self.changed)
@@ -102,7 +102,7 @@ class FileRow(BlockRow):
     """An image or audio block: shown, and replaced only as a whole."""
 
     def __init__(self, theme: Theme, block: JSONObject) -> None:
-        super().__init__(theme, "Picture" if kind_of(block) == "image" else "Sound")
+        super().__init__(theme, "Image" if kind_of(block) == "image" else "Audio")
         self._source = block
         inbox_request = MessageCard(theme, Message("assistant", block_content(block)), side=0)
         inbox_request.open_requested.connect(self.content_requested)
@@ -116,7 +116,7 @@ class ToolUseRow(BlockRow):
     """A tool's name, an id and the arguments in a form for the tool's schema."""
 
     def __init__(self, theme: Theme, block: JSONObject, tools: Sequence[Tool]) -> None:
-        super().__init__(theme, "Use of a tool")
+        super().__init__(theme, "Tool use")
         self._source = block
         self._tools = {tool.name: tool for tool in tools}
         self.name = QComboBox()
@@ -125,7 +125,7 @@ class ToolUseRow(BlockRow):
         self.name.addItems(list(self._tools))
         self.name.setCurrentText(text_of(block, "name") or next(iter(self._tools), ""))
         self.id = QLineEdit(text_of(block, "id") or f"call_{uuid.uuid4().hex[:8]}")
-        self.id.setAccessibleName("Id of the use")
+        self.id.setAccessibleName("Tool use id")
         self.editor = ArgumentsEditor(theme, submit_keys=False, matches=True)
         self._show_schema()
         self.editor.set_arguments(object_of(block, "input") or {})
@@ -155,7 +155,7 @@ class ToolUseRow(BlockRow):
 
     def problems(self) -> list[str]:
         name = one_line(self.name.currentText())
-        return [f"The input of {name}: {error}." for error in self.editor.problems()]
+        return [f"Input of {name}: {error}." for error in self.editor.problems()]
 
     def _on_name_changed(self, name: str) -> None:
         try:
@@ -177,7 +177,7 @@ class JsonRow(BlockRow):
     def __init__(self, theme: Theme, block: JSONObject) -> None:
         super().__init__(theme, f"JSON: {one_line(kind_of(block))}" if kind_of(block) else "JSON")
         self.view = JsonTextView(FormStyle.of(theme))
-        self.view.box.setAccessibleName("Block of the answer as JSON")
+        self.view.box.setAccessibleName("Content block as JSON")
         self.view.box.setMinimumHeight(_JSON_HEIGHT)
         self.view.set_value(block)
         self.column.addWidget(self.view)

@@ -48,8 +48,8 @@ MAX_FILE_SIZE = 16 * 1024 * 1024
 _FORM, _JSON = 0, 1
 _JSON_HEIGHT = 260
 _OWN_MEMBERS = ("role", "content", "model", "stopReason")
-_FILTERS = {"image": "Pictures (*.png *.jpg *.jpeg *.gif *.webp);;All files (*)",
-            "audio": "Sounds (*.wav *.mp3 *.ogg *.flac *.m4a);;All files (*)"}  # fmt: skip
+_FILTERS = {"image": "Images (*.png *.jpg *.jpeg *.gif *.webp);;All files (*)",
+            "audio": "Audio files (*.wav *.mp3 *.ogg *.flac *.m4a);;All files (*)"}  # fmt: skip
 
 
 class ReplyEditor(QWidget):
@@ -76,13 +76,13 @@ class ReplyEditor(QWidget):
         self._read: JSONObject | None = None  # the value of the JSON text
         self.rows: list[BlockRow] = []
         self.switch = Segments(theme, ("Form", "JSON"))
-        self.switch.setAccessibleName("Show the answer as")
+        self.switch.setAccessibleName("Reply view")
         self.role, self.stop_reason = _choice("Role", (ASSISTANT, USER)), _choice("Stop reason", STOP_REASONS)
         self.model = QLineEdit(BY_HAND)
         self.model.setAccessibleName("Model")
         self.alert = Alert(theme)
         self.json_view = JsonTextView(FormStyle.of(theme))
-        self.json_view.box.setAccessibleName("Answer as JSON")
+        self.json_view.box.setAccessibleName("Reply as JSON")
         self.json_view.box.setMinimumHeight(_JSON_HEIGHT)
         self.add_menu = QMenu(self)
         self.head = QHBoxLayout()
@@ -140,12 +140,12 @@ class ReplyEditor(QWidget):
             data = await asyncio.to_thread(_read_file, path)
         except OSError as exc:
             self.alert.show_message(
-                "file", f"{path.name} cannot be read: {exc.strerror or exc}.", "Choose another."
+                "file", f"Could not read {path.name}: {exc.strerror or exc}.", "Choose another file."
             )
             return
         if len(data) > MAX_FILE_SIZE:
             self.alert.show_message(
-                "file", f"{path.name} is larger than {size(MAX_FILE_SIZE)}.", "Choose a smaller one."
+                "file", f"{path.name} is larger than {size(MAX_FILE_SIZE)}.", "Choose a smaller file."
             )
             return
         self.add_block(file_block(kind, data, _mime_type(data, path)))
@@ -190,7 +190,7 @@ class ReplyEditor(QWidget):
         try:
             value = self._in_form()
         except FormError as exc:
-            self._refuse(_FORM, f"Not switched: {exc}")
+            self._refuse(_FORM, f"Can't switch views: {exc}")
             return
         if self._read is None or not same(self._read, value):
             self.json_view.set_value(value)
@@ -203,7 +203,7 @@ class ReplyEditor(QWidget):
             self.switch.choose(_JSON)
             return
         if not self._put(value):
-            self._refuse(_JSON, "Not switched: this is no answer that the form could show.")
+            self._refuse(_JSON, "Can't switch views: the form can't show this reply.")
             return
         self._read = value
         self._show(_FORM)
@@ -248,8 +248,8 @@ class ReplyEditor(QWidget):
             self._remove(row)
 
     def _choose_file(self, kind: str) -> None:
-        what = "picture" if kind == "image" else "sound"
-        dialog = QFileDialog(self, f"Add a {what}", "", _FILTERS[kind])
+        what = "image" if kind == "image" else "audio"
+        dialog = QFileDialog(self, f"Add {what} file", "", _FILTERS[kind])
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.fileSelected.connect(lambda path: self.add_file(kind, Path(path)))
@@ -265,9 +265,9 @@ class ReplyEditor(QWidget):
     def _make_menu(self) -> QToolButton:
         for text, act in (
             ("Text", lambda: self.add_block(text_block(""))),
-            ("Picture…", lambda: self._choose_file("image")),
-            ("Sound…", lambda: self._choose_file("audio")),
-            ("Use of a tool", self.add_tool_use),
+            ("Image…", lambda: self._choose_file("image")),
+            ("Audio…", lambda: self._choose_file("audio")),
+            ("Tool use", self.add_tool_use),
             ("JSON", lambda: self.add_block({"type": ""})),
         ):
             self.add_menu.addAction(text).triggered.connect(act)
@@ -280,13 +280,13 @@ class ReplyEditor(QWidget):
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        button.setAccessibleName("Add a part to the answer")
+        button.setAccessibleName("Add a content block to the reply")
         return button
 
     def _lay_out(self) -> None:
         self.head.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, 0)
         self.head.setSpacing(SPACE_2)
-        self.head.addWidget(Heading(self._theme, "Your answer"))
+        self.head.addWidget(Heading(self._theme, "Your reply"))
         self.head.addWidget(self.switch)
         self.head.addStretch(1)
         self._blocks = QVBoxLayout()

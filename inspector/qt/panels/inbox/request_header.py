@@ -32,7 +32,7 @@ from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel, plain_tooltip
 
-_NOT_SENT = "What you wrote was not sent. It stays here for you to copy."
+_NOT_SENT = "Your reply was not sent. You can still copy it here."
 
 
 class RequestFooter(QWidget):
@@ -53,10 +53,12 @@ class RequestFooter(QWidget):
         super().__init__(parent)
         self._theme = theme
         self.alert = Alert(theme)
-        self.send_action = self._action("Send answers", self.send_requested, "Send all of them (Ctrl+Return)")
-        self.done_action = self._action("I'm done", self.done_requested, "Go on, whatever the server says")
+        self.send_action = self._action("Send replies", self.send_requested, "Send all replies (Ctrl+Return)")
+        self.done_action = self._action(
+            "Continue", self.done_requested, "Continue without waiting for the server's confirmation"
+        )
         self.again_action = self._action("Open again", self.again_requested)
-        self.dismiss_action = self._action("Dismiss", self.dismiss_requested, "Wait no longer for the page")
+        self.dismiss_action = self._action("Dismiss", self.dismiss_requested, "Stop waiting for the page")
         self.missing = MutedLabel(theme)
         self._not_sent = PlainLabel(theme, _NOT_SENT, tone="muted", wrap=True)
         self._not_sent.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
@@ -67,7 +69,7 @@ class RequestFooter(QWidget):
         self._page.add(self.done_action, "primary")
         self._page.add(self.again_action)
         self._page.add(self.dismiss_action)
-        self._page.add_text(MutedLabel(theme, "The server says when the page is done with, if it does."))
+        self._page.add_text(MutedLabel(theme, "The server may report when you have completed the page."))
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 1, 0, 0)
         self._column.setSpacing(0)
@@ -126,7 +128,7 @@ class RequestHeader(QWidget):
         self.call_action.triggered.connect(self.call_requested)
         self._call_button = ActionButton(self.call_action, "quiet")
         self.task_action = QAction("Show task", self)
-        self.task_action.setToolTip("Show the task that asks, among those of the server")
+        self.task_action.setToolTip("Show the task that sent this request")
         self.task_action.triggered.connect(self.task_requested)
         self._task_button = ActionButton(self.task_action, "quiet")
         self._lay_out()
@@ -139,11 +141,11 @@ class RequestHeader(QWidget):
         self._call_button.setVisible(inbox_request.operation is not None or inbox_request.row is not None)
         self._task_button.setVisible(bool(requesting_task(inbox_request)))
         is_call = inbox_request.operation is not None
-        self.call_action.setText("Show call" if is_call else "Show in traffic")
+        self.call_action.setText("Show call" if is_call else "Show in Traffic")
         self.call_action.setToolTip(
-            "Show the call that waits for the answer in the traffic" if is_call else "Show the question there"
+            "Show the waiting call in Traffic" if is_call else "Show the request in Traffic"
         )
-        self.facts.setToolTip(plain_tooltip(f"Asked at {full_time(inbox_request.requested_wall_ns)}"))
+        self.facts.setToolTip(plain_tooltip(f"Received at {full_time(inbox_request.requested_wall_ns)}"))
         self._show_state(inbox_request)
         self.tick()
 
@@ -153,13 +155,13 @@ class RequestHeader(QWidget):
         if inbox_request is None:
             return
         waits = waits_text(inbox_request)
-        waits = f"{waits} waits" if waits and inbox_request.is_open else waits
-        age = f"asked {age_text(inbox_request, time.monotonic_ns())} ago" if inbox_request.is_open else ""
+        waits = f"{waits} is waiting" if waits and inbox_request.is_open else waits
+        age = f"received {age_text(inbox_request, time.monotonic_ns())} ago" if inbox_request.is_open else ""
         self.facts.setText(" · ".join(word for word in (waits, age, str(inbox_request.revision)) if word))
 
     def _show_state(self, inbox_request: InboxRequest) -> None:
         if inbox_request.is_open:
-            self.state.set_text("waiting for the page" if inbox_request.awaits_page else "", "wait")
+            self.state.set_text("waiting for the browser" if inbox_request.awaits_page else "", "wait")
         else:
             self.state.set_text(end_text(inbox_request), _tone(inbox_request))
         if note := note_text(inbox_request):

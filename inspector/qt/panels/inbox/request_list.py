@@ -52,7 +52,7 @@ class RequestList(QListView):
         self.setUniformItemSizes(False)  # the heading is shorter
         self.setStyleSheet("")
         self.setItemDelegate(_RequestDelegate(theme, model.server is None, self))
-        self.setAccessibleName("Cards")
+        self.setAccessibleName("Server requests")
         self.selectionModel().currentChanged.connect(self._on_current_changed)
         theme.changed.connect(self.viewport().update)
 

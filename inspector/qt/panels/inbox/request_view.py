@@ -85,7 +85,7 @@ class RequestView(QWidget):
         self._later = QTimer(self, interval=0)
         self._pages = QStackedWidget()
         self._scroll = QScrollArea()
-        self._back_action = QAction("Back to the card", self)
+        self._back_action = QAction("Back to request", self)
         self._lay_out()
         self._connect()
         self._add_sections(_AT_ONCE)
@@ -266,7 +266,7 @@ class RequestView(QWidget):
             self._later.start()
         else:
             self._later.stop()
-        self._more_action.setText(f"Show more of {plural(total - made, 'question')}")
+        self._more_action.setText(f"Show more ({plural(total - made, 'request')})")
         self._more_button.setVisible(made == self._allowed < total)
 
     def _add_section(self, input_request: RequestItem) -> None:
@@ -332,7 +332,7 @@ class RequestView(QWidget):
         self._scroll.setWidgetResizable(True)
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._scroll.setAccessibleName("Card")
+        self._scroll.setAccessibleName("Server request")
         self._pages.addWidget(self._scroll)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)

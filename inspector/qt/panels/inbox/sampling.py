@@ -31,7 +31,7 @@ from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import MutedLabel
 from inspector.schema.values import FormError
 
-_NONE = "No rule answers this: add one under Answer rules"
+_NONE = "No rule matches. Add one under Reply rules"
 
 
 class ReplyDraft(QWidget):
@@ -56,8 +56,8 @@ class ReplyDraft(QWidget):
         self._task: asyncio.Task[object] | None = None
         self.menu = QMenu(self)
         self.menu.aboutToShow.connect(self.offer)
-        action = QAction("Ask a model", self)
-        action.setToolTip("Let an answer rule write the answer; nothing is sent before you send it")
+        action = QAction("Draft with rule", self)
+        action.setToolTip("Let a reply rule draft the reply; nothing is sent until you send it")
         action.setMenu(self.menu)
         self.button = QToolButton()
         self.button.setDefaultAction(action)
@@ -80,13 +80,13 @@ class ReplyDraft(QWidget):
     def offer(self) -> None:
         """Fill the menu with the current rules."""
         self.menu.clear()
-        self.menu.addAction("Looking for rules…").setEnabled(False)
+        self.menu.addAction("Loading rules…").setEnabled(False)
         self._bridge.start("offer answer rules", self._offer(), self)
 
     def ask(self, rule: ReplyRule) -> None:
         """Let a rule draft the reply; stops a running one."""
         self.stop()
-        self._show_state(f"Asking “{rule.title}”…")
+        self._show_state(f"Waiting for “{rule.title}”…")
         self._task = self._bridge.start("draft an answer", self._ask(rule), self)
 
     def stop(self) -> None:
@@ -100,7 +100,7 @@ class ReplyDraft(QWidget):
         self.menu.clear()
         for rule in rules:
             if suits(rule, self._requested().input_request):
-                text = f"Ask {rule.title}" if rule.kind is RuleKind.ENDPOINT else f"Fill in by {rule.title}"
+                text = f"Ask {rule.title}" if rule.kind is RuleKind.ENDPOINT else f"Fill in with {rule.title}"
                 self.menu.addAction(text.replace("&", "&&")).triggered.connect(partial(self.ask, rule))
         if self.menu.isEmpty():
             self.menu.addAction(_NONE).setEnabled(False)
@@ -120,8 +120,8 @@ class ReplyDraft(QWidget):
     def _take(self, rule: ReplyRule, reply: Reply) -> None:
         result: JSONObject | None = reply.result
         if result is None:
-            text = f"“{rule.title}” would refuse: {reply.message} ({reply.code})."
-            self._alert.show_message("draft", text, "Decline does the same.")
+            text = f"“{rule.title}” would reject the request: {reply.message} ({reply.code})."
+            self._alert.show_message("draft", text, "Decline has the same effect.")
         else:
             self.drafted.emit(result, rule.title)
 
@@ -133,8 +133,8 @@ class ReplyDraft(QWidget):
 
 _PAUSE_MS = 200
 _MAX_PROBLEMS = 5
-_DECLINE_TIP = "Say no: the server gets the error “The user rejected the sampling request”"
-_DECLINE_ENDS = "Say no: the call ends, since this revision has no way to tell the server so"
+_DECLINE_TIP = "Decline: the server gets the error “The user rejected the sampling request”"
+_DECLINE_ENDS = "Decline: the call ends, because this protocol version has no way to notify the server"
 
 
 class SamplingSection(Section):
@@ -159,8 +159,8 @@ class SamplingSection(Section):
         self.editor.head.addWidget(self.drafting)
         self.asked_column = self._fill(self.requested, (self.prompt,), margin=0)
         self._fill(self.response, (self.prompt_editor, self.editor, self.problems), margin=0)
-        send_tip = "Send it to the server (Ctrl+Return)"
-        self.send_action = self._action("Send answer", lambda: self.send(), send_tip)
+        send_tip = "Send the reply to the server (Ctrl+Return)"
+        self.send_action = self._action("Send reply", lambda: self.send(), send_tip)
         self.anyway_action = self._action("Send anyway", lambda: self.send(force=True))
         tip = _DECLINE_ENDS if inbox_request.round else _DECLINE_TIP
         self.decline_action = self._action("Decline", self._decline, tip)
@@ -177,12 +177,12 @@ class SamplingSection(Section):
     def send(self, *, force: bool = False) -> None:
         """Send the reply; ask first if it is empty."""
         if self.editor.is_empty and not force:
-            self.bar.alert.show_message("wrong", "The answer is empty.", actions=[self.anyway_action])
+            self.bar.alert.show_message("wrong", "The reply is empty.", actions=[self.anyway_action])
             return
         try:
             reply = self.editor.response()
         except FormError as exc:
-            self.bar.alert.show_message("wrong", f"This cannot be sent: {exc}", "Correct it first.")
+            self.bar.alert.show_message("wrong", f"Can't send: {exc}", "Correct it first.")
             return
         self._decide(Reply(reply, drafted_by=self._drafted_by))
 

@@ -31,7 +31,7 @@ from inspector.schema.values import FormError
 
 _HEIGHT = 240
 _MEMBERS = ("systemPrompt", "messages")
-_HINT = "A model that you ask from here gets this prompt. The server is not told."
+_HINT = "Reply rules that you run from here get this prompt. The server is not notified."
 
 
 class PromptEditor(QWidget):
@@ -56,7 +56,7 @@ class PromptEditor(QWidget):
         self.edit_action = self._action("Edit prompt", self._open)
         self.use_action = self._action("Use this prompt", self.use)
         self.discard_action = self._action("Discard changes", self._close)
-        self.reset_action = self._action("Back to what the server sent", self._reset)
+        self.reset_action = self._action("Restore the server's prompt", self._reset)
         self._lay_out()
         self._show_state()
 
@@ -84,7 +84,7 @@ class PromptEditor(QWidget):
         except FormError:
             return  # shown below the text
         except ValueError as exc:
-            self.alert.show_message("prompt", f"This is no prompt: {exc}.", "Correct it.")
+            self.alert.show_message("prompt", f"Not a valid prompt: {exc}.", "Correct it.")
             return
         self._take(requested)
 
@@ -260,7 +260,7 @@ def _facts(requested: SamplingRequest) -> list[Fact]:
     preferences = (
         ", ".join(one_line(shorten(each, 80)) for each in requested.preferences.hints[:_MAX_WORDS]),
         f"context {one_line(requested.include_context)}" if requested.include_context else "",
-        f"tool use {one_line(requested.tool_choice)}" if requested.tool_choice else "",
+        f"tool choice {one_line(requested.tool_choice)}" if requested.tool_choice else "",
     )
     facts = {
         "Limits": " · ".join(filter(None, limits)),

@@ -28,8 +28,8 @@ from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
 _MAX_SHOWN = 4_000
-_NOT_TOLD = "The call was not made again: this revision has no way to tell the server no."
-_TONES: dict[str, Tone] = {"accepted": "ok", "answered": "ok", "answered by itself": "ok"}
+_NOT_TOLD = "The call was not retried: this protocol version has no way to decline."
+_TONES: dict[str, Tone] = {"accepted": "ok", "answered": "ok", "answered automatically": "ok"}
 
 
 class ReplyView(QWidget):
@@ -255,7 +255,9 @@ class Section(QWidget):
         self.requested = QWidget()
         self.response = QWidget()
         self.bar = ReplyBar(theme)
-        self.withdraw_action = self._action("Take back", self.retracted.emit, "Answer it in another way")
+        self.withdraw_action = self._action(
+            "Undo reply", self.retracted.emit, "Answer this request differently"
+        )
         self._withdraw = ActionButton(self.withdraw_action, "quiet")
         self._lay_out()
         self._show_notes(input_request.notes)
@@ -270,7 +272,7 @@ class Section(QWidget):
         self.title.setText(f"{position}{kind_text(self._input_request)}")
         self._is_one_of_many = True
         self.key_badge.set_text(self._input_request.key)
-        self.key_badge.setToolTip("The name of this question in the server's result")
+        self.key_badge.setToolTip("Key of this request in the server's result")
         self._head.show()
 
     def show_input_request(
@@ -389,7 +391,7 @@ class UnreadableSection(Section):
 
     def __init__(self, theme: Theme, inbox_request: InboxRequest, input_request: RequestItem) -> None:
         super().__init__(theme, inbox_request, input_request)
-        message = MutedLabel(theme, f"{input_request.method}, as it came:", wrap=True)
+        message = MutedLabel(theme, f"{input_request.method}, as received:", wrap=True)
         shown = shown_json(input_request.params, _MAX_SHOWN)
         text = PlainLabel(theme, shown, mono=True, wrap=True, selectable=True)
         self._fill(self.requested, (message, text))

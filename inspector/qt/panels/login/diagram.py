@@ -56,7 +56,7 @@ class DiagramView(QWidget):
         self.canvas = Sequence(theme)
         self.canvas.step_requested.connect(self.step_requested)
         self.copy_action = QAction("Copy as text", self)
-        self.copy_action.setToolTip("Copy it as a Mermaid sequence diagram")
+        self.copy_action.setToolTip("Copy as a Mermaid sequence diagram")
         self.copy_action.triggered.connect(self._copy)
         area = QScrollArea()
         area.setFrameShape(QFrame.Shape.NoFrame)

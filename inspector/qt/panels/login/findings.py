@@ -88,11 +88,8 @@ class FindingList(QWidget):
         found.sort(key=lambda pair: list(Severity).index(pair[1].severity))
         if not found:
             self._shown = ()
-            sentence = (
-                "What a server or its authorization server does against the rules is named here, with who "
-                "must change what."
-            )
-            title = "Nothing found" if view is not None else "No login yet"
+            sentence = "Spec violations appear here, with who must fix them."
+            title = "No findings" if view is not None else "No login yet"
             self._gate.explain("empty", "check" if view is not None else "key", title, sentence)
             return
         if found != self._shown:

@@ -26,28 +26,28 @@ from inspector.qt.widgets.text.labels import Heading, MutedLabel
 
 CODE, CLIENT, ENTERPRISE, WORKLOAD = LoginGrant
 GRANTS = {
-    CODE: "Code in the browser",
+    CODE: "Authorization code (browser)",
     CLIENT: "Client credentials",
     ENTERPRISE: "Enterprise (ID-JAG)",
     WORKLOAD: "Workload identity",
 }
 ABOUT = {
-    CODE: "You log in with the browser, and consent there.",
+    CODE: "You log in and consent in the browser.",
     CLIENT: (
-        "MCP Lens logs in as itself, nobody signs in: with a client secret, or with a private key that signs "
+        "MCP Lens logs in as itself, without a user: with a client secret, or with a private key that signs "
         "an assertion."
     ),
     ENTERPRISE: (
-        "You sign in with the browser at your company's identity provider. Its ID token is exchanged for a "
-        "token of this server, and as long as it can be renewed you need not sign in again."
+        "You log in at your company's identity provider in the browser. Its ID token is exchanged for a "
+        "token for this server. While it can be refreshed, you don't need to log in again."
     ),
     WORKLOAD: (
-        "What MCP Lens runs on (a cluster, a CI job) vouches for it with a JWT, which is exchanged for a "
-        "token. Give the JWT, or where it is read anew each time."
+        "The platform that runs MCP Lens (a cluster, a CI job) vouches for it with a JWT, which is exchanged "
+        "for a token. Enter the JWT, or where to read it each time."
     ),
 }
 _PROVIDER = "identity_provider."
-_AT_SERVER, _AT_PROVIDER, _JWT = "Authorization server", "Identity provider", "JWT of the workload"
+_AT_SERVER, _AT_PROVIDER, _JWT = "Authorization server", "Identity provider", "Workload JWT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,28 +71,32 @@ class Field:
 
 FIELDS = (
     Field(f"{_PROVIDER}issuer", _AT_PROVIDER, "Issuer", "https://login.company.example", (ENTERPRISE,)),
-    Field(f"{_PROVIDER}client_id", _AT_PROVIDER, "Client ID", "as it was registered there", (ENTERPRISE,)),
+    Field(f"{_PROVIDER}client_id", _AT_PROVIDER, "Client ID", "as registered there", (ENTERPRISE,)),
     Field(f"{_PROVIDER}client_secret", _AT_PROVIDER, "Client secret", "none for a public client",
           (ENTERPRISE,), is_secret=True),
-    Field(f"{_PROVIDER}scope", _AT_PROVIDER, "Scope", "openid, and what renews the sign-in", (ENTERPRISE,)),
-    Field(f"{_PROVIDER}id_token", _AT_PROVIDER, "ID token", "only if you have one: then nobody signs in",
+    Field(f"{_PROVIDER}scope", _AT_PROVIDER, "Scope",
+          "openid, plus the scope for refresh tokens", (ENTERPRISE,)),
+    Field(f"{_PROVIDER}id_token", _AT_PROVIDER, "ID token", "only if you have one; then no login is needed",
           (ENTERPRISE,), is_secret=True),
-    Field(f"{_PROVIDER}token_endpoint", _AT_PROVIDER, "Token endpoint", "found by the issuer", (ENTERPRISE,)),
-    Field("issuer", _AT_SERVER, "Issuer", "the client is shown to no other", (CLIENT, ENTERPRISE, WORKLOAD)),
-    Field("client_id", _AT_SERVER, "Client ID", "as it was registered", (CLIENT, ENTERPRISE, WORKLOAD)),
+    Field(f"{_PROVIDER}token_endpoint", _AT_PROVIDER, "Token endpoint", "discovered from the issuer",
+          (ENTERPRISE,)),
+    Field("issuer", _AT_SERVER, "Issuer",
+          "credentials go only to this issuer", (CLIENT, ENTERPRISE, WORKLOAD)),
+    Field("client_id", _AT_SERVER, "Client ID", "as registered", (CLIENT, ENTERPRISE, WORKLOAD)),
     Field("client_secret", _AT_SERVER, "Client secret", "or a private key", (CLIENT, ENTERPRISE),
           is_secret=True),
-    Field("key", _AT_SERVER, "Private key", "PEM, for a client that signs", (CLIENT, ENTERPRISE),
+    Field("key", _AT_SERVER, "Private key", "PEM, to sign assertions", (CLIENT, ENTERPRISE),
           is_secret=True),
-    Field("assertion", _JWT, "JWT", "it is not renewed: a file or a variable is", (WORKLOAD,),
+    Field("assertion", _JWT, "JWT", "not refreshed; use a file or variable for that", (WORKLOAD,),
           is_secret=True),
     Field("assertion_file", _JWT, "File", "/var/run/secrets/…/token", (WORKLOAD,)),
-    Field("assertion_variable", _JWT, "Variable", "of the environment of MCP Lens", (WORKLOAD,)),
+    Field("assertion_variable", _JWT, "Environment variable",
+          "read from the environment of MCP Lens", (WORKLOAD,)),
 )  # fmt: skip
 
 
 FIELD_OF_KEY = next(field for field in FIELDS if field.name == "key")
-AUDIENCES = {"issuer": "The issuer", "token_endpoint": "The token endpoint"}
+AUDIENCES = {"issuer": "Issuer", "token_endpoint": "Token endpoint"}
 
 
 def value_of(settings: OAuthSettings, name: str) -> object:
@@ -128,35 +132,38 @@ def require_whole(settings: OAuthSettings) -> None:
 
 def _require_client(settings: OAuthSettings) -> None:
     if not settings.client_id:
-        raise UserError("Client credentials need a client ID.", "Type that which was registered for you.")
+        raise UserError(
+            "Client credentials need a client ID.", "Enter the client ID that was registered for you."
+        )
     if settings.client_secret is None and settings.key is None:
-        raise UserError("Client credentials need a client secret or a private key.", "Give one of them.")
+        raise UserError("Client credentials need a client secret or a private key.", "Enter one of them.")
 
 
 def _require_provider(provider: IdentityProvider) -> None:
     if provider.id_token is not None:
         if not (provider.issuer or provider.token_endpoint):
             raise UserError(
-                "The ID token must be shown to the identity provider that gave it.",
-                "Type its issuer, or its token endpoint.",
+                "The ID token must be exchanged at the identity provider that issued it.",
+                "Enter its issuer or its token endpoint.",
             )
     elif not provider.issuer or not provider.client_id:
         raise UserError(
-            "To sign in, the issuer of the identity provider and the client ID there are needed.",
-            "Type both, or give an ID token that you have.",
+            "The login needs the identity provider's issuer and the client ID there.",
+            "Enter both, or enter an ID token that you have.",
         )
 
 
 def _require_workload(settings: OAuthSettings) -> None:
     if not any((settings.assertion, settings.assertion_file, settings.assertion_variable)):
         raise UserError(
-            "A workload needs its JWT.", "Type it, or name the file or the variable that it is read from."
+            "Workload identity needs a JWT.",
+            "Enter it, or name the file or environment variable to read it from.",
         )
 
 
 LABEL_WIDTH = 140  # aligns the fields of all groups
-_KEPT = "in the secret store; another one replaces it"
-_FORGOTTEN = "is forgotten when you keep this"
+_KEPT = "in the secret store; type to replace it"
+_FORGOTTEN = "will be deleted when you save"
 
 
 class GrantForm(QWidget):
@@ -180,18 +187,18 @@ class GrantForm(QWidget):
         self._forgotten: set[str] = set()  # secrets to be removed
         self.grant = QComboBox()
         self.grant.addItems(list(GRANTS.values()))
-        self.grant.setAccessibleName("Grant: how tokens are got")
+        self.grant.setAccessibleName("Grant type")
         self.about = MutedLabel(theme, wrap=True)
         self.audience = QComboBox()
         self.audience.addItems(list(AUDIENCES.values()))
-        self.audience.setAccessibleName("Whom assertions that the private key signs are made out to")
+        self.audience.setAccessibleName("Audience of assertions signed with the private key")
         self.fields = {field.name: self._make(field) for field in FIELDS}
         self.forget_actions = {field.name: self._make_forget(field) for field in FIELDS if field.is_secret}
         self._forget_buttons = {
             name: ActionButton(action, "quiet") for name, action in self.forget_actions.items()
         }
-        self.keep_action = QAction("Keep for this server", self)
-        self.keep_action.setToolTip("Written into the server's settings; secrets go to the secret store")
+        self.keep_action = QAction("Save", self)
+        self.keep_action.setToolTip("Save in the server's settings; secrets go to the secret store")
         self._rows: dict[str, tuple[QWidget, ...]] = {}
         self._headings: dict[str, Heading] = {}
         self._lay_out()
@@ -280,7 +287,7 @@ class GrantForm(QWidget):
             widget.setPlaceholderText(hint)
         else:
             widget.set_hint(hint)
-        self.forget_actions[field.name].setText("Do not forget" if is_forgotten else "Forget")
+        self.forget_actions[field.name].setText("Keep" if is_forgotten else "Delete")
         self._forget_buttons[field.name].setVisible(is_saved)
 
     def _make(self, field: Field) -> QLineEdit | SecretText:
@@ -296,8 +303,8 @@ class GrantForm(QWidget):
         return line
 
     def _make_forget(self, field: Field) -> QAction:
-        action = QAction("Forget", self)
-        action.setToolTip(f"Take the {field.text} out of the secret store")
+        action = QAction("Delete", self)
+        action.setToolTip(f"Delete the {field.text} from the secret store")
         action.triggered.connect(partial(self._forget, field))
         return action
 
@@ -311,7 +318,7 @@ class GrantForm(QWidget):
         row.addWidget(self.grant)
         row.addStretch(1)
         row.addWidget(ActionButton(self.keep_action))
-        grid.addWidget(MutedLabel(self._theme, "Grant"), 0, 0)
+        grid.addWidget(MutedLabel(self._theme, "Grant type"), 0, 0)
         grid.addLayout(row, 0, 1)
         grid.addWidget(self.about, 1, 1)
         for field in FIELDS:
@@ -321,11 +328,11 @@ class GrantForm(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACE_2)
-        column.addWidget(Heading(self._theme, "How tokens are got"))
+        column.addWidget(Heading(self._theme, "Authorization"))
         column.addLayout(grid)
 
     def _add_audience(self, grid: QGridLayout) -> None:
-        position, label = grid.rowCount(), MutedLabel(self._theme, "Its assertions are for")
+        position, label = grid.rowCount(), MutedLabel(self._theme, "Assertion audience (aud)")
         grid.addWidget(label, position, 0)
         grid.addWidget(self.audience, position, 1, Qt.AlignmentFlag.AlignLeft)
         self._audience_row: tuple[QWidget, ...] = (label, self.audience)

@@ -43,12 +43,12 @@ _STRATEGIES = {
     "Automatic": Strategy.AUTO,
     "Pre-registered": Strategy.BY_HAND,
     "Client ID metadata document": Strategy.DOCUMENT,
-    "Dynamic registration": Strategy.DYNAMIC,
+    "Dynamic client registration": Strategy.DYNAMIC,
 }
 _METHODS = ("", "none", "client_secret_basic", "client_secret_post", "private_key_jwt")
 _DPOP = {"As configured": None, "On": True, "Off": False}
 _FIELD_WIDTH = 260
-_ABOUT = "What follows counts from the next login on. It is remembered for this server, but for secrets."
+_ABOUT = "Applies at the next login. Saved for this server, except secrets."
 
 
 class OptionsForm(QScrollArea):
@@ -65,35 +65,35 @@ class OptionsForm(QScrollArea):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self.revision = _choice("Revision whose rules are followed", list(_REVISIONS))
-        self.mode = _choice("Strict or observe", ["Observe", "Strict"])
+        self.revision = _choice("Protocol version whose rules apply", list(_REVISIONS))
+        self.mode = _choice("Mode: Observe or Strict", ["Observe", "Strict"])
         self.mode.setToolTip(
-            "Observe notes what breaks a rule and goes on where that is safe; Strict stops at it"
+            "Observe records violations and continues where that is safe; Strict stops at them"
         )
         self.grants = GrantForm(theme)
-        self.strategy = _choice("How the client is registered", list(_STRATEGIES))
+        self.strategy = _choice("Client registration", list(_STRATEGIES))
         self.client_id = self._line("Client ID", "from the configuration, or registered")
         self.secret = secret_line("Client secret", "from the configuration, or registered")
         self.secret.setFont(theme.mono_font(0.95))
-        self.document = self._line("Address of a client ID metadata document", "https://…/client.json")
-        self.forgets = QCheckBox("Forget the stored client")
-        self.forgets.setToolTip("Do not use the client that was registered before")
-        self.issuer = self._line("Issuer", "the first that the server lists")
-        self.scope = self._line("Scope", "as the server asks")
-        self.no_scope = QCheckBox("Send none")
-        self.resource = self._line("Resource", "the server's own address")
-        self.no_resource = QCheckBox("Send none")
-        self.extras = self._line("More parameters of the authorize request", "prompt=login&audience=…")
-        self.host = _choice("Host of the redirect address", ["127.0.0.1", "localhost"])
+        self.document = self._line("Client ID metadata document URL", "https://…/client.json")
+        self.forgets = QCheckBox("Ignore the stored client")
+        self.forgets.setToolTip("Do not use the previously registered client")
+        self.issuer = self._line("Issuer", "the first one the server lists")
+        self.scope = self._line("Scope", "as requested by the server")
+        self.no_scope = QCheckBox("Do not send")
+        self.resource = self._line("Resource", "the server's URL")
+        self.no_resource = QCheckBox("Do not send")
+        self.extras = self._line("Extra authorization request parameters", "prompt=login&audience=…")
+        self.host = _choice("Redirect URI host", ["127.0.0.1", "localhost"])
         self.port = QSpinBox()
         self.port.setRange(0, 65_535)
         self.port.setSpecialValueText("any free port")
-        self.port.setAccessibleName("Port of the redirect address")
-        self.path = self._line("Path of the redirect address", "/callback")
-        self.method = _choice("How the client proves itself", ["Automatic", *_METHODS[1:]])
+        self.port.setAccessibleName("Redirect URI port")
+        self.path = self._line("Redirect URI path", "/callback")
+        self.method = _choice("Client authentication method", ["Automatic", *_METHODS[1:]])
         self.dpop = _choice("DPoP: bind tokens to a key", list(_DPOP))
-        self.slash = QCheckBox("Accept an issuer that differs in its last / only")
-        self.reset_action = QAction("Back to defaults", self)
+        self.slash = QCheckBox("Accept an issuer that differs only in a trailing /")
+        self.reset_action = QAction("Restore defaults", self)
         self.reset_action.triggered.connect(self.reset)
         self._lay_out()
         self._connect()
@@ -227,7 +227,7 @@ class OptionsForm(QScrollArea):
         self._grid.setVerticalSpacing(SPACE_2)
         self._grid.setColumnMinimumWidth(0, LABEL_WIDTH)
         self._grid.setColumnStretch(1, 1)
-        self._group("Rules", ("Revision", self.revision), ("Mode", self.mode))
+        self._group("Rules", ("Protocol version", self.revision), ("Mode", self.mode))
         self._group("", ("Authorization server", self.issuer), ("", self.slash))
         self._group(
             "Client",
@@ -243,10 +243,10 @@ class OptionsForm(QScrollArea):
             "Request",
             ("Scope", in_row(self.scope, self.no_scope)),
             ("Resource", in_row(self.resource, self.no_resource)),
-            ("More parameters", self.extras),
+            ("Extra parameters", self.extras),
         )
         redirect = in_row(self.host, self.port, self.path)
-        self._group("Redirect", ("Address", redirect))
+        self._group("Redirect", ("Redirect URI", redirect))
         head = QHBoxLayout()
         head.addWidget(MutedLabel(self._theme, _ABOUT, wrap=True), 1)
         head.addWidget(ActionButton(self.reset_action))
@@ -294,7 +294,7 @@ def _text(line: QLineEdit) -> str:
 
 def _path(text: str) -> str:
     if text and not text.startswith("/"):
-        raise UserError("The path of the redirect address must begin with /.", "Write it like /callback.")
+        raise UserError("The redirect URI path must start with /.", "Use a path like /callback.")
     return text
 
 
@@ -305,10 +305,10 @@ def _pairs(text: str) -> tuple[tuple[str, str], ...]:
         pairs = tuple(parse_qsl(text, keep_blank_values=True, strict_parsing=True))
     except ValueError as exc:
         raise UserError(
-            "The parameters of the authorize request cannot be read.",
-            "Write them like prompt=login&name=value.",
+            "The authorization request parameters can't be read.",
+            "Use the form prompt=login&name=value.",
         ) from exc
     problem = next(filter(None, (extra_problem(name) for name, _ in pairs)), "")
     if problem:
-        raise UserError(problem, "Take it out of “More parameters”.")
+        raise UserError(problem, "Remove it from “Extra parameters”.")
     return pairs

@@ -83,7 +83,7 @@ class LoginPanel(QWidget):
         self.views = Segments(theme, VIEWS)
         self.sides = Segments(theme, ("Step", "HTTP"))
         self.rules = Badge(theme)
-        self.copy_action = QAction("Copy the login as text", self)
+        self.copy_action = QAction("Copy login as text", self)
         self.copy_action.setToolTip("All steps as text, without secrets")
         self.export_action = QAction("Export trace…", self)
         self.export_action.setToolTip("All steps as JSON, without secrets")
@@ -116,7 +116,7 @@ class LoginPanel(QWidget):
 
     def set_view(self, view: ServerView) -> None:
         if view.transport == "stdio":
-            self._gate.explain("empty", "key", "No login for a server that is started here", _STDIO)
+            self._gate.explain("empty", "key", "Local servers have no login", _STDIO)
             return
         self._gate.open()
         self._show_nothing(view)
@@ -220,7 +220,7 @@ class LoginPanel(QWidget):
         await self._login_actions.keep(settings, secrets)
         self.options.grants.show_settings(self._server, settings)
         self.show_login(await self._login_actions.login())  # a running login was ended
-        return "Kept. It counts from the next login on."
+        return "Saved. Applies at the next login."
 
     def _show_error(self, exc: UserError) -> None:
         self.alert.show_message("asked", exc.summary, exc.next_step, tone="error")
@@ -242,8 +242,8 @@ class LoginPanel(QWidget):
     def _show_nothing(self, view: ServerView) -> None:
         actions = [self.controls.log_in, self.controls.begin]
         if view.status is ServerStatus.NEEDS_LOGIN:
-            text = f"{view.reason} {view.next_step}".strip() or "The server asks for a login."
-            self._nothing.show_empty("key", "This server needs a login", text, actions)
+            text = f"{view.reason} {view.next_step}".strip() or "Log in to use this server."
+            self._nothing.show_empty("key", "Login required", text, actions)
         else:
             self._nothing.show_empty("key", "No login yet", _NO_LOGIN, actions)
 
@@ -382,12 +382,12 @@ class LoginPanel(QWidget):
 
 
 _NO_LOGIN = (
-    "Log in to use a protected server, or go step by step to see every request, what was decided and why, "
-    "and what is wrong with the other side. No connection is needed."
+    "Log in to use a protected server, or go step by step to see every request, every decision with "
+    "its reason, and what the server does wrong. No connection is needed."
 )
 _STDIO = (
-    "It runs as a program on this machine and takes its credentials from its environment: set them as "
-    "variables of the server."
+    "This server runs as a local process and takes its credentials from its environment. Set them as "
+    "environment variables of the server."
 )
 
 

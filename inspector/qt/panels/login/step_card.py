@@ -112,7 +112,7 @@ class StepCard(QScrollArea):
         if step.exchanges:
             parts.append(exchanges_part(theme, step.exchanges, self.exchange_chosen.emit))
         if step.differs:
-            part = Part(theme, "In other revisions")
+            part = Part(theme, "In other protocol versions")
             part.column.addWidget(PlainLabel(theme, step.differs, tone="muted", wrap=True, selectable=True))
             parts.append(part)
         return parts
@@ -168,20 +168,20 @@ class RequestPreview(QWidget):
         super().__init__(parent)
         self._request: LoginRequest | None = None
         self._theme = theme
-        self.title = Heading(theme, "About to be sent")
+        self.title = Heading(theme, "Next request")
         self.text = PlainLabel(theme, mono=True, wrap=True, selectable=True)
         self.text.setAccessibleName("Request before it is sent")
         self.url = QLineEdit()
-        self.url.setAccessibleName("Address of the request")
-        self.headers = _box("Headers of the request, one a line")
-        self.body = _box("Body of the request")
+        self.url.setAccessibleName("Request URL")
+        self.headers = _box("Request headers, one per line")
+        self.body = _box("Request body")
         for field in (self.url, self.headers, self.body):
             field.setFont(theme.mono_font(0.95))
         self.alert = Alert(theme)
         self.edit_action = QAction("Edit…", self)
-        self.edit_action.setToolTip("Change the request before it is sent; its secrets are shown then")
-        self.use_action = QAction("Use this", self)
-        self.use_action.setToolTip("Send it like this when the step runs")
+        self.edit_action.setToolTip("Edit the request before it is sent; its secrets become visible")
+        self.use_action = QAction("Apply", self)
+        self.use_action.setToolTip("Send the edited request when the step runs")
         self.discard_action = QAction("Discard", self)
         self.edit_action.triggered.connect(self._on_edit)
         self.use_action.triggered.connect(self._on_use)
@@ -268,7 +268,7 @@ class RequestPreview(QWidget):
         buttons.setSpacing(SPACE_2)
         buttons.addWidget(ActionButton(self.use_action))
         buttons.addWidget(ActionButton(self.discard_action))
-        buttons.addWidget(MutedLabel(self._theme, "Secrets are shown while you edit.", wrap=True), 1)
+        buttons.addWidget(MutedLabel(self._theme, "Secrets are visible while you edit.", wrap=True), 1)
         for part in (self.url, self.headers, self.body, self.alert):
             column.addWidget(part)
         column.addLayout(buttons)
@@ -304,6 +304,6 @@ def _read_headers(text: str) -> Headers:
         if not line.strip():
             continue
         if not colon or not name.strip() or " " in name.strip():
-            raise UserError(f"Line {number} of the headers is no header.", "Write it like Name: value.")
+            raise UserError(f"Line {number} of the headers is not a header.", "Use the form Name: value.")
         headers.append((name.strip(), value.strip()))
     return tuple(headers)

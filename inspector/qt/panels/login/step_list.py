@@ -36,16 +36,16 @@ class LoginControls(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._chosen: StepId | None = None
-        self.log_in = self._action("Log in", "Go through all steps at once")
-        self.begin = self._action("Step by step", "Begin a login, and look at each step before it is done")
-        self.next = self._action("Next", "Do the next step (Ctrl+Return here)")
-        self.run = self._action("Run to the end", "Do all steps that are left")
-        self.run_to = self._action("Run to here", "Do the steps up to the chosen one, and that one too")
-        self.retry = self._action("Retry", "Do the step again that failed")
+        self.log_in = self._action("Log in", "Run all steps at once")
+        self.begin = self._action("Log in step by step", "Start a login and review each step before it runs")
+        self.next = self._action("Next", "Run the next step (Ctrl+Return here)")
+        self.run = self._action("Run to the end", "Run all remaining steps")
+        self.run_to = self._action("Run to here", "Run all steps up to and including the selected one")
+        self.retry = self._action("Retry", "Run the failed step again")
         self.back = self._action(
-            "Back to here", "Go back to the chosen step; what came after it is forgotten"
+            "Go back to here", "Go back to the selected step; the results of later steps are discarded"
         )
-        self.cancel = self._action("Cancel", "End this login")
+        self.cancel = self._action("Cancel", "Cancel this login")
         self._spinner = Spinner(theme)
         self._label = MutedLabel(theme)
         kinds: dict[QAction, ButtonKind] = {self.log_in: "primary", self.next: "primary"}
@@ -137,12 +137,12 @@ def _label(view: LoginView | None) -> str:
     if view.is_over:
         return "Logged in" if view.result is not None else "Ended"
     if view.question is not None:
-        return "Waits for your answer"
+        return "Waiting for your input"
     current = view.current
     if current is None:
         return ""
     done = sum(step.state in (StepState.DONE, StepState.SKIPPED) for step in view.steps)
-    return f"{done} of {len(view.steps)} done"
+    return f"{done} of {len(view.steps)} steps done"
 
 
 _STEP = Qt.ItemDataRole.UserRole
@@ -162,7 +162,7 @@ class StepList(QListWidget):
         self._steps: tuple[Step, ...] = ()
         self._flow = 0
         self._current: StepId | None = None
-        self.setAccessibleName("Steps of the login")
+        self.setAccessibleName("Login steps")
         style_list(self, theme)
         self.setItemDelegate(_StepRows(theme, self))
         self.currentRowChanged.connect(self._on_row_changed)

@@ -99,7 +99,7 @@ def table_part(theme: Theme, table: Table) -> Part:
 
 
 def decisions_part(theme: Theme, decisions: Sequence[Decision]) -> Part:
-    part = Part(theme, "Decided")
+    part = Part(theme, "Decisions")
     grid = _grid(1)
     grid.setHorizontalSpacing(SPACE_2)
     grid.setVerticalSpacing(SPACE_1)
@@ -122,8 +122,8 @@ def exchanges_part(
         line.addWidget(Badge(theme, str(seen.status or "failed"), status_tone(seen)), 0, _TOP)
         text = f"{seen.request.method} {masked_url(seen.request.url)}"
         line.addWidget(PlainLabel(theme, text, mono=True, wrap=True, selectable=True), 1)
-        action = QAction("Look", part)
-        action.setToolTip("Show this request and its answer whole")
+        action = QAction("View", part)
+        action.setToolTip("Show the full request and response")
         action.triggered.connect(partial(_call, on_chosen, position))
         line.addWidget(ActionButton(action, "quiet"), 0, _TOP)
         part.column.addLayout(line)
@@ -206,12 +206,12 @@ class RawHttp(QWidget):
         super().__init__(parent)
         self._step: Step | None = None
         self.choice = QComboBox()
-        self.choice.setAccessibleName("Which request")
+        self.choice.setAccessibleName("Request")
         self.choice.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.secrets = QCheckBox("Show secrets")
-        self.secrets.setToolTip("Show tokens, codes and keys of this request as they are")
+        self.secrets.setToolTip("Show the tokens, codes and keys of this request unmasked")
         self.about = MutedLabel(theme)
-        self.text = JsonView(theme, "HTTP request and answer")
+        self.text = JsonView(theme, "HTTP request and response")
         self.row_action = QAction("Show in Traffic", self)
         self.row_action.triggered.connect(self._on_row_requested)
         self._row_button = ActionButton(self.row_action, "quiet")
@@ -225,7 +225,7 @@ class RawHttp(QWidget):
     def show_step(self, step: Step | None) -> None:
         before, self._step = self._step, step
         if step is None or not (step.exchanges or step.preview):
-            self._gate.explain("empty", "info", "No HTTP", _no_http(step))
+            self._gate.explain("empty", "info", "No HTTP exchange", _no_http(step))
             return
         if before is not None and step.id is before.id and _wire(step) == _wire(before):
             return
@@ -311,9 +311,9 @@ class RawHttp(QWidget):
 
 def _no_http(step: Step | None) -> str:
     if step is None:
-        return "Choose a step."
+        return "Select a step."
     is_ahead = step.state in (StepState.WAITING, StepState.READY, StepState.RUNNING)
-    return "Nothing was sent in this step yet." if is_ahead else "This step sends nothing over HTTP."
+    return "This step has not sent anything yet." if is_ahead else "This step sends nothing over HTTP."
 
 
 def _wire(step: Step) -> tuple[object, ...]:
@@ -340,7 +340,7 @@ class SecretValue(QWidget):
         self.show_action = QAction("Show", self)
         self.show_action.triggered.connect(self._on_toggled)
         self.copy_action = QAction("Copy", self)
-        self.copy_action.setToolTip(f"Copy the {name}, after a question")
+        self.copy_action.setToolTip(f"Copy the {name} (asks for confirmation)")
         self.copy_action.triggered.connect(self._on_copy)
         self.copying = SecretCopy(theme)
         row = QHBoxLayout()

@@ -50,9 +50,9 @@ class TokenView(QWidget):
         self._is_busy = False
         self.facts = KeyValueList(theme)
         self.alert = Alert(theme)
-        self.refresh_action = self._action("Refresh now", "Ask for a new token with the refresh token")
-        self.sign_out_action = self._action("Sign out", "Revoke the tokens, and forget them")
-        self.forget_action = self._action("Forget", "Forget the tokens here; nobody is told")
+        self.refresh_action = self._action("Refresh now", "Request a new token with the refresh token")
+        self.sign_out_action = self._action("Log out", "Revoke the tokens and delete them")
+        self.forget_action = self._action("Delete tokens", "Delete the tokens here without revoking them")
         self.refresh_action.triggered.connect(self.refresh_requested)
         self.sign_out_action.triggered.connect(self.sign_out_requested)
         self.forget_action.triggered.connect(self.forget_requested)
@@ -68,7 +68,7 @@ class TokenView(QWidget):
     def show_token(self, token: TokenInfo | None) -> None:
         if token is None:
             self._token = None
-            sentence = "After a login, the token, its scopes and its expiry are shown here."
+            sentence = "After a login, the token, its scopes and its expiry appear here."
             self._gate.explain("empty", "key", "No token", sentence)
             return
         if token == self._token:
@@ -79,7 +79,7 @@ class TokenView(QWidget):
             self.alert.close_all()
         else:
             self.alert.show_message(
-                "kept", "It is kept in memory only, and gone when MCP Lens is closed.", tone="wait"
+                "kept", "Stored in memory only; lost when you close MCP Lens.", tone="wait"
             )
         self._show_facts()
         self._show_secrets(token)
@@ -134,7 +134,7 @@ class TokenView(QWidget):
     def _add_claims(self, column: QVBoxLayout, text: str) -> None:
         token = read_jwt(text)
         if token is None:
-            column.addWidget(MutedLabel(self._theme, "Opaque: not a JWT, which is no mistake.", wrap=True))
+            column.addWidget(MutedLabel(self._theme, "Opaque token (not a JWT); this is allowed.", wrap=True))
             return
         column.addWidget(MutedLabel(self._theme, "A JWT. Its signature was not verified.", wrap=True))
         if facts := jwt_times(token, self._now()):
@@ -179,20 +179,20 @@ def token_facts(token: TokenInfo, now: float) -> list[Fact]:
     """Return everything that is not secret."""
     text, tone = expiry_text(token.expires_at, now)
     facts = [
-        Fact("Kind", token.token_type or "not said", mono=True),
+        Fact("Type", token.token_type or "not specified", mono=True),
         Fact("Expires", text, tone=tone),
-        Fact("Scopes granted", " ".join(token.scopes) or "not said", mono=True),
-        Fact("Scopes asked for", " ".join(token.requested) or "none", mono=True),
+        Fact("Scopes granted", " ".join(token.scopes) or "not specified", mono=True),
+        Fact("Scopes requested", " ".join(token.requested) or "none", mono=True),
     ]
     missing = [scope for scope in token.requested if token.scopes and scope not in token.scopes]
     added = [scope for scope in token.scopes if scope not in token.requested]
     if missing:
         facts.append(Fact("Not granted", " ".join(missing), mono=True, tone="warn"))
     if added and token.requested:
-        facts.append(Fact("Granted unasked", " ".join(added), mono=True, tone="warn"))
+        facts.append(Fact("Granted but not requested", " ".join(added), mono=True, tone="warn"))
     return [
         *facts,
-        Fact("Refresh token", "yes" if token.refresh_token else "no: a login gives another token at its end"),
+        Fact("Refresh token", "yes" if token.refresh_token else "none; log in again when the token expires"),
         Fact("Issuer", one_line(token.issuer), mono=True),
         Fact("Client ID", one_line(token.client_id), mono=True),
         Fact("Resource", one_line(token.resource or "none"), mono=True),
@@ -203,7 +203,7 @@ def token_facts(token: TokenInfo, now: float) -> list[Fact]:
 def expiry_text(expires_at: float | None, now: float) -> tuple[str, Tone]:
     """Return the expiry and the time left: `in 59 min 12 s (14:03:07)`."""
     if expires_at is None:
-        return "not said", "muted"
+        return "not specified", "muted"
     left = round(expires_at - now)
     span = _span(abs(left))
     if left <= 0:
@@ -215,7 +215,7 @@ def jwt_times(token: JwtView, now: float) -> list[Fact]:
     facts = []
     for name, meaning, moment in times_of(token.claims):
         if moment is None:
-            facts.append(Fact(f"{name}: {meaning}", "no moment that exists", tone="warn"))
+            facts.append(Fact(f"{name}: {meaning}", "not a valid time", tone="warn"))
             continue
         seconds = moment.timestamp()
         tone: Tone = "error" if name == "exp" and seconds <= now else "text"
@@ -244,4 +244,4 @@ def _local(seconds: float) -> str:
     try:
         return time.strftime("%Y-%m-%d %H:%M:%S %z", time.localtime(seconds))
     except (OverflowError, ValueError, OSError):
-        return f"{seconds:g} seconds since 1970"
+        return f"Unix time {seconds:g}"

@@ -42,11 +42,11 @@ class LoginPromptBar(QWidget):
         self.client_id = QLineEdit()
         self.client_id.setPlaceholderText("Client ID")
         self.client_id.setAccessibleName("Client ID")
-        self.secret = secret_line("Client secret, if there is one")
-        self.allow_action = QAction("Contact them", self)
+        self.secret = secret_line("Client secret (optional)")
+        self.allow_action = QAction("Allow hosts", self)
         self.give_action = QAction("Use this client", self)
         self.give_action.setEnabled(False)
-        self.refuse_action = QAction("Do not contact them", self)
+        self.refuse_action = QAction("Block hosts", self)
         self._judging = self._make_judging()
         self._client = self._make_client()
         self._lay_out()
@@ -78,8 +78,8 @@ class LoginPromptBar(QWidget):
         self.hosts.setText("\n".join(one_line(host) for host in question.hosts))
         is_hosts = question.kind is not QuestionKind.CLIENT
         is_issuer = question.kind is QuestionKind.ISSUER
-        self.allow_action.setText("Trust it" if is_issuer else "Contact them")
-        self.refuse_action.setText("Do not trust it" if is_issuer else "Do not contact them")
+        self.allow_action.setText("Trust issuer" if is_issuer else "Allow hosts")
+        self.refuse_action.setText("Reject issuer" if is_issuer else "Block hosts")
         self.hosts.setVisible(bool(question.hosts))
         self._judging.setVisible(is_hosts)
         self._client.setVisible(not is_hosts)
@@ -153,16 +153,16 @@ class BrowserWaitBox(QWidget):
         self.listens = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
         self.hits = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
         self.open_action = QAction("Open in browser", self)
-        self.copy_action = QAction("Copy address", self)
-        self.copy_action.setToolTip("For another browser: copy the address of the login page")
+        self.copy_action = QAction("Copy URL", self)
+        self.copy_action.setToolTip("Copy the login URL to open it in another browser")
         self.paste_field = QLineEdit()
         self.paste_field.setFont(theme.mono_font(0.95))
-        self.paste_field.setPlaceholderText("Paste the callback URL")
+        self.paste_field.setPlaceholderText("Paste callback URL")
         self.paste_field.setAccessibleName("Callback URL, from the browser's address bar after the login")
         self.paste_field.setToolTip(
-            "If the browser is on another machine: the address that it ended at, whole, even if with an error"
+            "If the browser is on another machine: the full URL it ended at, even if that shows an error"
         )
-        self.paste_action = QAction("Use it", self)
+        self.paste_action = QAction("Use URL", self)
         self.paste_action.setEnabled(False)
         self._timer = QTimer(self, interval=_TICK_MS)
         self._lay_out()
@@ -179,7 +179,7 @@ class BrowserWaitBox(QWidget):
             return
         if before is None or before.authorize_url != waiting.authorize_url:
             self._show_address(waiting.authorize_url)
-        self.listens.setText(f"The answer is expected at {one_line(waiting.redirect_uri)}")
+        self.listens.setText(f"Waiting for the callback at {one_line(waiting.redirect_uri)}")
         self._show_hits(waiting)
         self._on_tick()
 
@@ -194,21 +194,21 @@ class BrowserWaitBox(QWidget):
     def _show_address(self, url: str) -> None:
         link = read_link(url)
         self.warnings.close_all()
-        self.host.setText(link.ascii_host or "no address yet")
+        self.host.setText(link.ascii_host or "no URL yet")
         self.open_action.setEnabled(bool(url) and not may_open(link))
         self.copy_action.setEnabled(bool(url))
         if url and (reason := may_open(link)):
-            self.warnings.show_message("problem", f"This address is not opened. {reason}", tone="error")
+            self.warnings.show_message("problem", f"MCP Lens does not open this URL. {reason}", tone="error")
         for number, warning in enumerate(link.warnings):
             self.warnings.show_message(str(number), warning)
 
     def _show_hits(self, waiting: BrowserWait) -> None:
         lines = [
-            f"{time_of_day(hit.at)}  {hit.shown}  {hit.refusal or 'the answer'}"
+            f"{time_of_day(hit.at)}  {hit.shown}  {hit.refusal or 'callback received'}"
             for hit in waiting.hits[-_HITS_SHOWN:]
         ]
         if waiting.hit_count > len(lines):
-            lines.insert(0, f"{plural(waiting.hit_count, 'request')} came in; the last:")
+            lines.insert(0, f"{plural(waiting.hit_count, 'request')} received; the latest:")
         self.hits.setText("\n".join(lines))
         self.hits.setVisible(bool(lines))
 

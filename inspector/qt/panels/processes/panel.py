@@ -52,7 +52,7 @@ class FileWatchBar(QWidget):
         self.line.setMaxLength(5_000)
         self.line.setAccessibleName("Files that restart the server when they change")
         self.apply = QAction("Apply", self)
-        self.apply.setToolTip("Restart the server when a file that fits is written, added or removed")
+        self.apply.setToolTip("Restart the server when a matching file is changed, added or removed")
         self.text = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
         self.alert = Alert(theme)
         self._lay_out(theme)
@@ -96,7 +96,10 @@ class FileWatchBar(QWidget):
     def _on_apply(self) -> None:
         globs = _split(self.line.text())
         if globs is None:
-            self.refuse("The patterns cannot be read: a quotation mark is not closed.", "Close it.")
+            self.refuse(
+                "The patterns can't be read: a quotation mark is not closed.",
+                "Add the closing quotation mark.",
+            )
         elif self.apply.isEnabled():
             self.alert.close_topic("globs")
             self.globs_chosen.emit(globs)
@@ -114,7 +117,10 @@ class FileWatchBar(QWidget):
         inside.setContentsMargins(SPACE_4, SPACE_3, SPACE_4, SPACE_2)
         inside.setSpacing(SPACE_1)
         inside.addWidget(Heading(theme, "Restart when files change"))
-        hint = "Patterns below the working folder, with spaces between. Watched calls are then made again."
+        hint = (
+            "Patterns relative to the working directory, separated by spaces. Regression calls are rerun "
+            "after each restart."
+        )
         inside.addWidget(MutedLabel(theme, hint, wrap=True))
         inside.addLayout(row)
         inside.addWidget(self.text)
@@ -136,7 +142,7 @@ def state_text(view: FileWatchView) -> tuple[str, Tone]:
     if view.problem:
         watching = view.problem if not view.files else f"{watching} {view.problem}"
     if view.failure:
-        return f"{_cause(view)}: the server did not come up. {one_line(view.failure)} {watching}", "error"
+        return f"{_cause(view)}: the server did not start. {one_line(view.failure)} {watching}", "error"
     if view.took_ns is not None:
         return f"{_cause(view)}: restarted in {duration(view.took_ns)}. {watching}", "muted"
     return watching, "warn" if view.problem else "muted"
@@ -199,8 +205,8 @@ class ProcessPanel(QWidget):
             self._left.open()
             self.running.set_view(view)
         else:
-            message = "This server runs elsewhere: MCP Lens did not start it and cannot look at it."
-            self._left.explain("empty", "server", "No process of ours", message)
+            message = "This server runs elsewhere: MCP Lens did not start it and can't monitor it."
+            self._left.explain("empty", "server", "Not started by MCP Lens", message)
         self.reruns.set_server(view.status is ServerStatus.CONNECTED, self._is_ours)
         self._inspect()
 

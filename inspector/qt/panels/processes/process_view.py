@@ -50,8 +50,8 @@ class EndedProcesses(QTreeWidget):
         super().__init__(parent)
         self._theme = theme
         self._ended: tuple[EndedProcess, ...] = ()
-        self.setAccessibleName("How processes ended")
-        self.setHeaderLabels(["Ended", "How", "Ran for", "PID"])
+        self.setAccessibleName("Exited processes")
+        self.setHeaderLabels(["Exited", "Exit status", "Ran for", "PID"])
         style_tree(self, theme)
         self.setFrameShape(QTreeWidget.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -100,7 +100,7 @@ class EndedProcesses(QTreeWidget):
 
 def how(ended: EndedProcess) -> str:
     """Return e.g. `exited with code 1`; with a note if MCP Lens stopped it."""
-    return f"{ended.status} (by us)" if ended.was_requested else ended.status
+    return f"{ended.status} (by MCP Lens)" if ended.was_requested else ended.status
 
 
 def _text(ended: EndedProcess) -> str:
@@ -116,10 +116,10 @@ def _ran(ended: EndedProcess) -> str:
 LIMIT = 120
 _MIB = 1024 * 1024
 _TIPS = {
-    "CPU": "Of all processes together; 100 % is one core",
-    "Memory": "Of all processes together (RSS); PSS counts what they share in parts",
-    "Threads": "Of all processes together",
-    "Open handles": "Files, pipes and sockets of all processes together",
+    "CPU": "All processes combined; 100 % is one core",
+    "Memory": "All processes combined (RSS); PSS counts shared memory proportionally",
+    "Threads": "All processes combined",
+    "Open handles": "Open files, pipes and sockets of all processes",
 }
 _MINIMUM = {"CPU": 0.1, "Memory": 8.0 * _MIB, "Threads": 4.0, "Open handles": 16.0}
 
@@ -206,12 +206,12 @@ class RunningProcesses(QWidget):
         self.model = ProcessesModel(theme, self)
         self.table = QTableView()
         self.command = PlainLabel(theme, tone="muted", mono=True, wrap=True, selectable=True)
-        self.command.setAccessibleName("Command of the chosen process")
+        self.command.setAccessibleName("Command of the selected process")
         self.note = MutedLabel(theme, wrap=True)
         self.files = QTreeWidget(self)
         self.files.hide()  # until the fold is opened
         self.files_fold = CollapsibleSection(theme, "Open files", lambda: self.files)
-        self._ended_heading = Heading(theme, "Ended before")
+        self._ended_heading = Heading(theme, "Exited processes")
         self.ended = EndedProcesses(theme)
         self.gate = ContentStack(theme, self._make_running())
         self._lay_out()
@@ -225,7 +225,9 @@ class RunningProcesses(QWidget):
     def _explain(self, view: ServerView) -> None:
         placeholder = connection_placeholder(view)
         if placeholder is None:  # connected, but not a child process
-            self.gate.explain("empty", "server", "No process", "There is no process of ours.")
+            self.gate.explain(
+                "empty", "server", "No process", "MCP Lens has not started a process for this server."
+            )
         else:
             text = (placeholder.title, placeholder.sentence, placeholder.next_step)
             self.gate.explain(placeholder.appearance, "server", *text, self._actions[placeholder.command])
@@ -263,7 +265,7 @@ class RunningProcesses(QWidget):
         rows = min(max(len(sample.processes), _MIN_ROWS), _MAX_ROWS)
         height = self._theme.row_height() * rows + self.table.horizontalHeader().sizeHint().height() + 4
         self.table.setFixedHeight(height)
-        left_out = f"{sample.left_out:,} more are not shown." if sample.left_out else ""
+        left_out = f"{sample.left_out:,} more not shown." if sample.left_out else ""
         self.note.setText(left_out)
         self.note.setVisible(bool(left_out))
         self._show_files(sample)

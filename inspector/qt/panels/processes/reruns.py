@@ -88,22 +88,24 @@ class RerunsView(QWidget):
         self.table = QTableView()
         self.header = PanelHeader(theme, "Watched calls")
         self.alert = Alert(theme)
-        self.run = self._action("Run now", "Make all watched calls, and compare", self.run_now)
-        self.stop = self._action("Stop", "Make no more calls of this run", self._on_stop)
+        self.run = self._action("Run now", "Run all regression calls and compare the results", self.run_now)
+        self.stop = self._action("Stop", "Skip the remaining calls of this run", self._on_stop)
         self.accept_all = self._action(
-            "Accept all", "What these calls gave is expected from now on", self._on_accept_all
+            "Accept all", "Use the results of these calls as the expected results", self._on_accept_all
         )
         self.badge = Badge(theme)
         self.sentence = PlainLabel(theme, elide=Qt.TextElideMode.ElideRight)
         self.accept = self._action(
-            "Accept as expected", "What this call gave is expected from now on", self._on_accept
+            "Accept as expected", "Use the result of this call as the expected result", self._on_accept
         )
         self.open_call = self._action("Open call", "Go to this call in the Tools tab", self._on_open_call)
-        self.show_row = self._action("Show in traffic", "Go to what was sent", self._on_show_row)
-        self.unwatch = self._action("Stop watching", "Do not make this call again", self._on_unwatch)
+        self.show_row = self._action("Show in Traffic", "Go to the request that was sent", self._on_show_row)
+        self.unwatch = self._action("Stop watching", "Do not rerun this call", self._on_unwatch)
         self.changes = ChangesTable(theme)
-        self.changes.setAccessibleName("What differs from what is expected: expected left, now right")
-        self.response = JsonView(theme, "What the call gave")
+        self.changes.setAccessibleName(
+            "Differences: expected result on the left, current result on the right"
+        )
+        self.response = JsonView(theme, "Call result")
         self.nothing = EmptyState(theme)
         self._pages = QStackedWidget()
         self.gate = ContentStack(theme, self._make_split())
@@ -143,7 +145,7 @@ class RerunsView(QWidget):
             self.gate.open()
         else:
             when = "when files change" if self.has_files else "with Run now"
-            text = f"Save a call and tick “Watch”: it is made again {when}, and compared."
+            text = f"Save a call and select “Watch”: it is rerun {when} and compared."
             manage = self._actions["call.manage"]
             self.gate.explain("empty", "bookmark", "No watched calls", text, action=manage)
 
@@ -173,13 +175,13 @@ class RerunsView(QWidget):
             self._pages.setCurrentWidget(self.response)
         elif result.state is RerunState.FAILED:
             next_step = result.outcome.next_step if result.outcome is not None else ""
-            self.nothing.show_failed("No answer", result.problem, next_step)
+            self.nothing.show_failed("Call failed", result.problem, next_step)
             self._pages.setCurrentWidget(self.nothing)
         elif result.state is RerunState.ASKING:
             self.response.set_body(BytesBody(_sent(result)), "pretty")  # what would be called
             self._pages.setCurrentWidget(self.response)
         else:
-            text = "It is made when files change, or with Run now." if self.has_files else "Run it now."
+            text = "It runs when files change, or with Run now." if self.has_files else "Run it now."
             self.nothing.show_empty("play", result.state.value.capitalize(), text)
             self._pages.setCurrentWidget(self.nothing)
 
@@ -297,7 +299,7 @@ class RerunsView(QWidget):
         return page
 
     def _make_more(self) -> QToolButton:
-        more = QAction("More about this call", self)
+        more = QAction("More actions", self)
         self._theme.set_icon(more, "more")
         menu = QMenu(self)
         menu.addActions([self.open_call, self.show_row, self.unwatch])
@@ -326,12 +328,12 @@ def _sent(result: RerunResult) -> bytes:
 def _sentence(result: RerunResult) -> str:
     match result.state:
         case RerunState.DIFFERENT:
-            than = "what was accepted" if result.is_accepted else "the first good result of this run"
+            than = "the accepted result" if result.is_accepted else "the first good result of this run"
             return f"Differs from {than}: {what_differs(result)}."
         case RerunState.SAME:
-            return "" if result.is_accepted else "The same as the first good result of this run."
+            return "" if result.is_accepted else "Same as the first good result of this run."
         case RerunState.NEW:
-            return result.problem or "Accept it, and later results are compared with it."
+            return result.problem or "Accept it to compare later results with it."
         case RerunState.ASKING:
-            return "New or changed in a shared folder: Run now allows it."
+            return "New or changed in a shared folder. Select Run now to allow it."
     return result.problem

@@ -94,7 +94,7 @@ class PromptView(QWidget):
         """Show a list entry that cannot be requested: why, and what was sent."""
         self._keep_typed()
         self._prompt = None
-        self._show_text("Not usable", "", f"{item.reason}.")
+        self._show_text("Invalid", "", f"{item.reason}.")
         self.form.set_rows([], "", completes=False)
         self.result.show_malformed(item.value)
         self.readiness_changed.emit()
@@ -159,7 +159,7 @@ class PromptView(QWidget):
         listed = prompt.source.get("arguments")
         unusable = (len(listed) if isinstance(listed, list) else 0) - len(arguments)
         if unusable > 0:
-            text = f"{unusable:,} of its arguments cannot be used: they have no name."
+            text = f"{unusable:,} of its arguments are invalid: they have no name."
             self.alert.show_message("arguments", text, "Send the prompt as a raw message to try them.")
 
     def _keep_typed(self) -> None:

@@ -36,7 +36,7 @@ class PromptResult(ResponseView):
         self.messages = MessagesView(theme)
         self.copy_action = QAction("Copy as text", self)
         theme.set_icon(self.copy_action, "copy")
-        self._back_action = QAction("Back to the messages", self)
+        self._back_action = QAction("Back to messages", self)
         self._lay_out()
         self._connect()
         self.show_nothing()
@@ -67,9 +67,7 @@ class PromptResult(ResponseView):
 
     def show_waiting(self, cancel: QAction) -> None:
         self._turn += 1
-        self._explain(
-            "loading", "Getting the prompt", "Waiting for the answer to prompts/get.", action=cancel
-        )
+        self._explain("loading", "Getting the prompt", "Waiting for the prompts/get response.", action=cancel)
 
     def show_malformed(self, value: JSON) -> None:
         self._turn += 1

@@ -66,12 +66,16 @@ class ChangesView(QWidget):
 
 def _as_text(before: Content | None, now: Content | None) -> str:
     if before is None or now is None:
-        gone = "The answer had fewer parts" if before is None else "The answer had more parts"
-        return f"{gone} the time before: this one has nothing to be compared with."
+        gone = (
+            "The previous response had fewer parts"
+            if before is None
+            else "The previous response had more parts"
+        )
+        return f"{gone}, so there is nothing to compare this one with."
     if before.data == now.data:
-        return "This part is the same as the time before."
+        return "This part is unchanged."
     if not (before.is_text and now.is_text):
-        return f"The bytes differ: {len(before.data):,} the time before, {len(now.data):,} now."
+        return f"The bytes differ: {len(before.data):,} before, {len(now.data):,} now."
     return ""
 
 
@@ -91,7 +95,7 @@ class ContentsView(ResponseView):
         super().__init__(bridge, theme, "resource", ("Content", "Changes", "Message"), parent)
         self._reading: ReadResult | None = None
         self.parts = QComboBox()
-        self.parts.setAccessibleName("Part of the answer")
+        self.parts.setAccessibleName("Response part")
         self.parts.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.parts.setMinimumContentsLength(12)
         self.content = ContentView(theme)
@@ -117,7 +121,7 @@ class ContentsView(ResponseView):
     def show_nothing(self) -> None:
         """Show that it was not read yet."""
         self._reading = None
-        self._explain("empty", "Not read yet", "Read it to see what is in it.")
+        self._explain("empty", "Not read yet", "Read the resource to see its content.")
 
     def show_waiting(self, uri: str, cancel: QAction) -> None:
         self._explain("loading", "Reading", f"Waiting for {one_line(shorten(uri, 80))}.", action=cancel)
@@ -139,7 +143,9 @@ class ContentsView(ResponseView):
 
     def say_changed(self, read_again: QAction) -> None:
         """Show that the server reported a change since it was read."""
-        self.alert.show_message("changed", "It changed since it was read.", "", [read_again], "wait")
+        self.alert.show_message(
+            "changed", "The resource changed after it was read.", "", [read_again], "wait"
+        )
 
     def _explain(
         self, inspect: Look, title: str, sentence: str, next_step: str = "", action: QAction | None = None
@@ -154,7 +160,7 @@ class ContentsView(ResponseView):
     def _show_response(self, reading: ReadResult, is_same: bool) -> None:
         self._show_response_note(reading.outcome, *_facts(reading))
         if not reading.contents and not self.alert.text("error"):
-            self.alert.show_message("empty", "The answer holds no contents.", tone="warn")
+            self.alert.show_message("empty", "The response has no contents.", tone="warn")
         if not is_same:
             self._show_parts(reading)
         views = [_CONTENT] if reading.contents else []

@@ -86,7 +86,7 @@ class ResourceHeader(QWidget):
         self._template = UriTemplate(item.uri_template) if isinstance(item, ResourceTemplate) else None
         self._alert.close_all()
         if isinstance(item, Malformed):
-            self._show_text("Not usable", f"{item.reason}.", [])
+            self._show_text("Invalid", f"{item.reason}.", [])
         elif isinstance(item, Resource | ResourceTemplate):
             title = item.title or item.name or self._written_uri()
             self._show_text(title, item.description, facts_of(item.source))
@@ -115,11 +115,13 @@ class ResourceHeader(QWidget):
             return
         self._completing.set_ref({"type": "ref/resource", "uri": item.uri_template})
         rows = [_row(variable) for variable in template.variables]
-        self.form.set_rows(rows, "This template has no variables: it is one URI.", completes=self.completes)
+        self.form.set_rows(
+            rows, "This template has no variables: it is a single URI.", completes=self.completes
+        )
         self.form.set_texts(self._typed.get(item.uri_template, dict.fromkeys(self.form.rows)))
         if template.problems:
             reported = "; ".join(template.problems)
-            self._alert.show_message("template", f"The template cannot be used as it is meant: {reported}.")
+            self._alert.show_message("template", f"This template can't be expanded as intended: {reported}.")
 
     def _keep_typed(self) -> None:
         if isinstance(self._item, ResourceTemplate):
@@ -195,7 +197,7 @@ class ResourceLists(QWidget):
         self.tree_model = ResourceTreeModel(self.resources, self)
         self.search = SearchField(theme, "Search resources")
         self.shape = Segments(theme, ("List", "Tree"))
-        self.shape.setAccessibleName("How resources are listed")
+        self.shape.setAccessibleName("Resource view")
         self.list = FeatureList(theme, self.resources, "Resources")
         self.template_list = FeatureList(theme, self.templates, "Resource templates")
         self.tree = QTreeView()
@@ -334,7 +336,7 @@ class ResourceLists(QWidget):
         text = self.resources.filter_text
         self._nothing.setVisible(bool(text) and not found)
         is_uri = ":" in text
-        self._nothing.setText("Nothing fits. Press Return to read this URI." if is_uri else "Nothing fits.")
+        self._nothing.setText("No matches. Press Return to read this URI." if is_uri else "No matches")
 
     def _on_shape_chosen(self) -> None:
         is_tree = self.shape.index() == _TREE

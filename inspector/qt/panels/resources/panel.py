@@ -155,13 +155,11 @@ class ResourcesPanel(FeaturePanel):
             self._bridge.start(f"subscribe {uri}", self._subscribe(uri, wanted), self)
 
     async def _subscribe(self, uri: str, wanted: bool) -> None:
-        text = "subscribed to" if wanted else "unsubscribed from"
+        text = "subscribe" if wanted else "unsubscribe"
         try:
             await self._bridge.subscribe(self._server, uri, wanted)
         except LensError as exc:
-            self.alert.show_message(
-                "subscribe", f"It could not be {text}: {exc}", "", [self._dismiss_action()]
-            )
+            self.alert.show_message("subscribe", f"Could not {text}: {exc}", "", [self._dismiss_action()])
             return
         self.alert.close_topic("subscribe")
         self._subscribed ^= {uri}
@@ -271,7 +269,7 @@ class ResourcesPanel(FeaturePanel):
         """Show one of the two lists; if it could not be fetched, the old one stays."""
         if isinstance(listed, LensError):
             again = self._actions["resource.refresh"]
-            self.alert.show_message(what, f"The {what} could not be listed: {listed}", "", [again])
+            self.alert.show_message(what, f"Could not list the {what}: {listed}", "", [again])
         else:
             self.alert.close_topic(what)
             show(listed)

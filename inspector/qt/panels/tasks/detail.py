@@ -56,15 +56,15 @@ class TaskDetail(QWidget):
         self.bar = QProgressBar()
         self.bar.setTextVisible(False)
         self.bar.setFixedHeight(4)
-        self.bar.setAccessibleName("Progress of the task")
+        self.bar.setAccessibleName("Task progress")
         self.alert = Alert(theme)
         self.result = ResultView(bridge, theme)
-        self.response = self._action("Answer", "Go to what it asks, in the Inbox")
-        self.poll = self._action("Poll now", "Ask the server how it stands, without waiting")
-        self.fetch = self._action("Get result", "Wait for its outcome; the server may ask you meanwhile")
-        self.cancel = self._action("Cancel task", "Ask the server to end it")
-        self.forget = self._action("Forget", "Take it off this list; the server is not told")
-        self.show_call = self._action("Show call in traffic", "Go to the call that became this task")
+        self.response = self._action("Reply", "Go to its request in the Inbox")
+        self.poll = self._action("Poll now", "Request the task status now")
+        self.fetch = self._action("Get result", "Wait for the result; the server may send requests meanwhile")
+        self.cancel = self._action("Cancel task", "Ask the server to cancel the task")
+        self.forget = self._action("Remove", "Remove the task from this list; the server is not notified")
+        self.show_call = self._action("Show call in Traffic", "Go to the call that started this task")
         self._reply_button = ActionButton(self.response, "primary")
         self._fetch_button = ActionButton(self.fetch)
         self._call_button = ActionButton(self.show_call, "quiet")
@@ -134,7 +134,7 @@ class TaskDetail(QWidget):
             return
         lives = left_text(view, now)
         facts = [view.origin.value, f"{about(now - view.created_ns)} old"]
-        facts.append("lives without limit" if view.expires_ns is None else f"time to live {lives}")
+        facts.append("no TTL" if view.expires_ns is None else f"TTL {lives}")
         if view.tracking is TrackingState.FOLLOWED and not view.is_terminal:
             every = duration(view.task.next_poll_ms * 1_000_000)
             facts.append(f"polled every {every}, {poll_text(view, now)}".rstrip(", "))
@@ -183,12 +183,14 @@ class TaskDetail(QWidget):
             return
         self.result.show_nothing()
         if view.tracking is TrackingState.UNKNOWN:
-            sentence = "The server no longer knows the task: there will be none."
+            sentence = "The server no longer knows this task, so there will be no result."
         elif view.is_terminal:
-            sentence = "It was not fetched." if self.fetches_result else "The server gave none."
+            sentence = (
+                "The result was not fetched." if self.fetches_result else "The server returned no result."
+            )
         else:
-            sentence = "It is shown here when the task has ended."
-        title = "No outcome yet" if view.tracking is not TrackingState.UNKNOWN else "No outcome"
+            sentence = "It appears here when the task has ended."
+        title = "No result yet" if view.tracking is not TrackingState.UNKNOWN else "No result"
         self.result.message.show_empty("tasks", title, sentence)
 
     def _inbox_request(self) -> InboxRequest | None:

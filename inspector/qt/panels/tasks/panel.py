@@ -86,14 +86,14 @@ class TasksPanel(QWidget):
         self.model = TasksModel(theme, self._mark)
         self.table = QTableView()
         self.detail = TaskDetail(bridge, theme)
-        self.id_line = QLineEdit(placeholderText="Id of a task", clearButtonEnabled=True)
-        self.id_line.setAccessibleName("Id of a task to be added")
+        self.id_line = QLineEdit(placeholderText="Task id", clearButtonEnabled=True)
+        self.id_line.setAccessibleName("Id of the task to add")
         self.add = QAction("Add", self)
-        self.refresh = QAction("List", self)
-        self.refresh.setToolTip("Ask the server for its tasks")
+        self.refresh = QAction("Refresh", self)
+        self.refresh.setToolTip("Request the task list from the server")
         self._list_button = ActionButton(self.refresh)
-        self.forget_ended = QAction("Forget ended", self)
-        self.forget_ended.setToolTip("Take those off this list that have ended; the server is not told")
+        self.forget_ended = QAction("Remove ended", self)
+        self.forget_ended.setToolTip("Remove ended tasks from this list; the server is not notified")
         self.count = MutedLabel(theme)
         self.alert = Alert(theme)
         self.gate = ContentStack(theme, self._make_split(theme))
@@ -229,8 +229,8 @@ class TasksPanel(QWidget):
         try:
             await self._bridge.ask_tasks(ask)
         except RpcError as exc:
-            text = f"The server refused: {one_line(exc.message)} ({exc.code})."
-            self.alert.show_message("asked", text, "The Traffic view has the exchange.")
+            text = f"The server returned an error: {one_line(exc.message)} ({exc.code})."
+            self.alert.show_message("asked", text, "See the exchange in Traffic.")
         except LensError as exc:
             summary = exc.summary if isinstance(exc, UserError) else f"{exc}."
             self.alert.show_message("asked", summary, exc.next_step if isinstance(exc, UserError) else "")
@@ -294,11 +294,11 @@ class TasksPanel(QWidget):
         design = tasks_of(agreement.revision) if agreement is not None else None
         if agreement is None or design is None:
             revision = agreement.revision if agreement is not None else ""
-            sentence = f"Revision {revision} has no tasks: they came with 2025-11-25."
+            sentence = f"Protocol version {revision} has no tasks; they were added in 2025-11-25."
         elif missing_capability("tasks/get", agreement.capabilities, agreement.revision):
             sentence = "This server does not offer tasks: it did not declare the capability."
         else:
-            sentence = "Call a tool as a task (Options of the call), or add a task by its id."
+            sentence = "Call a tool as a task (see Call options), or add a task by its id."
         self.gate.explain("empty", "tasks", "No tasks", sentence)
 
     def _mark(self, view: TaskView) -> QIcon:

@@ -198,7 +198,7 @@ def resolver(variables: Variables) -> Resolve:
         if unknown:
             named = ", ".join(_shown(name) for name in unknown[:_MAX_SHOWN])
             verb = "has" if len(unknown) == 1 else "have"
-            return Meaning(problem=f"{named} {verb} no value: give it one under Variables")
+            return Meaning(problem=f"{named} {verb} no value: set it under Variables")
         return Meaning(expand(text, variables), is_secret=any(is_secret(name) for name in names))
 
     return resolve

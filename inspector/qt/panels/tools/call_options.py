@@ -132,7 +132,7 @@ def _line(value: JSON) -> str:
 
 _MAX_TIMEOUT = 24 * 3600.0
 _TASK_TIPS = {
-    TaskChoice.MAY: "The server answers at once with a task, and with the result when that is done.",
+    TaskChoice.MAY: "The server returns a task immediately, and the result when the task is done.",
     TaskChoice.MUST: "This tool only runs as a task.",
 }
 
@@ -153,11 +153,11 @@ class CallOptions:
 
     def read_meta(self) -> JSONObject:
         """Parse `meta`. Raises UserError."""
-        return _read_object("_meta", self.meta, 'Write it like {"name": "value"}.') or {}
+        return _read_object("_meta", self.meta, 'Use the form {"name": "value"}.') or {}
 
     def read_capabilities(self) -> JSONObject | None:
         """Parse `capabilities`; None for the server's. Raises UserError."""
-        return _read_object("Capabilities", self.capabilities, 'Write them like {"roots": {}}.')
+        return _read_object("Capabilities", self.capabilities, 'Use the form {"roots": {}}.')
 
 
 def _read_object(what: str, text: str, example: str) -> JSONObject | None:
@@ -167,7 +167,7 @@ def _read_object(what: str, text: str, example: str) -> JSONObject | None:
     try:
         value = read_exactly(text)
     except JSONProblem as exc:
-        raise UserError(f"{what} is not JSON: {exc}.", "Correct it, or empty it.") from exc
+        raise UserError(f"{what} is not JSON: {exc}.", "Correct it, or leave it empty.") from exc
     if not isinstance(value, dict):
         raise UserError(f"{what} must be a JSON object.", example)
     return value
@@ -187,27 +187,29 @@ class OptionsStrip(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.timeout = _seconds("server's own")
-        self.timeout.setAccessibleName("Timeout of the call")
-        self.timeout.setToolTip("How long to wait without an answer; each progress begins the time anew")
-        self.total = _seconds("any time")
-        self.total.setAccessibleName("Longest time that the call may take in all")
+        self.timeout = _seconds("server default")
+        self.timeout.setAccessibleName("Call timeout")
+        self.timeout.setToolTip(
+            "How long to wait without a response; each progress notification restarts the timeout"
+        )
+        self.total = _seconds("unlimited")
+        self.total.setAccessibleName("Total call timeout")
         self.total.setToolTip(
-            "After this time the call is given up, whatever its progress; "
-            "while a question waits in the Inbox, the time stands still"
+            "The call is cancelled after this time, whatever its progress; time spent in the Inbox "
+            "does not count"
         )
         self.meta = QLineEdit()
         self.meta.setFont(theme.mono_font(0.95))
         self.meta.setPlaceholderText('{"example.com/trace": "1"}')
-        self.meta.setAccessibleName("_meta of the call, as JSON")
+        self.meta.setAccessibleName("_meta of the call as JSON")
         self.capabilities = QLineEdit()
         self.capabilities.setFont(theme.mono_font(0.95))
-        self.capabilities.setAccessibleName("Capabilities declared for this call, as JSON")
+        self.capabilities.setAccessibleName("Capabilities declared for this call as JSON")
         self._menu = QMenu(self)
         self._menu.aboutToShow.connect(self._fill_menu)
         self.switches = QToolButton()
-        self.switches.setText("Switch…")
-        self.switches.setToolTip("Switch on or off what is declared for this call")
+        self.switches.setText("Change…")
+        self.switches.setToolTip("Turn capabilities on or off for this call")
         self.switches.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.switches.setMenu(self._menu)
         self.task = QCheckBox("Run as task")
@@ -240,7 +242,7 @@ class OptionsStrip(QWidget):
         self._ours = ours
         reported = ours.sent if ours is not None else None
         self.capabilities.setPlaceholderText(
-            compact(reported) if reported is not None else "as on the Client tab"
+            compact(reported) if reported is not None else "as set in the Client tab"
         )
         self.switches.setEnabled(self._is_per_call)
         self._show_note()
@@ -265,7 +267,7 @@ class OptionsStrip(QWidget):
         options = self.options()
         text = (
             f"{options.timeout:g} s" if options.timeout else "",
-            f"{options.total:g} s in all" if options.total else "",
+            f"{options.total:g} s total" if options.total else "",
             "_meta" if options.meta.strip() else "",
             "task" if options.as_task else "",
             "capabilities" if options.capabilities.strip() else "",
@@ -320,7 +322,9 @@ class OptionsStrip(QWidget):
         if capabilities is None or self._ours is None or self._ours.sent is None:
             return ()
         if not self._is_per_call:
-            return (f"At {self._ours.revision} capabilities are declared once, when connecting: empty this.",)
+            return (
+                f"In {self._ours.revision}, capabilities are declared once, on connect. Leave this empty.",
+            )
         return notes(capabilities, self._ours.revision)
 
     def _lay_out(self, theme: Theme) -> None:
@@ -331,7 +335,7 @@ class OptionsStrip(QWidget):
         waiting = QHBoxLayout()
         waiting.setSpacing(SPACE_2)
         waiting.addWidget(self.timeout)
-        waiting.addWidget(PlainLabel(theme, "in all", tone="muted"))
+        waiting.addWidget(PlainLabel(theme, "Total", tone="muted"))
         waiting.addWidget(self.total)
         waiting.addStretch(1)
         grid.addLayout(waiting, 0, 1, 1, 2)
@@ -381,12 +385,12 @@ class RepeatBar(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         plan = RepeatPlan()
-        self.times = _number(1, MAX_TIMES, plan.times, "How many times")
-        self.in_flight = _number(1, MAX_IN_FLIGHT, plan.in_flight, "How many at a time")
-        self.stops = QCheckBox("Stop at the first error")
+        self.times = _number(1, MAX_TIMES, plan.times, "Number of calls")
+        self.in_flight = _number(1, MAX_IN_FLIGHT, plan.in_flight, "Concurrent calls")
+        self.stops = QCheckBox("Stop at first error")
         self.stops.setChecked(plan.stops_on_error)
         self.run_action = QAction("Run", self)
-        self._error_action = QAction("Show the first error", self)
+        self._error_action = QAction("Show first error", self)
         self._error_button = ActionButton(self._error_action, "quiet")
         self._figures = PlainLabel(theme, wrap=True, selectable=True)
         self._report: RepeatReport | None = None
@@ -427,9 +431,9 @@ class RepeatBar(QWidget):
         grid = QGridLayout()
         grid.setHorizontalSpacing(SPACE_2)
         grid.setVerticalSpacing(SPACE_1)
-        grid.addWidget(PlainLabel(theme, "Times", tone="muted"), 0, 0)
+        grid.addWidget(PlainLabel(theme, "Calls", tone="muted"), 0, 0)
         grid.addWidget(self.times, 0, 1)
-        grid.addWidget(PlainLabel(theme, "At a time", tone="muted"), 0, 2)
+        grid.addWidget(PlainLabel(theme, "Concurrency", tone="muted"), 0, 2)
         grid.addWidget(self.in_flight, 0, 3)
         grid.setColumnStretch(4, 1)
         buttons = QHBoxLayout()
@@ -449,7 +453,7 @@ class RepeatBar(QWidget):
 def report_text(report: RepeatReport) -> str:
     """Return `37 of 100 calls in 1.24 s, 29.8 a second · 2 errors`, and a line of times."""
     errors = plural(report.errors, "error") if report.errors else "no errors"
-    rate = f"{three_digits(report.per_second)} a second"
+    rate = f"{three_digits(report.per_second)} per second"
     counted = f"{report.done:,} of {plural(report.wanted, 'call')} in {duration(report.elapsed_ns)}"
     lines = [f"{counted}, {rate} · {errors}"]
     if report.max_ns:
@@ -463,7 +467,7 @@ def report_text(report: RepeatReport) -> str:
     if report.errors:
         lines.append(" · ".join(f"{count:,} {kind.value}" for kind, count in report.kinds))
     if report.is_over and report.stopped:
-        lines.append(f"Ended early: {report.stopped}")
+        lines.append(f"Stopped early: {report.stopped}")
     return "\n".join(lines)
 
 

@@ -204,7 +204,7 @@ class CallRunner(QObject):
     async def _watch(self, plan: WatchPlan, tool: Tool, call: ToolCall) -> None:
         strip = self._drawer.watching
         strip.clear()
-        self._running.begin(f"Watching, every {plan.interval:g} s")
+        self._running.begin(f"Watching every {plan.interval:g} s")
 
         def on_observation(observation: Observation) -> None:
             strip.show_observation(observation)
@@ -249,7 +249,7 @@ class DestructiveCallConsent(QObject):
         self._alert = alert
         self._given: set[str] = set()
         self._waiting: tuple[str, Callable[[], None]] | None = None
-        self._accept = QAction("Call it", self)
+        self._accept = QAction("Call", self)
         self._refuse = QAction("Cancel", self)
         self._accept.triggered.connect(self._on_accepted)
         self._refuse.triggered.connect(self.forget_request)
@@ -261,7 +261,7 @@ class DestructiveCallConsent(QObject):
             return
         self._waiting = (tool.name, begin)
         actions = [self._accept, self._refuse]
-        self._alert.show_message(_ABOUT, "It may delete or overwrite things.", "Call it?", actions)
+        self._alert.show_message(_ABOUT, "This tool may delete or overwrite data.", "Call it?", actions)
         buttons = self._alert.findChildren(ActionButton)
         next(each for each in buttons if each.text() == self._accept.text()).setFocus()
 
@@ -291,9 +291,9 @@ class ProgressStrip(QWidget):
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
         self._bar.setFixedHeight(4)
-        self._bar.setAccessibleName("Progress of the call")
-        self.leave = QAction("Leave it running", self)
-        self.leave.setToolTip("Wait no longer; the task goes on, and Tasks shows what becomes of it")
+        self._bar.setAccessibleName("Call progress")
+        self.leave = QAction("Run in the background", self)
+        self.leave.setToolTip("Stop waiting; the task keeps running and appears in Tasks")
         self._leave_button = ActionButton(self.leave, "quiet")
         self._label = MutedLabel(theme)
         self._elapsed = MutedLabel(theme)
@@ -311,7 +311,7 @@ class ProgressStrip(QWidget):
         column.addLayout(row)
         self.hide()
 
-    def begin(self, text: str = "Waiting for the answer") -> None:
+    def begin(self, text: str = "Waiting for the response") -> None:
         self._started = time.monotonic_ns()
         self._pace, self._message, self._message_text = ProgressRate(), "", text
         self._bar.setRange(0, 0)

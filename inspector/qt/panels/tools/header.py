@@ -40,7 +40,7 @@ class PendingRequestStrip(QWidget):
         self._since = 0
         self._inbox_id = 0
         self._strips = StatusStrips(theme)
-        self._response = QAction("Answer", self)
+        self._response = QAction("Reply", self)
         self._response.triggered.connect(lambda: self.reply_requested.emit(self._inbox_id))
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -100,7 +100,7 @@ class ToolHeader(QWidget):
 
     def show_malformed(self, item: Malformed) -> None:
         """Show why a list entry cannot be called."""
-        self._show_text("Not usable", "", f"{item.reason}.")
+        self._show_text("Invalid", "", f"{item.reason}.")
         self._show_hints([])
 
     def _show_text(self, title: str, name: str, description: str) -> None:
@@ -143,7 +143,7 @@ class AnnotationLabel:
     tone: Tone = "muted"
 
 
-_CLAIM = "The server's claim, which nobody has checked."
+_CLAIM = "Claimed by the server, not verified."
 
 
 def annotation_labels(hints: ToolAnnotations) -> list[AnnotationLabel]:
@@ -151,20 +151,22 @@ def annotation_labels(hints: ToolAnnotations) -> list[AnnotationLabel]:
     words = [*_changing(hints), *_world(hints)]
     rest = _defaults(hints)
     if not words:
-        return [AnnotationLabel("no hints", f"The tool says nothing about what it does. {rest}")]
+        return [AnnotationLabel("no hints", f"The tool declares no hints. {rest}")]
     return [AnnotationLabel(word.text, f"{word.tip} {_CLAIM} {rest}".strip(), word.tone) for word in words]
 
 
 def _changing(hints: ToolAnnotations) -> list[AnnotationLabel]:
     if hints.is_read_only:
-        return [AnnotationLabel("read-only", "It changes nothing (readOnlyHint).", "ok")]
+        return [AnnotationLabel("read-only", "It does not modify anything (readOnlyHint).", "ok")]
     words = []
     if hints.destructive is True:
-        words.append(AnnotationLabel("destructive", "It may delete or overwrite (destructiveHint).", "warn"))
+        words.append(
+            AnnotationLabel("destructive", "It may delete or overwrite data (destructiveHint).", "warn")
+        )
     elif hints.destructive is False:
-        words.append(AnnotationLabel("additive", "It adds, and destroys nothing (destructiveHint is false)."))
+        words.append(AnnotationLabel("additive", "It only adds data (destructiveHint is false)."))
     if hints.idempotent is True:
-        tip = "Calling it again with the same arguments changes nothing more (idempotentHint)."
+        tip = "Repeated calls with the same arguments have no further effect (idempotentHint)."
         words.append(AnnotationLabel("idempotent", tip))
     return words
 
@@ -173,16 +175,24 @@ def _world(hints: ToolAnnotations) -> list[AnnotationLabel]:
     if hints.open_world is None:
         return []
     if hints.open_world:
-        return [AnnotationLabel("open world", "It reaches things outside, such as the web (openWorldHint).")]
-    return [AnnotationLabel("closed world", "It stays within what the server has (openWorldHint is false).")]
+        return [
+            AnnotationLabel(
+                "open world", "It interacts with external systems, such as the web (openWorldHint)."
+            )
+        ]
+    return [
+        AnnotationLabel(
+            "closed world", "It does not interact with external systems (openWorldHint is false)."
+        )
+    ]
 
 
 def _defaults(hints: ToolAnnotations) -> str:
     """Return what the specification says about the missing hints."""
     unsaid = []
     if not hints.is_read_only:
-        unsaid += ["it may change things"] if hints.read_only is None else []
-        unsaid += ["it may destroy"] if hints.destructive is None else []
-        unsaid += ["it is not idempotent"] if hints.idempotent is None else []
-    unsaid += ["it is open world"] if hints.open_world is None else []
-    return f"By the specification's defaults, {', '.join(unsaid)}." if unsaid else ""
+        unsaid += ["may modify data"] if hints.read_only is None else []
+        unsaid += ["may be destructive"] if hints.destructive is None else []
+        unsaid += ["not idempotent"] if hints.idempotent is None else []
+    unsaid += ["open world"] if hints.open_world is None else []
+    return f"Spec defaults: {', '.join(unsaid)}." if unsaid else ""

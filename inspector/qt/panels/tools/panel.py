@@ -222,7 +222,7 @@ class CallView(QWidget):
         if not name or self._tool is None:
             return
         if arguments is None:
-            self.saving.refuse("the arguments cannot be read.", "Correct them first.")
+            self.saving.refuse("the arguments can't be read.", "Correct them first.")
             return
         try:
             self.saving.save(name, self._written(self._tool, arguments), description, folder, watch)
@@ -268,8 +268,8 @@ class CallView(QWidget):
         self.alert.close_topic("marks")
         if positions:
             shown = ", ".join(one_line(position.lstrip("/")) for position in positions[:5])
-            text = f"Not kept, being secret: {shown}."
-            self.alert.show_message("marks", text, "Type it again, or use a variable.", tone="wait")
+            text = f"Secrets were not saved: {shown}."
+            self.alert.show_message("marks", text, "Enter them again, or use a variable.", tone="wait")
 
     def _action(self, text: str, slot: Callable[[], None]) -> QAction:
         action = QAction(text, self)
@@ -334,7 +334,7 @@ class CallView(QWidget):
         return row
 
     def _make_more(self) -> QToolButton:
-        more = self._action("More ways to call", lambda: None)
+        more = self._action("More actions", lambda: None)
         self._theme.set_icon(more, "more")
         menu = QMenu(self)
         for id in ("call.save", "call.manage", "call.repeat", "call.watch", "call.variables"):
@@ -371,7 +371,10 @@ class ToolsPanel(SingleListPanel):
         self._wanted_call = call
         self.choose_soon(call.tool)
         if self._wanted and self.total:
-            text = f"The server has no tool “{one_line(call.tool)}”, which “{one_line(call.name)}” is for."
+            text = (
+                f"“{one_line(call.name)}” needs the tool “{one_line(call.tool)}”, which this server does "
+                "not have."
+            )
             self.call_view.alert.show_message("saved", text)
 
     async def _fetch(self) -> Listing[Tool]:

@@ -77,7 +77,9 @@ class CallPickers(QObject):
         model.set_picks(history_picks(history.calls, f"{datetime.now():%Y-%m-%d}"))
         popup = self._make(model, "Earlier calls of this tool")
         calls = plural(len(history.calls), "earlier call")
-        popup.show_message(f"{calls} · Enter puts it back" if history.calls else "No call of it is kept yet.")
+        popup.show_message(
+            f"{calls} · Enter to restore the arguments" if history.calls else "No earlier calls yet."
+        )
         popup.picked.connect(lambda row: self._on_history_picked(model, history.calls, row))
         popup.open_above(self._anchor, _WIDTH)
 
@@ -105,11 +107,11 @@ class CallPickers(QObject):
         model.set_picks(saved_picks(folders, calls))
         problems = [short_problem(folder, each) for folder in folders for each in folder.loaded.problems]
         if problems:
-            popup.show_message(f"{plural(len(problems), 'file')} left out: {problems[0]}")
+            popup.show_message(f"{plural(len(problems), 'file')} skipped: {problems[0]}")
         elif calls:
-            popup.show_message(f"{plural(len(calls), 'saved call')} · Enter opens, Delete deletes one")
+            popup.show_message(f"{plural(len(calls), 'saved call')} · Enter to open, Delete to delete")
         else:
-            popup.show_message("None yet. Save call… keeps what is typed as one.")
+            popup.show_message("None yet. Use Save call… to add one.")
         return {saved_key(call): call for call in calls}
 
     def _on_saved_picked(self, model: PaletteModel, calls: dict[str, SavedCall], row: int) -> None:
@@ -136,7 +138,7 @@ class CallPickers(QObject):
         await self._show_again(model, popup, calls)
         if deleted is not None:
             self._deleted.append(deleted)
-            popup.show_message(f"Deleted “{one_line(call.name)}” · Ctrl+Z brings it back")
+            popup.show_message(f"Deleted “{one_line(call.name)}” · Ctrl+Z to undo")
 
     def _on_undo(self, model: PaletteModel, popup: PickerPopup, calls: dict[str, SavedCall]) -> None:
         if self._deleted:
@@ -151,7 +153,7 @@ class CallPickers(QObject):
             popup.show_message(str(exc))
             return
         await self._show_again(model, popup, calls)
-        popup.show_message(f"“{one_line(call.name)}” is back")
+        popup.show_message(f"Restored “{one_line(call.name)}”")
 
     async def _show_again(self, model: PaletteModel, popup: PickerPopup, calls: dict[str, SavedCall]) -> None:
         folders = await self._bridge.ask_calls(lambda kept: kept.saved())
@@ -195,12 +197,12 @@ class SavePopup(QWidget):
         self.setWindowFlags(Qt.WindowType.Popup)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._theme = theme
-        self.name = _line(one_line(known.name), "Save this call as")
-        self.description = _line(one_line(known.description), "Description of the call")
+        self.name = _line(one_line(known.name), "Save call as")
+        self.description = _line(one_line(known.description), "Call description")
         self.description.setPlaceholderText("optional")
-        self.watch = QCheckBox("Watch: call it again when the server's files change")
+        self.watch = QCheckBox("Watch: rerun when the server's files change")
         self.watch.setChecked(known.watch)
-        self.watch.setToolTip("Results are compared with what you accepted, in the Process tab")
+        self.watch.setToolTip("Results are compared with the accepted result, in the Process tab")
         self.folder = QComboBox()
         self.folder.setAccessibleName("Folder")
         for folder in folders:
@@ -243,7 +245,7 @@ class SavePopup(QWidget):
         column.setContentsMargins(SPACE_3, SPACE_3, SPACE_3, SPACE_3)
         column.setSpacing(SPACE_1)
         rows: list[tuple[str, QWidget]] = [
-            ("Save this call as", self.name),
+            ("Save call as", self.name),
             ("Description", self.description),
         ]
         if self.folder.count() > 1:

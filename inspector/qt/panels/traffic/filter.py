@@ -113,9 +113,9 @@ def _comparisons(node: Node) -> Iterator[Compare]:
                 yield from _comparisons(inner)
 
 
-_EVENTS_TIP = "Process, state, HTTP and local errors among the messages"
-_LOGINS_TIP = "Steps and requests of logins among the messages"
-_NAMED_TIP = "The filter says itself which kinds of rows to show"
+_EVENTS_TIP = "Show process, connection, HTTP and local error events among the messages"
+_LOGINS_TIP = "Show login steps and login requests among the messages"
+_NAMED_TIP = "The filter already selects which kinds of rows to show"
 
 
 class TrafficFilter(QObject):
@@ -201,10 +201,10 @@ class TrafficFilter(QObject):
     def what_hides(self) -> str:
         """Return why a row may not be shown."""
         if self._bar.applied:
-            return "the filter leaves it out"
+            return "the filter excludes it"
         if self._model.is_filtered:
-            return "the choice of server or time leaves it out"
-        return "it was cleared from the view" if self._model.is_cleared else "this view leaves it out"
+            return "the selected servers or time range exclude it"
+        return "it was cleared from the view" if self._model.is_cleared else "this view excludes it"
 
     def _on_filter_changed(self, text: str) -> None:
         ready = self._language.compile(text)

@@ -21,7 +21,7 @@ from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import StatusStrips
 from inspector.qt.widgets.text.labels import Heading, MutedLabel
 
-VIEWS = ("Frames", "Operations", "Timeline", "Statistics")
+VIEWS = ("Messages", "Operations", "Timeline", "Statistics")
 # A filter must be readable: with less room than this, it gets its own row.
 _MIN_FOR_FILTER = 300
 _MIN_FOR_TITLE = 96
@@ -47,7 +47,7 @@ class TrafficHeader(QWidget):
         self.views = Segments(theme, VIEWS)
         self._views_menu = _menu_button(theme, views)
         self.scope = QComboBox()
-        self.scope.setAccessibleName("Whose traffic")
+        self.scope.setAccessibleName("Servers to show")
         self.scope.addItems(["All servers", "This server"])
         # As wide as it may ever be, so that the filter does not move while rows are counted.
         self._detail_width = self._detail.fontMetrics().horizontalAdvance("000,000 of 000,000")
@@ -187,9 +187,9 @@ class TrafficStatus(QObject):
         self._strips = strips
         self._gate = gate
         self._actions = actions
-        self._keep_looking = QAction("Look on", self)
+        self._keep_looking = QAction("Continue search", self)
         self._keep_looking.triggered.connect(model.search.go_on)
-        self._withdraw = QAction("Take it back", self)
+        self._withdraw = QAction("Restore previous filter", self)
         self._withdraw.triggered.connect(bar.discard)
 
     def notify(self) -> None:
@@ -209,7 +209,7 @@ class TrafficStatus(QObject):
             return
         new = self._model.new_while_paused
         text = f"Paused, {new:,} new." if new else "Paused."
-        self._strips.show_message("pause", f"{text} Everything is recorded all the same.", action)
+        self._strips.show_message("pause", f"{text} Recording continues.", action)
 
     def tell_complaint(self, text: str) -> None:
         """Show what is wrong with a filter the user has left; "" clears it.
@@ -218,7 +218,7 @@ class TrafficStatus(QObject):
         """
         self._strips.withdraw("complaint")
         if text:
-            before = "The filter before it still holds." if self._bar.applied else "Nothing is filtered."
+            before = "The previous filter still applies." if self._bar.applied else "No filter is applied."
             self._strips.show_message("complaint", f"{text} {before}", self._withdraw, "error")
 
     def tell_masked_copy(self, text: str, copy_whole: Callable[[], object]) -> None:
@@ -233,7 +233,7 @@ class TrafficStatus(QObject):
     def _tell_stopped(self) -> None:
         search = self._model.search
         if search.is_stopped:
-            text = f"Stopped after {search.share:.0%}: what comes after that was not looked at."
+            text = f"Stopped after {search.share:.0%}: later rows were not searched."
             self._strips.show_message("stopped", text, self._keep_looking, "muted")
         else:
             self._strips.withdraw("stopped")
@@ -267,16 +267,16 @@ def open_or_explain(
     if model.rowCount() or model.search.is_searching:
         gate.open()
     elif model.is_filtered:
-        sentence = "No recorded message fits the filter and the choice of server and time."
+        sentence = "No recorded message matches the filter, the selected servers and the time range."
         if not (model.search.condition.with_events or model.search.condition.any_kind):
-            sentence += " Connection events and stderr are left out: kind:event looks among them."
-        gate.explain("empty", "filter", "Nothing fits", sentence, action=actions["traffic.no_filter"])
+            sentence += " Connection events and stderr are excluded: use kind:event to search them."
+        gate.explain("empty", "filter", "No matches", sentence, action=actions["traffic.no_filter"])
     elif model.is_cleared:
-        sentence = "New messages show up here. What was there before is still in the log."
+        sentence = "New messages appear here. Earlier ones are still in the log."
         gate.explain("empty", "clear", "View cleared", sentence, action=actions["traffic.show_cleared"])
     elif source.is_live:
-        sentence = "Connect a server: every message shows up here, with its bytes."
+        sentence = "Connect a server. Every message appears here, with its bytes."
         gate.explain("empty", "traffic", "No traffic yet", sentence)
     else:
-        sentence = "There is no message in it. Connection events may be."
+        sentence = "This capture has no messages. It may have connection events."
         gate.explain("empty", "traffic", "No messages", sentence, action=actions["traffic.events"])

@@ -84,7 +84,7 @@ class TrafficPanel(QWidget):
         self.head = TrafficHeader(theme, source.title, self.filter_bar, views, buttons)
         self.scope = self.head.scope
         self.strips = StatusStrips(theme)
-        self._show_hidden = QAction("Show it", self)
+        self._show_hidden = QAction("Show row", self)
         self._gate = ContentStack(theme, self.table)
         self._status = TrafficStatus(
             source, self.model, self.head, self.filter_bar, self.strips, self._gate, self._actions
@@ -146,7 +146,7 @@ class TrafficPanel(QWidget):
             self._show_row(number)
         else:
             self._wanted_number = number
-            text = f"Row {number + 1:,} is not among those that are shown: {self._narrowing.what_hides()}."
+            text = f"Row {number + 1:,} is hidden: {self._narrowing.what_hides()}."
             self.strips.show_message("hidden", text, self._show_hidden)
 
     def go_to_partner(self) -> None:
@@ -172,8 +172,8 @@ class TrafficPanel(QWidget):
         self.table.columns.fit()
 
     def _lay_out(self) -> None:
-        sentence = "Choose a row to see its message and its bytes."
-        self._place_of_detail.show_empty("traffic", "No message chosen", sentence)
+        sentence = "Select a row to see its message and its bytes."
+        self._place_of_detail.show_empty("traffic", "No message selected", sentence)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)

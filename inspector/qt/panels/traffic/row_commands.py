@@ -117,7 +117,7 @@ class RowCommands(QObject):
         }.items():
             self._actions[id].setEnabled(can)
         is_marked = number is not None and self._log.note(number).is_marked
-        self._actions["traffic.mark"].setText("Take the mark away" if is_marked else "Mark")
+        self._actions["traffic.mark"].setText("Unmark" if is_marked else "Mark")
 
     def _mark(self) -> None:
         if rows := self._chosen():
@@ -172,7 +172,7 @@ class RowCommands(QObject):
         """Copy the messages as received, one per line; a login's without its secrets."""
         rows = self._chosen()
         if rows and sum(map(self._log.kept, rows)) > _MAX_TEXT_SIZE:
-            message = f"{plural(len(rows), 'message')} are too much for the clipboard. Export them instead."
+            message = f"Too large for the clipboard: {plural(len(rows), 'message')}. Export instead."
             self.problem_found.emit(message)
         elif rows:
             texts = [_copied(self._log, number).decode(errors="replace") for number in rows]
@@ -187,7 +187,7 @@ class RowCommands(QObject):
         if number is None:
             return
         if self._size_of_exchange(number) > _MAX_COPY_SIZE:
-            self.problem_found.emit("This exchange is too big to be copied in one piece. Export it instead.")
+            self.problem_found.emit("This exchange is too large to copy. Export it instead.")
         elif (masking := self._masking(number)).items:
             if self._put_on_clipboard(shape, number, masking):
                 again = partial(self._put_on_clipboard, shape, number, None, is_secret=True)
@@ -241,7 +241,7 @@ class RowCommands(QObject):
         """Return the selected rows, or the one whose detail is shown if another view selected it."""
         number, count = self._current(), self._table.selected_count
         if count > _MAX_ROWS:
-            message = f"{count:,} rows are too many at once: choose {_MAX_ROWS:,} at most, or filter first."
+            message = f"{count:,} rows are too many. Select at most {_MAX_ROWS:,}, or filter first."
             self.problem_found.emit(message)
             return []
         selected = self._table.selected_numbers()
@@ -361,7 +361,7 @@ def add_terms(menu: QMenu, terms: list[FilterTerm], narrow: Callable[[FilterTerm
     for is_excluded in (False, True):
         for term in terms:
             message = f"{term.word} {_shown(term)}"
-            text = f"Exclude {message}" if is_excluded else f"Filter on {message}"
+            text = f"Exclude {message}" if is_excluded else f"Filter by {message}"
             menu.addAction(text, partial(narrow, term, is_excluded))
 
 

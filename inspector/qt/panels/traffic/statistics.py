@@ -181,11 +181,13 @@ class StatisticsView(QWidget):
         if self.model.rowCount():
             self.gate.open()
         elif len(self._source.log):
-            sentence = "None of the rows that fit is a message with a method. Another filter may find some."
-            self.gate.explain("empty", "traffic", "Nothing to count", sentence)
+            sentence = "None of the matching rows is a message with a method. Try another filter."
+            self.gate.explain("empty", "traffic", "No statistics", sentence)
         else:
-            sentence = "How often each method and tool is called, how long it takes and how often it fails."
-            self.gate.explain("empty", "traffic", "Nothing to count yet", sentence)
+            sentence = (
+                "Shows how often each method and tool is called, how long it takes and how often it fails."
+            )
+            self.gate.explain("empty", "traffic", "No statistics yet", sentence)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -242,11 +244,11 @@ class StatisticsView(QWidget):
         menu = QMenu(self)
         menu.addAction("Show these messages", partial(self._request, stats))
         if stats.errors or stats.tool_errors:
-            menu.addAction("Show those that failed", partial(self._request, stats, _FAILED))
+            menu.addAction("Show failed messages", partial(self._request, stats, _FAILED))
         if stats.p95_ns is not None:
             slow = f"dur >= {stats.p95_ns}ns"
             menu.addAction(
-                f"Show those that took {duration(stats.p95_ns)} or longer",
+                f"Show messages that took {duration(stats.p95_ns)} or longer",
                 partial(self._request, stats, slow),
             )
         return menu
@@ -314,7 +316,7 @@ class RateChart(QWidget):
         position = self._position
         if position is None:
             maximum = max(rate.messages)
-            return f"at most {_per_second(maximum, rate.width_ns)} messages/s"
+            return f"max {_per_second(maximum, rate.width_ns)} messages/s"
         at, messages, errors = self._moment(position), rate.messages[position], rate.errors[position]
         per_second = f"{_per_second(messages, rate.width_ns)} messages/s"
         per_second += f", {_per_second(errors, rate.width_ns)} errors/s"

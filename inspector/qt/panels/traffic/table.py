@@ -136,7 +136,7 @@ class ColumnLayout(QObject):
             action.toggled.connect(partial(self.set_shown, column))
         menu.addSeparator()
         self._add_sorting(menu.addMenu("Sort by"))
-        menu.addAction("In the order of arrival", partial(self._model.sort_by, None)).setEnabled(
+        menu.addAction("Order of arrival", partial(self._model.sort_by, None)).setEnabled(
             self._model.sorted_by is not None
         )
         menu.addAction("Reset columns", self.reset)
@@ -430,7 +430,7 @@ class TrafficTable(QTableView):
         self._pill.setVisible(is_wanted)
         if is_wanted:
             self._pill.setText(f"{count:,} new below")
-            self._pill.setToolTip("Go to the newest row, and follow (Ctrl+End)")
+            self._pill.setToolTip("Go to the newest row and follow (Ctrl+End)")
             self._place_pill()
 
     def _place_pill(self) -> None:

@@ -168,7 +168,7 @@ class JsonView(QWidget):
 
     def _copy(self, give: Callable[[], str]) -> None:
         if self._is_secret:
-            self.copying.ask("this with its secrets", give)
+            self.copying.ask("this, including its secrets", give)
         else:
             QGuiApplication.clipboard().setText(give())
 
@@ -212,7 +212,7 @@ class JsonView(QWidget):
         pager, is_cut = self._pager, self._pager.shown < self._pager.total
         self._more_action.setEnabled(is_cut)
         self._more_button.setVisible(is_cut)
-        self._more_action.setText("Show more" if self._window < MAX_SHOWN else "Go on")
+        self._more_action.setText("Show more" if self._window < MAX_SHOWN else "Continue")
         self._earlier_action.setEnabled(bool(self._before))
         self._end_action.setEnabled(is_cut and pager.can_jump)
         self._earlier_action.setVisible(pager.total > MAX_SHOWN)
@@ -240,7 +240,7 @@ class JsonView(QWidget):
         self.wrap_action.setCheckable(True)
         self.save_action = self._action(theme, "save", "Save…", self.save_requested)
         self._more_action = self._action(theme, "chevron-down", "Show more", self.show_more)
-        self._earlier_action = self._action(theme, "chevron-up", "Earlier part", self.show_earlier)
+        self._earlier_action = self._action(theme, "chevron-up", "Show earlier", self.show_earlier)
         self._end_action = self._action(theme, "to-end", "Go to the end", self.show_end)
         self._code.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self._code.customContextMenuRequested.connect(self._on_menu_requested)

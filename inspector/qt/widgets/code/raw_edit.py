@@ -79,11 +79,11 @@ class RawEdit(QPlainTextEdit):
     def warning(self) -> str:
         """Return a warning about the bytes that were set, "" if there is none."""
         if self.is_too_big:
-            return f"{size(len(self._raw))}: too much to be edited here. It can be sent as it is."
+            return f"{size(len(self._raw))}: too large to edit here. You can send it as it is."
         if self.is_lossy and self.is_changed:
-            return "Bytes that are no text were replaced when it was edited."
+            return "Bytes that are not valid text were replaced when it was edited."
         if self.is_lossy:
-            return "Some bytes are no text. They are sent as they are, unless something is edited."
+            return "Some bytes are not valid text. They are sent unchanged unless you edit the message."
         return ""
 
     def _replace(self, text: str) -> None:

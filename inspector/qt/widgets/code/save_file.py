@@ -68,7 +68,7 @@ class BodySaver(QWidget):
 
     def ask(self, body: Body, suggestion: str) -> None:
         """Ask for a path, non-modally, and save. `suggestion` never contains server text."""
-        dialog = QFileDialog(self, "Save the message")
+        dialog = QFileDialog(self, "Save message")
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.selectFile(suggestion)
@@ -94,7 +94,7 @@ class BodySaver(QWidget):
             self._close()
             with contextlib.suppress(OSError):
                 self._sibling_path.unlink(missing_ok=True)
-            self._end("Not saved: stopped.")
+            self._end("Not saved: cancelled.")
 
     def text(self) -> str:
         return self._label.text()
@@ -115,7 +115,7 @@ class BodySaver(QWidget):
             while self._written < len(self._body) and time.perf_counter() < until:
                 piece = self._body.part(self._written, _SLICE)
                 if not piece:
-                    raise OSError(None, "its bytes are no longer there")
+                    raise OSError(None, "its bytes are no longer available")
                 self._file.write(piece)
                 self._written += len(piece)
             if self._written >= len(self._body):
@@ -139,7 +139,9 @@ class BodySaver(QWidget):
             file.close()
 
     def _fail(self, problem: OSError) -> None:
-        self._end(f"{self._path} was not saved: {problem.strerror}. Choose another place.", is_failure=True)
+        self._end(
+            f"Could not save {self._path}: {problem.strerror}. Choose another location.", is_failure=True
+        )
 
     def _end(self, sentence: str, *, is_failure: bool = False) -> None:
         self._body = None
@@ -179,5 +181,5 @@ def _write(parent: QWidget, path: Path, data: bytes) -> None:
         box = QMessageBox(QMessageBox.Icon.Warning, "Not saved", "", parent=parent)
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         box.setTextFormat(Qt.TextFormat.PlainText)
-        box.setText(f"{path} was not saved: {exc.strerror}. Choose another place.")
+        box.setText(f"Could not save {path}: {exc.strerror}. Choose another location.")
         box.open()

@@ -82,7 +82,7 @@ class SecretCopy(QWidget):
         super().__init__(parent)
         self._give: Callable[[], str] | None = None
         self.alert = Alert(theme)
-        self.copy_action = QAction("Copy it", self)
+        self.copy_action = QAction("Copy", self)
         self.copy_action.triggered.connect(self._on_copy)
         self.cancel_action = QAction("Cancel", self)
         self.cancel_action.triggered.connect(self.close_prompt)
@@ -98,7 +98,7 @@ class SecretCopy(QWidget):
     def ask(self, what: str, give: Callable[[], str]) -> None:
         """Ask for confirmation; `give` is called for the text once confirmed."""
         self._give = give
-        message = f"Copy {what}? Whoever has it may do what its owner may."
+        message = f"Copy {what}? Anyone who has it can act as its owner."
         self.alert.show_message("copy", message, actions=[self.copy_action, self.cancel_action])
         self.show()
         QTimer.singleShot(0, self, self._come_into_view)  # once it is laid out

@@ -65,7 +65,7 @@ class FilterField(SearchField):
         self._list: SuggestionList | None = None
         self._note: PlainLabel | None = None
         self.setFont(theme.mono_font(0.95))
-        self._stop = QAction("Stop looking", self)
+        self._stop = QAction("Stop searching", self)
         theme.set_icon(self._stop, "stop", "muted")
         self._stop.triggered.connect(self.stop_requested)
         self.addAction(self._stop, QLineEdit.ActionPosition.TrailingPosition)
@@ -344,7 +344,7 @@ class FilterBar(QWidget):
 
         text = self.field.text().strip()
         if text and self._check(text) is None:
-            popup = NotePopup(self._theme, "Save this filter as", shortened(text, 40), self)
+            popup = NotePopup(self._theme, "Save filter as", shortened(text, 40), self)
             popup.kept.connect(lambda name: self.saving_requested.emit(name or text, text))
             popup.open_at(self.mapToGlobal(QPoint(0, self.height())))
 
@@ -377,13 +377,13 @@ class FilterBar(QWidget):
         self._add_texts(menu, "Saved", [(name, text) for name, text in self._saved.items()])
         self._add_texts(menu, "Recent", [(text, text) for text in self._history[:_HISTORY_SHOWN]])
         menu.addSeparator()
-        save = menu.addAction("Save this filter…", self.ask_for_name)
+        save = menu.addAction("Save filter…", self.ask_for_name)
         save.setEnabled(bool(self.field.text().strip()) and self.field.error is None)
         if self._saved:
-            remove = menu.addMenu("Forget")
+            remove = menu.addMenu("Delete")
             for name in self._saved:
                 remove.addAction(_shown(name), partial(self.saving_requested.emit, name, ""))
-        menu.addAction("How filters are written", self.help_requested.emit)
+        menu.addAction("Show filter syntax", self.help_requested.emit)
         return menu
 
     def _add_texts(self, menu: QMenu, title: str, texts: Sequence[tuple[str, str]]) -> None:
@@ -408,8 +408,8 @@ class FilterBar(QWidget):
         self._more.setDefaultAction(more)
         self._more.setAccessibleName(more.text())
         self._theme.set_icon(self._chip, "close", "muted")
-        self._chip.setAccessibleName("Time range: click to take it away")
-        self._chip.setToolTip("Only this time range is shown. Click to show all of it")
+        self._chip.setAccessibleName("Time range: click to clear")
+        self._chip.setToolTip("Only this time range is shown; click to clear it")
         self._chip.clicked.connect(self.chip_closed)
         self._chip.hide()
         row = QHBoxLayout(self)

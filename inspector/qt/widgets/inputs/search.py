@@ -42,7 +42,7 @@ class FindBar(QWidget):
         self._code = code
         self._matches: list[tuple[int, int]] = []
         self._current = -1
-        self._field = SearchField(theme, "Find in what is shown", delay_ms=80)
+        self._field = SearchField(theme, "Find in this view", delay_ms=80)
         self._field.installEventFilter(self)
         self._field.text_settled.connect(self._on_text_settled)
         self._count = MutedLabel(theme)

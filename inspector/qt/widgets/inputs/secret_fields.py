@@ -45,9 +45,9 @@ class SecretText(QWidget):
         self.line = _PasteLine(name)
         self.problem = PlainLabel(theme, tone="error", wrap=True)
         self.problem.hide()
-        self.paste_action = self._action("Paste", "Take it from the clipboard", self.paste)
-        self.open_action = self._action("Open…", "Read it from a file", self._ask_for_file)
-        self.clear_action = self._action("Clear", "Take it out of this field again", self.clear)
+        self.paste_action = self._action("Paste", "Paste from the clipboard", self.paste)
+        self.open_action = self._action("Open…", "Read from a file", self._ask_for_file)
+        self.clear_action = self._action("Clear", "Clear this field", self.clear)
         self.line.pasted.connect(self.paste)
         self.line.actions_offered = (self.paste_action, self.open_action, self.clear_action)
         row = QHBoxLayout()
@@ -89,7 +89,7 @@ class SecretText(QWidget):
         if text.strip():
             self.set_text(text)
         else:
-            self._show_error("There is no text on the clipboard.")
+            self._show_error("The clipboard contains no text.")
 
     def read_file(self, path: Path) -> None:
         try:
@@ -161,14 +161,16 @@ def _read(path: Path) -> str:
     """Read a file. Raises UserError, which quotes nothing of the file."""
     try:
         if not path.is_file():
-            raise UserError(f"{path.name} is no file.", "Choose another one.")
+            raise UserError(f"{path.name} is not a file.", "Choose another file.")
         with path.open("rb") as file:
             data = file.read(_MAX_SIZE + 1)
     except OSError as exc:
-        raise UserError(f"{path.name} cannot be read: {exc.strerror}.", "Choose another one.") from exc
+        raise UserError(f"Could not read {path.name}: {exc.strerror}.", "Choose another file.") from exc
     if len(data) > _MAX_SIZE:
-        raise UserError(f"{path.name} is bigger than {size(_MAX_SIZE)}.", "Choose another one.")
+        raise UserError(f"{path.name} is larger than {size(_MAX_SIZE)}.", "Choose another file.")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise UserError(f"{path.name} is no text.", "Choose one in PEM form (BEGIN PRIVATE KEY).") from None
+        raise UserError(
+            f"{path.name} is not a text file.", "Choose a file in PEM format (BEGIN PRIVATE KEY)."
+        ) from None

@@ -256,7 +256,7 @@ def _link(words: str, url: str, *, is_image: bool) -> Iterator[Span]:
     """Yield a link's text and URL: the text alone could be misleading."""
     shown = url if len(url) <= _MAX_URL_LENGTH else f"{url[: _MAX_URL_LENGTH - 1]}…"
     if is_image:
-        yield Span(f"[picture: {words}]" if words else "[picture]", Style.MUTED)
+        yield Span(f"[image: {words}]" if words else "[image]", Style.MUTED)
     elif words and words != url:
         yield Span(words, Style.LINK)
     else:
@@ -369,7 +369,7 @@ class MarkdownView(QWidget):
             self._set_location(0)
 
     def _report(self, *, is_cut: bool) -> None:
-        self._note.setText("Only its beginning is laid out. Text has all of it." if is_cut else "")
+        self._note.setText("Only the beginning is rendered. See Text for the full content." if is_cut else "")
         self._note.setVisible(is_cut)
 
     def _add(self, cursor: QTextCursor, block: Block) -> None:

@@ -159,10 +159,10 @@ def read_image(data: bytes, mime_type: str) -> DecodedImage:
     kind = _READERS.get(mime_type)
     if kind is None or kind not in [name.data() for name in QImageReader.supportedImageFormats()]:
         return DecodedImage(
-            None, f"Pictures of the type {mime_type or 'unknown'} are not shown here. Save it."
+            None, f"Images of type {mime_type or 'unknown'} can't be shown here. Save the image to view it."
         )
     if len(data) > MAX_BYTES:
-        return DecodedImage(None, f"{size(len(data))} are too many to show. Save it to look at it.")
+        return DecodedImage(None, f"{size(len(data))} is too large to show. Save the image to view it.")
     buffer = QBuffer()
     buffer.setData(QByteArray(data))
     buffer.open(QIODevice.OpenModeFlag.ReadOnly)
@@ -176,10 +176,10 @@ def read_image(data: bytes, mime_type: str) -> DecodedImage:
 def _read(reader: QImageReader, count: int) -> DecodedImage:
     stated = reader.size()
     if stated.isValid() and stated.width() * stated.height() > MAX_PIXELS:
-        return DecodedImage(None, f"{_measures(stated)} are too large to show. Save it to look at it.")
+        return DecodedImage(None, f"{_measures(stated)} is too large to show. Save the image to view it.")
     image = reader.read()
     if image.isNull():
-        return DecodedImage(None, f"The picture is broken: {reader.errorString()}. Its bytes can be saved.")
+        return DecodedImage(None, f"The image is damaged: {reader.errorString()}. You can save its bytes.")
     return DecodedImage(image, f"{_measures(image.size())} · {size(count)}")
 
 
@@ -199,7 +199,7 @@ class ImageView(QWidget):
 
     def set_image(self, image: QImage, text: str) -> None:
         self._image = image
-        self.setAccessibleName(f"Picture, {text}")
+        self.setAccessibleName(f"Image, {text}")
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -219,8 +219,8 @@ class ImageView(QWidget):
         painter.drawRect(box.adjusted(-1, -1, 0, 0))
 
 
-NO_MULTIMEDIA = "This installation cannot play sounds: it has no Qt Multimedia."
-NO_OUTPUT = "This computer has no sound output."
+NO_MULTIMEDIA = "This installation can't play audio: Qt Multimedia is missing."
+NO_OUTPUT = "This computer has no audio output."
 
 
 @cache
@@ -231,7 +231,7 @@ def multimedia() -> ModuleType | str:
     except ModuleNotFoundError:
         return NO_MULTIMEDIA
     except ImportError as exc:  # a required system library is missing
-        return f"This installation cannot play sounds: Qt Multimedia cannot be loaded ({exc})."
+        return f"This installation can't play audio: Qt Multimedia could not be loaded ({exc})."
 
 
 class AudioPlayer(QObject):
@@ -301,10 +301,10 @@ class AudioPlayer(QObject):
 
     def _on_error(self, error: object, text: str) -> None:
         self.stop()
-        self.failed.emit(f"It cannot be played: {text.strip().rstrip('.') or 'no reason is given'}.")
+        self.failed.emit(f"Could not play the audio: {text.strip().rstrip('.') or 'no reason is given'}.")
 
 
-_SAVE_IT = "Save it to listen to it."
+_SAVE_IT = "Save the audio to play it."
 
 
 class AudioView(QWidget):
@@ -346,9 +346,9 @@ class AudioView(QWidget):
     def _show(self) -> None:
         if self._problem:
             text = f"{self._facts}. {self._problem} {_SAVE_IT}"
-            self._state.show_empty("save", "A sound", text, [self._save])
+            self._state.show_empty("save", "Audio", text, [self._save])
         else:
-            self._state.show_empty("play", "A sound", f"{self._facts}.", [self.play_action, self._save])
+            self._state.show_empty("play", "Audio", f"{self._facts}.", [self.play_action, self._save])
 
     def _on_play(self) -> None:
         if self.player.is_playing:

@@ -234,7 +234,7 @@ class NoticeBar(QWidget):
     def _show(self) -> None:
         *before, latest = self._texts or [""]
         self._text.setText(latest)
-        self._more.setText(f"and {len(before)} before" if before else "")
+        self._more.setText(f"and {len(before)} earlier" if before else "")
         self._more.setToolTip(plain_tooltip("\n".join(reversed(before))))
         self.setVisible(bool(latest))
 

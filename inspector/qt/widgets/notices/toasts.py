@@ -185,7 +185,7 @@ class Toast(_Ground):
         self._about = MutedLabel(theme)
         self.act_action = QAction(act, self)
         self.later_action = QAction("Later", self)
-        self.later_action.setToolTip("Put it away; it stays in the Inbox")
+        self.later_action.setToolTip("Dismiss; the request stays in the Inbox")
         self._lay_out()
 
     def show_message(self, title: str, text: str, about: str, note: str) -> None:

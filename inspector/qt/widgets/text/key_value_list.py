@@ -121,7 +121,7 @@ class KeyValueList(QWidget):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         if fact.term is not None:
             ask = partial(self.filter_requested.emit, *fact.term)
-            menu.addAction("Filter on this value", partial(ask, False))
+            menu.addAction("Filter by this value", partial(ask, False))
             menu.addAction("Exclude this value", partial(ask, True))
             menu.addSeparator()
         offers = {"Copy selection": selected, "Copy value": fact.value, "Copy all": self.as_text()}

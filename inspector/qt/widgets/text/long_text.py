@@ -39,7 +39,7 @@ class UrlLabel(QWidget):
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.setAccessibleName(f"Address, host {one_line(link.host)}" if link.host else "Address")
+        self.setAccessibleName(f"URL, host {one_line(link.host)}" if link.host else "URL")
         self.setAccessibleDescription(self.text())
         theme.changed.connect(self.update)
 

@@ -55,7 +55,7 @@ def tab_words(view: DetailView) -> list[str]:
 
 
 def test_empty_selection_says_what_to_do(view: DetailView) -> None:
-    assert "No message chosen" in visible_text(view)
+    assert "No message selected" in visible_text(view)
     assert view.number is None
 
 
@@ -74,7 +74,7 @@ def test_row_shows_its_header_and_its_message(view: DetailView, stage: Stage) ->
 def test_clearing_the_selection_restores_the_initial_state(view: DetailView, stage: Stage) -> None:
     view.show_row(stage.request("ping"))
     view.show_row(None)
-    assert "No message chosen" in visible_text(view)
+    assert "No message selected" in visible_text(view)
 
 
 def test_response_that_arrives_while_its_request_is_shown_is_displayed(
@@ -161,13 +161,13 @@ def test_http_exchange_is_followed_to_its_end(view: DetailView, stage: Stage) ->
     exchange = stage.http(HttpExchange("POST", "http://x/mcp", (), 10), row)
     view.show_row(row)
     view.tabs.setCurrentWidget(view.http)
-    assert "no answer yet" in view.http.text.shown_text()
+    assert "pending" in view.http.text.shown_text()
     location = (("Location", "http://y/?token=hush"), ("Mcp-Session-Id", "new"))
     stage.http_update(exchange, status=307, response_headers=location, total_ns=5_000_000, is_over=True)
     view.refresh()
     facts = {fact.label: fact.value for fact in view.http.facts.facts}
     assert facts["Redirected to"] == "http://y/?token=•••"
-    assert facts["Session"] == "begun by this answer"
+    assert facts["Session"] == "started by this response"
 
 
 def test_first_finding_of_a_row_is_its_problem(view: DetailView, stage: Stage) -> None:
@@ -215,7 +215,7 @@ def test_row_without_an_operation_says_so(view: DetailView, stage: Stage) -> Non
     stage.recorder.note(RecordKind.STATE, "connected")
     view.show_row(0)
     view.tabs.setCurrentWidget(view.linked)
-    assert "Stands alone" in visible_text(view.linked)
+    assert "No linked messages" in visible_text(view.linked)
 
 
 def test_steps_of_a_pending_operation_appear_as_they_arrive(
@@ -223,7 +223,7 @@ def test_steps_of_a_pending_operation_appear_as_they_arrive(
 ) -> None:
     view.show_row(stage.request("tools/call", {"name": "slow", "_meta": {"progressToken": 7}}))
     view.tabs.setCurrentWidget(view.linked)
-    assert "Stands alone" in visible_text(view.linked)
+    assert "No linked messages" in visible_text(view.linked)
     stage.progress(7, 1)
     view.refresh()
     qtbot.waitUntil(lambda: view.linked.model.rowCount() == 2)
@@ -251,5 +251,5 @@ def test_every_status_has_a_description(view: DetailView, stage: Stage, status: 
     stage.log.columns.status[row] = status
     view.message.both_action.trigger()
     view.show_row(row)
-    expected = {Status.PENDING: "No answer yet", Status.GIVEN_UP: "Given up", Status.NOT_SENT: "Not sent"}
+    expected = {Status.PENDING: "No response yet", Status.GIVEN_UP: "Given up", Status.NOT_SENT: "Not sent"}
     assert expected.get(status, "ping") in visible_text(view)

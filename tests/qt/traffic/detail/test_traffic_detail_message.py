@@ -176,10 +176,10 @@ def test_row_menu_offers_the_available_actions(view: DetailView, stage: Stage) -
     view.show_row(stage.request("tools/call", {"name": "read"}))
     choose(view, 3)
     words = [action.text() for action in view.message.own.tree.menu().actions()]
-    assert "Filter on this value" not in words
+    assert "Filter by this value" not in words
     choose(view, 2)
     words = [action.text() for action in view.message.own.tree.menu().actions()]
-    assert {"Copy value", "Copy path", "Filter on this value", "Exclude this value"} <= set(words)
+    assert {"Copy value", "Copy path", "Filter by this value", "Exclude this value"} <= set(words)
 
 
 def test_scalars_are_copied_as_values_and_containers_as_json(view: DetailView, stage: Stage) -> None:
@@ -217,9 +217,9 @@ def test_tree_of_a_big_message_is_built_in_the_background(
     row = stage.result({"content": [{"type": "text", "text": "x" * 200_000}]})
     view.message.set_form(Form.TREE)
     view.show_row(row)
-    assert "Making the tree" in visible_text(view.message)
+    assert "Building the tree" in visible_text(view.message)
     stage.bridge.release()
-    assert "Making the tree" not in visible_text(view.message)
+    assert "Building the tree" not in visible_text(view.message)
     assert view.message.own.tree.model.rowCount() == 3
 
 
@@ -353,7 +353,7 @@ def test_pending_request_shows_its_age_and_then_its_response(view: DetailView, s
     row = stage.request("tools/call", {"name": "slow"})
     view.show_row(row)
     view.message.both_action.trigger()
-    assert "No answer yet" in visible_text(view.message)
+    assert "No response yet" in visible_text(view.message)
     stage.after(1).result({"content": ["at last"]})
     view.refresh()
     assert "at last" in (other_text(view) or "")

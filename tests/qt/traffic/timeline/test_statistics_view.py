@@ -191,7 +191,7 @@ def test_menu_offers_failed_and_slow_calls(view: StatisticsView, talk: Talk, qtb
         found[action.text()] = rows_of(talk, wanted.args[0])
     assert found == {
         "Show these messages": [0, 1, 2, 3, 4, 5, 6, 7],
-        "Show those that failed": [6, 7],
+        "Show failed messages": [6, 7],
         "Show those that took 30 ms or longer": [4, 5],
     }
 
@@ -279,10 +279,10 @@ def test_empty_state_is_explained(qtbot: QtBot, theme: Theme) -> None:
     view = StatisticsView(TrafficSource(talk.log, "Talk"), theme)
     qtbot.addWidget(view)
     view.show()
-    assert reported(view) == "Nothing to count yet"
+    assert reported(view) == "No statistics yet"
     talk.stderr()
     view.extend(array("q", [0]))
-    qtbot.waitUntil(lambda: reported(view) == "Nothing to count")
+    qtbot.waitUntil(lambda: reported(view) == "No statistics")
     talk.call()
     view.extend(array("q", [1]))
     qtbot.waitUntil(view.gate.is_open)

@@ -160,7 +160,7 @@ def test_value_nested_too_deeply_to_serialize_is_rejected_with_a_message() -> No
     deep: JSON = ExactNumber("1.10")
     for _ in range(100_000):
         deep = [deep]
-    with pytest.raises(JSONProblem, match="nested too deeply to be written"):
+    with pytest.raises(JSONProblem, match="nested too deeply to serialize"):
         to_wire(deep)
     while isinstance(deep, list):  # taken apart by hand: so is its memory
         deep = deep.pop()

@@ -53,7 +53,7 @@ def test_nan_is_parsed_although_it_is_not_valid_json() -> None:
         ("", "Expecting value at line 1, column 1"),
         ('{"a":\n  tru}', "Expecting value at line 2, column 3"),
         ("{} {}", "Extra data at line 1, column 4"),
-        ("[" * 100_000, "nested too deeply to be read"),
+        ("[" * 100_000, "nested too deeply to parse"),
         ("9" * 5000, "Exceeds the limit"),
     ],
 )

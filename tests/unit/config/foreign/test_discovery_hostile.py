@@ -84,7 +84,7 @@ def test_circular_and_dangling_symlinks_are_reported(tmp_path: Path) -> None:
     (tmp_path / "a").symlink_to(tmp_path / "b")
     (tmp_path / "b").symlink_to(tmp_path / "a")
     (tmp_path / "lost").symlink_to(tmp_path / "nothing")
-    assert "cannot be read" in _found(tmp_path / "a").problem
+    assert "unreadable" in _found(tmp_path / "a").problem
     assert "leads nowhere" in _found(tmp_path / "lost").problem
 
 

@@ -154,7 +154,7 @@ def test_names_only_a_shell_would_expand_are_reported() -> None:
         ("vscode:mcp/install?%7B", "JSON"),
         ("cursor://anysphere.cursor-deeplink/mcp/install?name=a&config=***", "no server"),
         ("\n".join(["run"] * 30), "30 command lines"),
-        ("x" * 2_000_000, "more than"),
+        ("x" * 2_000_000, "greater than"),
         ('{"a":' * 100_000, "deeply"),
     ],
 )

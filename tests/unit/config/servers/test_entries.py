@@ -50,9 +50,9 @@ def test_name_is_derived_from_the_server_and_not_from_its_runner(text: str, name
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "Nothing was given."),
-        ("   ", "Nothing was given."),
-        ("''", "Nothing was given."),
+        ("", "No command or URL entered."),
+        ("   ", "No command or URL entered."),
+        ("''", "No command or URL entered."),
         ("python 'server.py", "The command line cannot be read: No closing quotation."),
         ("python \\", "The command line cannot be read: No escaped character."),
         ("ftp://example.com", "We cannot speak to a ftp URL."),
@@ -61,8 +61,8 @@ def test_name_is_derived_from_the_server_and_not_from_its_runner(text: str, name
         ("http://host:99999/", "is not a valid URL: Port out of range"),
         ("http://host:port/", "is not a valid URL"),
         ("http://[::1/", "is not a valid URL"),
-        ("https://user:secret@example.com/", "The URL holds a user name or a password."),
-        ("https://user@example.com/", "The URL holds a user name or a password."),
+        ("https://user:secret@example.com/", "The URL contains a user name or password."),
+        ("https://user@example.com/", "The URL contains a user name or password."),
     ],
 )
 def test_invalid_server_text_says_why_and_what_to_enter_instead(text: str, message: str) -> None:

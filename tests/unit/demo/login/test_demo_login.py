@@ -12,7 +12,7 @@ import pytest
 
 from tests.unit.demo.login.login_client import CHALLENGE, REDIRECT, VERIFIER, LoginDemo, callback, payload
 
-BAD_CODE = "The code is unknown, used or too old."
+BAD_CODE = "The authorization code is unknown, used or expired."
 
 
 def error(response: httpx2.Response) -> tuple[int, str]:
@@ -93,7 +93,7 @@ def test_page_has_no_script_and_may_only_redirect_to_the_client(demo: LoginDemo)
 def test_wrong_password_shows_the_page_again_and_the_right_one_still_works(demo: LoginDemo) -> None:
     again = demo.decide(demo.ask("demo-app"), password="byron")
     assert again.status_code == 403
-    assert "That name and password do not go together." in again.text
+    assert "Wrong name or password." in again.text
     assert "code" in callback(demo.decide(again))
 
 

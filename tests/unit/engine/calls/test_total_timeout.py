@@ -70,7 +70,7 @@ async def test_call_cancelled_by_the_user_is_reported_as_cancelled(
     calling.cancel()
     with pytest.raises(asyncio.CancelledError):
         await calling
-    assert (await peer.next())["params"]["reason"] == "cancelled by the person"
+    assert (await peer.next())["params"]["reason"] == "cancelled by the user"
 
 
 @BOTH

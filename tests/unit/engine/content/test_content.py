@@ -129,7 +129,7 @@ def test_messages_have_a_role_and_any_content_type() -> None:
         [{"type": "text", "text": "in an array"}],
     ]
     messages: list[JSON] = [{"role": "user", "content": content} for content in contents]
-    digest = read_prompt(response({"description": "Why", "messages": [*messages, "no message"]}))
+    digest = read_prompt(response({"description": "Why", "messages": [*messages, "not a message"]}))
     assert digest.description == "Why"
     assert [message.role for message in digest.messages] == ["user"] * 6 + [""]
     kinds = [message.content.kind for message in digest.messages]

@@ -163,7 +163,7 @@ async def test_trusted_certificate_is_saved_with_the_server_and_lets_it_connect(
 async def test_only_the_most_recently_offered_remedy_is_applied(engine: Engine) -> None:
     engine.add(HttpEntry(name="srv", url="http://127.0.0.1:9/mcp"))
     with pytest.raises(ConfigError, match="not what the doctor found"):
-        await engine.doctor.apply("srv", Action(ActionKind.USE_URL, "Use it", "https://evil.example/"))
+        await engine.doctor.apply("srv", Action(ActionKind.USE_URL, "Use URL", "https://evil.example/"))
     assert engine.entry("srv") == HttpEntry(name="srv", url="http://127.0.0.1:9/mcp")
 
 

@@ -635,7 +635,7 @@ async def test_an_authorization_server_without_metadata_is_named() -> None:
 async def test_unusable_metadata_document_is_reported() -> None:
     async with Guarded({RESOURCE: {"resource": "ORIGIN/mcp"}}) as server:
         assert (await visit(server.url())).failure.id == "resource-metadata-broken"
-    async with Guarded({RESOURCE: ["a list"]}) as server:
+    async with Guarded({RESOURCE: ["an array"]}) as server:
         assert (await visit(server.url())).failure.id == "resource-metadata-broken"
 
 

@@ -31,7 +31,7 @@ SAMPLE: JSONObject = {
     "messages": [{"role": "user", "content": {"type": "text", "text": "2+2?"}}],
     "maxTokens": 9,
 }
-PAGE: JSONObject = {"mode": "url", "message": "Sign in", "url": "https://x.test/a", "elicitationId": "e1"}
+PAGE: JSONObject = {"mode": "url", "message": "Log in", "url": "https://x.test/a", "elicitationId": "e1"}
 ACCEPT: JSONObject = {"action": "accept", "content": {"n": "Ann"}}
 DECLINE: JSONObject = {"action": "decline"}
 CANCEL: JSONObject = {"action": "cancel"}

@@ -139,7 +139,7 @@ async def test_rejecting_sampling_in_a_result_ends_the_call_despite_another_pend
         OutcomeKind.FAILED,
         "The server asked for sampling/createMessage, and that was refused: "
         "The user rejected the sampling request.",
-        "The call was not repeated.",
+        "The call was not retried.",
     )
     assert peer.wire.sends_nothing()
     assert (await stage.end())[0] is InboxRequestEnd.ANSWERED
@@ -314,7 +314,7 @@ async def test_a_request_outlives_the_call_that_caused_it_and_says_so(stage: Inb
     peer.wire.show_message(id=request["id"], result=DONE)
     await call
     inbox_request = await stage.inbox_request()
-    assert inbox_request.note == "The call that caused it has ended; the server may still want the answer."
+    assert inbox_request.note == "The call that caused it has ended; the server may still expect a response."
     stage.reply(inbox_request, ACCEPT)
     assert (await peer.next())["result"] == ACCEPT
 
@@ -326,7 +326,7 @@ async def test_manually_sent_reply_closes_the_card(stage: InboxStage) -> None:
     raw = to_wire({"jsonrpc": "2.0", "id": "q", "result": {"action": "maybe"}})
     await stage.engine.send_raw("srv", raw)
     assert (await peer.next())["result"] == {"action": "maybe"}
-    assert await stage.end() == (InboxRequestEnd.ANSWERED, "The answer was written by hand.")
+    assert await stage.end() == (InboxRequestEnd.ANSWERED, "The response was written manually.")
     assert peer.wire.sends_nothing()
 
 

@@ -17,7 +17,7 @@ from tests.unit.engine.inbox.inbox_stage import CANCEL, CONSENT, DECLINE, DONE, 
 
 OTHER_PAGE: JSONObject = {**PAGE, "url": "https://x.test/b", "elicitationId": "e2"}
 REQUIRED = -32042
-NO_NOTICE = "Dismissed before the server said that the page is done."
+NO_NOTICE = "Dismissed before the server reported that the page was completed."
 
 
 @pytest.fixture
@@ -239,15 +239,15 @@ async def test_late_reply_returns_the_error(stage: InboxStage) -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (None, "its data has no list of elicitations"),
-        ({"elicitations": []}, "its data has no list of elicitations"),
-        ({"elicitations": [5]}, "one of its elicitations is no object"),
+        (None, "its data has no array of elicitations"),
+        ({"elicitations": []}, "its data has no array of elicitations"),
+        ({"elicitations": [5]}, "one of its elicitations is not an object"),
         ({"elicitations": [{**PAGE, "url": 5}]}, "url"),
         ({"elicitations": [{**PAGE, "elicitationId": ""}]}, "one of its elicitations has no elicitationId"),
         ({"elicitations": [PAGE, PAGE]}, "two of its elicitations have the same elicitationId"),
         (
             {"elicitations": [{"message": "?", "requestedSchema": {"type": "object", "properties": {}}}]},
-            "one of its elicitations is not of mode “url”",
+            "one of its elicitations does not have the mode “url”",
         ),
     ],
 )

@@ -110,7 +110,7 @@ async def test_invalid_filter_matches_nothing_and_the_next_rule_replies() -> Non
 @pytest.mark.parametrize(
     ("response", "suited"),
     [
-        ("a text", SAMPLING),
+        ("a string", SAMPLING),
         ({"role": "assistant", "content": {}, "model": "m"}, SAMPLING),
         (DECLINE, ELICITATION),
         ({"roots": []}, ROOTS),
@@ -207,10 +207,10 @@ async def test_simultaneous_requests_each_get_their_own_reply(tmp_path: Path) ->
 
 
 async def test_unsuitable_script_reply_is_kept_for_later(tmp_path: Path) -> None:
-    responses = await with_rules(script(tmp_path / "s.jsonl", "a text", DECLINE))
+    responses = await with_rules(script(tmp_path / "s.jsonl", "a string", DECLINE))
     with pytest.raises(UserError, match="Answer 1 of its script is none to elicitation/create"):
         await replied(responses, FORM)
-    assert reported(await replied(responses, input_request())) == "a text"
+    assert reported(await replied(responses, input_request())) == "a string"
     assert await replied(responses, FORM) == Reply(DECLINE, rule="Book")
 
 
@@ -218,7 +218,7 @@ async def test_unsuitable_script_reply_is_kept_for_later(tmp_path: Path) -> None
     ("path", "words"),
     [
         ("", "It has no script"),
-        ("/nowhere/at/all", "cannot be read"),
+        ("/nowhere/at/all", "unreadable"),
         ("a\0b", "cannot be"),
         ("~nobody/x", ""),
     ],
@@ -240,7 +240,7 @@ async def test_endpoint_is_called_with_its_stored_key() -> None:
 
     async def secret(name: str) -> str | None:
         names.append(name)
-        return "the key"
+        return "API key"
 
     async with FaultServer() as server:
         server.order("answer", description(COMPLETION))
@@ -308,7 +308,7 @@ async def test_rule_can_be_tried_on_the_last_request(tmp_path: Path) -> None:
     assert filled.notes == ("Not asked for: “nome”.",)
     assert (
         await responses.attempt(canned(DECLINE, "server:x"))
-    ).reason == "The filter does not fit this question."
+    ).reason == "The filter does not match this server request."
     unreadable = await responses.attempt(canned(DECLINE, "dur>>"))
     assert unreadable.reply is None
     assert unreadable.reason

@@ -80,7 +80,7 @@ async def test_denied_login_is_the_reason_the_server_is_not_connected(engine: En
     assert view.status is ServerStatus.NEEDS_LOGIN
     assert "refused" in view.reason, view.reason
     assert (view.reason, view.next_step) == (failed.value.summary, failed.value.next_step)
-    assert view.next_step == "Connect again, or walk through the login in the Auth tab."
+    assert view.next_step == "Reconnect, or go through the login in the Auth tab."
 
 
 async def test_server_says_so_while_connecting_waits_for_the_browser(engine: Engine, person: Person) -> None:
@@ -111,7 +111,7 @@ async def test_login_cancelled_while_connecting_leaves_a_server_that_needs_one(
         await connecting
     view = engine.view(NAME)
     assert view.status is ServerStatus.NEEDS_LOGIN
-    assert view.next_step == "Connect again, or walk through the login in the Auth tab."
+    assert view.next_step == "Reconnect, or go through the login in the Auth tab."
 
 
 async def test_call_with_insufficient_scope_says_so_and_the_next_login_requests_it(
@@ -123,7 +123,7 @@ async def test_call_with_insufficient_scope_says_so_and_the_next_login_requests_
     outcome = await write(engine)
     assert outcome.kind is OutcomeKind.FAILED
     assert outcome.summary == "The server asks for “notes:write”, which the token does not have."
-    assert outcome.next_step == "Log in, and do it again."
+    assert outcome.next_step == "Log in and retry."
     assert [one.occasion for one in wanted] == [LoginReason.STEP_UP]
     assert len(person.pages) == 1, "nobody pressed anything that leads to the browser"
     await engine.logins.start(NAME)

@@ -93,7 +93,7 @@ async def test_after_a_gap_every_subscribed_list_counts_as_changed(post: Post) -
     await post.wire.next()
     time = LoopTime()
     request = read(post.engine.log.find("srv", RecordKind.REQUEST)[-1].raw)
-    post.wire.happen(RequestFailed(request, ConnectionLost("It broke off.", ""), 0))
+    post.wire.happen(RequestFailed(request, ConnectionLost("It is incomplete.", ""), 0))
     await time.advance(0)
     await time.advance(1.1)
     stream = await post.wire.next()

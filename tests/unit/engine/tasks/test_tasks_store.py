@@ -129,7 +129,7 @@ async def test_a_task_outlives_the_connection_and_is_followed_again(
         harness.wire.end("The server fell over.")
         outcome = await calling
         assert (outcome.kind, outcome.is_lost) == (OutcomeKind.FAILED, True)
-        assert "is kept" in outcome.next_step
+        assert "is saved" in outcome.next_step
         await harness.settle()
         assert (harness.view.tracking, harness.view.note) == (TrackingState.WAITING, "The server fell over.")
         await harness.connect()

@@ -280,7 +280,7 @@ async def test_entered_id_token_is_used_without_a_login(harness: Harness, compan
     assert company.requested() == []
     await harness.secrets.put("id", company.id_token(exp=1))
     view = await log_in(harness, company, settings=settings)
-    assert "has run out" in view.failure
+    assert "has expired" in view.failure
     assert len(company.requested("token-exchange")) == 1
 
 

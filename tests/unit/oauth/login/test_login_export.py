@@ -66,7 +66,7 @@ CHALLENGE = 'Bearer resource_metadata="https://rs.example/meta", error_descripti
 
 async def walk() -> TrafficLog:
     log, clock = TrafficLog(), SystemClock()
-    recorder = LoginRecorder(log, "a server", clock)
+    recorder = LoginRecorder(log, "server", clock)
     async with FaultServer() as server:
         http = LoginHttp(Network(), allowance_for(server.url()), clock, recorder)
         basic = base64.b64encode(f"me:{quote_plus(SECRETS['client_secret'])}".encode()).decode()

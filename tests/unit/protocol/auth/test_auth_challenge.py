@@ -73,7 +73,7 @@ def test_token68_in_place_of_parameters_is_kept() -> None:
         ('Bearer realm="x', 14, "not closed", [("Bearer", {})]),
         ('Bearer scope="a" error="b"', 18, "comma", [("Bearer", {"scope": "a", "error": "b"})]),
         ('realm="x", Bearer scope=a', 6, "before any scheme", [("Bearer", {"scope": "a"})]),
-        ("(), Bearer scope=a", 1, "a name was expected", [("Bearer", {"scope": "a"})]),
+        ("(), Bearer scope=a", 1, "expected a name", [("Bearer", {"scope": "a"})]),
         ('Bearer scope="a", ="b", error=c', 19, "name", [("Bearer", {"scope": "a", "error": "c"})]),
         ("Bearer scope=, error=b", 14, "no value", [("Bearer", {"error": "b"})]),
         ('"Bearer"', 1, "name", []),

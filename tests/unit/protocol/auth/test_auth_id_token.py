@@ -131,7 +131,7 @@ def test_id_jag_audience_is_the_receiving_authorization_server(
 
 @pytest.mark.parametrize("text", ["", "x", "a.b.c", "e30.e30.", "é.é.é"])
 def test_non_token_is_rejected_with_the_reason(text: str) -> None:
-    assert check_id_token(text, EXPECTED, NOW, R5).problem == "The ID token is no JWT that can be read."
+    assert check_id_token(text, EXPECTED, NOW, R5).problem == "The ID token is not a readable JWT."
 
 
 def test_token_expires_a_margin_early_and_an_unreadable_one_never() -> None:

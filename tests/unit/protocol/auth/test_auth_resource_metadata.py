@@ -250,7 +250,7 @@ def test_document_about_another_host_stops_and_shows_the_difference() -> None:
     assert found.id == "PRM-002"
     assert found.stops
     assert "character 10 differs" in found.seen
-    assert "it is no absolute web address" in read(resource="mcp").findings[0].seen
+    assert "not an absolute URL" in read(resource="mcp").findings[0].seen
 
 
 def test_a_document_about_another_path_is_found() -> None:

@@ -57,7 +57,7 @@ def test_offline_access_from_any_source_is_dropped_when_the_server_does_not_list
     choice = choose_scopes(challenge="a offline_access", server=server)
     assert choice.text == "a"
     assert choice.left_out == (OFFLINE,)
-    assert "left out" in choice.reason
+    assert "omitted" in choice.reason
     assert not choice.wants_consent
     assert choose_scopes(resource=["a", OFFLINE], server=server).text == "a"
 

@@ -146,9 +146,9 @@ def test_different_issuer_stops_and_shows_the_difference(revision: Revision) -> 
 @pytest.mark.parametrize(
     ("stated", "difference"),
     [
-        (ISSUER + "/", "a slash at the end"),
-        ("https://Auth.example.com", "upper and lower case"),
-        (ISSUER + ":443", "a port that is written or not"),
+        (ISSUER + "/", "a trailing slash"),
+        ("https://Auth.example.com", "letter case"),
+        (ISSUER + ":443", "an explicit default port"),
     ],
 )
 def test_small_issuer_difference_stops_too_and_is_explained(stated: str, difference: str) -> None:
@@ -393,11 +393,11 @@ def test_traits_show_what_was_declared_and_what_absence_means() -> None:
 
     assert (traits["PKCE"].value, traits["PKCE"].is_stated) == ("S256", True)
     documents = traits["Client ID metadata documents"]
-    assert (documents.value, documents.is_stated) == ("not stated, so no", False)
-    assert traits["Dynamic registration"].meaning == f"At {ISSUER}/register."
-    assert traits["Issuer in the answer"].value == "yes"
-    assert traits["Ways to prove who we are"].value == "“client_secret_basic”"
-    assert not traits["Ways to prove who we are"].is_stated
+    assert (documents.value, documents.is_stated) == ("no (not stated)", False)
+    assert traits["Dynamic client registration"].meaning == f"At {ISSUER}/register."
+    assert traits["iss in the authorization response"].value == "yes"
+    assert traits["Client authentication methods"].value == "“client_secret_basic”"
+    assert not traits["Client authentication methods"].is_stated
     assert traits["DPoP"].meaning == "Tokens can be bound to a key: “ES256”."
     assert traits["offline_access"].value == "no"
 

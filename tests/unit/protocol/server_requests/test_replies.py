@@ -55,20 +55,20 @@ def test_reply_with_a_tool_use_is_valid_where_there_are_tools() -> None:
 @pytest.mark.parametrize(
     ("result", "reported"),
     [
-        (sampled("user", text(), "m"), "The role is user; a model answers as assistant."),
+        (sampled("user", text(), "m"), "The role is user; a model responds as assistant."),
         (sampled("system", text(), "m"), "The role is “system”; it can be user or assistant."),
-        (sampled("assistant", text(), ""), "“model” is missing: the name of the model that answered."),
+        (sampled("assistant", text(), ""), "“model” is missing: the name of the model that responded."),
         ({"role": "assistant", "model": "m"}, "“content” is missing."),
         ({"role": "assistant", "model": "m", "content": "Hi"}, "The answer cannot be read: "),
         (sampled("assistant", [], "m"), "“content” is empty."),
-        (sampled("assistant", text(), "m") | {"stopReason": 5}, "“stopReason” is not a text."),
+        (sampled("assistant", text(), "m") | {"stopReason": 5}, "“stopReason” is not a string."),
         (
             sampled("assistant", {"type": "text"}, "m"),
             "Content block 1 (text) has no “text” that is a string.",
         ),
         (
             sampled("assistant", text(), "m") | {"resultType": "complete"},
-            "An answer to a server has no “resultType”.",
+            "A response to a server request must not have “resultType”.",
         ),
         (
             sampled("assistant", text(), "m", "toolUse"),
@@ -94,11 +94,11 @@ def test_errors_in_a_sampling_reply_are_reported(result: JSONObject, reported: s
 def test_tool_choice_of_the_server_is_respected() -> None:
     none = read_server_request(SAMPLING, sampling(tools=TOOLS, toolChoice={"mode": "none"}), R4)
     assert problems_of(none, sampled("assistant", use(), "m", "toolUse"), R4) == (
-        "The server does not want a tool used (“toolChoice”: none).",
+        "The server does not allow tool use (“toolChoice”: none).",
     )
     required = read_server_request(SAMPLING, sampling(tools=TOOLS, toolChoice={"mode": "required"}), R4)
     assert problems_of(required, sampled("assistant", text(), "m"), R4) == (
-        "The server wants a tool used (“toolChoice”: required).",
+        "The server requires tool use (“toolChoice”: required).",
     )
 
 
@@ -156,7 +156,7 @@ def test_valid_form_reply_has_no_errors(content: JSONObject) -> None:
     [
         ("text", "a", "must have at least 2 characters"),
         ("text", "abcde", "must have at most 4 characters"),
-        ("text", 5, "must be a text"),
+        ("text", 5, "must be a string"),
         ("mail", "nobody", "must be an e-mail address"),
         ("link", "no link", "must be a URI, such as https://example.com"),
         ("day", "2026-02-29", "must be a date, such as 2026-07-28"),
@@ -167,14 +167,14 @@ def test_valid_form_reply_has_no_errors(content: JSONObject) -> None:
         ("number", ExactNumber("1e400"), "must be at most 1"),
         ("number", "1", "must be a number"),
         ("number", True, "must be a number"),
-        ("whole", 1.5, "must be a whole number"),
+        ("whole", 1.5, "must be an integer"),
         ("yes", 1, "must be true or false"),
         ("one", "c", "must be one of the choices"),
         ("named", "A", "must be one of the choices"),
         ("some", [], "must have at least 1 choices"),
         ("some", ["a", "b", "c"], "must have at most 2 choices"),
-        ("some", ["z"], "must hold only the given choices"),
-        ("some", "a", "must be a list"),
+        ("some", ["z"], "must contain only the listed choices"),
+        ("some", "a", "must be an array"),
         ("deep", {"a": 1}, "is an object, which no answer to a form may hold in 2025-11-25"),
         ("deep", None, "is null, which no answer to a form may hold in 2025-11-25"),
         ("some", [1], "is a list, which no answer to a form may hold in 2025-11-25"),
@@ -192,8 +192,8 @@ def test_invalid_field_value_is_named(name: str, value: JSON, reported: str) -> 
         (cancelled(), ()),
         ({}, ("“action” is missing: accept, decline or cancel.",)),
         ({"action": "maybe"}, ("“action” is “maybe”; it can be accept, decline or cancel.",)),
-        (consented(), ("“content” is missing, or is not an object: accept sends the fields of the form.",)),
-        (declined() | {"content": {}}, ("“content” goes with accept only.",)),
+        (consented(), ("“content” is missing or is not an object: accept must send the form's fields.",)),
+        (declined() | {"content": {}}, ("“content” is only allowed with accept.",)),
         (accepted({"x": 1}), ("Required, and not filled in: “text”.", "Not asked for: “x”.")),
     ],
 )
@@ -212,13 +212,15 @@ def test_url_elicitation_reply_has_an_action_and_nothing_else() -> None:
     requested = read_server_request(ELICITATION, page(), R5)
     for result in (consented(), declined(), cancelled()):
         assert problems_of(requested, result, R5) == ()
-    assert problems_of(requested, accepted({}), R5) == ("An answer about a page has no “content”.",)
+    assert problems_of(requested, accepted({}), R5) == (
+        "A response to a URL elicitation must not have “content”.",
+    )
 
 
 def test_roots_are_file_uris() -> None:
     requested = read_server_request(ROOTS, None, R4)
     assert problems_of(requested, listed([{"uri": "file:///a", "name": "A"}, {"uri": "FILE:///b"}]), R4) == ()
-    assert problems_of(requested, {}, R4) == ("“roots” is missing, or is not a list.",)
+    assert problems_of(requested, {}, R4) == ("“roots” is missing or is not an array.",)
     assert problems_of(requested, {"roots": [{"uri": "https://x"}, {}, 5]}, R4) == (
         "Root 1 is “https://x”; it must begin with file://.",
         "Root 2 has no “uri”.",

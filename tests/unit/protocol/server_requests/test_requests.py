@@ -118,7 +118,7 @@ def test_absent_members_are_distinguished_from_given_ones() -> None:
     ("params", "reason"),
     [
         ([], '"params" must be an object, not “[]”'),
-        ({}, '"messages" must be a list'),
+        ({}, '"messages" must be an array'),
         ({"messages": [7]}, "message 1 is not an object: “7”"),
         (
             {"messages": [message("user", text()), {"content": {}}]},
@@ -161,7 +161,7 @@ def remarks_on_sampling(params: JSONObject, revision: Revision = R4) -> tuple[st
         ({"tools": [], "toolChoice": {"mode": "any"}}, "The mode of “toolChoice” is “any”"),
         (
             {"toolChoice": {"mode": "required"}},
-            "A tool must be used (“toolChoice”: required), and there is none.",
+            "A tool use is required (“toolChoice”: required), but there are no tools.",
         ),
     ],
 )
@@ -275,18 +275,22 @@ def test_elicitation_without_a_form_or_url_cannot_be_answered(params: JSON, reas
 @pytest.mark.parametrize(
     ("field", "revision", "reported"),
     [
-        ({"type": "object"}, R4, "nested; a form has plain fields only"),
+        ({"type": "object"}, R4, "nested; a form only allows primitive fields"),
         ({"$ref": "#/x", "type": "string"}, R4, "“$ref” is nothing that a form may use"),
         ({"title": "x"}, R4, "the type is missing"),
         ({"type": ["string", "null"]}, R4, 'the type “["string","null"]” is none that a form may have'),
         (True, R4, "the schema is not an object"),
         ({"type": "array", "items": {"type": "string"}}, R4, "a list without given choices; a form has"),
-        ({"type": "array"}, R4, "a list of anything; a form has lists of given choices only"),
-        ({"type": "string", "enum": [1]}, R4, "the choices (“enum”) are not a list of strings"),
+        ({"type": "array"}, R4, "an array of anything; a form only allows arrays of listed choices"),
+        ({"type": "string", "enum": [1]}, R4, "the choices (“enum”) are not an array of strings"),
         ({"type": "string", "oneOf": [{"const": 1}]}, R4, "the choices (“oneOf”) are not a list of titled"),
-        ({"type": "string", "anyOf": [{"const": "a"}]}, R4, "“anyOf” stands where a form has “oneOf”"),
+        ({"type": "string", "anyOf": [{"const": "a"}]}, R4, "“anyOf” is used where a form needs “oneOf”"),
         ({"type": "string", "format": "ipv4"}, R4, "the format “ipv4” is none that a form may have"),
-        ({"type": "string", "pattern": "^a"}, R4, "“pattern” is in no schema of the specification"),
+        (
+            {"type": "string", "pattern": "^a"},
+            R4,
+            "“pattern” is not part of the form schemas in the specification",
+        ),
         (NAMED, R4, "“enumNames” is deprecated since 2025-11-25, for “oneOf” with titles"),
         (
             {"type": "string", "enum": ["a", "b"], "enumNames": ["A"]},
@@ -331,10 +335,10 @@ def test_first_form_version_allows_enum_names_and_boolean_defaults() -> None:
 def test_incomplete_form_has_findings() -> None:
     params: JSONObject = {"requestedSchema": {"required": ["z"]}}
     assert notes(read_server_request(ELICITATION, params, R2), R2) == (
-        "There is no “message” that says what this is for.",
+        "“message” is missing; it must say what this is for.",
         "Elicitation came with 2025-06-18; this is 2025-03-26.",
-        "The schema of the form has no “type”; it must be object.",
-        "The schema of the form has no “properties”.",
+        "The form schema has no “type”; it must be object.",
+        "The form schema has no “properties”.",
         "Required, but no field of the form: “z”.",
     )
 

@@ -109,11 +109,8 @@ def test_ordinary_wording_is_left_alone(words: str) -> None:
 
 
 def test_field_may_declare_itself_secret() -> None:
-    assert secret_reason("a", TEXT | {"format": "password"}) == "It is a field for a password."
-    assert (
-        secret_reason("a", TEXT | {"writeOnly": True})
-        == "It is marked as something that is never shown again."
-    )
+    assert secret_reason("a", TEXT | {"format": "password"}) == "It is a password field."
+    assert secret_reason("a", TEXT | {"writeOnly": True}) == "It is marked as write-only."
     assert (
         secret_reason("a", TEXT | {"title": "Your token"})
         == "Its title, “Your token”, is a usual one for secrets."

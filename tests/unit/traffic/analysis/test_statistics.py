@@ -55,7 +55,7 @@ def test_exchange_counts_when_either_of_its_rows_matches_the_filter(rows: tuple[
 
 def test_each_outcome_is_counted() -> None:
     conversation = Talk()
-    for action in ("error", "tool error", "give up", "answer"):
+    for action in ("error", "tool error", "stop", "answer"):
         conversation.play(("call", 0, 0))
         conversation.play((action, 0, 0))
     conversation.play(("call", 0, 0))

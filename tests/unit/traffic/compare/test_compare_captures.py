@@ -91,7 +91,7 @@ def test_unanswered_exchange_is_compared_with_an_answered_one() -> None:
     assert diff.request is not None
     assert diff.request.is_same
     assert diff.response is not None
-    assert diff.response.note == "The left one has no such message."
+    assert diff.response.note == "The left side has no such message."
     rows = [(row.left, row.right) for row in lines(diff.response) if isinstance(row, Line)]
     assert rows[:2] == [("", "{3 members}"), ("", 'jsonrpc: "2.0"')]
     assert compare_exchanges(left.log, 0, left.log, 0).response is None

@@ -179,7 +179,7 @@ def test_a_file_of_a_later_version_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b'{"format":"mcp-lens-traffic","version":9}\n')
     with pytest.raises(UserError, match="version 9") as caught:
         import_file(path, TrafficLog())
-    assert caught.value.next_step == "Update this program."
+    assert caught.value.next_step == "Update MCP Lens."
 
 
 def test_import_reports_its_progress(tmp_path: Path) -> None:

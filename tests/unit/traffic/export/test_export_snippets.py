@@ -181,7 +181,7 @@ def test_stdio_message_says_why_and_what_to_do_instead() -> None:
     log.publish()
     with pytest.raises(UserError) as caught:
         as_curl(log, 0)
-    assert caught.value.summary == "This did not go over HTTP, so there is no request to copy."
+    assert caught.value.summary == "This was not sent over HTTP, so there is no request to copy."
     assert caught.value.next_step == "Copy it as JSON instead."
 
 

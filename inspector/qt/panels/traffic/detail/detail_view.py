@@ -75,7 +75,7 @@ class DetailView(QWidget):
         self.tabs = QTabWidget()
         self._empty = EmptyState(theme)
         self._empty.show_empty(
-            "traffic", "No message chosen", "Choose a row to see its message and its bytes."
+            "traffic", "No message selected", "Select a row to see its message and its bytes."
         )
         self._pages = QStackedWidget()
         self._related_timer = QTimer(self, interval=_STORY_MS, singleShot=True)

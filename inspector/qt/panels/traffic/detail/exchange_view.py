@@ -88,7 +88,7 @@ class MessageSide(QWidget):
         self._row = None
         self._go_button.hide()
         self._caption.setContentsMargins(SPACE_3, 0, 0, 0)
-        self._caption.setText("no answer")
+        self._caption.setText("no response")
         status = log.status(request)
         self._waiting_since = log.wall_ns(request) if status is Status.PENDING and is_live else None
         if self._waiting_since is not None:
@@ -114,7 +114,7 @@ class MessageSide(QWidget):
     def _show_elapsed(self) -> None:
         assert self._waiting_since is not None
         elapsed = max(0, time.time_ns() - self._waiting_since)
-        self._absence.show_loading("No answer yet", f"Sent {duration(elapsed)} ago.")
+        self._absence.show_loading("No response yet", f"Sent {duration(elapsed)} ago.")
 
     def _on_go(self) -> None:
         if self._row is not None:
@@ -135,14 +135,14 @@ class MessageSide(QWidget):
         column.addWidget(self._pages, 1)
 
 
-_NEVER_ANSWERED = ("info", "No answer", "The recording ended before one came.")
+_NEVER_ANSWERED = ("info", "No response", "The capture ended before a response arrived.")
 _ABSENCES = {
     Status.GIVEN_UP: (
         "stop",
-        "Given up",
-        "It was cancelled, took too long, or its connection ended. A late answer has a row of its own.",
+        "Cancelled or timed out",
+        "The request was cancelled, timed out, or its connection ended. A late response has its own row.",
     ),
-    Status.NOT_SENT: ("unplug", "Not sent", "There was no way to the server: it never left."),
+    Status.NOT_SENT: ("unplug", "Not sent", "There was no connection to the server, so nothing was sent."),
 }
 
 
@@ -175,15 +175,15 @@ class ExchangeView(QWidget):
         self._row: int | None = None
         self._both_by_hand: bool | None = None
         self._forms = Segments(theme, FORM_LABELS)
-        self._forms.setAccessibleName("Form of the message")
+        self._forms.setAccessibleName("Message view")
         self.secrets = secrets_switch()
         self._own = self._make_side()
         self._other: MessageSide | None = None
         self._splitter = QSplitter(Qt.Orientation.Horizontal)
         self._splitter.setChildrenCollapsible(False)
         self._splitter.addWidget(self._own)
-        self.both_action = self._action("columns", "Request and answer side by side", checkable=True)
-        self.save_action = self._action("save", "Save the message…")
+        self.both_action = self._action("columns", "Show request and response side by side", checkable=True)
+        self.save_action = self._action("save", "Save message…")
         self._lay_out()
         self._forms.chosen.connect(self._on_form_chosen)
         self.secrets.toggled.connect(self._on_secrets_toggled)

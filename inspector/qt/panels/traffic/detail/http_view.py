@@ -68,8 +68,8 @@ class HttpView(QWidget):
             return
         self._exchange = exchange
         if exchange is None:
-            sentence = "It came over a pipe, or the exchange it rode on is not in this capture."
-            self._gate.explain("empty", "info", "No HTTP", sentence)
+            sentence = "The message was sent over stdio, or its HTTP exchange is not in this capture."
+            self._gate.explain("empty", "info", "No HTTP exchange", sentence)
             return
         self.facts.set_facts(_facts(exchange))
         self.secrets.setVisible(has_secrets(exchange))
@@ -87,7 +87,7 @@ class HttpView(QWidget):
         if not (shown and shown[0][2:].startswith(f"{header[0]}:")):
             return []
         path, actions = path_text(Path("http.header", (Member(header[0].lower()),))), []
-        for text, exclude in (("Filter on this header", False), ("Exclude this header", True)):
+        for text, exclude in (("Filter by this header", False), ("Exclude this header", True)):
             action = QAction(text)
             action.triggered.connect(partial(self.filter_requested.emit, path, header[1], exclude))
             actions.append(action)
@@ -102,7 +102,7 @@ class HttpView(QWidget):
 
 def secrets_switch() -> QCheckBox:
     switch = QCheckBox("Show secrets")
-    switch.setToolTip("Show tokens, cookies and keys as they are in the log")
+    switch.setToolTip("Show tokens, cookies and keys unmasked")
     return switch
 
 
@@ -137,7 +137,7 @@ def exchange_text(exchange: HttpExchange, *, show_secrets: bool = False) -> str:
         lines += _header_lines("<", exchange.response_headers, redactor)
         lines += _body_note("<", 0 if exchange.body else exchange.response_size)
     elif not exchange.is_over:
-        lines.append("< no answer yet")
+        lines.append("< no response yet")
     if exchange.error:
         lines += ["", exchange.error]
     if exchange.body:
@@ -162,7 +162,7 @@ def _is_masked(name: str, value: str) -> bool:
 
 
 def _body_note(mark: str, count: int) -> list[str]:
-    return [f"{mark} … {size(count)} of body: its messages have rows of their own"] if count else []
+    return [f"{mark} … {size(count)} of body: its messages have their own rows"] if count else []
 
 
 def _facts(exchange: HttpExchange) -> list[Fact]:
@@ -173,15 +173,15 @@ def _facts(exchange: HttpExchange) -> list[Fact]:
     if exchange.total_ns is not None:
         facts.append(Fact("Total", duration(exchange.total_ns), mono=True))
     if exchange.is_over and exchange.connect_ns is None:
-        facts.append(Fact("Connection", "used before", tone="muted"))
+        facts.append(Fact("Connection", "reused", tone="muted"))
     return [*facts, *_session_facts(exchange), *_redirect_facts(exchange)]
 
 
 def _session_facts(exchange: HttpExchange) -> list[Fact]:
     sent, given = _header(exchange.request_headers, _SESSION), _header(exchange.response_headers, _SESSION)
     if given and given != sent:
-        return [Fact("Session", "begun by this answer" if not sent else "another id than was sent")]
-    return [Fact("Session", "goes on")] if sent else []
+        return [Fact("Session", "started by this response" if not sent else "id differs from the one sent")]
+    return [Fact("Session", "continued")] if sent else []
 
 
 def _redirect_facts(exchange: HttpExchange) -> list[Fact]:

@@ -64,7 +64,7 @@ class DecodedView(QWidget):
         self._decodings: tuple[Decoding, ...] = ()
         self._revealed: set[int] = set()
         self.list = QListWidget()
-        self.list.setAccessibleName("Found inside the message")
+        self.list.setAccessibleName("Decoded from the message")
         style_list(self.list, theme)
         self.list.currentRowChanged.connect(self._on_current_changed)
         self._path = PlainLabel(theme, tone="muted", elide=Qt.TextElideMode.ElideMiddle, mono=True)
@@ -72,7 +72,7 @@ class DecodedView(QWidget):
         self.text = JsonView(theme, "Decoded text")
         self.text.save_requested.connect(self._on_save)
         self.image = ImageView(theme)
-        self._reveal = self._action("Show it", self._on_reveal)
+        self._reveal = self._action("Show", self._on_reveal)
         self._save = self._action("Save…", self._on_save)
         self._gate = ContentStack(theme, self._make_content())
         self._splitter = QSplitter(Qt.Orientation.Horizontal)
@@ -111,20 +111,20 @@ class DecodedView(QWidget):
         self._note.setVisible(bool(decoding.note))
         self._save.setEnabled(bool(decoding.data or decoding.text))
         if decoding.is_secret and position not in self._revealed:
-            sentence = "Whoever has it may do what its owner may; screens are often shared."
-            self._gate.explain("empty", "key", "Hidden: it may be a secret", sentence, action=self._reveal)
+            sentence = "Anyone who has it can act as its owner. Check who can see your screen."
+            self._gate.explain("empty", "key", "Hidden: this may be a secret", sentence, action=self._reveal)
         elif decoding.kind is DecodingKind.IMAGE and decoding.data:
             self._show_image(decoding)
         elif decoding.text:
             self._show_text(decoding)
         else:
-            sentence = f"{decoding.title}. It cannot be shown here, but saved."
-            self._gate.explain("empty", "save", "A file", sentence, action=self._save)
+            sentence = f"{decoding.title}. It can't be shown here, but you can save it."
+            self._gate.explain("empty", "save", "File", sentence, action=self._save)
 
     def _show_image(self, decoding: Decoding) -> None:
         read = read_image(decoding.data, decoding.mime_type)
         if read.image is None:
-            self._gate.explain("failed", "", "No picture", read.text, action=self._save)
+            self._gate.explain("failed", "", "Can't show the image", read.text, action=self._save)
             return
         self.image.set_image(read.image, read.text)
         text = f"{read.text}. {decoding.note}" if decoding.note else read.text
@@ -152,7 +152,7 @@ class DecodedView(QWidget):
             decoding = self._decodings[position]
             ending = _ENDINGS.get(decoding.mime_type, "bin" if decoding.data else "txt")
             data = decoding.data or decoding.text.encode(errors="surrogatepass")
-            save_bytes(self, "Save what was decoded", f"decoded.{ending}", data)
+            save_bytes(self, "Save decoded content", f"decoded.{ending}", data)
 
     def _make_content(self) -> QWidget:
         content = QWidget()
@@ -285,7 +285,7 @@ class JsonTreeView(QWidget):
         if not index.isValid() or not self.model.is_leaf(index):
             return
         if self._whole is None:
-            self._whole = JsonView(self._theme, "Whole value")
+            self._whole = JsonView(self._theme, "Full value")
             self._whole.set_secret(self._is_secret)
             self._splitter.addWidget(self._whole)
         self._whole.set_text(self.model.text(index), "text")
@@ -310,12 +310,12 @@ class JsonTreeView(QWidget):
         menu.addAction("Copy path", self.copy_path)
         if self.model.is_leaf(index):
             menu.addSeparator()
-            menu.addAction("Filter on this value", self.filter_on_value)
+            menu.addAction("Filter by this value", self.filter_on_value)
             menu.addAction("Exclude this value", self.exclude_value)
             menu.addSeparator()
-            menu.addAction("Show whole value", self.show_whole_value)
+            menu.addAction("Show full value", self.show_whole_value)
             if self.whole_text():
-                menu.addAction("Hide whole value", self.hide_whole_value)
+                menu.addAction("Hide full value", self.hide_whole_value)
         else:
             menu.addSeparator()
             menu.addAction("Expand all below", self.expand_below)

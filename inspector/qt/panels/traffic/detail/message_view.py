@@ -234,7 +234,7 @@ class MessageView(QWidget):
     @cached_property
     def _nothing(self) -> EmptyState:
         nothing = EmptyState(self._theme)
-        nothing.show_empty("info", "No bytes", "This row has none: what it says is in its head.")
+        nothing.show_empty("info", "No bytes", "This row has no body; its text is shown above.")
         self._pages.addWidget(nothing)
         return nothing
 
@@ -265,7 +265,7 @@ class MessageView(QWidget):
         return view
 
     def _make_tree(self) -> ContentStack:
-        tree = JsonTreeView(self._theme, "Message as a tree")
+        tree = JsonTreeView(self._theme, "Message as tree")
         tree.filter_requested.connect(self._on_filter_requested)
         tree.path_copied.connect(self._on_path_copied)
         self._to_pretty = QAction("Show as text", self)
@@ -292,7 +292,7 @@ class MessageView(QWidget):
             self._show_tree(gate, json_tree(body.part(0, len(body))))
             return
         sentence = f"Reading {size(len(body))} of JSON."
-        gate.explain("loading", "", "Making the tree", sentence, action=self._to_pretty)
+        gate.explain("loading", "", "Building the tree", sentence, action=self._to_pretty)
         self._start(self._read_tree(gate, body))
 
     async def _read_tree(self, gate: ContentStack, body: RowBody) -> None:
@@ -308,8 +308,10 @@ class MessageView(QWidget):
         assert widget is not None
         if tree.problem:
             widget.clear()
-            next_step = "Pretty and Text show it all the same."
-            gate.explain("failed", "", "No tree", _sentence(tree.problem), next_step, self._to_pretty)
+            next_step = "Pretty and Text can still show it."
+            gate.explain(
+                "failed", "", "Can't show as tree", _sentence(tree.problem), next_step, self._to_pretty
+            )
         else:
             widget.set_secret(self.has_secrets and not isinstance(self._body, MaskedBody))
             widget.set_value(tree.value)

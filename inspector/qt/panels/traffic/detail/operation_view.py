@@ -87,8 +87,8 @@ class RelatedView(QWidget):
             return
         self._shown = (related, row)
         if len(related.steps) < 2:
-            sentence = "No other message belongs to this one: no answer, no progress, no question."
-            self._gate.explain("empty", "link", "Stands alone", sentence)
+            sentence = "This message has no response, no progress and no server requests."
+            self._gate.explain("empty", "link", "No linked messages", sentence)
             return
         top = self.table.verticalScrollBar().value()
         self.model.set_related(related, row)
@@ -96,9 +96,7 @@ class RelatedView(QWidget):
         if position is not None:
             self.table.selectRow(position)
         self.table.verticalScrollBar().setValue(top)
-        notes = (
-            [f"{plural(related.left_out, 'step')} in the middle are not listed."] if related.left_out else []
-        )
+        notes = [f"{plural(related.left_out, 'step')} in the middle not listed."] if related.left_out else []
         notes += [related.note] if related.note else []
         self._note.setText(" ".join(notes))
         self._note.setVisible(bool(notes))
@@ -189,7 +187,7 @@ def timing_of(log: TrafficLog, related: RelatedMessages) -> Timing:
     return Timing(tuple(bars[:MAX_BARS]), person, max(0, len(bars) - MAX_BARS))
 
 
-_FOR_USER = "waiting for a person"
+_FOR_USER = "waiting for user input"
 
 
 def _bars(log: TrafficLog, related: RelatedMessages, step: Step) -> Iterator[Bar]:
@@ -203,7 +201,7 @@ def _bars(log: TrafficLog, related: RelatedMessages, step: Step) -> Iterator[Bar
         exchange = log.http(step.row)
         if exchange is not None:
             label = f"{exchange.method} {exchange.status or ''}".strip()
-            yield Bar(label, step.offset_ns, exchange.total_ns, "outbound", hint="an HTTP exchange")
+            yield Bar(label, step.offset_ns, exchange.total_ns, "outbound", hint="HTTP exchange")
             yield from _http(log, related, step.row)
 
 
@@ -219,7 +217,7 @@ def _carries(log: TrafficLog, related: RelatedMessages, exchange: int) -> bool:
 
 
 def _request(log: TrafficLog, related: RelatedMessages, step: Step) -> Bar:
-    parts = (log.method(step.row), log.subject(step.row), "again" if step.role is Role.RETRY else "")
+    parts = (log.method(step.row), log.subject(step.row), "retry" if step.role is Role.RETRY else "")
     label = one_line(" ".join(word for word in parts if word)) or "batch"
     status, taken = log.status(step.row), log.duration_ns(step.row)
     hint = status.name.lower().replace("_", " ")
@@ -241,7 +239,7 @@ def _marks(related: RelatedMessages, request: Step, taken: int | None) -> tuple[
 
 def _input_request(log: TrafficLog, step: Step) -> Bar:
     needs_user = log.method(step.row) in NEEDS_USER
-    hint = _FOR_USER if needs_user else "the server asks"
+    hint = _FOR_USER if needs_user else "server request"
     tone: Tone = "wait" if needs_user else "inbound"
     return Bar(one_line(log.method(step.row)), step.offset_ns, log.duration_ns(step.row), tone, hint=hint)
 
@@ -254,7 +252,7 @@ def _rounds(log: TrafficLog, steps: tuple[Step, ...]) -> Iterator[Bar]:
             responded = step
         elif step.role is Role.RETRY and responded is not None:
             taken = step.offset_ns - responded.offset_ns
-            yield Bar("answering", responded.offset_ns, taken, "wait", hint=_FOR_USER)
+            yield Bar("replying", responded.offset_ns, taken, "wait", hint=_FOR_USER)
             responded = None
 
 
@@ -296,7 +294,7 @@ class TimingView(QScrollArea):
         super().__init__(parent)
         self.waterfall = Waterfall(theme)
         self._sums = MutedLabel(theme, wrap=True)
-        self._nothing = MutedLabel(theme, "Only requests and HTTP exchanges take time.", wrap=True)
+        self._nothing = MutedLabel(theme, "Only requests and HTTP exchanges have timing.", wrap=True)
         self._about = Heading(theme, "About this row")
         self.facts = KeyValueList(theme)
         page = QWidget()
@@ -328,11 +326,11 @@ class TimingView(QScrollArea):
         parts: list[str] = []
         if timing.user_ns:
             rest = max(0, timing.total_ns - timing.user_ns)
-            parts.append(f"{duration(timing.user_ns)} waiting for a person, {duration(rest)} without.")
+            parts.append(f"{duration(timing.user_ns)} waiting for user input, {duration(rest)} otherwise.")
         if timing.is_open:
-            parts.append("Still open: it goes on until its answer comes.")
+            parts.append("Still open: no response yet.")
         if timing.left_out:
-            parts.append(f"{timing.left_out:,} more are not drawn; Linked lists them.")
+            parts.append(f"{timing.left_out:,} more not drawn; see Linked.")
         return " ".join(parts)
 
 
@@ -445,7 +443,7 @@ def _length(bar: Bar) -> str:
 
 
 def _tip(bar: Bar) -> str:
-    lines = [bar.label, f"begins after {duration(bar.start_ns)}, takes {_length(bar)}"]
+    lines = [bar.label, f"starts after {duration(bar.start_ns)}, takes {_length(bar)}"]
     lines += [bar.hint] if bar.hint else []
-    lines += [f"{len(bar.marks):,} messages on the way"] if bar.marks else []
+    lines += [f"{len(bar.marks):,} messages in between"] if bar.marks else []
     return "\n".join(lines)

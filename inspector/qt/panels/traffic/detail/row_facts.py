@@ -47,7 +47,7 @@ def facts(log: TrafficLog, row: int) -> list[Fact]:
     if taken is not None:
         result.append(Fact("Duration", duration(taken), mono=True))
     if revision:
-        result.append(Fact("Revision", one_line(revision), mono=True, term=("rev", revision)))
+        result.append(Fact("Protocol version", one_line(revision), mono=True, term=("rev", revision)))
     result += _cost_facts(log, row)
     for word, number in _links(log, row):
         term: tuple[str, JSON] | None = ("op", number + 1) if word == "Operation" else None
@@ -64,16 +64,16 @@ def _cost_facts(log: TrafficLog, row: int) -> list[Fact]:
         return []
     facts = [Fact("CPU time", duration(cost.cpu_ns), mono=True)] if cost.cpu_ns is not None else []
     facts.append(Fact("stderr lines", f"{cost.stderr:,}", mono=True))
-    return [*facts, Fact("Stray lines", f"{cost.stray:,}", mono=True)]
+    return [*facts, Fact("Stray stdout lines", f"{cost.stray:,}", mono=True)]
 
 
 def _links(log: TrafficLog, row: int) -> list[tuple[str, int]]:
-    response = "Request" if log.kind(row) in _RESPONSES else "Answer"
+    response = "Request" if log.kind(row) in _RESPONSES else "Response"
     links = {
         response: log.partner(row),
         "Operation": log.operation(row),
         "HTTP exchange": log.exchange(row),
-        "Sent again from": log.resent_of(row),
+        "Resent from": log.resent_of(row),
     }
     return [(word, number) for word, number in links.items() if number is not None and number != row]
 
@@ -82,7 +82,7 @@ def _size(log: TrafficLog, row: int) -> str:
     whole, kept = log.size(row), log.kept(row)
     text = f"{size(whole)} ({whole:,} bytes)"
     is_cut = kept < whole and log.kind(row) <= RecordKind.TEXT
-    return f"{text}, of which {size(kept)} were kept" if is_cut else text
+    return f"{text}, {size(kept)} recorded" if is_cut else text
 
 
 def _kind(log: TrafficLog, row: int) -> str:
@@ -142,7 +142,7 @@ _MARKS: dict[Severity, tuple[DotShape, Tone]] = {
 def findings_of(log: TrafficLog, row: int, more: Findings | None = None) -> list[Finding]:
     """Return the findings of a row; protocol violations known to the log come first."""
     problem = log.problem(row)
-    own = [Finding("error", "Not as the protocol has it", problem)] if problem else []
+    own = [Finding("error", "Protocol violation", problem)] if problem else []
     return [*own, *(more(row) if more is not None else ())]
 
 
@@ -183,8 +183,8 @@ class FindingsView(QWidget):
         if findings:
             self._gate.open()
         else:
-            sentence = "What breaks the protocol, or will trouble clients, is named here for each message."
-            self._gate.explain("empty", "check", "Nothing found", sentence)
+            sentence = "Protocol violations and client compatibility issues of each message appear here."
+            self._gate.explain("empty", "check", "No findings", sentence)
 
 
 class _Entry(QWidget):

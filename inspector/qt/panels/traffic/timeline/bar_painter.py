@@ -29,14 +29,14 @@ from inspector.traffic.records import STATUS_LABELS, Status
 _STATUSES = (Status.OK, Status.ERROR, Status.TOOL_ERROR, Status.PENDING, Status.GIVEN_UP)
 _MARK_WORDS = {
     MarkKind.FIRST_BYTE: "first byte",
-    MarkKind.SSE: "event of a stream",
+    MarkKind.SSE: "stream event",
     MarkKind.PROGRESS: "progress",
     MarkKind.ROUND: "next round",
     MarkKind.POLL: "task poll",
-    MarkKind.QUESTION: "server asks",
+    MarkKind.QUESTION: "server request",
     MarkKind.LOG: "log",
 }
-_USER = "waiting for a person"
+_USER = "waiting for user input"
 _SAMPLE = 26
 _GAP = 6
 

@@ -80,9 +80,9 @@ class OverviewStrip(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setMouseTracking(True)
-        self.setAccessibleName("Overview of the whole time")
+        self.setAccessibleName("Overview of the full time range")
         self.setAccessibleDescription(
-            "Arrow keys move the part in view, plus and minus zoom, Enter shows only that part."
+            "Arrow keys move the visible range, plus and minus zoom, Enter shows only that range."
         )
         span.changed.connect(self.update)
         theme.changed.connect(self.update)

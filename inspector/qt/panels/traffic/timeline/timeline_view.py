@@ -39,7 +39,7 @@ from inspector.qt.widgets.notices.empty_state import ContentStack
 _SOON_MS = 40  # rows come in batches: paint once for several
 _GROWTH_MS = 50
 _TIMEOUT_MS = 400
-_NOTHING_IN_RANGE = "No operation that fits is in this range."
+_NOTHING_IN_RANGE = "No matching operation in this range."
 
 
 class TimelineView(QWidget):
@@ -267,10 +267,12 @@ class TimelineView(QWidget):
 
     def _explain(self) -> None:
         if len(self._source.log):
-            sentence = "None of the rows that fit belongs to a request of ours. Another filter may find some."
+            sentence = "None of the matching rows belongs to a request from MCP Lens. Try another filter."
             self.gate.explain("empty", "timeline", "No operations to show", sentence)
         else:
-            sentence = "Every request shows up here as a bar, from when it was sent until its answer came."
+            sentence = (
+                "Every request appears here as a bar, from when it was sent until its response arrived."
+            )
             self.gate.explain("empty", "timeline", "No operations yet", sentence)
 
 
@@ -292,14 +294,12 @@ class TimelineHeader(PanelHeader):
         super().__init__(theme, "", parent)
         self._span = span
         self._count = 0
-        self._clear = ActionButton(self._action("Clear range", "Show all times again"), "quiet")
+        self._clear = ActionButton(self._action("Clear range", "Show the full time range"), "quiet")
         self._clear.clicked.connect(self.all_wanted)
         self._clear.hide()
         self.add_widget(self._clear)
-        self._button("−", "Zoom out (−, or Ctrl and the wheel)").triggered.connect(lambda: self._zoom(_ZOOM))
-        self._button("+", "Zoom in (+, or Ctrl and the wheel)").triggered.connect(
-            lambda: self._zoom(1 / _ZOOM)
-        )
+        self._button("−", "Zoom out (−, or Ctrl+wheel)").triggered.connect(lambda: self._zoom(_ZOOM))
+        self._button("+", "Zoom in (+, or Ctrl+wheel)").triggered.connect(lambda: self._zoom(1 / _ZOOM))
         self._button("Fit", "Show everything (0)").triggered.connect(self.all_wanted)
         legend = self._button("Legend", "What the colours and shapes mean")
         legend.setCheckable(True)
