@@ -72,7 +72,7 @@ def start_backend(front: Frontend, files: Files, *, is_running: bool) -> App:
     """
     loop = QEventLoop(front.qt, already_running=is_running)
     asyncio.set_event_loop(loop)
-    log, server_list = front.bridge.log, ServerListFile(files.catalogue) if files.catalogue else None
+    log, server_list = front.bridge.log, ServerListFile(files.server_list) if files.server_list else None
     preferences = Preferences(files.preferences) if files.preferences else None
     captures = Captures(log, files.captures, preferences)
     secrets = Secrets(partial(make_store, files.secrets))
@@ -134,7 +134,7 @@ async def open_first_servers(app: App, demo: bool) -> None:
         await add_demo_servers(app.bridge, app.demo_http)
     else:
         await app.bridge.load()
-        app.bridge.watch_catalogue()
+        app.bridge.watch_server_list()
         app.bridge.connect_at_start()
     await app.bridge.ask_secrets(lambda secrets: secrets.inspect())
     await app.bridge.ask_found(lambda found: found.scan())

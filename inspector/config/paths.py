@@ -28,7 +28,7 @@ _APP = "mcp-lens"
 class Files:
     """The files that this run of the app uses. None: neither read nor written."""
 
-    catalogue: Path | None = None
+    server_list: Path | None = None
     preferences: Path | None = None
     captures: Path | None = None  # folder; traffic is recorded here
     history: Path | None = None  # folder; call history, one file per tool

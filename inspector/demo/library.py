@@ -80,13 +80,13 @@ _VERBS: dict[str, tuple[str, Schema]] = {
         "Assigns the {noun} to a person.",
         schema(["id", "person"], id=_ID, person={"type": "string"}),
     ),
-    "summarise": (
+    "summarize": (
         "Summarises the {noun} in a few words.",
         schema(["id"], id=_ID, words={"type": "integer", "minimum": 10, "default": 60}),
     ),
 }
 
-_READS = frozenset({"list", "get", "search", "export", "summarise"})
+_READS = frozenset({"list", "get", "search", "export", "summarize"})
 
 _LONG_TAIL = "_with_every_related_record_that_the_caller_may_see" * 3
 _LONG_DESCRIPTION = " Checks the caller's permissions first, then reads from the nearest replica. " * 40

@@ -69,7 +69,7 @@ class ServerView:
     is_outdated: bool = False  # changed since connecting: reconnect to apply
     origin: str = ""  # the other tool's file that defines it; "" for the user's own
     notes: str = ""
-    colour: str = ""
+    color: str = ""
     auto_connect: bool = False
     is_enabled: bool = True
 

@@ -23,7 +23,7 @@ from inspector.oauth.token_endpoint import RefreshRefused, TokenLifecycle
 from inspector.protocol.auth.challenge import choose_challenge, read_challenges
 from inspector.protocol.auth.dpop import USE_NONCE, Nonces
 from inspector.protocol.auth.scopes import ScopeChoice
-from inspector.protocol.auth.step_up import Attempt, Judgement, Move, Refusal, StepUps, judge
+from inspector.protocol.auth.step_up import Attempt, Judgment, Move, Refusal, StepUps, judge
 from inspector.protocol.auth.tokens import Renewal, TokenSet, decide_renewal
 from inspector.protocol.http_rules import Headers
 from inspector.protocol.revisions import Revision
@@ -256,7 +256,7 @@ class TokenAuthorization:
         await self._owner.renew(None, LoginRequirement(LoginReason.CALL, reason, refused), by_refresh=False)
         return True
 
-    def _judge(self, used: StoredLogin, refused: Refused) -> Judgement:
+    def _judge(self, used: StoredLogin, refused: Refused) -> Judgment:
         attempt = Attempt(
             self._operation,
             used.tokens,
@@ -274,7 +274,7 @@ class TokenAuthorization:
         self._owner.lifetime.note(verdict.findings)
         return verdict
 
-    def _abandon(self, verdict: Judgement, refused: Refused) -> bool:
+    def _abandon(self, verdict: Judgment, refused: Refused) -> bool:
         refusal = read_refusal(refused.status, refused.headers)
         wanted = f" It requires {some(refusal.scopes)}." if refusal.scopes else ""
         summary = f"The server rejected {self._operation} (HTTP {refused.status}).{wanted} {verdict.reason}"

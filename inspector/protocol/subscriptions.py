@@ -91,7 +91,7 @@ class Acknowledged:
     """A stream is open. `refused` was requested but not granted; `problem` names a violation."""
 
     id: RequestId
-    honoured: Filter
+    honored: Filter
     refused: Filter
     problem: str = ""
 
@@ -136,7 +136,7 @@ ListenEvent: TypeAlias = Acknowledged | Delivered | Stray | Ended
 @dataclass(frozen=True, slots=True)
 class _Stream:
     requested: Filter
-    honoured: Filter | None = None  # None before the acknowledgement
+    honored: Filter | None = None  # None before the acknowledgement
 
 
 class SubscriptionStream:
@@ -192,12 +192,12 @@ class SubscriptionStream:
         return Delivered(id, notification, _delivery_problem(stream, notification))
 
     def _acknowledge(self, id: RequestId, stream: _Stream, notification: Message) -> Acknowledged:
-        honoured = Filter.read(notification.params.get("notifications"))
-        problem = "was acknowledged twice" if stream.honoured is not None else ""
-        if honoured.without(stream.requested):
+        honored = Filter.read(notification.params.get("notifications"))
+        problem = "was acknowledged twice" if stream.honored is not None else ""
+        if honored.without(stream.requested):
             problem = "was acknowledged with more than was requested"
-        self._streams[id] = replace(stream, honoured=honoured)
-        return Acknowledged(id, honoured, stream.requested.without(honoured), problem)
+        self._streams[id] = replace(stream, honored=honored)
+        return Acknowledged(id, honored, stream.requested.without(honored), problem)
 
     def _on_unnamed(self, notification: Message, carrier: RequestId | None) -> ListenEvent | None:
         """Assign a notification without a stream id by its carrier, or if only one stream matches."""
@@ -241,9 +241,9 @@ def subscription_id(meta: JSON) -> RequestId | None:
 def _delivery_problem(stream: _Stream, notification: Message) -> str:
     if not stream.requested.lets_through(notification):
         return f"{notification.method} was not requested on this subscription"
-    if stream.honoured is None:
+    if stream.honored is None:
         return "it came before the acknowledgement"
-    if not stream.honoured.lets_through(notification):
+    if not stream.honored.lets_through(notification):
         return f"{notification.method} was requested, but not acknowledged"
     return ""
 

@@ -129,7 +129,7 @@ COMMANDS = (
             hint="Counts, errors and latencies by method and tool", submenu="View"),
     Command("traffic.columns", "Traffic", "Columns and sorting…", "columns",
             hint="Choose which columns the table shows and how it is sorted"),
-    Command("traffic.colours", "Traffic", "Colour rules…",
+    Command("traffic.colors", "Traffic", "Color rules…",
             hint="Choose which rows are highlighted, and in which color"),
     Command("traffic.events", "Traffic", "Show connection events", "info", is_toggle=True,
             hint="Show process, connection, HTTP and local error events among the messages", submenu="Rows"),

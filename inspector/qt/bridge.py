@@ -52,7 +52,7 @@ class Bridge(QObject, EngineApi):
         server_removed: A server was removed; carries its name.
         server_renamed: A server was removed and added again under another name; carries both names.
         servers_ordered: The order of the servers changed; carries all names.
-        catalog_changed: The server list file was changed by another program; carries a CatalogueDiff.
+        catalog_changed: The server list file was changed by another program; carries a ServerListDiff.
         found_changed: The servers found in other tools' config files changed; carries a FoundReport.
         list_changed: A server's tools, resources or prompts changed; carries its name and which list.
         resources_changed: Resources of a server changed; carries its name and the set of their URIs.

@@ -133,7 +133,7 @@ class EngineApi:
         """Start connecting all enabled servers. No browser is opened."""
         self._thread.call(self._engine.servers.connecting.connect_all)
 
-    def watch_catalogue(self) -> None:
+    def watch_server_list(self) -> None:
         """Start watching the server list file for changes by others."""
         self._thread.call(self._engine.server_list_watch.start)
 

@@ -283,7 +283,7 @@ class Exchange:
     async def read(self, take: TakeEvents) -> bytes | None:
         """Read the response to its end. Events are passed to `take`; otherwise return the body.
 
-        A body that is labelled as one but is the other is read as what it is.
+        A body that is labeled as one but is the other is read as what it is.
         """
         if self.content_type == "text/event-stream" and self._body is None:
             return await self._read_stream(take)

@@ -167,12 +167,12 @@ def test_protocol_error_exits_with_2(here: Here, url: str) -> None:
 
 
 def test_invalid_arguments_exit_with_64(here: Here, url: str) -> None:
-    wrong_value = here("call", "args_enum", "colour=pink", "--url", url)
+    wrong_value = here("call", "args_enum", "color=pink", "--url", url)
     assert wrong_value.returncode == 64
-    assert '\'colour\' must be one of "red", "green", "blue", got \'pink\'.' in wrong_value.stderr
-    wrong_key = here("call", "args_enum", "color=red", "--url", url)
+    assert '\'color\' must be one of "red", "green", "blue", got \'pink\'.' in wrong_value.stderr
+    wrong_key = here("call", "args_enum", "colour=red", "--url", url)
     assert wrong_key.returncode == 64
-    assert "takes no argument 'color'. Did you mean 'colour'?" in wrong_key.stderr
+    assert "takes no argument 'colour'. Did you mean 'color'?" in wrong_key.stderr
 
 
 def test_unknown_tool_is_not_called_and_similar_names_are_suggested() -> None:

@@ -78,7 +78,7 @@ def test_the_window_starts_there_and_neither_runs_nor_contacts_what_it_finds(fol
         "from inspector.app.backend import open_first_servers, shut_down\n"
         "from inspector.app.main import build\n"
         "from inspector.config.paths import Files\n"
-        "files = Files(catalogue=Path('../own.json'), trust=Path('../trust.json'))\n"
+        "files = Files(server_list=Path('../own.json'), trust=Path('../trust.json'))\n"
         "app = build(files, Path('../layout.ini'))\n"
         "async def live():\n"
         "    await open_first_servers(app, demo=False)\n"

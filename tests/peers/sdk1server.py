@@ -17,7 +17,7 @@ class Sum(BaseModel):
 
 
 class Answer(BaseModel):
-    colour: str
+    color: str
 
 
 @server.tool()
@@ -37,9 +37,9 @@ async def count(to: int, ctx: Context) -> str:
 
 @server.tool()
 async def ask(ctx: Context) -> str:
-    """Ask the person for a colour."""
-    response = await ctx.elicit("Which colour?", Answer)
-    return f"{response.action}: {response.data.colour}"
+    """Ask the person for a color."""
+    response = await ctx.elicit("Which color?", Answer)
+    return f"{response.action}: {response.data.color}"
 
 
 @server.resource("greeting://world")

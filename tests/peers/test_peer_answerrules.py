@@ -54,7 +54,7 @@ async def test_matching_rule_answers_a_server_request_and_the_reply_is_marked(
     yes = rule("Yes", RuleKind.CANNED, "method:elicitation/create", answer=accepted({"name": "Ada"}))
     async with with_rules(entry, yes, rule("Parrot", RuleKind.ECHO)) as visit:
         assert "Ada" in await text(visit, "elicit_form")
-        assert "A colour?" in await text(visit, "sampling", prompt="A colour?")
+        assert "A color?" in await text(visit, "sampling", prompt="A color?")
         past = visit.engine.inbox.past()
         log = visit.engine.log
         notes = [record.raw.decode() for record in log.find("sdk", RecordKind.LOCAL)]
@@ -71,7 +71,7 @@ async def test_script_rule_replies_to_consecutive_calls(entry: StdioEntry, tmp_p
     script = tmp_path / "answers.jsonl"
     script.write_text('"red"\n"blue"\n')
     async with with_rules(entry, rule("Book", RuleKind.SCRIPT, script=str(script))) as visit:
-        reported = [await text(visit, "sampling", prompt="A colour?") for _ in range(2)]
+        reported = [await text(visit, "sampling", prompt="A color?") for _ in range(2)]
     assert ["red" in reported[0], "blue" in reported[1]] == [True, True]
 
 
@@ -80,7 +80,7 @@ async def test_endpoint_receives_the_server_request(entry: StdioEntry) -> None:
         service.order("answer", description(COMPLETION))
         endpoint = Endpoint(service.url(path="/v1"), "gpt-9", timeout=20)
         async with with_rules(entry, rule("Model", RuleKind.ENDPOINT, endpoint=endpoint)) as visit:
-            assert await text(visit, "sampling", prompt="A colour?") == "gpt-9 said: Hello"
+            assert await text(visit, "sampling", prompt="A color?") == "gpt-9 said: Hello"
         (call,) = service.calls
     assert call.path == "/v1/chat/completions"
-    assert call.message["messages"][-1] == {"role": "user", "content": "A colour?"}
+    assert call.message["messages"][-1] == {"role": "user", "content": "A color?"}

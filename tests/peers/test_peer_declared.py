@@ -22,7 +22,7 @@ from tests.peers.visit import Visit, visiting
 ERAS = ("auto", "legacy-first")
 # Tools that ask, and what they say when they may not.
 ASKING = {
-    "sampling": ("sampling", {"prompt": "A colour?"}),
+    "sampling": ("sampling", {"prompt": "A color?"}),
     "elicit_form": ("elicitation (form)", {}),
     "list_roots": ("roots", {}),
 }

@@ -119,11 +119,11 @@ async def test_form_elicitation_is_accepted_declined_and_cancelled(person: Perso
 
 
 async def test_sampling_is_answered_and_rejected(person: Person) -> None:
-    call = person.call("sampling", prompt="A colour?")
+    call = person.call("sampling", prompt="A color?")
     (inbox_request,) = await person.inbox_requests()
     person.response(inbox_request, BLUE)
     assert await person.text(call) == "by hand said: blue"
-    call = person.call("sampling", prompt="A colour?")
+    call = person.call("sampling", prompt="A color?")
     (inbox_request,) = await person.inbox_requests()
     person.inbox.reply(inbox_request.id, inbox_request.input_requests[0].key, SAMPLING_REJECTED)
     outcome = await call

@@ -20,7 +20,7 @@ PATHS = {"streamable-http": "/mcp", "sse": "/sse"}
 
 
 async def choose_blue(params: JSONObject) -> JSONObject:
-    return {"action": "accept", "content": {"colour": "blue"}}
+    return {"action": "accept", "content": {"color": "blue"}}
 
 
 @pytest.fixture(scope="module", params=["stdio", *PATHS])

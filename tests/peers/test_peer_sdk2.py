@@ -69,7 +69,7 @@ async def test_calls_report_progress_send_server_requests_and_can_be_cancelled(p
     steps: list[ProgressReceived] = []
     assert await peer.text("slow", steps.append, seconds=0.1, steps=2) == "Done: 2 steps in 0.1 s."
     assert [(step.progress, step.total) for step in steps] == [(1, 2), (2, 2)]
-    assert await peer.text("sampling", prompt="A colour?") == "by hand said: blue"
+    assert await peer.text("sampling", prompt="A color?") == "by hand said: blue"
     assert '"name": "Ada"' in await peer.text("elicit_form")
     await peer.cancel_midway("slow", seconds=30, steps=300)
     assert await peer.text("echo", message="still here") == "still here"

@@ -113,7 +113,7 @@ def make_lens(
 
 @pytest.fixture
 def lens(make_lens: Callable[[], Lens]) -> Lens:
-    """The application with an empty catalogue."""
+    """The application with an empty server list."""
     return make_lens()
 
 

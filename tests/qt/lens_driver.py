@@ -77,9 +77,9 @@ class Lens:
     ) -> None:
         self.bot = bot
         self.folder = folder
-        self.catalogue = folder / "servers.json"
+        self.server_list = folder / "servers.json"
         files = Files(
-            self.catalogue,
+            self.server_list,
             folder / "preferences.json",
             folder / "captures",
             folder / "history",
@@ -153,7 +153,7 @@ class Lens:
         self.until(lambda: self.window.servers.model.row_of(entry.name) is not None)
 
     def keep(self, entry: Entry) -> None:
-        """A server of the catalogue's."""
+        """A server of the server lists."""
         self.run(self.app.bridge.save_server(entry))
         self.until(lambda: self.window.servers.model.row_of(entry.name) is not None)
 

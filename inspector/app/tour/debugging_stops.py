@@ -85,7 +85,7 @@ async def edit_and_see(guide: Guide) -> None:
         args=("-P", str(source)),
         cwd=str(guide.project),
         watch=("*.py",),
-        colour="teal",
+        color="teal",
     )
     for name in ("Ada", "Grace"):
         call = SavedCall(f"Greet {name}", "greet", "greeter", {"name": name}, watch=True)

@@ -96,7 +96,7 @@ def _take_target(options: argparse.Namespace) -> Entry | None:
         raise ConfigError("More than one server specified.", "Use either TARGET or an option, not both.")
     if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", target):
         options.url = target
-    elif _is_in_catalogue(target, options):
+    elif _is_in_server_list(target, options):
         options.server = target
     elif (found := _found(target)) is not None:
         return found
@@ -117,7 +117,7 @@ def _found(name: str) -> Entry | None:
     return next((server.entry for server in servers if server.entry is not None), None)
 
 
-def _is_in_catalogue(name: str, options: argparse.Namespace) -> bool:
+def _is_in_server_list(name: str, options: argparse.Namespace) -> bool:
     try:
         ServerListFile(options.config or server_list_path()).find(name)
     except ConfigError:

@@ -18,7 +18,7 @@ from inspector.config.servers.server_list import read_entry
 
 _STDIO_WORDS = ("stdio", "local")
 _URLS = ("url", "serverUrl", "httpUrl")  # serverUrl: Windsurf; httpUrl: Gemini CLI, for Streamable HTTP only
-_AS_THEY_ARE = ("command", "args", "cwd", "disabled", "enabled", "era", "notes", "colour")
+_AS_THEY_ARE = ("command", "args", "cwd", "disabled", "enabled", "era", "notes", "color")
 # Irrelevant here: presentation or provenance in the other tool.
 _SILENT = ("name", "description", "gallery", "version", "$schema", "source", "remoteConfigured", "icon")
 _SECONDS = 1000  # ms per second

@@ -139,8 +139,8 @@ SETTINGS = (
             Kind.NUMBER, _captures.mebibytes, 1, 1024 * 1024, is_integer=True, unit="MiB"),
     Setting("window.keptCaptures", "Traffic and captures", "Manage captures",
             "Open or delete saved captures.", Kind.COMMAND, target="capture.kept"),
-    Setting("window.colourRules", "Traffic and captures", "Colour rules",
-            "Highlight matching rows in Traffic.", Kind.COMMAND, target="traffic.colours"),
+    Setting("window.colorRules", "Traffic and captures", "Color rules",
+            "Highlight matching rows in Traffic.", Kind.COMMAND, target="traffic.colors"),
     Setting("inbox.answerWithin", "Inbox", "Inbox timeout",
             "After this time, elicitations are cancelled and sampling requests are rejected. Applies "
                 "to new server requests.",
@@ -175,8 +175,8 @@ SETTINGS = (
             "Store keys and tokens in the system keychain, in a file encrypted with a passphrase, or "
                 "in memory only.",
             Kind.COMMAND, target="app.secrets"),
-    Setting("files.catalogue", "Files", "Servers", "Your server list (JSON).",
-            Kind.PLACE, target="catalogue"),
+    Setting("files.server_list", "Files", "Servers", "Your server list (JSON).",
+            Kind.PLACE, target="server_list"),
     Setting("files.preferences", "Files", "Settings", "These settings, filters and color rules (JSON).",
             Kind.PLACE, target="preferences"),
     Setting("files.answers", "Files", "Reply rules", "Your reply rules (JSON).",

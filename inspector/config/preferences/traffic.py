@@ -57,7 +57,7 @@ class TrafficPrefsFile:
         except ConfigError as exc:
             return TrafficPrefs(), [str(exc)]
         problems: list[str] = []
-        rules = document.get("colourRules")
+        rules = document.get("colorRules", document.get("colourRules"))
         return TrafficPrefs(
             self._filters(document.get("filters", {}), problems),
             DEFAULT_RULES if rules is None else self._rules(rules, problems),
@@ -67,9 +67,9 @@ class TrafficPrefsFile:
         """Write the preferences. Raises ConfigError."""
         with self._file.changing():
             document = self._file.read()
-            known = document.get("colourRules")
+            known = document.get("colorRules", document.pop("colourRules", None))
             document["filters"] = dict(prefs.filters)
-            document["colourRules"] = [_written(rule, known) for rule in prefs.rules]
+            document["colorRules"] = [_written(rule, known) for rule in prefs.rules]
             self._file.write(document)
 
     def _filters(self, section: JSON, problems: list[str]) -> dict[str, str]:
@@ -88,7 +88,7 @@ class TrafficPrefsFile:
         for number, entry in enumerate(section, 1):
             rule = _read_rule(entry)
             if rule is None:
-                problems.append(self._problem(f"colour rule {number} needs a “filter” and a known “tint”"))
+                problems.append(self._problem(f"color rule {number} needs a “filter” and a known “tint”"))
             else:
                 rules.append(rule)
         return tuple(rules)

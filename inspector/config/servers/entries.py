@@ -176,7 +176,7 @@ def _field(member: str) -> str:
 
 
 # Colors to mark a server with, as written in the file; the window maps each to a shade.
-COLOURS = ("blue", "green", "amber", "red", "violet", "teal")
+COLORS = ("blue", "green", "amber", "red", "violet", "teal")
 
 Given: TypeAlias = str | SecretRef
 """The value of a header or a variable: as it is, or the name that it has in the secret store."""
@@ -217,7 +217,7 @@ class _Entry:
     connection is lost. `capabilities` are the client capabilities to declare, None for all that are
     supported; with `exact_capabilities` exactly these are sent with every protocol version. `auto_connect`
     connects at app start. `watch` lists globs below the working directory: the server is restarted when a
-    matching file changes. `notes` and `colour` (one of COLOURS, or "") are for the user only.
+    matching file changes. `notes` and `color` (one of COLORS, or "") are for the user only.
     """
 
     name: str
@@ -231,7 +231,7 @@ class _Entry:
     auto_connect: bool = False
     watch: tuple[str, ...] = ()
     notes: str = ""
-    colour: str = ""
+    color: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

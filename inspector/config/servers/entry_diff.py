@@ -173,7 +173,7 @@ def _plain(entry: Entry) -> Entry:
         auto_connect=False,
         watch=(),
         notes="",
-        colour="",
+        color="",
         roots=(),
         capabilities=None,
         exact_capabilities=False,

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from inspector.base.json.values import JSON, JSONObject
-from inspector.config.servers.entries import COLOURS
+from inspector.config.servers.entries import COLORS
 from inspector.protocol.revisions import REVISIONS
 
 Transport: TypeAlias = Literal["stdio", "http", "ws"]
 Kind: TypeAlias = Literal[
-    "line", "code", "lines", "words", "switch", "choice", "seconds", "file", "folder", "colour", "named"
+    "line", "code", "lines", "words", "switch", "choice", "seconds", "file", "folder", "color", "named"
 ]
 
 STDIO: frozenset[Transport] = frozenset({"stdio"})
@@ -268,12 +268,12 @@ FIELDS: tuple[EntryField, ...] = (
         hint="src/**/*.py",
     ),
     EntryField(
-        "colour",
+        "color",
         "Notes",
-        "Colour",
+        "Color",
         "Color of the server in the server list.",
-        "colour",
-        choices=(("", "None"), *((each, each.capitalize()) for each in COLOURS)),
+        "color",
+        choices=(("", "None"), *((each, each.capitalize()) for each in COLORS)),
     ),
     EntryField("notes", "Notes", "Notes", "Only for you; never sent to the server.", "words"),
 )

@@ -184,7 +184,14 @@ def _servers(document: JSONObject) -> JSONObject:
     servers = document.get("mcpServers", {})
     if not isinstance(servers, dict):
         raise ConfigError('"mcpServers" must be an object.', "Fix it in the file.")
-    return servers
+    return {name: with_current_names(value) for name, value in servers.items()}
+
+
+def with_current_names(value: JSON) -> JSON:
+    """Return a server's JSON with the members that earlier versions wrote under another name."""
+    if not isinstance(value, dict) or "colour" not in value:
+        return value
+    return {"color" if name == "colour" else name: member for name, member in value.items()}
 
 
 def read_entry(name: str, value: JSON) -> Entry:

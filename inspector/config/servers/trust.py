@@ -212,7 +212,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(shown[:_MAX_NAMED]) + more
 
 
-_APART = ("disabled", "enabled", "autoRestart", "autoConnect", "watch", "notes", "colour")
+_APART = ("disabled", "enabled", "autoRestart", "autoConnect", "watch", "notes", "color")
 _MAX_DIGEST_SHOWN_LENGTH = 8
 
 

@@ -73,8 +73,8 @@ UNION = schema(
 )
 
 ENUM = schema(
-    ["colour"],
-    colour={"type": "string", "enum": ["red", "green", "blue"], "description": "One of three values."},
+    ["color"],
+    color={"type": "string", "enum": ["red", "green", "blue"], "description": "One of three values."},
     size={
         "type": "string",
         "description": "One of three values, each with a title.",

@@ -173,7 +173,7 @@ async def _list_roots(call: Call) -> Outcome:
 
 
 def sampling_tools() -> list[DemoTool]:
-    prompt = {**STRING, "default": "Name a colour.", "description": "Prompt for the model."}
+    prompt = {**STRING, "default": "Name a color.", "description": "Prompt for the model."}
     weather = {**prompt, "default": "Is it warmer in Lima or in Oslo?"}
     limit = {"type": "integer", "default": 200, "minimum": 1, "maximum": 100_000}
     return [
@@ -225,10 +225,10 @@ async def _ask_twice(call: Call) -> Outcome:
 
 
 _SECOND: Mapping[str, types.InputRequest] = {
-    "form": form("Which colour?", _object(colour={"type": "string", "enum": ["red", "blue"]})),
+    "form": form("Which color?", _object(color={"type": "string", "enum": ["red", "blue"]})),
     "sampling": types.CreateMessageRequest(
         params=types.CreateMessageRequestParams(
-            messages=[types.SamplingMessage(role="user", content=types.TextContent(text="Name a colour."))],
+            messages=[types.SamplingMessage(role="user", content=types.TextContent(text="Name a color."))],
             max_tokens=100,
         )
     ),

@@ -253,20 +253,20 @@ class ExtensionTasks:
         self, context: Context, requested: types.SubscriptionFilter, ids: list[str]
     ) -> types.SubscriptionsListenResult:
         wanted = {key: value for key, value in requested.model_dump(by_alias=True).items() if value}
-        honoured = types.SubscriptionFilter.model_validate({**wanted, "taskIds": ids})
-        uris = frozenset(honoured.resource_subscriptions or ())
+        honored = types.SubscriptionFilter.model_validate({**wanted, "taskIds": ids})
+        uris = frozenset(honored.resource_subscriptions or ())
         meta: dict[str, Any] = {SUBSCRIPTION_ID_META_KEY: context.request_id}
         send, receive = anyio.create_memory_object_stream[ServerEvent](1024)
 
         def deliver(event: ServerEvent) -> None:
-            if event_matches(honoured, uris, event):
+            if event_matches(honored, uris, event):
                 with contextlib.suppress(anyio.WouldBlock):  # a client that does not read has lost interest
                     send.send_nowait(event)
 
         unsubscribe = self._bus.subscribe(deliver)
         try:
             acknowledged = types.SubscriptionsAcknowledgedNotificationParams(
-                notifications=honoured, _meta=meta
+                notifications=honored, _meta=meta
             )
             await context.session.send_notification(
                 types.SubscriptionsAcknowledgedNotification(params=acknowledged), context.request_id

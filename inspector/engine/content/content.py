@@ -22,7 +22,7 @@ from inspector.engine.content.text_formats import (
     read_table,
 )
 from inspector.protocol.jsonrpc import read
-from inspector.traffic.decode.decodings import KNOWN_TYPES, DecodingKind, readable, recognised
+from inspector.traffic.decode.decodings import KNOWN_TYPES, DecodingKind, readable, recognized
 
 _MAX_TABLE_SIZE = 32 * 1024 * 1024
 
@@ -167,7 +167,7 @@ def _file(data: bytes, mime_type: str, uri: str) -> Content:
     """Detect what bytes are from their first bytes."""
     if (text := readable(data)) is not None:
         return _text(text, mime_type, uri)
-    found = recognised(data, "")
+    found = recognized(data, "")
     kinds = {DecodingKind.IMAGE: ContentKind.PICTURE, DecodingKind.AUDIO: ContentKind.SOUND}
     if found is None or found.kind not in kinds or found.data != data:
         is_stated = mime_type in KNOWN_TYPES and mime_type.startswith(("image/", "audio/"))

@@ -171,7 +171,7 @@ class Doctor:
         return ExamTools(engine.log, self._guard, engine.clock, engine.settings)
 
     def _certificates(self) -> Path | None:
-        server_list = self._engine.servers.catalogue
+        server_list = self._engine.servers.server_list
         return server_list.path.parent / "certificates" if server_list is not None else None
 
     def _show(self, view: Examination) -> None:

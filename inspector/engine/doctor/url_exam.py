@@ -217,10 +217,10 @@ class UrlExam(Exam):
         )
         if found is not None and alternative is None:
             return diagnose_host(observed, entry.url, found.cause) or found
-        is_labelled = 200 <= observed.status < 300 and observed.content_type in MESSAGE_TYPES
+        is_labeled = 200 <= observed.status < 300 and observed.content_type in MESSAGE_TYPES
         if (
             alternative is None
-            and is_labelled
+            and is_labeled
             and not is_other
             and "event stream" not in words_of(traffic.error)
         ):
@@ -239,7 +239,7 @@ class UrlExam(Exam):
         return Diagnosis(
             "broken-messages",
             "content",
-            "The response is labelled as a message, but cannot be parsed.",
+            "The response is labeled as a message, but cannot be parsed.",
             "Traffic has the raw bytes. This is a server bug.",
             (words_of(traffic.error), *traffic.broken[:2]),
         )

@@ -152,7 +152,7 @@ class RemovedServers:
                 raise ConfigError(f"{name!r} is defined in {server.origin}.", "Stop trusting it instead.")
             was_in_use = is_used(server)
             position = self._servers.position_of(name)
-            server_list = self._servers.catalogue if server.is_saved else None
+            server_list = self._servers.server_list if server.is_saved else None
             taken = server_list.remove(name) if server_list is not None else None
             await self._servers.drop(name)
         id = next(self._ids)
@@ -166,8 +166,8 @@ class RemovedServers:
         if gone is None:
             raise ConfigError("It is too late to undo this.", "Add the server again.")
         server = self._servers.make_again(gone.entry, gone.is_saved)
-        if gone.taken is not None and self._servers.catalogue is not None:
-            self._servers.catalogue.put_back(gone.taken)
+        if gone.taken is not None and self._servers.server_list is not None:
+            self._servers.server_list.put_back(gone.taken)
         del self._gone[id]
         view = self._servers.admit(server, gone.position)
         if gone.was_in_use:
@@ -227,8 +227,8 @@ class ServerRenamer:
             async with servers.changing:
                 servers.require_still(server)
                 new = servers.make_again(entry, server.is_saved)
-                if server.is_saved and servers.catalogue is not None:
-                    servers.catalogue.replace(old.name, entry, draft)
+                if server.is_saved and servers.server_list is not None:
+                    servers.server_list.replace(old.name, entry, draft)
                 await self._swap(old, new)
         except (UserError, OSError):
             await servers.secrets.forget(entry)

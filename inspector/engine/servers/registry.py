@@ -47,7 +47,7 @@ class ServerRegistry:
         self.renamed: Signal[Entry, Entry] = Signal()
         self.order_changed: Signal[tuple[str, ...]] = Signal()
         self.problem_found: Signal[str] = Signal()
-        self.catalogue = server_list
+        self.server_list = server_list
         self.connecting = Connector(self, logins)
         self.removals = RemovedServers(self, logins)
         self.renames = ServerRenamer(self, logins)
@@ -86,9 +86,9 @@ class ServerRegistry:
 
     def load(self) -> None:
         """Add the servers of the server list without connecting."""
-        if self.catalogue is None:
+        if self.server_list is None:
             return
-        loaded = self.catalogue.load()
+        loaded = self.server_list.load()
         self.load_problems = loaded.problems
         self._report(loaded.problems)
         for entry in loaded.entries:
@@ -107,9 +107,9 @@ class ServerRegistry:
 
     def save(self, entry: Entry) -> ServerView:
         """Add a server and write it to the file; both or neither."""
-        server = self._make_new(entry, self.catalogue is not None)
-        if self.catalogue is not None:
-            self.catalogue.add(entry)
+        server = self._make_new(entry, self.server_list is not None)
+        if self.server_list is not None:
+            self.server_list.add(entry)
         return self.admit(server)
 
     async def save_with_secrets(self, entry: Entry, values: Mapping[str, str]) -> ServerView:
@@ -134,9 +134,9 @@ class ServerRegistry:
         entry = await self.secrets.copied(server.entry, new_name)
         try:
             is_saved = server.is_saved or bool(server.origin)
-            copy = self._make_new(entry, is_saved and self.catalogue is not None)
-            if copy.is_saved and self.catalogue is not None:
-                self.catalogue.copy(name, entry)
+            copy = self._make_new(entry, is_saved and self.server_list is not None)
+            if copy.is_saved and self.server_list is not None:
+                self.server_list.copy(name, entry)
         except (UserError, OSError):
             await self.secrets.forget(entry)
             raise
@@ -155,7 +155,7 @@ class ServerRegistry:
     async def draft(self, name: str) -> JSONObject:
         """Return a server's JSON for editing, to be passed to `update`. Raises ConfigError."""
         server = self.get(name)
-        written = self.catalogue.written(name) if server.is_saved and self.catalogue is not None else {}
+        written = self.server_list.written(name) if server.is_saved and self.server_list is not None else {}
         return write_entry(server.entry, written)
 
     async def update(
@@ -330,8 +330,8 @@ class ServerRegistry:
 
     def _keep(self, server: Server, entry: Entry, draft: JSONObject | None = None) -> None:
         """Write the server's entry, if it is in the server list."""
-        if server.is_saved and self.catalogue is not None:
-            self.catalogue.replace(entry.name, entry, draft)
+        if server.is_saved and self.server_list is not None:
+            self.server_list.replace(entry.name, entry, draft)
 
     def _report(self, problems: Iterable[str]) -> None:
         for problem in problems:

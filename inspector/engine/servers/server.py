@@ -354,7 +354,7 @@ def view_of(entry: Entry, state: SessionState, is_saved: bool, restarting: str =
         secret_references=tuple(stored_secrets_of(entry)),
         expands=names_in(entry).shown,
         notes=entry.notes,
-        colour=entry.colour,
+        color=entry.color,
         auto_connect=entry.auto_connect,
         is_enabled=entry.enabled,
     )

@@ -28,7 +28,7 @@ class ServerListWatch:
     """Watches the server list file for external changes.
 
     Signals:
-        changed: The file changed and was applied; carries the CatalogueDiff.
+        changed: The file changed and was applied; carries the ServerListDiff.
         problem_found: The file cannot be used as it is; the servers stay as they were. Carries a sentence.
         problem_over: That problem is gone; carries the sentence.
     """
@@ -44,17 +44,17 @@ class ServerListWatch:
 
     def start(self) -> None:
         """Watch until `close`. Problems at startup were already reported on load."""
-        server_list = self._servers.catalogue
+        server_list = self._servers.server_list
         if server_list is not None and not self._is_watching:
             self._is_watching = True
-            self._tasks.spawn("watch the catalogue", self._watch(server_list))
+            self._tasks.spawn("watch the server list", self._watch(server_list))
 
     async def close(self) -> None:
         await self._tasks.close()
 
     async def inspect(self) -> ServerListDiff:
         """Apply the file's current content, whether it changed or not."""
-        server_list = self._servers.catalogue
+        server_list = self._servers.server_list
         if server_list is None:
             return ServerListDiff()
         return await self._take(server_list)

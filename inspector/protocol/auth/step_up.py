@@ -55,7 +55,7 @@ class Move(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgment:
     """The next move and why, as a sentence; `scopes` are for a step-up."""
 
     move: Move
@@ -101,7 +101,7 @@ def judge(
     history: StepUps,
     revision: Revision,
     server_scopes: tuple[str, ...] | None = None,
-) -> Judgement:
+) -> Judgment:
     """Decide what to do about a rejection.
 
     Only reads the history: record a step-up once it is made.
@@ -112,25 +112,25 @@ def judge(
         return _too_few_scopes(refusal, attempt, history, revision, server_scopes)
     if refusal.status == 403:
         return _forbidden(refusal, revision)
-    return Judgement(Move.GIVE_UP, f"Status {refusal.status} is not about authorization.")
+    return Judgment(Move.GIVE_UP, f"Status {refusal.status} is not about authorization.")
 
 
-def _unauthorized(refusal: Refusal, attempt: Attempt, revision: Revision) -> Judgement:
+def _unauthorized(refusal: Refusal, attempt: Attempt, revision: Revision) -> Judgment:
     found: tuple[Finding, ...] = ()
     if refusal.error == INSUFFICIENT_SCOPE:
         found = (finding("RS-008", revision, status=401, cause="insufficient scope"),)
     elif attempt.is_first_use:
         reason = "The server rejects a new token; another one would not help."
-        return Judgement(Move.GIVE_UP, reason, _rejected_fresh(refusal, revision))
+        return Judgment(Move.GIVE_UP, reason, _rejected_fresh(refusal, revision))
     if attempt.renewals:
-        return Judgement(Move.GIVE_UP, "The token was already refreshed for this request.", found)
+        return Judgment(Move.GIVE_UP, "The token was already refreshed for this request.", found)
     if found:
-        return Judgement(
+        return Judgment(
             Move.LOG_IN, "The token is not sufficient: log in with the scopes in the challenge.", found
         )
     if attempt.tokens.refresh_token:
-        return Judgement(Move.REFRESH, "The server no longer accepts the token: refresh it.")
-    return Judgement(Move.LOG_IN, "The server no longer accepts the token: log in again.")
+        return Judgment(Move.REFRESH, "The server no longer accepts the token: refresh it.")
+    return Judgment(Move.LOG_IN, "The server no longer accepts the token: log in again.")
 
 
 def _rejected_fresh(refusal: Refusal, revision: Revision) -> tuple[Finding, ...]:
@@ -144,22 +144,22 @@ def _too_few_scopes(
     history: StepUps,
     revision: Revision,
     server_scopes: tuple[str, ...] | None,
-) -> Judgement:
+) -> Judgment:
     wanted = refusal.scopes
     found = (*_about_challenge(refusal, revision), *_about_repeats(wanted, attempt, history, revision))
     if not wanted:
-        return Judgement(Move.GIVE_UP, "The server does not say which scope is missing.", found)
+        return Judgment(Move.GIVE_UP, "The server does not say which scope is missing.", found)
     if any(one.id == "RS-007" for one in found):
-        return Judgement(Move.GIVE_UP, "The required scopes are already granted.", found)
+        return Judgment(Move.GIVE_UP, "The required scopes are already granted.", found)
     if attempt.step_ups or not history.left(attempt.operation, wanted):
         reason = "More scopes were already requested, but the server still rejects the request."
-        return Judgement(Move.GIVE_UP, reason, found)
+        return Judgment(Move.GIVE_UP, reason, found)
     scopes = step_up_scopes(
         attempt.tokens.requested, attempt.tokens.scopes, refusal.mentions("scope"), server_scopes
     )
     missing = compare_scopes(wanted, attempt.tokens.scopes).missing
     reason = f"The server requires {some(missing or wanted)}, which the token does not have."
-    return Judgement(Move.STEP_UP, reason, found, scopes)
+    return Judgment(Move.STEP_UP, reason, found, scopes)
 
 
 def _about_challenge(refusal: Refusal, revision: Revision) -> Iterator[Finding]:
@@ -183,12 +183,12 @@ def _about_repeats(
         yield finding("RS-006", revision, operation=attempt.operation, first=before, second=wanted)
 
 
-def _forbidden(refusal: Refusal, revision: Revision) -> Judgement:
+def _forbidden(refusal: Refusal, revision: Revision) -> Judgment:
     if refusal.error == INVALID:
         found = finding("RS-008", revision, status=403, cause="an invalid token")
-        return Judgement(Move.GIVE_UP, found.seen, (found,))
+        return Judgment(Move.GIVE_UP, found.seen, (found,))
     found = finding("RS-004", revision)
-    return Judgement(
+    return Judgment(
         Move.GIVE_UP, "The server denies access and names no scope that would allow it.", (found,)
     )
 

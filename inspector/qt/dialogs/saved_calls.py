@@ -153,14 +153,14 @@ class SavedCallsDialog(QDialog):
             self._start(self._delete(call))
 
     async def _delete(self, call: SavedCall) -> None:
-        neighbour = self._neighbour(call)
+        neighbor = self._neighbor(call)
         deleted = await self._bridge.ask_calls(lambda calls: calls.delete(call))
         if deleted is not None:
             self._deleted.append(deleted)
-        self._show(await self._bridge.ask_calls(lambda calls: calls.saved()), neighbour)
+        self._show(await self._bridge.ask_calls(lambda calls: calls.saved()), neighbor)
         self._show_deleted()
 
-    def _neighbour(self, call: SavedCall) -> Path | None:
+    def _neighbor(self, call: SavedCall) -> Path | None:
         """Return what to select once this call is gone: next call, previous call or folder."""
         item = self._item_of(call.path)
         for other in (self.tree.itemBelow(item), self.tree.itemAbove(item)) if item is not None else ():

@@ -53,7 +53,7 @@ def short_type(mime_type: str) -> str:
 
 
 def facts_of(source: JSONObject) -> list[tuple[str, str]]:
-    """Return labelled facts about a resource or template besides URI, title and description."""
+    """Return labeled facts about a resource or template besides URI, title and description."""
     facts = [(label, _string(source.get(member))) for label, member in _MEMBERS]
     facts.append(("Size", _size(source.get("size"))))
     annotations = source.get("annotations")

@@ -253,7 +253,7 @@ class ServerRowDelegate(QStyledItemDelegate):
     ) -> None:
         from PySide6.QtWidgets import QStyle  # costs 7 ms for its enums
 
-        stripe = SERVER_TONES.get(view.colour)
+        stripe = SERVER_TONES.get(view.color)
         if state & QStyle.StateFlag.State_Selected:
             painter.fillRect(rect, self._theme.color("selection"))
             stripe = stripe or "accent"

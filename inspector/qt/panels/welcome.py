@@ -121,7 +121,7 @@ class WelcomePanel(QWidget):
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setWidgetResizable(True)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setWidget(_centred(inside))
+        scroll.setWidget(_centered(inside))
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(scroll)
@@ -196,7 +196,7 @@ def _row(buttons: Sequence[ActionButton]) -> QHBoxLayout:
     return row
 
 
-def _centred(widget: QWidget) -> QWidget:
+def _centered(widget: QWidget) -> QWidget:
     page = QWidget()
     row = QHBoxLayout(page)
     row.setContentsMargins(0, 0, 0, 0)

@@ -123,7 +123,7 @@ class Commands(QObject):
         self._window.opening.watch(panel)
         panel.actions_here["traffic.inbox"].setEnabled(False)  # until a server request is selected
         panel.help_requested.connect(self._actions["help.filters"].trigger)
-        panel.rules_requested.connect(partial(self._window.open_colour_rules, panel))
+        panel.rules_requested.connect(partial(self._window.open_color_rules, panel))
 
     def _trigger_in_front(self, id: str) -> None:
         self._window.traffic_in_front().actions_here[id].trigger()

@@ -134,7 +134,7 @@ class MainWindow(QMainWindow):
         return DoctorNotice(self, self._bridge)
 
     @cached_property
-    def catalogue_news(self) -> ServerListNotice:
+    def server_list_notice(self) -> ServerListNotice:
         """Server list reports, created for the first external change."""
         from inspector.qt.window.notices import ServerListNotice
 
@@ -180,7 +180,7 @@ class MainWindow(QMainWindow):
 
         ManualDialog("Filter syntax", self._help_folder / "filters.md", self).show()
 
-    def open_colour_rules(self, panel: TrafficPanel) -> None:
+    def open_color_rules(self, panel: TrafficPanel) -> None:
         """Edit the color rules of all traffic panels; suggestions are for this one."""
         from inspector.qt.dialogs.traffic.color_rules import ColorRulesDialog
 
@@ -302,7 +302,7 @@ class MainWindow(QMainWindow):
         self._bridge.secrets_changed.connect(self._on_secrets_changed)
         self._bridge.inbox_changed.connect(self._on_inbox_changed)
         self._bridge.found_changed.connect(self._on_found_changed)
-        self._bridge.server_list_changed.connect(lambda diff: self.catalogue_news.put(diff))
+        self._bridge.server_list_changed.connect(lambda diff: self.server_list_notice.put(diff))
         self._bridge.examination_changed.connect(lambda view: self.doctor_notice.put(view))
         self._bridge.drift_changed.connect(lambda view: self.drift_notice.put(view))
         self._bridge.login_changed.connect(lambda login: self.login_notice.put(login))

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from inspector.qt.window.main_window import MainWindow
     from inspector.qt.window.workspace import Workspace
 
-_ABOUT = "catalogue"
+_ABOUT = "server_list"
 _MAX_CACHED = 50
 
 
@@ -67,7 +67,7 @@ class ServerListNotice(QObject):
         self._changes.append((datetime.now().astimezone(), diff))
         if self._dialog is not None:
             self._dialog.show_changes(list(self._changes))
-        self._bridge.start("catalogue changed", self._show_message(diff))
+        self._bridge.start("server list changed", self._show_message(diff))
 
     def open(self) -> None:
         from inspector.qt.dialogs.servers.server_list_changes import ServerListChangesDialog
@@ -81,7 +81,7 @@ class ServerListNotice(QObject):
 
     async def _show_message(self, diff: ServerListDiff) -> None:
         async def name(servers: ServerRegistry) -> str:
-            return servers.catalogue.path.name if servers.catalogue is not None else "The server list"
+            return servers.server_list.path.name if servers.server_list is not None else "The server list"
 
         file = await self._bridge.ask_servers(name)
         if shiboken6.isValid(self._window):

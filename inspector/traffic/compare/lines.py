@@ -83,8 +83,8 @@ def _run_rows(entry: Change, index: int, opened: Collection[int]) -> Iterator[Ro
     for step, (name, value) in enumerate(children(entry.left)):
         left, right = _stepped(entry.left_key, step, name), _stepped(entry.right_key, step, name)
         text = one_line_of(value) if entry.is_line else value_text(value)
-        before = _labelled(left, value, text, is_line=entry.is_line)
-        after = _labelled(right, value, text, is_line=entry.is_line)
+        before = _labeled(left, value, text, is_line=entry.is_line)
+        after = _labeled(right, value, text, is_line=entry.is_line)
         yield Line(entry.depth, index, before, after, ChangeKind.SAME)
 
 
@@ -97,9 +97,9 @@ def _entry_rows(entry: Change, index: int, opened: Collection[int]) -> Iterator[
     has_left, has_right = _sides(entry)
     before, after = _shown_pair(entry)
     if has_left:
-        left = _labelled(entry.left_key, entry.left, before, is_line=entry.is_line)
+        left = _labeled(entry.left_key, entry.left, before, is_line=entry.is_line)
     if has_right:
-        right = _labelled(entry.right_key, entry.right, after, is_line=entry.is_line)
+        right = _labeled(entry.right_key, entry.right, after, is_line=entry.is_line)
     is_closed = entry.kind in (ChangeKind.SAME, ChangeKind.IGNORED) and _is_filled(entry.left, entry.right)
     yield Line(entry.depth, index, left, right, entry.kind, entry.note, index if is_closed else None)
     if entry.kind in _EXPANDED or (is_closed and index in opened):
@@ -128,7 +128,7 @@ def _contents(value: JSON | Cut, depth: int) -> Iterator[tuple[int, str]]:
     while waiting:
         level, inside = waiting[-1]
         for key, child in inside:
-            yield level, _labelled(key, child, value_text(child))
+            yield level, _labeled(key, child, value_text(child))
             if isinstance(child, dict | list) and child:
                 waiting.append((level + 1, children(child)))
                 break
@@ -146,7 +146,7 @@ def _is_filled(*values: JSON | Cut) -> bool:
     return any(isinstance(value, dict | list) and len(value) > 0 for value in values)
 
 
-def _labelled(key: Key | None, value: JSON | Cut, text: str, *, is_line: bool = False) -> str:
+def _labeled(key: Key | None, value: JSON | Cut, text: str, *, is_line: bool = False) -> str:
     if is_line:
         return f"{line_number(key):>4}  {text}"
     if key is None:

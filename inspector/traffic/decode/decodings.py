@@ -89,14 +89,14 @@ _SVG = re.compile(
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 
 
-def recognised(data: bytes, step: str) -> Found | None:
+def recognized(data: bytes, step: str) -> Found | None:
     """Recognize a known file type or readable text; None for anything else."""
     return _known_file(data, step) or _unpacked(data, step) or _text(data, step)
 
 
 def any_bytes(data: bytes, step: str) -> Found:
     """Describe bytes that are declared as a file, whatever they are."""
-    known = recognised(data, step)
+    known = recognized(data, step)
     return known or Found(step, _BINARY, f"Binary data, {size(len(data))}", data=data)
 
 

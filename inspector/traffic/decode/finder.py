@@ -32,7 +32,7 @@ from inspector.traffic.decode.decodings import (
     is_svg,
     placed,
     readable,
-    recognised,
+    recognized,
     svg,
 )
 
@@ -53,7 +53,7 @@ def decoded(text: str, declared_type: str | None = None) -> Found | None:
         return None
     if declared_type is not None:
         return _checked(any_bytes(data, "base64"), declared_type)
-    return recognised(data, "base64") if len(text) >= _MIN_LENGTH else None
+    return recognized(data, "base64") if len(text) >= _MIN_LENGTH else None
 
 
 def data_url(text: str) -> Found | None:
@@ -244,7 +244,7 @@ class _Search:
         """Start with a message, or a body that is not JSON: a text or a file."""
         text = readable(raw)
         if text is None:
-            found = recognised(raw, "bytes")
+            found = recognized(raw, "bytes")
             if found is not None:
                 self._take(found, _Text("", "", 0))
             return
@@ -259,7 +259,7 @@ class _Search:
         inner: list[_Text] = []
         for found in _decodings_of(one):
             inner += self._take(found, one)
-        self._waiting.extendleft(reversed(inner))  # before its neighbours: document order
+        self._waiting.extendleft(reversed(inner))  # before its neighbors: document order
 
     def _take(self, found: Found, one: _Text) -> list[_Text]:
         path = f"{one.path} › {found.step}" if one.path else found.step

@@ -56,7 +56,7 @@ def test_selected_lines_are_copied_only_while_the_console_has_focus(lens: Lens) 
 def test_notice_shows_the_latest_problem_counts_earlier_ones_and_closes_on_click(lens: Lens) -> None:
     notices = lens.window.notices
     assert not notices.isVisible()
-    lens.catalogue.write_text("{not json")
+    lens.server_list.write_text("{not json")
     lens.run(lens.app.bridge.load())
     lens.until(notices.isVisible)
     assert "is not valid JSON" in notices.text()

@@ -23,7 +23,7 @@ from tests.qt.forms.form_driver import LEFT, FormDriver, editor
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
 
 LEVELS: JSONObject = {"type": "string", "enum": ["lo", "hi"], "enumNames": ["Low", "High"], "default": "hi"}
-COLOURS: JSONObject = {
+COLORS: JSONObject = {
     "type": "string",
     "oneOf": [{"const": "#f00", "title": "Red"}, {"const": "#0f0", "title": "Green"}],
     "default": "#0f0",
@@ -70,7 +70,7 @@ def pick_choice(choice: ChoiceEditor, words: str) -> None:
         ({"type": "boolean", "default": True}, BooleanEditor),
         ({"type": "string", "enum": ["a", "b"]}, ChoiceEditor),
         (LEVELS, ChoiceEditor),
-        (COLOURS, ChoiceEditor),
+        (COLORS, ChoiceEditor),
         (PLAIN, CheckListEditor),
         (TOPPINGS, CheckListEditor),
     ],
@@ -81,7 +81,7 @@ def test_each_primitive_has_its_widget(qtbot: QtBot, schema: JSON, kind: type[Ed
 
 
 @pytest.mark.parametrize(
-    ("schema", "words", "value"), [(LEVELS, "Low (lo)", "lo"), (COLOURS, "Red (#f00)", "#f00")]
+    ("schema", "words", "value"), [(LEVELS, "Low (lo)", "lo"), (COLORS, "Red (#f00)", "#f00")]
 )
 def test_a_titled_choice_shows_its_titles_and_sends_its_value(
     qtbot: QtBot, schema: JSON, words: str, value: str

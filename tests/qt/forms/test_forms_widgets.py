@@ -48,7 +48,7 @@ def test_fresh_form_sends_nothing_and_shows_no_errors(qtbot: QtBot) -> None:
     assert [str(error) for error in driver.form.errors()] == ["a: is required, but not set"]
 
 
-def test_typed_text_is_sent_and_every_change_is_signalled(qtbot: QtBot) -> None:
+def test_typed_text_is_sent_and_every_change_is_signaled(qtbot: QtBot) -> None:
     driver = FormDriver(qtbot, {"title": {"type": "string"}})
     with qtbot.waitSignal(driver.form.value_changed):
         driver.type(driver.line("title"), "a <b>")

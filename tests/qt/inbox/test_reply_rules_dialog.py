@@ -105,7 +105,7 @@ def test_rules_are_tried_in_the_order_set_by_the_user(lens: Lens) -> None:
 
 
 def test_removed_rule_can_be_restored_with_all_its_content(lens: Lens) -> None:
-    rules = [{"kind": "echo", "name": f"{n}", "colour": "red", "id": f"{n}"} for n in range(3)]
+    rules = [{"kind": "echo", "name": f"{n}", "color": "red", "id": f"{n}"} for n in range(3)]
     write(lens, *rules)
     dialog = opened(lens, 3)
     choose(dialog, 1)
@@ -113,7 +113,7 @@ def test_removed_rule_can_be_restored_with_all_its_content(lens: Lens) -> None:
     lens.until(lambda: [rule["name"] for rule in written(lens)] == ["0", "2"])
     lens.press("Undo", dialog.alert)
     lens.until(lambda: [rule["name"] for rule in written(lens)] == ["0", "1", "2"])
-    assert written(lens)[1]["colour"] == "red"
+    assert written(lens)[1]["color"] == "red"
 
 
 def test_reply_is_shown_in_full_and_unchanged_when_only_the_name_changes(lens: Lens) -> None:
@@ -285,7 +285,7 @@ def test_request_of_a_real_server_is_answered_by_a_rule_on_the_wire(lens: Lens) 
     write(lens, {"kind": "canned", "name": "Blue", "on": True, "filter": "server:sdk", "answer": "blue"})
     program, *args = command("everything")
     lens.connect(StdioEntry(name="sdk", command=program, args=tuple(args), era="legacy-first"))
-    lens.call("sampling", {"prompt": "A colour?"})
+    lens.call("sampling", {"prompt": "A color?"})
     responses = [
         json.loads(each.raw)["result"]
         for each in lens.records()

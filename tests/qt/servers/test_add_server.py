@@ -23,7 +23,7 @@ def open_dialog(lens: Lens) -> AddServerDialog:
 
 
 def saved(lens: Lens) -> dict[str, dict[str, object]]:
-    servers: dict[str, dict[str, object]] = json.loads(lens.catalogue.read_text())["mcpServers"]
+    servers: dict[str, dict[str, object]] = json.loads(lens.server_list.read_text())["mcpServers"]
     return servers
 
 
@@ -83,17 +83,17 @@ def test_bad_input_keeps_the_dialog_open_with_the_reason(lens: Lens) -> None:
         assert reason in visible_text(dialog)
         assert dialog.isVisible()
     assert lens.window.servers.model.rowCount() == 1
-    assert not lens.catalogue.exists()
+    assert not lens.server_list.exists()
     dialog.close()
 
 
 def test_unwritable_server_list_is_an_error_in_the_dialog(lens: Lens) -> None:
-    lens.catalogue.mkdir()
+    lens.server_list.mkdir()
     dialog = open_dialog(lens)
     dialog.address.put("some-server")
     QTest.keyClick(dialog.address, Qt.Key.Key_Return)
     lens.until(dialog.error_text)
-    assert str(lens.catalogue) in dialog.error_text()
+    assert str(lens.server_list) in dialog.error_text()
     assert lens.window.servers.model.rowCount() == 0
     dialog.close()
 

@@ -39,7 +39,7 @@ def paste(lens: Lens, text: str) -> AddServerDialog:
 
 
 def saved(lens: Lens) -> dict[str, JSONObject]:
-    servers: dict[str, JSONObject] = json.loads(lens.catalogue.read_text())["mcpServers"]
+    servers: dict[str, JSONObject] = json.loads(lens.server_list.read_text())["mcpServers"]
     return servers
 
 
@@ -95,7 +95,7 @@ def test_checked_servers_of_a_file_are_added_and_connected_under_the_given_names
     for name in ("one", "second"):
         lens.wait_for(name, ServerStatus.CONNECTED)
     lens.until(lambda: lens.workspace.view.name == "one")
-    assert TOKEN not in lens.catalogue.read_text()
+    assert TOKEN not in lens.server_list.read_text()
     assert saved(lens)["one"]["env"] == {"KEY": "${input:key}"}
     assert stored(lens, "input/one/key") == TOKEN
 
@@ -277,7 +277,7 @@ def test_plain_text_secret_goes_into_the_store_unless_unchecked(lens: Lens, is_m
     server.store.setChecked(is_moved)
     dialog.keep_action.trigger()
     lens.until(lambda: names(lens) == ["one"])
-    assert (TOKEN in lens.catalogue.read_text()) is not is_moved
+    assert (TOKEN in lens.server_list.read_text()) is not is_moved
     assert stored(lens, "env/one/API_KEY") == (TOKEN if is_moved else None)
 
 
@@ -286,6 +286,6 @@ def test_secret_is_not_moved_to_where_it_would_be_lost(lens: Lens) -> None:
     dialog.keep_action.trigger()
     lens.until(dialog.error_text)
     assert "in memory only" in dialog.error_text()
-    assert not lens.catalogue.exists()
+    assert not lens.server_list.exists()
     assert dialog.keep_action.isEnabled()
     dialog.close()

@@ -235,9 +235,9 @@ def test_choice_is_saved_for_the_next_start_and_a_write_error_is_reported(lens: 
     lens.workspace.show_tab("client")
     panel = lens.workspace.client
     click(lens, panel, "roots")
-    (entry,) = ServerListFile(lens.catalogue).load().entries
+    (entry,) = ServerListFile(lens.server_list).load().entries
     assert entry.capabilities == ALL.switched(("roots",), None).whole
-    lens.catalogue.write_text("no JSON")
+    lens.server_list.write_text("no JSON")
     panel.switches.rows["sampling",].box.click()
     lens.until(lambda: "is not valid JSON" in visible_text(lens.window))
     lens.until(lambda: is_on(panel, "sampling"))  # as it is, not as it was wished
@@ -246,7 +246,7 @@ def test_choice_is_saved_for_the_next_start_and_a_write_error_is_reported(lens: 
     lens.until(lambda: not panel._sending)
     assert panel.exact.text.text() == '{"mine": {}}'  # to be tried again
     assert panel.exact.is_edited
-    lens.catalogue.unlink()
+    lens.server_list.unlink()
     lens.press("Apply", panel)
     lens.until(lambda: not panel.exact.is_edited)
     assert ours(lens).declared.whole == {"mine": {}}

@@ -79,7 +79,7 @@ def test_trusted_server_is_connected_and_comes_to_the_front(project: Path, lens:
     lens.until(lambda: lens.workspace.view.name == "mine")
     assert lens.view("mine").origin
     assert not lens.actions["server.edit"].isEnabled(), "the file is somebody else's"
-    assert not lens.catalogue.exists()
+    assert not lens.server_list.exists()
 
 
 def test_change_after_trusting_is_shown_and_not_started(project: Path, lens: Lens) -> None:
@@ -120,7 +120,7 @@ def test_import_makes_an_independent_copy(project: Path, lens: Lens) -> None:
     choose(panel, "mine")
     panel.review.import_action.trigger()
     lens.until(lambda: names(lens) == ["mine"])
-    assert json.loads(lens.catalogue.read_text())["mcpServers"]["mine"]["command"] == sys.executable
+    assert json.loads(lens.server_list.read_text())["mcpServers"]["mine"]["command"] == sys.executable
     assert lens.view("mine").status is ServerStatus.IDLE
     assert (project / ".mcp.json").read_bytes() == before
 

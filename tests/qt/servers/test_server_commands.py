@@ -28,7 +28,7 @@ def open_dialog(lens: Lens, name: str) -> EditServerDialog:
 
 
 def saved(lens: Lens) -> dict[str, JSONObject]:
-    servers: dict[str, JSONObject] = json.loads(lens.catalogue.read_text())["mcpServers"]
+    servers: dict[str, JSONObject] = json.loads(lens.server_list.read_text())["mcpServers"]
     return servers
 
 
@@ -61,9 +61,9 @@ def test_edited_command_and_arguments_apply_at_the_next_connection(lens: Lens) -
 
 def test_unknown_members_are_kept_and_can_be_edited_as_json(lens: Lens) -> None:
     lens.keep(REMOTE)
-    document = json.loads(lens.catalogue.read_text())
+    document = json.loads(lens.server_list.read_text())
     document["mcpServers"]["remote"]["x-theirs"] = {"kept": [1, 2]}
-    lens.catalogue.write_text(json.dumps(document))
+    lens.server_list.write_text(json.dumps(document))
     dialog = open_dialog(lens, "remote")
     dialog.form.editors["notes"].show_content("for tests")
     dialog.form.editors["notes"].changed.emit()
@@ -84,7 +84,7 @@ def test_unknown_members_are_kept_and_can_be_edited_as_json(lens: Lens) -> None:
 
 def test_invalid_value_is_rejected_at_its_field_and_nothing_is_saved(lens: Lens) -> None:
     lens.keep(REMOTE)
-    before = lens.catalogue.read_text()
+    before = lens.server_list.read_text()
     dialog = open_dialog(lens, "remote")
     url = dialog.form.editors["url"]
     assert isinstance(url, LineEditor)
@@ -92,7 +92,7 @@ def test_invalid_value_is_rejected_at_its_field_and_nothing_is_saved(lens: Lens)
     QTest.keyClicks(url.line, "ftp://host/")
     press_save(lens, dialog)
     assert "ftp" in dialog.error_text()
-    assert lens.catalogue.read_text() == before
+    assert lens.server_list.read_text() == before
     url.line.clear()
     QTest.keyClicks(url.line, "http://127.0.0.1:9/other")
     assert not dialog.error_text(), "what is corrected is not complained about"
@@ -110,7 +110,7 @@ def test_invalid_value_is_rejected_at_its_field_and_nothing_is_saved(lens: Lens)
 
 def test_invalid_json_is_not_saved(lens: Lens) -> None:
     lens.keep(REMOTE)
-    before = lens.catalogue.read_text()
+    before = lens.server_list.read_text()
     dialog = open_dialog(lens, "remote")
     dialog.form.show_page("JSON")
     dialog.form.text.box.setFocus()
@@ -118,7 +118,7 @@ def test_invalid_json_is_not_saved(lens: Lens) -> None:
     QTest.keyClicks(dialog.form.text.box, "[")
     dialog.save_action.trigger()
     assert "JSON cannot be read" in dialog.error_text()
-    assert lens.catalogue.read_text() == before
+    assert lens.server_list.read_text() == before
     dialog.reject()
 
 
@@ -137,7 +137,7 @@ def test_secret_header_goes_into_the_store_and_only_its_name_into_the_file(lens:
     assert row.value.echoMode() is QLineEdit.EchoMode.Password
     press_save(lens, dialog)
     assert saved(lens)["remote"]["headers"] == {"X-API-Key": {"ref": "header/remote/X-API-Key"}}
-    assert "s3cret-marker" not in lens.catalogue.read_text()
+    assert "s3cret-marker" not in lens.server_list.read_text()
     stored = lens.run(lens.app.bridge.ask_secrets(lambda secrets: secrets.get("header/remote/X-API-Key")))
     assert stored == "s3cret-marker"
     again = open_dialog(lens, "remote")
@@ -216,7 +216,7 @@ def test_removed_server_is_restored_in_place_and_reconnected(lens: Lens) -> None
     lens.choose("two")
     lens.do("server.connect")
     lens.wait_for("two", ServerStatus.CONNECTED)
-    before = lens.catalogue.read_text()
+    before = lens.server_list.read_text()
     lens.do("server.remove")
     lens.until(lambda: "“two” was removed." in visible_text(lens.window))
     lens.until(lambda: names(lens) == ["one", "three"])
@@ -224,7 +224,7 @@ def test_removed_server_is_restored_in_place_and_reconnected(lens: Lens) -> None
     lens.press("Undo", lens.window.strips)
     lens.until(lambda: names(lens) == ["one", "two", "three"])
     lens.wait_for("two", ServerStatus.CONNECTED)
-    assert lens.catalogue.read_text() == before
+    assert lens.server_list.read_text() == before
     lens.until(lambda: lens.workspace.view.name == "two")
     assert "was removed" not in visible_text(lens.window)
 
@@ -232,7 +232,7 @@ def test_removed_server_is_restored_in_place_and_reconnected(lens: Lens) -> None
 def test_several_removed_servers_are_restored_one_by_one(lens: Lens) -> None:
     for name in ("one", "two", "three"):
         lens.keep(scripted(name))
-    before = lens.catalogue.read_text()
+    before = lens.server_list.read_text()
     lens.choose("one")
     lens.do("server.remove")
     lens.until(lambda: names(lens) == ["two", "three"])
@@ -246,7 +246,7 @@ def test_several_removed_servers_are_restored_one_by_one(lens: Lens) -> None:
     lens.press("Undo", lens.window.strips)
     lens.until(lambda: names(lens) == ["one", "two", "three"])
     assert "removed" not in visible_text(lens.window.strips)
-    assert lens.catalogue.read_text() == before
+    assert lens.server_list.read_text() == before
 
 
 def test_failed_undo_can_be_retried(lens: Lens) -> None:
@@ -254,13 +254,13 @@ def test_failed_undo_can_be_retried(lens: Lens) -> None:
     lens.choose("one")
     lens.do("server.remove")
     lens.until(lambda: "“one” was removed." in visible_text(lens.window.strips))
-    fine = lens.catalogue.read_text()
-    lens.catalogue.write_text("{")
+    fine = lens.server_list.read_text()
+    lens.server_list.write_text("{")
     lens.press("Undo", lens.window.strips)
     lens.until(lambda: "not valid JSON" in visible_text(lens.window))
     lens.until(lambda: "“one” was removed." in visible_text(lens.window.strips))
     lens.until(lambda: names(lens) == [])
-    lens.catalogue.write_text(fine)
+    lens.server_list.write_text(fine)
     lens.press("Undo", lens.window.strips)
     lens.until(lambda: names(lens) == ["one"])
 
@@ -288,7 +288,7 @@ def test_tool_name_is_copied_as_clients_show_it(lens: Lens) -> None:
 
 def test_changes_are_discarded_only_after_a_second_confirmation(lens: Lens) -> None:
     lens.keep(REMOTE)
-    before = lens.catalogue.read_text()
+    before = lens.server_list.read_text()
     dialog = open_dialog(lens, "remote")
     QTest.keyClicks(dialog.name, "!")
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
@@ -296,7 +296,7 @@ def test_changes_are_discarded_only_after_a_second_confirmation(lens: Lens) -> N
     assert dialog.isVisible()
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
     assert not dialog.isVisible()
-    assert lens.catalogue.read_text() == before
+    assert lens.server_list.read_text() == before
 
 
 def test_return_in_a_field_saves(lens: Lens) -> None:
@@ -323,7 +323,7 @@ def test_external_changes_during_editing_are_not_overwritten(lens: Lens) -> None
     theirs = saved(lens)["one"]
     press_save(lens, dialog)
     assert saved(lens)["one"] == {**theirs, "notes": "mine"}
-    assert "k3y" not in lens.catalogue.read_text()
+    assert "k3y" not in lens.server_list.read_text()
 
 
 def test_conflicting_changes_are_asked_about_once(lens: Lens) -> None:

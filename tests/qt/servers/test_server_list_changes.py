@@ -15,9 +15,9 @@ from tests.qt.lens_driver import Lens, scripted, visible_text
 
 def change(lens: Lens, edit: Callable[[dict[str, Any]], object]) -> None:
     """As an editor would, and as the watch sees it."""
-    document = json.loads(lens.catalogue.read_text())
+    document = json.loads(lens.server_list.read_text())
     edit(document["mcpServers"])
-    lens.catalogue.write_text(json.dumps(document))
+    lens.server_list.write_text(json.dumps(document))
     engine = lens.app.thread.engine
     lens.run(lens.app.bridge.on_engine(engine.server_list_watch.inspect()))
     lens.settle()
@@ -48,8 +48,8 @@ def test_manual_edit_is_announced_and_shown_field_by_field(lens: Lens) -> None:
         del servers["two"]
 
     change(lens, edit)
-    lens.until(lambda: lens.window.strips.text("catalogue"))
-    assert lens.window.strips.text("catalogue") == (
+    lens.until(lambda: lens.window.strips.text("server_list"))
+    assert lens.window.strips.text("server_list") == (
         "servers.json was changed by hand: 1 added, 1 removed, 1 changed."
     )
     lens.press("Show…", lens.window.strips)
@@ -63,12 +63,12 @@ def test_manual_edit_is_announced_and_shown_field_by_field(lens: Lens) -> None:
     assert "configured anew" in lens.workspace.overview.alert.text("outdated")
 
     change(lens, lambda servers: servers.pop("three"))
-    lens.until(lambda: "1 removed" in lens.window.strips.text("catalogue"))
+    lens.until(lambda: "1 removed" in lens.window.strips.text("server_list"))
     dialog = lens.dialog(ServerListChangesDialog)
     assert ("− three", "", "removed") in rows(dialog), "an open dialog goes along"
     dialog.close()
     lens.press("Dismiss", lens.window.strips)
-    assert lens.window.strips.text("catalogue") == ""
+    assert lens.window.strips.text("server_list") == ""
 
 
 def test_our_own_writes_are_not_announced(lens: Lens) -> None:
@@ -77,7 +77,7 @@ def test_our_own_writes_are_not_announced(lens: Lens) -> None:
     lens.do("server.enable")
     lens.wait_for("one", ServerStatus.DISABLED)
     change(lens, lambda servers: None)
-    assert lens.window.strips.text("catalogue") == ""
+    assert lens.window.strips.text("server_list") == ""
     assert "changed by hand" not in visible_text(lens.window)
 
 
@@ -98,8 +98,8 @@ def test_selected_server_stays_selected_when_renamed_in_the_file(lens: Lens) -> 
     view = lens.window.current_view()
     assert view is not None
     assert view.name == "second"
-    lens.until(lambda: lens.window.strips.text("catalogue"))
-    assert lens.window.strips.text("catalogue") == "servers.json was changed by hand: 1 renamed."
+    lens.until(lambda: lens.window.strips.text("server_list"))
+    assert lens.window.strips.text("server_list") == "servers.json was changed by hand: 1 renamed."
     lens.press("Show…", lens.window.strips)
     assert ("≠ two", "", "renamed to second") in rows(lens.dialog(ServerListChangesDialog))
 
@@ -107,8 +107,8 @@ def test_selected_server_stays_selected_when_renamed_in_the_file(lens: Lens) -> 
 def test_broken_file_is_reported_until_fixed_and_disables_nothing(lens: Lens) -> None:
     lens.keep(scripted("one"))
     lens.choose("one")
-    whole = lens.catalogue.read_text()
-    lens.catalogue.write_text(whole[:-4])
+    whole = lens.server_list.read_text()
+    lens.server_list.write_text(whole[:-4])
     engine = lens.app.thread.engine
     lens.run(lens.app.bridge.on_engine(engine.server_list_watch.inspect()))
     lens.until(lambda: "is not valid JSON" in lens.window.notices.text())
@@ -116,6 +116,6 @@ def test_broken_file_is_reported_until_fixed_and_disables_nothing(lens: Lens) ->
     lens.until(lambda: lens.actions["server.enable"].isChecked())
     assert lens.view("one").status is ServerStatus.IDLE
     assert "before" not in visible_text(lens.window.notices), "the same problem counts once"
-    lens.catalogue.write_text(whole)
+    lens.server_list.write_text(whole)
     lens.run(lens.app.bridge.on_engine(engine.server_list_watch.inspect()))
     lens.until(lambda: not lens.window.notices.isVisible())

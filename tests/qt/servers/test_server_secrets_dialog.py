@@ -26,7 +26,7 @@ URL = "http://127.0.0.1:9/mcp"
 
 
 def headers(lens: Lens, server: str) -> object:
-    return json.loads(lens.catalogue.read_text())["mcpServers"][server].get("headers")
+    return json.loads(lens.server_list.read_text())["mcpServers"][server].get("headers")
 
 
 def stored(lens: Lens, name: str) -> str | None:
@@ -68,7 +68,7 @@ def test_secret_of_a_new_server_goes_into_the_store_and_not_into_the_server_list
     dialog.add_action.trigger()
     lens.until(lambda: lens.window.servers.model.row_of("mine") is not None)
     assert headers(lens, "mine") == {header: {"ref": f"header/mine/{header}"}}
-    assert SECRET not in lens.catalogue.read_text()
+    assert SECRET not in lens.server_list.read_text()
     assert stored(lens, f"header/mine/{header}") == sent
 
 
@@ -98,7 +98,7 @@ def test_unsendable_secret_is_reported_before_anything_is_saved(
     dialog.add_action.trigger()
     assert problem in dialog.error_text()
     assert SECRET not in dialog.error_text()
-    assert not lens.catalogue.exists()
+    assert not lens.server_list.exists()
 
 
 @pytest.mark.usefixtures("keychain")
@@ -141,7 +141,7 @@ def test_secrets_are_not_moved_into_memory_and_the_dialog_says_why(lens: Lens) -
 @pytest.mark.usefixtures("keychain")
 def test_missing_secret_is_named_and_can_be_entered_again(lens: Lens) -> None:
     refers = {"mcpServers": {"mine": {"url": URL, "headers": {"X-Key": {"ref": "header/mine/X-Key"}}}}}
-    lens.catalogue.write_text(json.dumps(refers))
+    lens.server_list.write_text(json.dumps(refers))
     lens.run(lens.app.bridge.load())
     lens.settle()
     lens.choose("mine")
@@ -158,7 +158,7 @@ def test_missing_secret_is_named_and_can_be_entered_again(lens: Lens) -> None:
 
 
 def entry_of(lens: Lens, server: str = "mine") -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(lens.catalogue.read_text())["mcpServers"][server]
+    found: dict[str, Any] = json.loads(lens.server_list.read_text())["mcpServers"][server]
     return found
 
 
@@ -175,7 +175,7 @@ def test_secrets_in_arguments_are_moved_and_still_passed_to_the_program(lens: Le
     assert SECRET not in visible_text(dialog)
     dialog.save_action.trigger()
     lens.until(lambda: not lens.dialogs(ServerSecretsDialog))
-    assert SECRET not in lens.catalogue.read_text()
+    assert SECRET not in lens.server_list.read_text()
     assert entry_of(lens)["args"] == ["-c", show, "--token", "${input:token}"]
     assert stored(lens, "input/mine/token") == SECRET
     lens.until(lambda: lens.workspace.overview.alert.text("secrets") == "")
@@ -198,7 +198,7 @@ def test_url_and_proxy_secrets_are_moved_and_can_be_entered_again(lens: Lens) ->
     assert list(dialog.moves) == ["URL parameter api_key", "proxy password"]
     dialog.save_action.trigger()
     lens.until(lambda: not lens.dialogs(ServerSecretsDialog))
-    assert SECRET not in lens.catalogue.read_text()
+    assert SECRET not in lens.server_list.read_text()
     assert entry_of(lens)["url"] == f"{URL}?api_key=${{input:api_key}}&page=1"
     assert stored(lens, "input/mine/proxy-password") == SECRET
     lens.until(lambda: not lens.view("mine").plain_secrets)

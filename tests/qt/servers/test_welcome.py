@@ -63,7 +63,7 @@ def test_demo_servers_are_started_for_this_session_and_not_saved(project: Path, 
     lens.wait_for("everything", ServerStatus.CONNECTED)
     lens.bot.waitUntil(lambda: model.row_of("login") is not None, timeout=60_000)
     assert not panel.isVisible()
-    assert not lens.catalogue.exists()
+    assert not lens.server_list.exists()
     names = [view.name for view in model.views()]
     assert len(names) == len(set(names)) == 5
     assert lens.window.notices.isHidden()

@@ -191,9 +191,9 @@ def test_flags_choices_and_names_are_saved(lens: Lens) -> None:
     lens.until(lambda: kept(lens)["calls"]["environment"] == ["HOME", "API_URL"])
     lens.until(lambda: names.line.text() == "HOME, API_URL")
     dialog.show_section("Look")
-    colours = dialog.value_row("look.scheme").editor
-    assert isinstance(colours, ChoiceEditor)
-    colours.segments.button(2).click()
+    colors = dialog.value_row("look.scheme").editor
+    assert isinstance(colors, ChoiceEditor)
+    colors.segments.button(2).click()
     assert lens.app.front.theme.scheme is Scheme.DARK
     assert lens.actions["view.dark"].isChecked()
 
@@ -279,9 +279,9 @@ def test_files_are_shown_and_their_folder_can_be_opened(lens: Lens) -> None:
     dialog = open_settings(lens)
     dialog._opener = LinkOpener(launcher)
     dialog.show_section("Files")
-    row = dialog.rows["files.catalogue"]
+    row = dialog.rows["files.server_list"]
     assert isinstance(row, PlaceRow)
-    lens.until(lambda: row.path.text() == str(lens.catalogue))
+    lens.until(lambda: row.path.text() == str(lens.server_list))
     row.open_action.trigger()
     assert [url.toLocalFile() for url in launcher.opened] == [str(lens.folder.resolve())]
 

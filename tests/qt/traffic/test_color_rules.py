@@ -1,4 +1,4 @@
-"""Colour rules: the first that fits gives its tint, on which every text can be read."""
+"""Color rules: the first that fits gives its tint, on which every text can be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done with rows of the traffic panel: marks, comments, colours, copies, comparisons."""
+"""What is done with rows of the traffic panel: marks, comments, colors, copies, comparisons."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_failed_rows_are_tinted_and_the_rules_can_be_changed(lens: Lens) -> None
     ground = Qt.ItemDataRole.BackgroundRole
     assert panel.model.index(row, Column.MESSAGE).data(ground) is not None
     assert panel.model.index(0, Column.MESSAGE).data(ground) is None
-    lens.do("traffic.colours")
+    lens.do("traffic.colors")
     dialog = lens.dialog(ColorRulesDialog)
     for line in dialog.lines:
         line.on.setChecked(False)

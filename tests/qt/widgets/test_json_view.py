@@ -1,4 +1,4 @@
-"""The code view: pages, plain text, colours in sight, find, copy; none of it grows with the content."""
+"""The code view: pages, plain text, colors in sight, find, copy; none of it grows with the content."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_only_visible_rows_are_colored(view: JsonView) -> None:
     assert document.findBlockByNumber(1501).layout().formats()
 
 
-def test_colours_follow_the_theme(view: JsonView, theme: Theme, qapp: QApplication) -> None:
+def test_colors_follow_the_theme(view: JsonView, theme: Theme, qapp: QApplication) -> None:
     view.set_text("1")
     layout = code_of(view).document().firstBlock().layout()
     assert layout.formats()[0].format.foreground().color().name() == LIGHT.number
@@ -174,7 +174,7 @@ def test_colours_follow_the_theme(view: JsonView, theme: Theme, qapp: QApplicati
     assert layout.formats()[0].format.foreground().color().name() == DARK.number
 
 
-def test_plain_text_is_not_coloured(view: JsonView) -> None:
+def test_plain_text_is_not_colored(view: JsonView) -> None:
     view.set_text("true 1", "text")
     assert not code_of(view).document().firstBlock().layout().formats()
 

@@ -1,4 +1,4 @@
-"""The look: readable in both schemes, icons that are there and follow the colours."""
+"""The look: readable in both schemes, icons that are there and follow the colors."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_text_is_readable_on_every_background(tokens: Tokens, ink: Tone, ground:
 
 @both
 @pytest.mark.parametrize("ink", INKS)
-def test_text_is_readable_on_a_tint_of_its_own_colour(tokens: Tokens, ink: Tone) -> None:
+def test_text_is_readable_on_a_tint_of_its_own_color(tokens: Tokens, ink: Tone) -> None:
     assert contrast(tokens.color(ink), tokens.tint(ink)) >= 4.5
 
 
@@ -91,7 +91,7 @@ def test_accent_supports_text_and_a_visible_focus_ring(tokens: Tokens) -> None:
     assert all(contrast(tokens.color("accent"), tokens.color(ground)) >= 3 for ground in GROUNDS)
 
 
-def test_every_token_has_a_tone_and_a_valid_colour() -> None:
+def test_every_token_has_a_tone_and_a_valid_color() -> None:
     names = [field.name for field in fields(Tokens) if field.name != "name"]
     assert sorted(names) == sorted(get_args(Tone))
     for tokens in (LIGHT, DARK):
@@ -116,7 +116,7 @@ def test_stylesheet_placeholders_are_filled_in_and_its_glyphs_exist(tokens: Toke
 
 
 @both
-def test_glyphs_are_drawn_in_the_schemes_own_colours(tokens: Tokens) -> None:
+def test_glyphs_are_drawn_in_the_schemes_own_colors(tokens: Tokens) -> None:
     allowed = {tokens.muted, tokens.on_accent}
     for path in (ICONS / "glyphs" / tokens.name).glob("*.svg"):
         assert set(re.findall("#[0-9a-f]{6}", path.read_text())) <= allowed, path.name
@@ -143,19 +143,19 @@ def test_icon_draws_something_at_1x_and_2x_in_both_schemes(
 
 
 @pytest.mark.parametrize("path", sorted(ICONS.glob("*.svg")), ids=lambda path: path.stem)
-def test_icon_files_leave_the_colour_to_the_theme(path: Path) -> None:
+def test_icon_files_leave_the_color_to_the_theme(path: Path) -> None:
     source = path.read_text(encoding="utf-8")
     assert ("currentColor" in source) == (path.stem != "app")
     assert "href" not in source
     assert "<style" not in source
 
 
-def test_icon_takes_the_colour_of_its_tone(theme: Theme) -> None:
+def test_icon_takes_the_color_of_its_tone(theme: Theme) -> None:
     assert main_color(theme.icon("stop", "error")).name() == LIGHT.error
     assert main_color(theme.icon("stop")).name() == LIGHT.text
 
 
-def test_app_icon_keeps_its_own_colours(theme: Theme) -> None:
+def test_app_icon_keeps_its_own_colors(theme: Theme) -> None:
     image = theme.app_icon().pixmap(64, 64).toImage()
     colors = {image.pixelColor(x, y).name() for x in range(image.width()) for y in range(image.height())}
     assert {"#3450c8", "#ffffff"} <= colors

@@ -1,4 +1,4 @@
-"""The window as a whole: colours, layout, tabs, the keyboard, and names for those who cannot see it."""
+"""The window as a whole: colors, layout, tabs, the keyboard, and names for those who cannot see it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CONTROLS = (
 
 
 def ground(widget: QWidget) -> QColor:
-    """The colour in the bottom right corner, where nothing is written."""
+    """The color in the bottom right corner, where nothing is written."""
     image = widget.grab().toImage()
     return image.pixelColor(image.width() - 3, image.height() - 3)
 

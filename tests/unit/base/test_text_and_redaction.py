@@ -159,7 +159,7 @@ def test_url_is_shown_without_its_userinfo_and_secret_parameters() -> None:
 
 
 def test_possibly_secret_names_are_distinguished_from_definitely_secret_ones() -> None:
-    assert [secrecy(name) for name in ("api_key", "primaryKey", "colour")] == [
+    assert [secrecy(name) for name in ("api_key", "primaryKey", "color")] == [
         Secrecy.SURE,
         Secrecy.LIKELY,
         Secrecy.NONE,

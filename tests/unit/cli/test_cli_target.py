@@ -11,7 +11,7 @@ from inspector.cli.headless import add_server_options, chosen_entry
 from inspector.cli.parser import Parser, split_command
 from inspector.config.servers.entries import Entry, HttpEntry, StdioEntry
 
-CATALOGUE = """{"mcpServers": {
+SERVER_LIST = """{"mcpServers": {
   "files": {"command": "npx", "args": ["-y", "files"], "env": {"A": "1", "B": "1"}},
   "far": {"url": "https://example.com/mcp", "headers": {"X-A": "1"}, "disabled": true},
   "broken": {"command": 5}
@@ -35,7 +35,7 @@ def refusal(*argv: str) -> str:
 @pytest.fixture
 def server_list(tmp_path: Path) -> str:
     file = tmp_path / "servers.json"
-    file.write_text(CATALOGUE, encoding="utf-8")
+    file.write_text(SERVER_LIST, encoding="utf-8")
     return str(file)
 
 

@@ -153,12 +153,12 @@ def test_simultaneous_approvals_are_all_saved(path: Path) -> None:
 _WRITER = """
 import sys
 from pathlib import Path
-from inspector.config.servers.server_list import ServerListFile as Catalogue
+from inspector.config.servers.server_list import ServerListFile
 from inspector.config.servers.entries import StdioEntry
 
-catalogue = Catalogue(Path(sys.argv[1]))
+server_list = ServerListFile(Path(sys.argv[1]))
 for number in range(40):
-    catalogue.add(StdioEntry(name=f"{sys.argv[2]}{number}", command="x"))
+    server_list.add(StdioEntry(name=f"{sys.argv[2]}{number}", command="x"))
 """
 
 

@@ -95,14 +95,14 @@ def test_written_rule_is_read_back_unchanged(
 def test_unknown_members_are_kept_everywhere(path: Path) -> None:
     file = write(
         path,
-        {"kind": "endpoint", "name": "A", "colour": "red", "endpoint": {"url": "http://x", "org": "us"}},
+        {"kind": "endpoint", "name": "A", "color": "red", "endpoint": {"url": "http://x", "org": "us"}},
         version=2,
     )
     (rule,) = file.load().rules
     file.save([replace(rule, is_on=True)])
     assert written(path)["version"] == 2
     (entry,) = written(path)["rules"]
-    assert (entry["colour"], entry["on"]) == ("red", True)
+    assert (entry["color"], entry["on"]) == ("red", True)
     assert entry["endpoint"] == {"url": "http://x", "org": "us"}
 
 

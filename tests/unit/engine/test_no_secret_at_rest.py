@@ -94,7 +94,7 @@ class App:
         self.engine.server_changed.connect(lambda view: self.reported.append(f"{view.name} {view.address}"))
 
     async def call_over_http(self, entry: HttpEntry, echo: str, *, keep: bool = False) -> None:
-        """Connect to a server that says a secret again in what it answers; `keep` it in the catalogue."""
+        """Connect to a server that says a secret again in what it answers; `keep` it in the server list."""
         async with FaultServer() as server:
             entry = replace(entry, url=f"{server.url()}{entry.url}", era="2025-11-25")
             _declare_tools(server)
@@ -123,7 +123,7 @@ async def bearer_header(app: App, secret: str) -> None:
 
 
 async def bearer_of_a_kept_server(app: App, secret: str) -> None:
-    """The catalogue names it, and has it not."""
+    """The server list names it, and has it not."""
     name = make_name("bearer", "kept")
     await app.secrets.put(name, secret)
     auth = BearerSettings(token=SecretRef(name))
@@ -132,7 +132,7 @@ async def bearer_of_a_kept_server(app: App, secret: str) -> None:
 
 
 async def header_of_a_kept_server(app: App, secret: str) -> None:
-    """A header that the catalogue refers to, under a name that does not say what it is."""
+    """A header that the server list refers to, under a name that does not say what it is."""
     plain = HttpEntry(name="refers", url="", headers={"X-Whoami": secret, "X-Plain": "1"})
     entry, values = with_references(plain, ["X-Whoami"])
     assert isinstance(entry, HttpEntry)
@@ -143,7 +143,7 @@ async def header_of_a_kept_server(app: App, secret: str) -> None:
 
 
 async def bearer_header_that_was_moved(app: App, secret: str) -> None:
-    """It stood in the catalogue, until the person moved it."""
+    """It stood in the server list, until the person moved it."""
     async with FaultServer() as server:
         headers = {"Authorization": f"Bearer {secret}"}
         app.engine.save(HttpEntry(name="moved", url=server.url(), headers=headers, era="2025-11-25"))

@@ -105,7 +105,7 @@ def test_comment_is_a_separate_event_before_the_surrounding_one() -> None:
     ]
 
 
-def test_comments_do_not_count_towards_the_cap() -> None:
+def test_comments_do_not_count_toward_the_cap() -> None:
     reader = EventStreamReader(cap=15)
     assert sum(len(reader.feed(b": ping\n")) for _ in range(100)) == 100
 

@@ -90,7 +90,7 @@ def test_filter_difference_contains_nothing_of_the_second(one: Filter, other: Fi
     assert not difference.without(one)
 
 
-def test_an_acknowledgement_says_what_is_honoured_and_what_is_not() -> None:
+def test_an_acknowledgement_says_what_is_honored_and_what_is_not() -> None:
     streams = listening(filter=BOTH, acknowledged=False)
     event = streams.receive(ack("listen-1", toolsListChanged=True))
     assert event == Acknowledged("listen-1", TOOLS, Filter(uris=("file:///a",)))

@@ -154,7 +154,7 @@ def test_coverage_names_every_part_edited_as_json() -> None:
         "properties": {
             "a": {"type": "string"},
             "b": {"type": "array", "items": {"$ref": "http://example.com/x"}},
-            "c": {"anyOf": [{"type": "string"}, {"title": "odd", "type": "colour"}]},
+            "c": {"anyOf": [{"type": "string"}, {"title": "odd", "type": "color"}]},
             "d": {"additionalProperties": False, "patternProperties": {"^x": False}},
         }
     }
@@ -162,7 +162,7 @@ def test_coverage_names_every_part_edited_as_json() -> None:
         8,
         (
             ("/b/*", "The schema refers to http://example.com/x, which is outside of it and never fetched."),
-            ("/c|odd", "'colour' is not a type that JSON Schema knows."),
+            ("/c|odd", "'color' is not a type that JSON Schema knows."),
             ("/d/^x", "The schema allows no value here (it is false)."),
         ),
     )

@@ -114,7 +114,7 @@ def test_json_schema_draft_is_detected_by_name_or_keywords(schema: JSON) -> None
 
 
 def test_invalid_schema_is_reported_and_nothing_is_checked() -> None:
-    verdict = validate({"properties": {"a": {"type": "colour"}}}, {"a": 1})
+    verdict = validate({"properties": {"a": {"type": "color"}}}, {"a": 1})
     assert verdict.errors == ()
     assert verdict.unchecked.startswith(
         "Not checked: the server's schema is no valid JSON Schema, at properties"

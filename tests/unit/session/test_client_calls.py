@@ -316,7 +316,7 @@ async def test_progress_reaches_the_caller_and_extends_the_timeout(revision: Rev
     ],
     ids=str,
 )
-async def test_cancelling_a_call_is_signalled_according_to_version_and_transport(
+async def test_cancelling_a_call_is_signaled_according_to_version_and_transport(
     revision: Revision, over_http: bool, notices: bool
 ) -> None:
     async with connected(revision, offered=OFFERED, over_http=over_http) as stage:

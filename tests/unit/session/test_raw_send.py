@@ -282,18 +282,18 @@ async def test_manually_opened_change_stream_is_not_a_server_violation() -> None
 
 async def test_manual_call_mirrors_its_arguments_in_headers_and_user_headers_win() -> None:
     properties: JSON = {
-        name: {"type": "string", "x-mcp-header": name.title()} for name in ("region", "colour")
+        name: {"type": "string", "x-mcp-header": name.title()} for name in ("region", "color")
     }
     tool: JSON = {"name": "x", "inputSchema": {"type": "object", "properties": properties}}
     raw = b'{"jsonrpc":"2.0","id":70,"method":"tools/call","params":{"name":%s,"arguments":%s}}'
-    arguments = b'{"region":"eu","colour":"red"}'
+    arguments = b'{"region":"eu","color":"red"}'
     async with era(R5, offered={"tools": {}}, over_http=True) as stage:
         pending = stage.start(stage.client.list_tools())
         await stage.reply(tools=[tool])
         await pending
         for sent in (raw % (b'"x"', arguments), raw % (b"{}", arguments), raw % (b'"x"', b"7"), b"{"):
-            await stage.client.send_raw(sent, headers=(("mcp-param-colour", "blue"),))
-        mine = ("mcp-param-colour", "blue")
+            await stage.client.send_raw(sent, headers=(("mcp-param-color", "blue"),))
+        mine = ("mcp-param-color", "blue")
         headers = [envelope.headers for envelope in stage.wire.envelopes[-4:]]
         assert headers == [(("Mcp-Param-Region", "eu"), mine), (mine,), (mine,), (mine,)]
 

@@ -152,7 +152,7 @@ async def test_hang_up_without_a_certificate_mentions_that_possible_cause(
         )
 
 
-async def test_plain_http_where_tls_was_expected_is_recognised() -> None:
+async def test_plain_http_where_tls_was_expected_is_recognized() -> None:
     def conversation(connection: socket.socket) -> None:
         connection.recv(65536)
         connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")

@@ -303,7 +303,7 @@ def diagnose_content_type(traffic: ObservedTraffic) -> Diagnosis | None:
     return Diagnosis(
         "wrong-label",
         "content",
-        f"The response is a message, but labelled {http.content_type or 'as nothing'}. Other clients "
+        f"The response is a message, but labeled {http.content_type or 'as nothing'}. Other clients "
         "reject that.",
         "Change the server to send application/json or text/event-stream.",
         evidence_of(http),

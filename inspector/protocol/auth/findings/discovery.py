@@ -266,7 +266,7 @@ _SERVER = {
     ),
     "ASM-016": info(
         "The server supports only dynamic client registration.",
-        "2026-07-28 deprecates it in favour of client ID metadata documents.",
+        "2026-07-28 deprecates it in favor of client ID metadata documents.",
         "Authorization server: support them, and set client_id_metadata_document_supported.",
     ),
     "ASM-017": warning(

@@ -68,7 +68,7 @@ class ReplyKindPage(QWidget):
         self._grid = field_grid(self)
 
     def _add(self, row: int, text: str, field: QWidget, *, extra: QLayout | None = None) -> None:
-        """Add a labelled field over the available width, or with a layout beside it."""
+        """Add a labeled field over the available width, or with a layout beside it."""
         is_box = isinstance(field, QPlainTextEdit)
         position = Qt.AlignmentFlag.AlignTop if is_box else Qt.AlignmentFlag.AlignVCenter
         self._grid.addWidget(MutedLabel(self._theme, text), row, 0, position)

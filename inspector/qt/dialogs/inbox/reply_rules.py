@@ -351,7 +351,7 @@ class ReplyRulesDialog(QDialog):
         column.setSpacing(SPACE_3)
         column.addWidget(Heading(self._theme, "Reply rules"))
         text = (
-            "The first enabled rule that matches a server request answers it; the reply is labelled "
+            "The first enabled rule that matches a server request answers it; the reply is labeled "
             "with the rule's name. Requests that match no rule wait for you."
         )
         column.addWidget(MutedLabel(self._theme, text, wrap=True))

@@ -55,7 +55,7 @@ class ColorRulesDialog(QDialog):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Colour rules")
+        self.setWindowTitle("Color rules")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(620, 320)
         self._choices = choices
@@ -167,7 +167,7 @@ class RuleLine:
         self.field.setText(rule.filter)
         self.field.settle()
         self.tint = QComboBox()
-        self.tint.setAccessibleName("Colour")
+        self.tint.setAccessibleName("Color")
         self.tint.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
         for name in TINTS:
             self.tint.addItem(_swatch(theme, name), _NAMES[name], name)

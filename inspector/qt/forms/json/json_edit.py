@@ -108,7 +108,7 @@ class JsonEdit(TextBox):
         self._marks: list[tuple[int, int]] = []  # in rows, Qt positions
         self._matches: list[tuple[int, int]] = []
         self._current_match = -1
-        self._colours = JsonHighlighter(theme)
+        self._colors = JsonHighlighter(theme)
         self.gutter = Gutter(self, theme)
         self.folding = Folding(self)
         self.offers = CompletionPopup(self, theme)
@@ -256,7 +256,7 @@ class JsonEdit(TextBox):
     def _color_visible(self) -> None:
         self.is_quiet = True
         for block, _ in list(self.visible_blocks()):
-            self._colours.color(block)
+            self._colors.color(block)
         self.is_quiet = False
 
     def _on_scrolled(self) -> None:
@@ -279,7 +279,7 @@ class JsonEdit(TextBox):
 
     def _on_theme_changed(self) -> None:
         self.setFont(self._theme.mono_font())
-        self._colours = JsonHighlighter(self._theme)
+        self._colors = JsonHighlighter(self._theme)
         self.refresh()
         self._select_extra()
 

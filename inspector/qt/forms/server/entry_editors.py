@@ -195,7 +195,7 @@ class ChoiceEditor(EntryEditor):
         self.box.setAccessibleName(field.label)
         for value, text in field.choices:
             self.box.addItem(text, value)
-        if field.kind == "colour":
+        if field.kind == "color":
             self._paint()
             theme.changed.connect(self._paint)
         self.box.activated.connect(self.changed)
@@ -226,7 +226,7 @@ def make_editor(field: EntryField, theme: Theme) -> EntryEditor:
         "words": LinesEditor,
         "switch": SwitchEditor,
         "choice": ChoiceEditor,
-        "colour": ChoiceEditor,
+        "color": ChoiceEditor,
     }
     return kinds.get(field.kind, LineEditor)(field, theme)
 

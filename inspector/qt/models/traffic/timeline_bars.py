@@ -162,7 +162,7 @@ class TimelineBars(QObject):
         took = perf_counter() - began
         self._due[operation] = began + took / _SHARE
 
-    def neighbour(self, operation: int, step: int) -> int | None:
+    def neighbor(self, operation: int, step: int) -> int | None:
         """Return the next (1) or previous (-1) operation in the same sub-row."""
         position = self.where(operation)
         if position is None:

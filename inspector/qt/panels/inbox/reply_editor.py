@@ -41,7 +41,7 @@ from inspector.qt.widgets.layout import Pages
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import FormStyle, Heading, MutedLabel
 from inspector.schema.values import FormError
-from inspector.traffic.decode.decodings import recognised
+from inspector.traffic.decode.decodings import recognized
 
 BY_HAND = "mcp-lens-person"  # the default model name of replies written by hand
 MAX_FILE_SIZE = 16 * 1024 * 1024
@@ -326,6 +326,6 @@ def _read_file(path: Path) -> bytes:
 
 def _mime_type(data: bytes, path: Path) -> str:
     """Return the MIME type by content, else by file name."""
-    found = recognised(data, "")
+    found = recognized(data, "")
     known = found.mime_type if found is not None and found.data == data else ""
     return known or mimetypes.guess_type(path.name)[0] or "application/octet-stream"

@@ -168,7 +168,7 @@ def worst(findings: Iterable[Finding]) -> Severity | None:
 
 
 def paint_state(painter: QPainter, box: QRectF, theme: Theme, state: StepState) -> None:
-    """Paint the mark of a state, centred in `box`."""
+    """Paint the mark of a state, centered in `box`."""
     tone = STATE_TONES[state]
     if state not in _ICONS:
         shape = DotShape.DASH if state is StepState.SKIPPED else DotShape.RING

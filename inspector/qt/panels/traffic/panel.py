@@ -235,7 +235,7 @@ class TrafficPanel(QWidget):
             "traffic.search": self.filter_bar.begin_writing,
             "traffic.no_filter": self._narrowing.show_all,
             "traffic.save_filter": self.filter_bar.ask_for_name,
-            "traffic.colours": self.rules_requested.emit,
+            "traffic.colors": self.rules_requested.emit,
             "traffic.columns": self._on_columns,
             "traffic.clear": self._on_clear,
             "traffic.show_cleared": lambda: self._keep_current(self.model.show_cleared),

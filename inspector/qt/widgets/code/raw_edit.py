@@ -19,7 +19,7 @@ from inspector.qt.widgets.code.code_edit import Kind, qt_column, scan
 
 # More would make each key press slow: it is shown in part and can only be sent unchanged.
 MAX_EDITED = 2 * 1024 * 1024
-_MAX_COLOURED = 128 * 1024
+_MAX_COLORED = 128 * 1024
 _HEAD = 16 * 1024
 _SUBMITTING = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
@@ -42,7 +42,7 @@ class RawEdit(QPlainTextEdit):
         self._raw = b""
         self._shown = ""
         self.is_lossy = self.is_too_big = False
-        self._colours = _Colours(self.document(), theme)
+        self._colors = _Colors(self.document(), theme)
         self.setAccessibleName(name)
         self.setProperty("kind", "input")
         self.setTabChangesFocus(True)
@@ -57,7 +57,7 @@ class RawEdit(QPlainTextEdit):
         text = raw.decode(errors="replace")
         if self.is_too_big:
             text = f"{text[:_HEAD]}…"
-        self._colours.is_on = len(text) <= _MAX_COLOURED
+        self._colors.is_on = len(text) <= _MAX_COLORED
         self._replace(text)
         self.setReadOnly(self.is_too_big)
         self._raw, self._shown = raw, self.text()
@@ -110,7 +110,7 @@ class RawEdit(QPlainTextEdit):
 
     def _on_theme_changed(self) -> None:
         self.setFont(self._theme.mono_font())
-        self._colours.set_theme(self._theme)
+        self._colors.set_theme(self._theme)
 
 
 def is_submit(event: QKeyEvent) -> bool:
@@ -119,7 +119,7 @@ def is_submit(event: QKeyEvent) -> bool:
     return event.key() in _SUBMITTING and modifiers == Qt.KeyboardModifier.ControlModifier
 
 
-class _Colours(QSyntaxHighlighter):
+class _Colors(QSyntaxHighlighter):
     """Highlights JSON while it is small enough; a string may continue in the next line."""
 
     is_on = True

@@ -170,11 +170,11 @@ class Segments(QWidget):
         if step is None:
             super().keyPressEvent(event)
             return
-        button = self._neighbour(step)
+        button = self._neighbor(step)
         button.setFocus(Qt.FocusReason.TabFocusReason)
         button.click()
 
-    def _neighbour(self, step: int) -> QAbstractButton:
+    def _neighbor(self, step: int) -> QAbstractButton:
         """Return the next visible segment in a direction, wrapping around."""
         count = len(self._group.buttons())
         options = (self._group.button((self.index() + step * far) % count) for far in range(1, count + 1))

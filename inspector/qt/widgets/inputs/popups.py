@@ -165,7 +165,7 @@ class PickerPopup(QWidget):
         return self._footer.text()
 
     def open_over(self, window: QWidget, width: int) -> None:
-        """Open centred at the top of a window."""
+        """Open centered at the top of a window."""
         wide = min(width, max(window.width() - 2 * SPACE_3, 200))
         self._fit(wide, _MAX_ROWS)
         position = window.mapToGlobal(QPoint((window.width() - wide) // 2, min(80, window.height() // 8)))

@@ -27,7 +27,7 @@ class _Title(PlainLabel):
 
 
 class EmptyState(QWidget):
-    """A centred icon, title, sentence and buttons. The first button is primary."""
+    """A centered icon, title, sentence and buttons. The first button is primary."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -68,8 +68,8 @@ class EmptyState(QWidget):
         column.addSpacing(SPACE_2)
         for label in (self._title, self._sentence, self._next_step):
             label.setAlignment(Qt.AlignmentFlag.AlignCenter)
-            column.addLayout(_centred(label))
-        column.addLayout(_centred(self._quoted, _QUOTED_WIDTH))
+            column.addLayout(_centered(label))
+        column.addLayout(_centered(self._quoted, _QUOTED_WIDTH))
         column.addSpacing(SPACE_3)
         column.addLayout(self._button_row)
         column.addStretch(3)
@@ -97,7 +97,7 @@ class EmptyState(QWidget):
             label.setVisible(bool(text))
         metrics = QFontMetrics(self._theme.mono_font())
         max_width = max((metrics.horizontalAdvance(line) for line in quoted.split("\n")), default=0)
-        self._quoted.setMaximumWidth(min(max_width + SPACE_2, _QUOTED_WIDTH))  # as a centred block
+        self._quoted.setMaximumWidth(min(max_width + SPACE_2, _QUOTED_WIDTH))  # as a centered block
         self.setAccessibleName(title)
         self._paint_mark()
         self._set_buttons(actions, first)
@@ -121,8 +121,8 @@ class EmptyState(QWidget):
             self._mark.setPixmap(self._theme.pixmap(name, tone, _MARK_SIZE, self.devicePixelRatioF()))
 
 
-def _centred(label: QLabel, width: int = _TEXT_WIDTH) -> QHBoxLayout:
-    """Centre a label in a readable width; its own alignment would stop it from wrapping."""
+def _centered(label: QLabel, width: int = _TEXT_WIDTH) -> QHBoxLayout:
+    """Center a label in a readable width; its own alignment would stop it from wrapping."""
     label.setMaximumWidth(width)
     row = QHBoxLayout()
     row.addStretch(1)

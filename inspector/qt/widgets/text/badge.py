@@ -137,7 +137,7 @@ def dot_icon(theme: Theme, shape: DotShape, tone: Tone) -> QIcon:
 
 
 def paint_dot(painter: QPainter, rect: QRectF, shape: DotShape, color: QColor) -> None:
-    """Paint the mark centred in `rect`, for delegates."""
+    """Paint the mark centered in `rect`, for delegates."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.translate(rect.center())

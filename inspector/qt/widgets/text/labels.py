@@ -67,7 +67,7 @@ def set_label_text(label: QLabel, text: str) -> None:
 
 
 def mark_error(widget: QWidget, wrong: bool) -> None:
-    """Outline an input in the error colour; the words beside it say the same."""
+    """Outline an input in the error color; the words beside it say the same."""
     state = "error" if wrong else ""
     if (widget.property("state") or "") == state:
         return

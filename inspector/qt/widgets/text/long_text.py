@@ -1,6 +1,6 @@
 """Views of untrusted text: URLs, long texts with the rest on demand, whole texts to review.
 
-A URL is painted in full with its host emphasised and never parsed as markup. `WholeText` is for text that
+A URL is painted in full with its host emphasized and never parsed as markup. `WholeText` is for text that
 the user decides about, so nothing of it is cut off.
 """
 

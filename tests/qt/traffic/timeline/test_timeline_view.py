@@ -224,9 +224,9 @@ def test_left_finds_the_neighbor_among_crowded_bars(qtbot: QtBot, theme: Theme) 
         talk.response(id)
         talk.pass_ms(1)
     scene = Scene(qtbot, theme, talk)
-    assert scene.view.bars.neighbour(4000, -1) == 3998
-    assert scene.view.bars.neighbour(4000, 1) == 4002
-    assert scene.view.bars.neighbour(0, -1) is None
+    assert scene.view.bars.neighbor(4000, -1) == 3998
+    assert scene.view.bars.neighbor(4000, 1) == 4002
+    assert scene.view.bars.neighbor(0, -1) is None
 
 
 def drag(scene: Scene, first: int, last: int) -> None:

@@ -54,7 +54,7 @@ _MEMBERS = st.sampled_from(
             "bearer_token_env_var",
             "env_http_headers",
             "era",
-            "colour",
+            "color",
         ),
     ]
 )

@@ -21,10 +21,10 @@ def test_without_a_file_requests_never_time_out(path: Path) -> None:
 
 
 def test_saved_choice_is_loaded_and_everything_else_is_kept(path: Path) -> None:
-    path.write_text('{"colour": 1.10, "inbox": {"later": 1}}')
+    path.write_text('{"color": 1.10, "inbox": {"later": 1}}')
     InboxPrefsFile(path).save(InboxPrefs(90))
     assert InboxPrefsFile(path).load() == (InboxPrefs(90), [])
-    assert '"colour": 1.10' in path.read_text()
+    assert '"color": 1.10' in path.read_text()
     InboxPrefsFile(path).save(InboxPrefs())
     assert json.loads(path.read_text())["inbox"] == {"later": 1}
 

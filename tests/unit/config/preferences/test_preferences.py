@@ -17,12 +17,12 @@ def test_without_a_file_the_defaults_apply(tmp_path: Path) -> None:
 
 def test_saved_preferences_are_loaded_and_unknown_members_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "preferences.json"
-    path.write_text('{"colour": "mauve", "captures": {"later": 1}}')
+    path.write_text('{"color": "mauve", "captures": {"later": 1}}')
     chosen = KeepCaptures(days=3, mebibytes=10, is_on=False)
     Preferences(path).save_captures(chosen)
     assert Preferences(path).captures() == (chosen, [])
     document = json.loads(path.read_text())
-    assert document["colour"] == "mauve"
+    assert document["color"] == "mauve"
     assert document["captures"]["later"] == 1
 
 

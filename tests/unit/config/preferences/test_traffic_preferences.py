@@ -1,4 +1,4 @@
-"""Saved filters and colour rules: kept in the preferences, beside what we do not know."""
+"""Saved filters and color rules: kept in the preferences, beside what we do not know."""
 
 from __future__ import annotations
 
@@ -47,16 +47,26 @@ def test_saved_preferences_round_trip(
     assert (dict(prefs.filters), list(prefs.rules), problems) == (filters, rules, [])
 
 
+def test_color_rules_under_their_earlier_name_are_read_and_rewritten(path: Path) -> None:
+    rule = {"filter": "status:error", "tint": "error", "name": "mine"}
+    path.write_text(json.dumps({"colourRules": [rule]}))
+    file = TrafficPrefsFile(path)
+    prefs, problems = file.load()
+    assert ([each.filter for each in prefs.rules], problems) == (["status:error"], [])
+    file.save(prefs)
+    assert json.loads(path.read_text()) == {"filters": {}, "colorRules": [{**rule, "on": True}]}
+
+
 def test_unknown_members_are_kept(path: Path) -> None:
     rule = {"filter": "status:error", "tint": "error", "name": "mine"}
-    path.write_text(json.dumps({"captures": {"keepDays": 3}, "colourRules": [rule], "later": 1}))
+    path.write_text(json.dumps({"captures": {"keepDays": 3}, "colorRules": [rule], "later": 1}))
     file = TrafficPrefsFile(path)
     prefs, _ = file.load()
     file.save(TrafficPrefs({"slow": "dur>1s"}, prefs.rules))
     written = json.loads(path.read_text())
     assert written["captures"] == {"keepDays": 3}
     assert written["later"] == 1
-    assert written["colourRules"] == [{**rule, "on": True}]
+    assert written["colorRules"] == [{**rule, "on": True}]
     assert written["filters"] == {"slow": "dur>1s"}
 
 
@@ -65,9 +75,9 @@ def test_unknown_members_are_kept(path: Path) -> None:
     [
         ({"filters": 7}, "“filters” must be"),
         ({"filters": {"a": 1}}, "the filter 'a'"),
-        ({"colourRules": {}}, "“colourRules” must be"),
-        ({"colourRules": [{"filter": "x", "tint": "mauve"}]}, "colour rule 1"),
-        ({"colourRules": [3]}, "colour rule 1"),
+        ({"colorRules": {}}, "“colorRules” must be"),
+        ({"colorRules": [{"filter": "x", "tint": "mauve"}]}, "color rule 1"),
+        ({"colorRules": [3]}, "color rule 1"),
     ],
 )
 def test_unusable_entry_is_skipped_and_reported(path: Path, document: object, words: str) -> None:

@@ -298,7 +298,7 @@ def test_deleting_everything_deletes_the_key_too(machine: Machine) -> None:
     assert machine.store.get(NAME) == "new"
 
 
-def test_state_is_signalled_only_when_it_changes(bare: Machine) -> None:
+def test_state_is_signaled_only_when_it_changes(bare: Machine) -> None:
     store = bare.store
     reported: list[SecretsState] = []
     store.changed.connect(reported.append)

@@ -63,7 +63,7 @@ def test_a_connection_depends_on_how_a_server_is_reached_and_on_nothing_else() -
             name="b",
             enabled=False,
             notes="n",
-            colour="red",
+            color="red",
             watch=("*",),
             roots=("/",),
             auto_connect=True,

@@ -121,11 +121,11 @@ def test_value_set_on_a_draft_is_read_back(data: st.DataObject) -> None:
 
 def test_draft_built_from_fields_is_a_server() -> None:
     draft: JSONObject = {}
-    for member, content in {"command": "node", "args": ["a b"], "watch": ["*.py"], "colour": "teal"}.items():
+    for member, content in {"command": "node", "args": ["a b"], "watch": ["*.py"], "color": "teal"}.items():
         draft = with_content(draft, named(member), content)  # type: ignore[arg-type]
     entry = read_entry("made", draft)
     assert isinstance(entry, StdioEntry)
-    assert (entry.command, entry.args, entry.watch, entry.colour) == ("node", ("a b",), ("*.py",), "teal")
+    assert (entry.command, entry.args, entry.watch, entry.color) == ("node", ("a b",), ("*.py",), "teal")
 
 
 @pytest.mark.parametrize(

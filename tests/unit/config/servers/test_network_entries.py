@@ -195,7 +195,7 @@ entries = st.one_of(
 def test_written_settings_are_read_back_whatever_was_there_before(
     tmp_path_factory: pytest.TempPathFactory, before: Entry, entry: Entry
 ) -> None:
-    server_list = ServerListFile(tmp_path_factory.mktemp("catalogue") / "servers.json")
+    server_list = ServerListFile(tmp_path_factory.mktemp("server_list") / "servers.json")
     server_list.save(before)
     server_list.save(entry)
     assert server_list.find("a") == entry

@@ -59,18 +59,24 @@ def test_saved_server_has_the_format_of_other_clients(server_list: ServerListFil
 
 
 def test_notes_color_and_auto_connect_round_trip(server_list: ServerListFile, path: Path) -> None:
-    entry = replace(
-        STDIO, notes="two\nlines", colour="teal", auto_connect=True, watch=("src/**/*.py", "*.js")
-    )
+    entry = replace(STDIO, notes="two\nlines", color="teal", auto_connect=True, watch=("src/**/*.py", "*.js"))
     server_list.save(entry)
     assert server_list.find("a") == entry
     written = read(path)["mcpServers"]["a"]  # type: ignore[index,call-overload]
-    assert {name: written[name] for name in ("notes", "colour", "autoConnect", "watch")} == {  # type: ignore[index,call-overload]
+    assert {name: written[name] for name in ("notes", "color", "autoConnect", "watch")} == {  # type: ignore[index,call-overload]
         "notes": "two\nlines",
-        "colour": "teal",
+        "color": "teal",
         "autoConnect": True,
         "watch": ["src/**/*.py", "*.js"],
     }
+
+
+def test_color_under_its_earlier_name_is_read_and_rewritten(server_list: ServerListFile, path: Path) -> None:
+    write(path, {"mcpServers": {"a": {"command": "python", "colour": "teal", "other": 1}}})
+    entry = server_list.find("a")
+    assert entry.color == "teal"
+    server_list.save(entry)
+    assert read(path) == {"mcpServers": {"a": {"command": "python", "color": "teal", "other": 1}}}
 
 
 def test_unknown_members_are_kept(server_list: ServerListFile, path: Path) -> None:

@@ -81,7 +81,7 @@ def test_approval_covers_everything_a_connection_depends_on(store: TrustStore, e
 
 def test_approval_ignores_notes_and_the_enabled_flag(store: TrustStore) -> None:
     approval = store.approve(content_of(STDIO, FILE, FOLDER, PROGRAM))
-    other = replace(STDIO, enabled=False, notes="x", colour="red", watch=("*",), auto_connect=True)
+    other = replace(STDIO, enabled=False, notes="x", color="red", watch=("*",), auto_connect=True)
     assert store.is_for(approval, content_of(other, FILE, FOLDER, PROGRAM))
 
 

@@ -23,7 +23,7 @@ ARGUMENTS: dict[str, Message] = {
         }
     },
     "args_union": {"target": {"kind": "lines", "path": "a.py", "first": 1, "last": 9}, "limit": 3},
-    "args_enum": {"colour": "red", "size": "l", "level": 5, "toppings": ["cheese", "olives"]},
+    "args_enum": {"color": "red", "size": "l", "level": 5, "toppings": ["cheese", "olives"]},
     "args_array": {"tags": ["a", "b"], "points": [{"x": 1, "y": 2}], "matrix": [[1, 2], [3]]},
     "args_optional": {
         "name": "Ada",
@@ -62,7 +62,7 @@ def test_schemas_cover_unions_enumerations_arrays_nulls_defaults_and_references(
 ) -> None:
     schemas = {name: tool["inputSchema"] for name, tool in tool_table(everything).items()}
     assert {"oneOf", "anyOf"} <= {key for p in schemas["args_union"]["properties"].values() for key in p}
-    assert schemas["args_enum"]["properties"]["colour"]["enum"] == ["red", "green", "blue"]
+    assert schemas["args_enum"]["properties"]["color"]["enum"] == ["red", "green", "blue"]
     assert schemas["args_array"]["properties"]["points"]["items"]["type"] == "object"
     assert schemas["args_optional"]["properties"]["nickname"]["type"] == ["string", "null"]
     assert schemas["args_optional"]["properties"]["retries"]["default"] == 3
@@ -93,7 +93,7 @@ def test_defaults_are_filled_in(everything: DemoProcess) -> None:
     [
         ("echo", {}, "'message' is a required property"),
         ("args_simple", {"text": "x", "whole": 101}, "$.whole: 101 is greater"),
-        ("args_enum", {"colour": "mauve"}, "'mauve' is not one of"),
+        ("args_enum", {"color": "mauve"}, "'mauve' is not one of"),
         ("args_none", {"extra": 1}, "'extra' was unexpected"),
     ],
 )

@@ -126,7 +126,7 @@ def test_trip_is_not_booked_when_a_step_is_declined(stateless: DemoProcess) -> N
         (lambda state: state.replace("ü", "u\u0308"), "did not come back exactly"),
         (lambda state: None, "did not come back."),
     ],
-    ids=["trimmed", "forged", "normalised", "dropped"],
+    ids=["trimmed", "forged", "normalized", "dropped"],
 )
 def test_tampered_state_is_detected(
     stateless: DemoProcess, change: Callable[[str], str | None], error: str

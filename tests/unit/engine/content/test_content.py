@@ -1,4 +1,4 @@
-"""What a resource or a prompt gave: recognised, kept whole, and never dropped."""
+"""What a resource or a prompt gave: recognized, kept whole, and never dropped."""
 
 from __future__ import annotations
 

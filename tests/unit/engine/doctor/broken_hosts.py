@@ -35,7 +35,7 @@ async def raw_server(
     host: str = "127.0.0.1",
     tls: ssl.SSLContext | None = None,
 ) -> AsyncIterator[int]:
-    """A socket with a behaviour of its own; gives the port."""
+    """A socket with a behavior of its own; gives the port."""
 
     async def serve_and_close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

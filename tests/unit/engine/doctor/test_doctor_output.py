@@ -78,10 +78,10 @@ async def test_exception_is_reported_with_its_location_in_the_server_code(tmp_pa
 
 
 async def test_most_informative_line_is_in_the_cause_of_an_exit() -> None:
-    reported = "starting\nError: licence file is empty\nnpm error A complete log of this run is in: /x\n"
+    reported = "starting\nError: license file is empty\nnpm error A complete log of this run is in: /x\n"
     failure = (await examined(python(SAYS.format(reported)))).failure
     assert failure.id == "exited"
-    assert "Error: licence file is empty" in failure.cause
+    assert "Error: license file is empty" in failure.cause
     failure = (await examined(python("import sys; sys.exit(3)"))).failure
     assert failure.cause.endswith("It said nothing on stderr.")
 

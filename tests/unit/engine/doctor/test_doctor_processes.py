@@ -93,7 +93,7 @@ async def test_missing_python_module_mentions_the_environment() -> None:
     assert "no_such_module_here" in failure.cause
 
 
-async def test_python_dash_m_without_the_module_is_recognised() -> None:
+async def test_python_dash_m_without_the_module_is_recognized() -> None:
     entry = StdioEntry(name="srv", command=sys.executable, args=("-I", "-m", "no_such_server"))
     assert (await examined(entry)).failure.id == "python-module-missing"
 
@@ -205,7 +205,7 @@ async def test_unresponsive_processes_are_identified_by_their_output() -> None:
     assert {report.results["started"].state for report in reports} == {CheckState.OK}
 
 
-async def test_an_installer_that_has_not_started_the_server_yet_is_recognised(tmp_path: Path) -> None:
+async def test_an_installer_that_has_not_started_the_server_yet_is_recognized(tmp_path: Path) -> None:
     shell_script(
         tmp_path,
         "npx",
@@ -219,7 +219,7 @@ async def test_an_installer_that_has_not_started_the_server_yet_is_recognised(tm
     assert "connect timeout" in failure.fix
 
 
-async def test_utf16_on_stdout_is_recognised() -> None:
+async def test_utf16_on_stdout_is_recognized() -> None:
     code = f"import sys; sys.stdout.buffer.write('hello\\n'.encode('utf-16')); sys.stdout.flush(); {STAYS}"
     assert (await examined(python(code), limit=1.0)).failure.id == "utf16-output"
 

@@ -465,7 +465,7 @@ async def test_delayed_stream_points_to_buffering() -> None:
 
 
 async def test_message_with_a_wrong_content_type_is_a_warning() -> None:
-    async def mislabelled(call: Call) -> None:
+    async def mislabeled(call: Call) -> None:
         if call.key == "initialize":
             result = {
                 "protocolVersion": "2025-11-25",
@@ -476,7 +476,7 @@ async def test_message_with_a_wrong_content_type_is_a_warning() -> None:
         else:
             await with_tools(call)
 
-    async with Broken(mislabelled) as server:
+    async with Broken(mislabeled) as server:
         assert (await visit(server.url())).warnings == ["wrong-label"]
 
 
@@ -530,7 +530,7 @@ async def test_old_transport_configured_with_the_wrong_type_is_reported_with_its
     assert "405" in failure.cause
 
 
-async def test_a_new_server_configured_as_an_old_one_is_recognised() -> None:
+async def test_a_new_server_configured_as_an_old_one_is_recognized() -> None:
     async with Broken(with_tools) as server:
         failure = (await visit(server.url(), type="sse")).failure
         assert failure.id == "is-streamable"
@@ -553,7 +553,7 @@ async def test_unrelated_event_stream_has_no_endpoint() -> None:
 
 async def test_error_response_is_attributed_to_the_server() -> None:
     async def refuses(call: Call) -> None:
-        error = {"code": -32603, "message": "licence expired"}
+        error = {"code": -32603, "message": "license expired"}
         await call.reply(
             200,
             json.dumps({"jsonrpc": "2.0", "id": call.message.get("id"), "error": error}).encode(),
@@ -563,7 +563,7 @@ async def test_error_response_is_attributed_to_the_server() -> None:
     async with Broken(refuses) as server:
         failure = (await visit(server.url())).failure
     assert failure.id == "initialize-refused"
-    assert "licence expired" in failure.cause
+    assert "license expired" in failure.cause
 
 
 async def test_unreachable_proxy_is_distinguished_from_the_server() -> None:
@@ -579,7 +579,7 @@ async def test_proxy_that_requires_a_login_is_recognized() -> None:
         assert (await visit("https://example.com/mcp", network=network)).failure.id == "proxy-login"
 
 
-async def test_a_proxy_that_refuses_the_server_is_recognised() -> None:
+async def test_a_proxy_that_refuses_the_server_is_recognized() -> None:
     async with Broken(replies(403)) as server:
         network = NetworkSettings(proxy=server.url(path=""))
         assert (await visit("https://example.com/mcp", network=network)).failure.id == "proxy-refused"

@@ -152,7 +152,7 @@ async def test_each_run_has_its_own_last_lines(lab: Lab) -> None:
     assert [each.last_lines for each in ended] == [(), ("about to crash",)]
 
 
-async def test_start_and_exit_are_signalled(lab: Lab) -> None:
+async def test_start_and_exit_are_signaled(lab: Lab) -> None:
     reported: list[str] = []
     lab.engine.processes.changed.connect(reported.append)
     await started(lab)

@@ -33,13 +33,13 @@ class Harness:
         self.home.mkdir(exist_ok=True)
         self.folder.mkdir(exist_ok=True)
         self.file = self.folder / ".mcp.json"
-        self.catalogue = ServerListFile(tmp_path / "servers.json")
+        self.server_list = ServerListFile(tmp_path / "servers.json")
         self.store = tmp_path / "trust.json"
         self.lab = self.start()
 
     def start(self) -> Lab:
         """MCP Lens, started in that folder."""
-        engine = Engine(self.catalogue, trust=TrustStore(self.store), locations=self.locations)
+        engine = Engine(self.server_list, trust=TrustStore(self.store), locations=self.locations)
         engine.found.folder = self.folder
         self.lab = Lab(engine=engine)
         return self.lab
@@ -174,7 +174,7 @@ async def test_trusted_server_is_listed_in_this_run_and_the_next(harness: Harnes
     assert str(harness.file) in ours.origin
     await harness.lab.engine.connect("srv")
     assert await harness.lab.text("echo", text="hello") == "hello"
-    assert not harness.catalogue.path.exists()
+    assert not harness.server_list.path.exists()
     await harness.lab.engine.close()
 
     lab = harness.start()
@@ -223,7 +223,7 @@ async def test_found_server_cannot_be_edited_or_removed_but_copied(harness: Harn
         await harness.lab.engine.remove("srv")
     copy = await harness.found.import_(view.id, view.seen, "mine")
     assert (copy.is_saved, copy.origin) == (True, "")
-    assert harness.catalogue.find("mine").name == "mine"
+    assert harness.server_list.find("mine").name == "mine"
     await harness.lab.engine.connect("mine")
     assert harness.file.read_bytes() == before
 
@@ -243,7 +243,7 @@ async def test_import_is_saved_with_its_folder_and_input_values(harness: Harness
     view = await harness.scan()
     assert [(each.id, each.is_password) for each in view.inputs] == [("key", True)]
     await harness.found.import_(view.id, view.seen, "mine", {"key": "v"})
-    entry = harness.catalogue.find("mine")
+    entry = harness.server_list.find("mine")
     assert isinstance(entry, StdioEntry)
     assert (entry.args, entry.cwd) == ((f"{harness.folder}/a",), str(harness.folder))
     assert entry.env == {"K": "${input:key}"}
@@ -452,9 +452,9 @@ async def test_copy_gets_no_unapproved_variable(harness: Harness, monkeypatch: p
     for agreed in ((), ("LENS_ONE",)):
         with pytest.raises(ConfigError, match=r"The copy would be given .*LENS_TWO"):
             await harness.found.import_(view.id, view.seen, variables=agreed)
-    assert not harness.catalogue.path.exists()
+    assert not harness.server_list.path.exists()
     await harness.found.import_(view.id, view.seen, variables=("LENS_ONE", "LENS_TWO"))
-    entry = harness.catalogue.find("srv")
+    entry = harness.server_list.find("srv")
     assert isinstance(entry, StdioEntry)
     assert entry.args[-2:] == ("${LENS_ONE}", "${LENS_TWO:-x}")
 
@@ -479,7 +479,7 @@ async def test_a_relative_command_is_shown_and_refused(harness: Harness, command
         await harness.found.trust(view.id, view.seen)
     assert view.is_importable
     await harness.found.import_(view.id, view.seen)
-    entry = harness.catalogue.find("srv")
+    entry = harness.server_list.find("srv")
     assert isinstance(entry, StdioEntry)
     assert entry.command == str((harness.folder / command).resolve()), "the copy says where the program is"
 

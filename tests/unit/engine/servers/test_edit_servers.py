@@ -68,10 +68,10 @@ async def test_notes_and_color_do_not_outdate_a_connection(lab: Lab) -> None:
     lab.engine.save(fault_entry())
     await lab.engine.connect("srv")
     entry = replace(
-        lab.engine.entry("srv"), notes="mine", colour="red", auto_connect=True, watch=("*.py",), roots=("/x",)
+        lab.engine.entry("srv"), notes="mine", color="red", auto_connect=True, watch=("*.py",), roots=("/x",)
     )
     view = await lab.engine.servers.update("srv", entry)
-    assert (view.is_outdated, view.notes, view.colour, view.auto_connect) == (False, "mine", "red", True)
+    assert (view.is_outdated, view.notes, view.color, view.auto_connect) == (False, "mine", "red", True)
 
 
 async def test_new_timeouts_apply_at_the_next_connection(lab: Lab) -> None:

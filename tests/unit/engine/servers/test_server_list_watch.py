@@ -25,8 +25,8 @@ class Harness:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.catalogue = ServerListFile(path)
-        self.engine = Engine(self.catalogue)
+        self.server_list = ServerListFile(path)
+        self.engine = Engine(self.server_list)
         self.lab = Lab(engine=self.engine)
         self.diffs: asyncio.Queue[ServerListDiff] = asyncio.Queue()
         self.problems: asyncio.Queue[str] = asyncio.Queue()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.protocol.auth.challenge import Challenge
-from inspector.protocol.auth.step_up import Attempt, Judgement, Move, Refusal, StepUps, about_session, judge
+from inspector.protocol.auth.step_up import Attempt, Judgment, Move, Refusal, StepUps, about_session, judge
 from inspector.protocol.auth.tokens import TokenSet
 from inspector.protocol.revisions import R4, R5
 
@@ -32,8 +32,8 @@ def wants(scope: str, **more: str) -> Refusal:
 WANTS_WRITE = wants("write", resource_metadata=PLACE)
 
 
-def ids(judgement: Judgement) -> list[str]:
-    return [one.id for one in judgement.findings]
+def ids(judgment: Judgment) -> list[str]:
+    return [one.id for one in judgment.findings]
 
 
 def test_401_leads_to_a_refresh_or_a_login() -> None:
@@ -44,30 +44,30 @@ def test_401_leads_to_a_refresh_or_a_login() -> None:
 
 
 def test_a_second_401_is_final() -> None:
-    judgement = judge(Refusal(401), replace(USED, renewals=1), StepUps(), R5)
-    assert judgement.move is Move.GIVE_UP
+    judgment = judge(Refusal(401), replace(USED, renewals=1), StepUps(), R5)
+    assert judgment.move is Move.GIVE_UP
 
 
 @pytest.mark.parametrize("renewals", [0, 1])
 def test_rs_001_rejected_fresh_token(renewals: int) -> None:
     refusal = refused(401, error="invalid_token", error_description="wrong audience")
-    judgement = judge(refusal, replace(FRESH, renewals=renewals), StepUps(), R5)
-    assert (judgement.move, ids(judgement)) == (Move.GIVE_UP, ["RS-001"])
-    assert "audience" in judgement.findings[0].evidence
+    judgment = judge(refusal, replace(FRESH, renewals=renewals), StepUps(), R5)
+    assert (judgment.move, ids(judgment)) == (Move.GIVE_UP, ["RS-001"])
+    assert "audience" in judgment.findings[0].evidence
 
 
 def test_403_with_a_scope_requests_more_without_losing_any() -> None:
-    judgement = judge(WANTS_WRITE, USED, StepUps(), R5)
-    assert judgement.move is Move.STEP_UP
-    assert judgement.scopes is not None
-    assert judgement.scopes.text == "basic write"
-    assert judgement.findings == ()
+    judgment = judge(WANTS_WRITE, USED, StepUps(), R5)
+    assert judgment.move is Move.STEP_UP
+    assert judgment.scopes is not None
+    assert judgment.scopes.text == "basic write"
+    assert judgment.findings == ()
 
 
 def test_rs_004_403_without_a_reason_is_not_a_step_up() -> None:
     for refusal in (Refusal(403), refused(403), refused(403, error="forbidden", scope="x")):
-        judgement = judge(refusal, USED, StepUps(), R5)
-        assert (judgement.move, ids(judgement)) == (Move.GIVE_UP, ["RS-004"])
+        judgment = judge(refusal, USED, StepUps(), R5)
+        assert (judgment.move, ids(judgment)) == (Move.GIVE_UP, ["RS-004"])
 
 
 def test_rs_005_insufficient_challenge() -> None:
@@ -82,16 +82,16 @@ def test_rs_006_scopes_requested_one_by_one() -> None:
     history = StepUps()
     history.note(USED.operation, ("write",))
     both = replace(TOKENS, scopes=("basic", "write"))
-    judgement = judge(wants("admin", resource_metadata=PLACE), replace(USED, tokens=both), history, R5)
-    assert (judgement.move, ids(judgement)) == (Move.STEP_UP, ["RS-006"])
+    judgment = judge(wants("admin", resource_metadata=PLACE), replace(USED, tokens=both), history, R5)
+    assert (judgment.move, ids(judgment)) == (Move.STEP_UP, ["RS-006"])
 
 
 def test_rs_007_granted_scope_is_requested_again() -> None:
     history = StepUps()
     history.note(USED.operation, ("write",))
     both = replace(TOKENS, scopes=("basic", "write"))
-    judgement = judge(WANTS_WRITE, replace(USED, tokens=both), history, R5)
-    assert (judgement.move, ids(judgement)) == (Move.GIVE_UP, ["RS-007"])
+    judgment = judge(WANTS_WRITE, replace(USED, tokens=both), history, R5)
+    assert (judgment.move, ids(judgment)) == (Move.GIVE_UP, ["RS-007"])
 
 
 def test_rs_008_swapped_statuses() -> None:
@@ -140,9 +140,9 @@ def test_endless_step_ups_are_stopped(
 ) -> None:
     history, step_ups = StepUps(), 0
     for status, error, scope in responses:
-        judgement = judge(refused(status, error=error, scope=scope), USED, history, R5)
-        assert judgement.reason
-        if judgement.move is Move.STEP_UP:
+        judgment = judge(refused(status, error=error, scope=scope), USED, history, R5)
+        assert judgment.reason
+        if judgment.move is Move.STEP_UP:
             history.note(USED.operation, tuple(scope.split()))
             step_ups += 1
     assert step_ups <= 4  # two different sets of scopes, twice each

@@ -113,7 +113,7 @@ def test_timestamps_in_lines_are_ignored_on_request() -> None:
     assert not compare_texts(left, right).is_same
 
 
-def test_equal_neighbours_are_folded_and_can_be_opened() -> None:
+def test_equal_neighbors_are_folded_and_can_be_opened() -> None:
     left: JSON = {"items": [*range(20)]}
     right: JSON = {"items": [*range(10), "new", *range(10, 20)]}
     diff = compare(left, right)

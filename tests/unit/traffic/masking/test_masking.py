@@ -93,7 +93,7 @@ def test_secret_is_found_where_it_occurs(body: bytes, secrets: set[str]) -> None
         b'{"error":{"code":-32602,"message":"token: expired, auth: required"}}',
         b'{"token_endpoint":"https://as/token","token_type":"Bearer"}',
         b'{"inputSchema":{"properties":{"password":{"type":"string"}}}}',
-        b'{"primaryKey":"id","key":"colour"}',
+        b'{"primaryKey":"id","key":"color"}',
         b'{"required":["token","password"],"value":"a name"}',
         b'{"token":"${TOKEN}","password":"***","secret":""}',
         b"run task-abcdefghijklmnopqrstuvwxyz",

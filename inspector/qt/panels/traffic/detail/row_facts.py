@@ -19,7 +19,7 @@ from inspector.qt.widgets.text.labels import PlainLabel
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, RecordKind, Status
 
-_TOWARDS = {Direction.IN: "from", Direction.OUT: "to", Direction.NONE: "about"}
+_TOWARD = {Direction.IN: "from", Direction.OUT: "to", Direction.NONE: "about"}
 _RESPONSES = (RecordKind.RESULT, RecordKind.ERROR)
 
 
@@ -30,8 +30,8 @@ def title(log: TrafficLog, row: int) -> str:
 
 def caption(log: TrafficLog, row: int) -> str:
     """Return e.g. `request to github · #12 · 14:03:07.482 · 312 B`."""
-    towards = f"{_kind(log, row)} {_TOWARDS[Direction(log.direction(row))]} {one_line(log.server_name(row))}"
-    return f"{towards} · #{row + 1:,} · {time_of_day(log.wall_ns(row))} · {size(log.size(row))}"
+    toward = f"{_kind(log, row)} {_TOWARD[Direction(log.direction(row))]} {one_line(log.server_name(row))}"
+    return f"{toward} · #{row + 1:,} · {time_of_day(log.wall_ns(row))} · {size(log.size(row))}"
 
 
 def facts(log: TrafficLog, row: int) -> list[Fact]:

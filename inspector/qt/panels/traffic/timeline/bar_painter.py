@@ -176,7 +176,7 @@ class BarPainter:
             return 0.0
         side = box.height()
         painter.setPen(self._solid[status])
-        painter.drawText(QRectF(box.right() - side, box.top(), side, side), _CENTRE, text)
+        painter.drawText(QRectF(box.right() - side, box.top(), side, side), _CENTER, text)
         return side
 
     def label(self, painter: QPainter, box: QRectF, text: tuple[str, str]) -> None:
@@ -232,5 +232,5 @@ def _draw(painter: QPainter, *corners: tuple[float, float]) -> None:
     painter.drawPolygon(QPolygonF([QPointF(x, y) for x, y in corners]))
 
 
-_CENTRE = Qt.AlignmentFlag.AlignCenter.value | Qt.TextFlag.TextSingleLine.value
+_CENTER = Qt.AlignmentFlag.AlignCenter.value | Qt.TextFlag.TextSingleLine.value
 _LEFT = (Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft).value | Qt.TextFlag.TextSingleLine.value

@@ -169,7 +169,7 @@ class BarSource(Protocol):
         """Load the details of these visible operations, if not known yet."""
         ...
 
-    def neighbour(self, operation: int, step: int) -> int | None:
+    def neighbor(self, operation: int, step: int) -> int | None:
         """Return the next (1) or previous (-1) operation in the same sub-row."""
         ...
 
@@ -230,7 +230,7 @@ class LaneLayout:
     def between(self, top: int, bottom: int) -> list[LaneBox]:
         return [box for box in self.boxes if box.top < bottom and box.top + box.height > top]
 
-    def neighbours(self, position: SubRowPlace, step: int) -> Iterator[SubRowPlace]:
+    def neighbors(self, position: SubRowPlace, step: int) -> Iterator[SubRowPlace]:
         """Yield the sub-rows below (1) or above (-1) one, nearest first."""
         positions = [SubRowPlace(box.server, subrow) for box in self.boxes for subrow in range(box.subrows)]
         if position in positions:

@@ -288,9 +288,9 @@ class LanesView(QAbstractScrollArea):
         key, middle = event.key(), sum(self._span.shown) // 2
         match key:
             case Qt.Key.Key_Plus | Qt.Key.Key_Equal:
-                self._span.zoom(1 / _STEP**2, self._centre(middle))
+                self._span.zoom(1 / _STEP**2, self._center(middle))
             case Qt.Key.Key_Minus:
-                self._span.zoom(_STEP**2, self._centre(middle))
+                self._span.zoom(_STEP**2, self._center(middle))
             case Qt.Key.Key_0:
                 self._span.fit()
             case Qt.Key.Key_Left | Qt.Key.Key_Right:
@@ -306,7 +306,7 @@ class LanesView(QAbstractScrollArea):
             case _:
                 super().keyPressEvent(event)
 
-    def _centre(self, otherwise: int) -> int:
+    def _center(self, otherwise: int) -> int:
         """Return where keys zoom: at the highlighted bar if it is in view."""
         position = self._bars.where(self.current) if self.current is not None else None
         start, end = self._span.shown
@@ -317,7 +317,7 @@ class LanesView(QAbstractScrollArea):
         if self.current is None or position is None:
             self._go_to(self._first_in_view())
         else:
-            self._go_to(self._bars.neighbour(self.current, step))
+            self._go_to(self._bars.neighbor(self.current, step))
 
     def _go_across(self, step: int) -> None:
         position = self._bars.where(self.current) if self.current is not None else None
@@ -326,7 +326,7 @@ class LanesView(QAbstractScrollArea):
             return
         start, end = self._span.shown
         at = min(max(position.start_ns, start), end)
-        for other in self._layout.neighbours(SubRowPlace(position.server, position.subrow), step):
+        for other in self._layout.neighbors(SubRowPlace(position.server, position.subrow), step):
             operation = self._bars.at(at, other.server, other.subrow, _SOON)
             if operation is not None:
                 self._go_to(operation)

@@ -121,8 +121,8 @@ class OverviewStrip(QWidget):
         counted, density = self._current_density(scale)
         painter.translate(scale.x(counted.start_ns), 0)
         painter.scale(counted.length_ns / scale.length_ns, 1)
-        grey = self._theme.tokens.tint("muted", 0.2, over="sunken")
-        self._paint_columns(painter, density.rows, grey)
+        gray = self._theme.tokens.tint("muted", 0.2, over="sunken")
+        self._paint_columns(painter, density.rows, gray)
         self._paint_columns(painter, density.operations, self._theme.tokens.tint("outbound", 0.8))
         for position, status in enumerate(density.statuses):
             if status in FAILED:  # marked separately: failures are few, and searched for

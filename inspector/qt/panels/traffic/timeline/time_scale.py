@@ -1,6 +1,6 @@
 """Visible time range, the pixel scale with its ticks, and the time ruler.
 
-All parts of a timeline share one `TimeRange`. Times are nanoseconds since 1970, labelled in the local
+All parts of a timeline share one `TimeRange`. Times are nanoseconds since 1970, labeled in the local
 time zone. `TimeScale` does not use Qt.
 """
 

@@ -301,7 +301,7 @@ class TimelineHeader(PanelHeader):
         self._button("−", "Zoom out (−, or Ctrl+wheel)").triggered.connect(lambda: self._zoom(_ZOOM))
         self._button("+", "Zoom in (+, or Ctrl+wheel)").triggered.connect(lambda: self._zoom(1 / _ZOOM))
         self._button("Fit", "Show everything (0)").triggered.connect(self.all_wanted)
-        legend = self._button("Legend", "What the colours and shapes mean")
+        legend = self._button("Legend", "What the colors and shapes mean")
         legend.setCheckable(True)
         legend.setChecked(True)
         legend.toggled.connect(self.legend_toggled)
