@@ -18,7 +18,7 @@
         │   └── NotReached      … or nothing could be sent at all
         ├── RequestTimedOut     no response within the limit
         ├── RequestCancelled    cancelled by the user or by MCP Lens
-        ├── NotOffered          the server did not declare the capability that this needs
+        ├── CapabilityMissing   the server did not declare the capability that this needs
         ├── UnknownVariables    a call uses undefined variables (`config.calls.variables`)
         ├── LoginStopped        a login ended at a step (`oauth.login.context`)
         ├── RefreshRefused      the refresh token is no longer valid (`oauth.token_endpoint`)
@@ -31,7 +31,19 @@ A protocol violation that we can tolerate is not an exception: it is recorded wi
 
 from __future__ import annotations
 
+from enum import Enum, auto
+
 from inspector.base.json.values import JSON
+
+
+class FailureKind(Enum):
+    """Failures that code must tell apart: the text of an error is for the user only."""
+
+    OTHER = auto()
+    TIMEOUT = auto()  # no connection or no response within the limit
+    DISCONNECTED = auto()  # the peer closed the connection instead of responding
+    NOT_HTTP = auto()  # the peer responded with something other than HTTP
+    EVENT_STREAM = auto()  # an event stream could not be opened, or ended too early
 
 
 class LensError(Exception):
@@ -59,10 +71,11 @@ class RpcError(LensError):
 class UserError(LensError):
     """An error with text for the user: what happened and why, then what to do."""
 
-    def __init__(self, summary: str, next_step: str = "") -> None:
+    def __init__(self, summary: str, next_step: str = "", *, kind: FailureKind = FailureKind.OTHER) -> None:
         super().__init__(f"{summary} {next_step}".strip())
         self.summary = summary
         self.next_step = next_step
+        self.kind = kind
 
 
 class ConfigError(UserError):
@@ -98,11 +111,19 @@ class ConnectionLost(UserError):
 class HttpRefused(ConnectionLost):
     """A request was answered with an HTTP error status instead of a message.
 
-    Keeps the status and the body, which `verdict` needs.
+    Keeps the status and the body: they tell which transport and which era the server supports.
     """
 
-    def __init__(self, summary: str, next_step: str, status: int, body: bytes = b"") -> None:
-        super().__init__(summary, next_step)
+    def __init__(
+        self,
+        summary: str,
+        next_step: str,
+        status: int,
+        body: bytes = b"",
+        *,
+        kind: FailureKind = FailureKind.OTHER,
+    ) -> None:
+        super().__init__(summary, next_step, kind=kind)
         self.status = status
         self.body = body
 
@@ -112,12 +133,12 @@ class NotReached(ConnectionLost):
 
 
 class RequestTimedOut(UserError):
-    """The peer did not respond in time."""
+    """No response arrived within the timeout."""
 
 
 class RequestCancelled(UserError):
     """The request was cancelled on our side."""
 
 
-class NotOffered(UserError):
+class CapabilityMissing(UserError):
     """The server did not declare the capability that this request needs."""

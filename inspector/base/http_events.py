@@ -43,7 +43,7 @@ class HttpRequested:
 
 
 @dataclass(frozen=True, slots=True)
-class HttpAnswered:
+class HttpResponded:
     """Status and headers arrived; the body may go on for hours."""
 
     exchange: int

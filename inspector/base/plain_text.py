@@ -42,7 +42,7 @@ def one_line(text: str) -> str:
     return _LINE_BREAKS.sub(" ", visible(text))
 
 
-def whole_line(text: str) -> str:
+def visible_line(text: str) -> str:
     """Like `visible`, with line breaks and tabs as tokens: none of it can pass for another line."""
     return _LINE_BREAK.sub(_break_token, visible(text))
 
@@ -52,8 +52,8 @@ def hidden_tokens(text: str) -> list[str]:
     return [token for match in _HIDDEN.finditer(text) if (token := _token(match)) != match.group()]
 
 
-def escaped(text: str) -> str:
-    """Escape text for rich text.
+def escape_html(text: str) -> str:
+    """Escape a text for Qt rich text.
 
     Not `html.escape`: importing `html` loads a table of 2,000 names.
     """
@@ -61,7 +61,7 @@ def escaped(text: str) -> str:
 
 
 def _token(match: re.Match[str]) -> str:
-    if _belongs(match.group(), match.string, match.start()):
+    if _is_intended(match.group(), match.string, match.start()):
         return match.group()
     code = ord(match.group())
     if code < 0x20:
@@ -74,7 +74,7 @@ def _break_token(match: re.Match[str]) -> str:
     return chr(0x2400 + code) if code < 0x20 else f"⟨U+{code:04X}⟩"
 
 
-def _belongs(hidden: str, text: str, location: int) -> bool:
+def _is_intended(hidden: str, text: str, location: int) -> bool:
     """True if a hidden character only affects how its neighbors look, as intended by Unicode."""
     before, after = _at(text, location - 1), _at(text, location + 1)
     if hidden == _JOINER:

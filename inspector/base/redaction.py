@@ -51,7 +51,7 @@ _HEADER = re.compile(
     r"(?P<value>(?!//)\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_ADDRESS = re.compile(r"https?://[^\s,;“”()]+", re.IGNORECASE)
+_URL = re.compile(r"https?://[^\s,;“”()]+", re.IGNORECASE)
 _BEFORE_URL = re.compile(r"(?:-{0,2}[\w.-]+=)?(?=[a-zA-Z][a-zA-Z0-9+.-]*://)")
 MASK = "•••"
 
@@ -82,7 +82,7 @@ def looks_secret(text: str) -> bool:
     return _SECRET_VALUE.match(text) is not None
 
 
-def header_in(word: str) -> re.Match[str] | None:
+def secret_header(word: str) -> re.Match[str] | None:
     """Match a program argument that is a header with a secret (groups `name` and `value`)."""
     match = _HEADER.fullmatch(word)
     return match if match is not None and secrecy(match["name"]) is Secrecy.SURE else None
@@ -94,7 +94,7 @@ def url_start(word: str) -> int:
     return match.end() if match is not None else -1
 
 
-def masked_text(words: Iterable[str]) -> list[str]:
+def masked_command(words: Iterable[str]) -> list[str]:
     """Mask a command line for display: values after `--token` or `KEY=`, and known key formats."""
     shown: list[str] = []
     is_next_secret = False
@@ -103,7 +103,7 @@ def masked_text(words: Iterable[str]) -> list[str]:
         is_option = word.startswith("-")
         if (is_next_secret and not is_option) or looks_secret(word):
             shown.append(MASK)
-        elif header := header_in(word):
+        elif header := secret_header(word):
             shown.append(word[: header.start("value")] + MASK)
         elif "://" in word:
             start = max(0, url_start(word))
@@ -132,9 +132,9 @@ def masked_url(url: str) -> str:
     return urlunsplit(parts._replace(netloc=host, query=query, fragment=fragment))
 
 
-def masked_addresses(text: str) -> str:
+def masked_urls(text: str) -> str:
     """Mask the secrets in the URLs of a text for display."""
-    return _ADDRESS.sub(lambda match: masked_url(match[0]), text) if "://" in text else text
+    return _URL.sub(lambda match: masked_url(match[0]), text) if "://" in text else text
 
 
 def masked_form(text: str) -> str:

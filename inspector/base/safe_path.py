@@ -10,7 +10,7 @@ import os
 import sys
 
 
-def leave_working_folder() -> None:
+def remove_working_directory() -> None:
     """Remove the entry that `-m` put first in `sys.path`, and only that one."""
     try:
         folder = os.getcwd()
@@ -20,4 +20,4 @@ def leave_working_folder() -> None:
         del sys.path[0]
 
 
-leave_working_folder()
+remove_working_directory()

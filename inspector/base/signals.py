@@ -21,7 +21,7 @@ class Signal(Generic[*Args]):
         self._receivers = (*self._receivers, receiver)
 
     def disconnect(self, receiver: Callable[[*Args], object]) -> None:
-        self._receivers = tuple(known for known in self._receivers if known != receiver)
+        self._receivers = tuple(each for each in self._receivers if each != receiver)
 
     def emit(self, *args: *Args) -> None:
         for receiver in self._receivers:

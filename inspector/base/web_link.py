@@ -17,7 +17,7 @@ from urllib.parse import quote, urlsplit
 
 from inspector.base.plain_text import one_line, visible
 
-LONG = 2_000
+LONG_URL = 2_000
 _MAX_LENGTH = 32_000  # no browser or operating system accepts more on a command line
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -35,7 +35,7 @@ Address: TypeAlias = IPv4Address | IPv6Address
 class Link:
     """A parsed web URL; `before` + `host` + `after` is the URL as written.
 
-    `problem` says why it must not be opened; "" if it may be.
+    `problem` says in a sentence why it must never be opened; "" if the user may open it.
     """
 
     url: str
@@ -86,15 +86,10 @@ def read_link(url: str) -> Link:
         what = f"begins with “{one_line(scheme[:40])}:”" if colon else "is not a web URL"
         return _unusable(url, f"It {what}; only http and https URLs can be opened.")
     try:
-        link = _taken_apart(url)
+        link = _parse(url)
     except ValueError as exc:
         return _unusable(url, str(exc) or "It is malformed.")
     return replace(link, warnings=tuple(_warnings(link)))
-
-
-def may_open(link: Link) -> str:
-    """Return why the link must never be opened, as a sentence; "" if the user may open it."""
-    return link.problem
 
 
 def _escaped(text: str) -> str:
@@ -105,7 +100,7 @@ def _unusable(url: str, problem: str) -> Link:
     return Link(url, before=url, problem=problem)
 
 
-def _taken_apart(url: str) -> Link:
+def _parse(url: str) -> Link:
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -160,12 +155,12 @@ def _address(host: str) -> Address | None:
     if not _NUMBER.fullmatch(parts[-1]):
         return None
     try:
-        return _loose_address([_loose_number(part) for part in parts])
+        return _legacy_address([_legacy_number(part) for part in parts])
     except ValueError:
         raise ValueError(f"“{one_line(host[:60])}” is neither a host name nor an IP address.") from None
 
 
-def _loose_number(part: str) -> int:
+def _legacy_number(part: str) -> int:
     if not _NUMBER.fullmatch(part) or len(part) > 20:
         raise ValueError
     if part.startswith("0x"):
@@ -173,7 +168,7 @@ def _loose_number(part: str) -> int:
     return int(part, 8 if len(part) > 1 and part[0] == "0" else 10)
 
 
-def _loose_address(numbers: list[int]) -> IPv4Address:
+def _legacy_address(numbers: list[int]) -> IPv4Address:
     """Parse like `inet_aton`: the last number fills all remaining bytes."""
     *head, last = numbers
     if len(numbers) > 4 or any(number > 255 for number in head) or last >= 256 ** (4 - len(head)):
@@ -215,7 +210,7 @@ def _label_to_unicode(label: str) -> str:
 
 def _warnings(link: Link) -> Iterator[str]:
     if link.is_international:
-        yield from _about_letters(link)
+        yield from _letter_warnings(link)
     elif "xn--" in link.ascii_host:
         yield f"The host {link.ascii_host} looks like Punycode (xn--…) but cannot be decoded."
     elif link.address is None and link.host.lower() != link.ascii_host:
@@ -224,7 +219,7 @@ def _warnings(link: Link) -> Iterator[str]:
             f"{link.ascii_host}."
         )
     if link.address is not None:
-        yield from _about_address(link)
+        yield from _address_warnings(link)
     if link.user:
         name = one_line(link.user[:40])
         yield f"The URL has a user name before the host (“{name}”), which can look like a host."
@@ -234,11 +229,11 @@ def _warnings(link: Link) -> Iterator[str]:
         yield f"The URL uses an unusual port: {link.port}."
     if visible(link.url) != link.url:
         yield "The URL contains invisible characters."
-    if len(link.url) > LONG:
+    if len(link.url) > LONG_URL:
         yield f"The URL is very long: {len(link.url):,} characters."
 
 
-def _about_letters(link: Link) -> Iterator[str]:
+def _letter_warnings(link: Link) -> Iterator[str]:
     yield (
         f"The host contains non-ASCII letters that can look like others: {link.unicode_host} is "
         f"{link.ascii_host}."
@@ -246,11 +241,11 @@ def _about_letters(link: Link) -> Iterator[str]:
     labels = [_label_to_unicode(label) for label in link.ascii_host.split(".")]
     if any(_mixes_scripts(label) for label in labels):
         yield "The host mixes letters from different alphabets."
-    if any(not _is_of_letters(label) for label in labels):
+    if any(not _has_only_letters(label) for label in labels):
         yield "The host contains symbols that can look like a dot or a slash."
 
 
-def _about_address(link: Link) -> Iterator[str]:
+def _address_warnings(link: Link) -> Iterator[str]:
     plain = f"[{link.address}]" if isinstance(link.address, IPv6Address) else str(link.address)
     if link.host.lower() != plain and not isinstance(link.address, IPv6Address):
         yield f"The host {one_line(link.host)} is an obfuscated IP address: {plain}."
@@ -259,7 +254,7 @@ def _about_address(link: Link) -> Iterator[str]:
 
 
 # Scripts that are used together by one language; Latin goes with each of them.
-_TOGETHER = (
+_COMPATIBLE_SCRIPTS = (
     frozenset({"CJK", "HIRAGANA", "KATAKANA", "LATIN"}),
     frozenset({"CJK", "HANGUL", "LATIN"}),
     frozenset({"CJK", "BOPOMOFO", "LATIN"}),
@@ -268,7 +263,7 @@ _TOGETHER = (
 
 def _mixes_scripts(label: str) -> bool:
     scripts = {_script(char) for char in label if unicodedata.category(char).startswith("L")}
-    return len(scripts) > 1 and not any(scripts <= some for some in _TOGETHER)
+    return len(scripts) > 1 and not any(scripts <= group for group in _COMPATIBLE_SCRIPTS)
 
 
 def _script(char: str) -> str:
@@ -276,5 +271,5 @@ def _script(char: str) -> str:
     return unicodedata.name(char, "UNKNOWN").partition(" ")[0].partition("-")[0]
 
 
-def _is_of_letters(label: str) -> bool:
+def _has_only_letters(label: str) -> bool:
     return all(char in "-_" or unicodedata.category(char)[0] in "LMN" for char in label)

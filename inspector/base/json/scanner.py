@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from inspector.base.json.values import JSONProblem
+from inspector.base.json.values import JSONError
 
 # Possessive quantifiers ("*+", "++"): backtracking state for megabytes of text would take gigabytes.
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:]|[^\s\[\]{},:"]+|"', re.DOTALL)
@@ -71,10 +71,10 @@ def _margin(level: int) -> str:
 
 def _readable(piece: str) -> str:
     """Replace escapes in a string by their characters, except those that would not be visible."""
-    return _ESCAPE.sub(_letter, piece)
+    return _ESCAPE.sub(_unescape, piece)
 
 
-def _letter(escape: re.Match[str]) -> str:
+def _unescape(escape: re.Match[str]) -> str:
     high, low, single = escape.groups()
     if high is not None:
         char = chr(0x10000 + ((int(high, 16) - 0xD800) << 10) + (int(low, 16) - 0xDC00))
@@ -113,7 +113,7 @@ class Reindenter:
         """Return the layout of the next chunk, minus what depends on the chunk after it."""
         text, self._held = self._held + text, ""
         pieces: list[str] = []
-        start = self._go_on_with_string(text, pieces) if self.is_in_string else 0
+        start = self._continue_string(text, pieces) if self.is_in_string else 0
         for match in _STREAM_TOKEN.finditer(text, start):
             self._add(match, pieces)
         return "".join(pieces)
@@ -160,7 +160,7 @@ class Reindenter:
             pieces.append(_margin(self._level))
             self._is_opened = False
 
-    def _go_on_with_string(self, text: str, pieces: list[str]) -> int:
+    def _continue_string(self, text: str, pieces: list[str]) -> int:
         """Consume the rest of a string begun in an earlier chunk; return where it ends."""
         match = _STRING_REST.match(text)
         assert match is not None
@@ -193,20 +193,20 @@ def _unfinished_escape(text: str) -> int:
     return before if has_first_half else start
 
 
-_WHITE = re.compile(r"[ \t\n\r]*")
+_SPACE = re.compile(r"[ \t\n\r]*")
 _value_at = json.JSONDecoder().raw_decode
 
 
 def member_text(text: str, *names: str) -> str:
     """Return the source text of the member at this path. For repeated names, the last one wins.
 
-    Raises JSONProblem if there is no such member, or the text up to it is invalid or nested too deeply.
+    Raises JSONError if there is no such member, or the text up to it is invalid or nested too deeply.
     """
-    start, end = _after_white(text, 1 if text.startswith("\ufeff") else 0), len(text)
+    start, end = _skip_space(text, 1 if text.startswith("\ufeff") else 0), len(text)
     for name in names:
         spans = [(first, last) for found, first, last in _members(text, start) if found == name]
         if not spans:
-            raise JSONProblem(f"it has no property {name!r}")
+            raise JSONError(f"it has no property {name!r}")
         start, end = spans[-1]
     return text[start:end]
 
@@ -214,13 +214,13 @@ def member_text(text: str, *names: str) -> str:
 def member_locations(text: str, *names: str) -> list[tuple[str, int]]:
     """Return each member of the object at this path, with the offset of its value.
 
-    Repeated names are listed as often as they occur. Raises JSONProblem as `member_text` does.
+    Repeated names are listed as often as they occur. Raises JSONError as `member_text` does.
     """
-    start = _after_white(text, 1 if text.startswith("\ufeff") else 0)
+    start = _skip_space(text, 1 if text.startswith("\ufeff") else 0)
     for name in names:
         starts = [first for found, first, _ in _members(text, start) if found == name]
         if not starts:
-            raise JSONProblem(f"it has no property {name!r}")
+            raise JSONError(f"it has no property {name!r}")
         start = starts[-1]
     return [(name, first) for name, first, _ in _members(text, start)]
 
@@ -232,27 +232,27 @@ def _members(text: str, at: int) -> Iterator[tuple[str, int, int]]:
         while text[at : at + 1] != "}":
             _expect(text, at, '"')
             name, at = _value_at(text, at)
-            start = _expect(text, _after_white(text, at), ":")
+            start = _expect(text, _skip_space(text, at), ":")
             _, end = _value_at(text, start)
             yield name, start, end
-            at = _after_white(text, end)
+            at = _skip_space(text, end)
             if text[at : at + 1] != "}":
                 at = _expect(text, at, ",")
     except json.JSONDecodeError as exc:
-        raise JSONProblem(f"{exc.msg} at line {exc.lineno}, column {exc.colno}") from exc
+        raise JSONError(f"{exc.msg} at line {exc.lineno}, column {exc.colno}") from exc
     except RecursionError as exc:
-        raise JSONProblem("nested too deeply to parse") from exc
+        raise JSONError("nested too deeply to parse") from exc
     except ValueError as exc:  # an integer with more digits than Python converts
-        raise JSONProblem(str(exc)) from exc
+        raise JSONError(str(exc)) from exc
 
 
 def _expect(text: str, at: int, mark: str) -> int:
     """Return the offset after a mark and the white space that follows it."""
     if text[at : at + 1] != mark:
         raise json.JSONDecodeError(f"Expecting {mark!r}", text, at)
-    return _after_white(text, at + 1)
+    return _skip_space(text, at + 1)
 
 
-def _after_white(text: str, at: int) -> int:
-    found = _WHITE.match(text, at)
+def _skip_space(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
     return found.end() if found is not None else at

@@ -19,7 +19,7 @@ _ESCAPED = re.compile(
     "\ufdd0-\ufdef\ufeff\ufff9-\ufffc\ufffe\uffff\ud800-\udfff]"
 )
 _MAX_MARGIN_DEPTH = 40  # otherwise the indentation of a deep value would grow with the square of its depth
-_PLAIN_WORDS = {
+_MESSAGES = {
     "Expecting value": "a value is missing",
     "Expecting property name enclosed in double quotes": 'a key in "double quotes" is missing',
     "Illegal trailing comma before end of object": "there is an extra comma",
@@ -51,7 +51,7 @@ def read(text: str) -> JSON:
     try:
         value: JSON = _DECODER.decode(text)
     except json.JSONDecodeError as exc:
-        raise JSONTextError(_plain_words(exc.msg), exc.lineno, exc.colno) from exc
+        raise JSONTextError(_message(exc.msg), exc.lineno, exc.colno) from exc
     except RecursionError as exc:
         raise JSONTextError("nested too deeply to parse") from exc
     return value
@@ -63,13 +63,13 @@ def write(value: JSON, indent: int = 2) -> str:
     Iterative instead of recursive: nesting depth is unlimited.
     """
     pieces: list[str] = []
-    left: list[str | tuple[JSON, int]] = [(value, 0)]
-    while left:
-        item = left.pop()
+    pending: list[str | tuple[JSON, int]] = [(value, 0)]
+    while pending:
+        item = pending.pop()
         if isinstance(item, str):
             pieces.append(item)
         elif isinstance(item[0], dict | list) and item[0]:
-            left.extend(reversed(_opened(item[0], item[1], indent)))
+            pending.extend(reversed(_container(item[0], item[1], indent)))
         else:
             pieces.append(_scalar(item[0]))
     return "".join(pieces)
@@ -85,7 +85,7 @@ def same(one: JSON, other: JSON) -> bool:
     return write(one) == write(other)
 
 
-def _opened(value: list[JSON] | JSONObject, level: int, indent: int) -> list[str | tuple[JSON, int]]:
+def _container(value: list[JSON] | JSONObject, level: int, indent: int) -> list[str | tuple[JSON, int]]:
     """Return the pieces of a non-empty container: separators as text, children as work items."""
     margin = "\n" + " " * (indent * min(level, _MAX_MARGIN_DEPTH)) + " " * indent
     pieces: list[str | tuple[JSON, int]] = []
@@ -120,14 +120,14 @@ def _object(pairs: list[tuple[str, JSON]]) -> JSONObject:
     return members
 
 
-def _refuse(constant: str) -> NoReturn:
+def _reject_constant(constant: str) -> NoReturn:
     raise JSONTextError(f"{constant} is not a JSON number")
 
 
-def _plain_words(message: str) -> str:
-    return _PLAIN_WORDS.get(message, message[:1].lower() + message[1:])
+def _message(decoder_message: str) -> str:
+    return _MESSAGES.get(decoder_message, decoder_message[:1].lower() + decoder_message[1:])
 
 
 _DECODER = json.JSONDecoder(
-    parse_int=_number, parse_float=_number, parse_constant=_refuse, object_pairs_hook=_object
+    parse_int=_number, parse_float=_number, parse_constant=_reject_constant, object_pairs_hook=_object
 )

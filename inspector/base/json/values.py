@@ -1,11 +1,11 @@
 """JSON values: types, parsing, serializing, exact numbers, tolerant access to members.
 
 `parse` accepts what Python's decoder accepts, which is slightly more than JSON (NaN, Infinity); every
-failure is a `JSONProblem`. It reads numbers as Python does; `read_number` is exact: an `int` or `float`
+failure is a `JSONError`. It reads numbers as Python does; `read_number` is exact: an `int` or `float`
 where that is exactly what was written, otherwise (0.1234567890123456789, 1e400, 1.10, -0, an integer of
 5,000 digits) an `ExactNumber`, a float that remembers its spelling. In `text_of`, `object_of` and the
-like, a member of the wrong type counts as absent. `shown` and `some` format a server's values for a
-message.
+like, a member of the wrong type counts as absent. `quote_value` and `quote_names` format a server's
+values for a message.
 """
 
 from __future__ import annotations
@@ -21,29 +21,30 @@ from inspector.base.plain_text import one_line
 JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
 JSONObject: TypeAlias = "dict[str, JSON]"
 
+_MAX_NAMES = 3  # shown in a sentence
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _decode = json.JSONDecoder().decode
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
-class JSONProblem(ValueError):
+class JSONError(ValueError):
     """The text is not JSON, or is nested too deeply; the message says where."""
 
     is_too_deep = False
 
 
 def parse(text: str) -> JSON:
-    """Parse one JSON value. Raises JSONProblem for anything else."""
+    """Parse one JSON value. Raises JSONError for anything else."""
     try:
         value: JSON = _decode(text)
     except json.JSONDecodeError as exc:
-        raise JSONProblem(f"{exc.msg} at line {exc.lineno}, column {exc.colno}") from exc
+        raise JSONError(f"{exc.msg} at line {exc.lineno}, column {exc.colno}") from exc
     except RecursionError as exc:
-        problem = JSONProblem("nested too deeply to parse")
-        problem.is_too_deep = True
-        raise problem from exc
+        error = JSONError("nested too deeply to parse")
+        error.is_too_deep = True
+        raise error from exc
     except ValueError as exc:  # an integer with more digits than Python converts
-        raise JSONProblem(str(exc)) from exc
+        raise JSONError(str(exc)) from exc
     return value
 
 
@@ -60,13 +61,13 @@ def pretty(value: JSON) -> str:
 def to_wire(value: JSON) -> bytes:
     """Serialize a value as UTF-8 bytes, with numbers spelled as they were written.
 
-    A lone surrogate, which UTF-8 cannot encode, is written as an escape. Raises JSONProblem if nested too
+    A lone surrogate, which UTF-8 cannot encode, is written as an escape. Raises JSONError if nested too
     deeply.
     """
     try:
         text = _write_exactly(value) if _holds_exact_number(value) else _encode(value)
     except RecursionError as exc:
-        raise JSONProblem("nested too deeply to serialize") from exc
+        raise JSONError("nested too deeply to serialize") from exc
     try:
         return text.encode()
     except UnicodeEncodeError:
@@ -114,7 +115,7 @@ class ExactNumber(float):
     """A JSON number together with its original spelling.
 
     Its float value is the nearest one (infinity for 1e400). Write it with `write_number` or
-    `jsonvalue.to_wire`, never with `json.dumps`, which only sees the float.
+    `to_wire`, never with `json.dumps`, which only sees the float.
     """
 
     __slots__ = ("text",)
@@ -157,9 +158,6 @@ def write_number(number: int | float) -> str:
         return str(Decimal(number))
 
 
-_MAX_NAMES = 3
-
-
 def text_of(source: JSONObject, name: str) -> str:
     value = source.get(name)
     return value if isinstance(value, str) else ""
@@ -178,7 +176,7 @@ def number_of(source: JSONObject, name: str) -> int | float | None:
 def strings_of(source: JSONObject, name: str) -> tuple[str, ...]:
     """Return the strings in a list; other items are ignored."""
     value = source.get(name)
-    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
 
 
 def is_number(value: JSON) -> TypeGuard[int | float]:
@@ -186,14 +184,14 @@ def is_number(value: JSON) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def shown(value: JSON) -> str:
+def quote_value(value: JSON) -> str:
     """Return a server's value for a sentence: on one line, short, in quotes."""
     return f"“{one_line(excerpt(value, 40))}”"
 
 
-def some(names: Iterable[str]) -> str:
+def quote_names(names: Iterable[str]) -> str:
     """Return names for a sentence: the first few, and how many more there are."""
-    every = list(names)
-    first = ", ".join(map(shown, every[:_MAX_NAMES]))
-    rest = len(every) - _MAX_NAMES
+    listed = list(names)
+    first = ", ".join(map(quote_value, listed[:_MAX_NAMES]))
+    rest = len(listed) - _MAX_NAMES
     return f"{first} and {rest:,} more" if rest > 0 else first

@@ -1,4 +1,4 @@
-"""Text for people: hidden characters shown, secrets masked, numbers with units."""
+"""Display text: hidden characters as tokens, masked secrets, numbers with units."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.base.errors import ConnectFailed, UserError
-from inspector.base.plain_text import one_line, visible, whole_line
-from inspector.base.redaction import Redactor, Secrecy, is_secret_name, masked_text, masked_url, secrecy
+from inspector.base.plain_text import one_line, visible, visible_line
+from inspector.base.redaction import Redactor, Secrecy, is_secret_name, masked_command, masked_url, secrecy
 from inspector.base.units import duration, full_time, plural, size, time_of_day
 
 MS = 1_000_000
@@ -64,9 +64,9 @@ def test_invisible_characters_kept_only_modify_the_preceding_character(text: str
     shown = visible(text)
     assert visible(shown) == shown
     emoji = "[👩💻🏽❤]"
-    left = re.sub(rf"{emoji}(\ufe0f?\u200d(?={emoji})|[\ufe0e\ufe0f])?", "", shown)
-    left = re.sub(r"[1#][\ufe0e\ufe0f]\u20e3|葛[\ufe00\U000e0100]", "", left)
-    assert not re.search("[\u200b\u200d\u202e\ufe00-\ufe0f\U000e0100]", left)
+    rest = re.sub(rf"{emoji}(\ufe0f?\u200d(?={emoji})|[\ufe0e\ufe0f])?", "", shown)
+    rest = re.sub(r"[1#][\ufe0e\ufe0f]\u20e3|葛[\ufe00\U000e0100]", "", rest)
+    assert not re.search("[\u200b\u200d\u202e\ufe00-\ufe0f\U000e0100]", rest)
     assert re.sub("⟨U.([0-9A-F]+)⟩", lambda token: chr(int(token[1], 16)), shown) == text, "nothing is lost"
 
 
@@ -78,8 +78,8 @@ def test_displayed_text_is_encodable_and_has_no_terminal_escapes(text: str) -> N
 
 
 def test_one_line_text_cannot_imitate_another_line() -> None:
-    assert whole_line("a\nb\u2028c\u2029d\te\x0bf\x85") == "a␊b⟨U+2028⟩c⟨U+2029⟩d␉e␋f⟨U+0085⟩"
-    assert len(whole_line("--x\u2029--y").splitlines()) == 1
+    assert visible_line("a\nb\u2028c\u2029d\te\x0bf\x85") == "a␊b⟨U+2028⟩c⟨U+2029⟩d␉e␋f⟨U+0085⟩"
+    assert len(visible_line("--x\u2029--y").splitlines()) == 1
 
 
 @given(st.text())
@@ -121,7 +121,7 @@ def test_ordinary_names_are_not_treated_as_secret(name: str) -> None:
     assert not is_secret_name(name)
 
 
-def test_one_secret_has_one_placeholder_wherever_it_shows_up() -> None:
+def test_one_secret_has_one_placeholder_everywhere() -> None:
     redactor = Redactor()
     assert [redactor.mask(secret) for secret in ("abc", "xyz", "abc")] == [
         "‹secret 1›",
@@ -148,7 +148,7 @@ def test_one_secret_has_one_placeholder_wherever_it_shows_up() -> None:
     ],
 )
 def test_a_command_line_is_shown_without_its_secrets(words: list[str], shown: list[str]) -> None:
-    assert masked_text(words) == shown
+    assert masked_command(words) == shown
 
 
 def test_url_is_shown_without_its_userinfo_and_secret_parameters() -> None:
@@ -210,6 +210,6 @@ def test_times_keep_their_measured_precision() -> None:
 
 
 def test_user_error_has_a_cause_and_a_next_step() -> None:
-    error = ConnectFailed("It is not there.", "Install it.")
-    assert str(error) == "It is not there. Install it."
-    assert str(UserError("It is not there.")) == "It is not there."
+    error = ConnectFailed("Not found.", "Install it.")
+    assert str(error) == "Not found. Install it."
+    assert str(UserError("Not found.")) == "Not found."

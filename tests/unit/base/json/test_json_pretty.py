@@ -1,4 +1,4 @@
-"""JSON laid out for reading, and written for the wire: the same value, the same spelling of numbers."""
+"""JSON reindented for display and serialized for the wire: same value, same number spelling."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.base.json.scanner import Reindenter, reindent
-from inspector.base.json.values import JSON, ExactNumber, JSONProblem, pretty, read_number, to_wire
+from inspector.base.json.values import JSON, ExactNumber, JSONError, pretty, read_number, to_wire
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -126,7 +126,7 @@ def test_formatting_does_not_repair_errors() -> None:
 
 @pytest.mark.parametrize("part", ["x", r"line\n", r"\u4e2d"])
 def test_multi_megabyte_string_is_read_in_one_go(part: str) -> None:
-    """Each was many seconds and gigabytes once; pytest's own limit is far above what is needed."""
+    """Each once took seconds and gigabytes; the timeout of pytest is far above what is needed."""
     text = f'"{part * 500_000}"'
     assert reindent(text, 1000)[:6] == reindent(f'"{part * 10}"')[:6]
 
@@ -160,7 +160,7 @@ def test_value_nested_too_deeply_to_serialize_is_rejected_with_a_message() -> No
     deep: JSON = ExactNumber("1.10")
     for _ in range(100_000):
         deep = [deep]
-    with pytest.raises(JSONProblem, match="nested too deeply to serialize"):
+    with pytest.raises(JSONError, match="nested too deeply to serialize"):
         to_wire(deep)
     while isinstance(deep, list):  # taken apart by hand: so is its memory
         deep = deep.pop()

@@ -1,4 +1,4 @@
-"""A member of an object as it was written."""
+"""The exact text of an object's member."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.base.json.scanner import member_text
-from inspector.base.json.values import JSON, JSONProblem
+from inspector.base.json.values import JSON, JSONError
 
 VALUES: st.SearchStrategy[JSON] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -57,5 +57,5 @@ def test_last_duplicate_name_wins_and_names_may_contain_escapes() -> None:
     ],
 )
 def test_missing_member_and_invalid_json_are_reported(text: str, words: str) -> None:
-    with pytest.raises(JSONProblem, match=words):
+    with pytest.raises(JSONError, match=words):
         member_text(text, "a")

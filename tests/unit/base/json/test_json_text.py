@@ -1,4 +1,4 @@
-"""JSON text and numbers survive reading and writing without damage."""
+"""JSON text and numbers round-trip without loss."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_value_nested_a_hundred_thousand_deep_is_written() -> None:
     ("text", "problem"),
     [
         ('{"a": 1,\n "b" 2}', "Line 2, column 6: a colon is missing"),
-        ("", "Line 1, column 1: nothing is written here"),
+        ("", "Line 1, column 1: the text is empty"),
         ('{"a": 1, "a": 2}', 'The key "a" is there twice'),
         ("[NaN]", "NaN is not a JSON number"),
         ("[" * 100_000, "Nested too deeply to be read"),

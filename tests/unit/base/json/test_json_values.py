@@ -1,4 +1,4 @@
-"""Reading and writing JSON values: one exception for whatever is wrong, and bytes that can always be sent."""
+"""JSON values: one exception for every parse error, and bytes that can always be sent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.base.json.values import JSON, JSONProblem, compact, parse, pretty, shorten, to_wire
+from inspector.base.json.values import JSON, JSONError, compact, parse, pretty, shorten, to_wire
 
 json_values: st.SearchStrategy[JSON] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -58,7 +58,7 @@ def test_nan_is_parsed_although_it_is_not_valid_json() -> None:
     ],
 )
 def test_parse_failures_are_one_error_type_with_a_position(text: str, problem: str) -> None:
-    with pytest.raises(JSONProblem, match=problem):
+    with pytest.raises(JSONError, match=problem):
         parse(text)
 
 
