@@ -15,7 +15,7 @@ from inspector.protocol.revisions import REVISIONS
 
 Transport: TypeAlias = Literal["stdio", "http", "ws"]
 Kind: TypeAlias = Literal[
-    "line", "code", "lines", "words", "switch", "choice", "seconds", "file", "folder", "color", "named"
+    "line", "code", "lines", "text", "switch", "choice", "seconds", "file", "folder", "color", "named"
 ]
 
 STDIO: frozenset[Transport] = frozenset({"stdio"})
@@ -275,7 +275,7 @@ FIELDS: tuple[EntryField, ...] = (
         "color",
         choices=(("", "None"), *((each, each.capitalize()) for each in COLORS)),
     ),
-    EntryField("notes", "Notes", "Notes", "Only for you; never sent to the server.", "words"),
+    EntryField("notes", "Notes", "Notes", "Only for you; never sent to the server.", "text"),
 )
 
 

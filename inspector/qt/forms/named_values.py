@@ -31,62 +31,11 @@ from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.completion import CompletedLine
 from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
 
-_MAX_SHOWN = 100
-
-
-class ValueCompleter(QObject):
-    """Requests completions, one at a time.
-
-    A newer request, or leaving the field, cancels the older one; the server is notified.
-    """
-
-    def __init__(self, bridge: Bridge, server: str, form: NamedValues) -> None:
-        super().__init__(form)
-        self._bridge = bridge
-        self._server = server
-        self._form = form
-        self._ref: JSONObject = {}
-        self._task: asyncio.Task[None] | None = None
-        form.completions_wanted.connect(self._on_wanted)
-        form.completions_not_wanted.connect(self._on_not_wanted)
-
-    def set_ref(self, ref: JSONObject) -> None:
-        """Set what the values belong to: a prompt or a resource template."""
-        self._cancel()
-        self._ref = ref
-
-    def _on_wanted(self, name: str, text: str) -> None:
-        self._cancel()
-        self._task = self._bridge.start(f"complete {name}", self._complete(name, text), self._form)
-
-    def _on_not_wanted(self, name: str) -> None:
-        self._cancel()
-
-    def _cancel(self) -> None:
-        task, self._task = self._task, None
-        if task is not None:
-            task.cancel()
-
-    async def _complete(self, name: str, text: str) -> None:
-        # "context.arguments": the values already chosen for the others.
-        others = {other: value for other, value in self._form.strings().items() if other != name}
-        try:
-            completion = await self._bridge.complete(self._server, self._ref, name, text, others)
-        except LensError as exc:
-            self._form.set_note(name, f"No completions: {exc}")
-            return
-        shown = completion.values[:_MAX_SHOWN]
-        self._form.show_completions(name, shown)
-        total = completion.total or len(completion.values)
-        more = completion.has_more or total > len(shown)
-        self._form.set_note(name, f"Showing the first {len(shown)} of {total:,}." if more else "")
-
-
-Value: TypeAlias = "str | list[str]"
-
 MAX_ROWS = 200
+_MAX_COMPLETIONS = 100
 _LIST_LINES = 3
 _MIN_HEIGHT = 130
+Value: TypeAlias = "str | list[str]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +55,13 @@ class NamedValues(QScrollArea):
 
     Signals:
         changed: A value changed.
-        completions_wanted: Completions are needed for a partly typed value; carries the name and the text.
-        completions_not_wanted: They are no longer needed; carries the name.
+        completions_requested: Completions are needed for a partly typed value; carries the name and the text.
+        completions_dismissed: They are no longer needed; carries the name.
     """
 
     changed = Signal()
-    completions_wanted = Signal(str, str)
-    completions_not_wanted = Signal(str)
+    completions_requested = Signal(str, str)
+    completions_dismissed = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -127,14 +76,14 @@ class NamedValues(QScrollArea):
         self._column = QVBoxLayout(self.inside)
         self._column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
         self._column.setSpacing(SPACE_3)
-        self._none = MutedLabel(theme, wrap=True)
-        self._column.addWidget(self._none)
+        self._empty_label = MutedLabel(theme, wrap=True)
+        self._column.addWidget(self._empty_label)
         self._column.addStretch(1)
         self.setWidget(self.inside)
         self.inside.installEventFilter(self)
 
-    def set_rows(self, rows: Sequence[NamedValue], nothing: str, *, completes: bool) -> None:
-        """Show rows for other values. `nothing` is shown if there are none.
+    def set_rows(self, rows: Sequence[NamedValue], empty_text: str, *, completes: bool) -> None:
+        """Show rows for other values. `empty_text` is shown if there are none.
 
         Text typed for a name is kept if the new rows contain that name.
         """
@@ -142,7 +91,7 @@ class NamedValues(QScrollArea):
         if shape == self._shape:
             return
         self._shape = shape
-        kept = self.texts()
+        previous_texts = self.texts()
         focused = next((name for name, row in self.rows.items() if row.has_focus()), "")
         for row in self.rows.values():
             self._column.removeWidget(row)
@@ -151,12 +100,12 @@ class NamedValues(QScrollArea):
         self.rows = {named.name: self._make_row(named, completes) for named in rows[:MAX_ROWS]}
         rest = len(rows) - MAX_ROWS
         left_out = f"{plural(rest, 'more argument')} can only be sent as a raw message."
-        self._none.setText(nothing if not rows else left_out)
-        self._none.setVisible(not rows or rest > 0)
+        self._empty_label.setText(empty_text if not rows else left_out)
+        self._empty_label.setVisible(not rows or rest > 0)
         for position, row in enumerate(self.rows.values()):
             self._column.insertWidget(position, row)
             row.show()
-        self.set_texts(kept)
+        self.set_texts(previous_texts)
         if focused in self.rows:
             self.rows[focused].setFocus()
 
@@ -213,8 +162,8 @@ class NamedValues(QScrollArea):
     def _make_row(self, named: NamedValue, completes: bool) -> NamedRow:
         row = NamedRow(self._theme, named, completes=completes)
         row.changed.connect(self.changed)
-        row.completions_wanted.connect(lambda text: self.completions_wanted.emit(named.name, text))
-        row.completions_not_wanted.connect(lambda: self.completions_not_wanted.emit(named.name))
+        row.completions_requested.connect(lambda text: self.completions_requested.emit(named.name, text))
+        row.completions_dismissed.connect(lambda: self.completions_dismissed.emit(named.name))
         return row
 
 
@@ -222,12 +171,12 @@ class NamedRow(QWidget):
     """A name, its value and a button that distinguishes an empty text from none.
 
     Signals:
-        changed, completions_wanted, completions_not_wanted: As in `NamedValues`.
+        changed, completions_requested, completions_dismissed: As in `NamedValues`.
     """
 
     changed = Signal()
-    completions_wanted = Signal(str)
-    completions_not_wanted = Signal()
+    completions_requested = Signal(str)
+    completions_dismissed = Signal()
 
     def __init__(self, theme: Theme, named: NamedValue, *, completes: bool) -> None:
         super().__init__()
@@ -239,21 +188,21 @@ class NamedRow(QWidget):
         self._error = PlainLabel(theme, tone="error", wrap=True)
         self._error.hide()
         self._note.hide()
-        self.empty = QToolButton()
-        self.empty.setText("“”")
-        self.empty.setCheckable(True)
-        self.empty.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.empty.setToolTip("Send an empty string; otherwise an empty field is not sent")
-        self.empty.setAccessibleName(f"Send {one_line(named.name)} as an empty string")
+        self.empty_button = QToolButton()
+        self.empty_button.setText("“”")
+        self.empty_button.setCheckable(True)
+        self.empty_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.empty_button.setToolTip("Send an empty string; otherwise an empty field is not sent")
+        self.empty_button.setAccessibleName(f"Send {one_line(named.name)} as an empty string")
         editor = self._make_lines() if named.takes_list else self._make_line(completes)
         self._lay_out(editor)
         self.setFocusProxy(editor)
-        self.empty.toggled.connect(self._on_empty_toggled)
+        self.empty_button.toggled.connect(self._on_empty_toggled)
 
     def text(self) -> str | None:
         """Return the text as typed; None if nothing is sent."""
         typed = self._typed()
-        return typed if typed or self.empty.isChecked() else None
+        return typed if typed or self.empty_button.isChecked() else None
 
     def value(self) -> Value | None:
         text = self.text()
@@ -264,7 +213,7 @@ class NamedRow(QWidget):
             self.line.setText(text or "")
         elif self.lines is not None:
             self.lines.setPlainText(text or "")
-        self.empty.setChecked(text == "")
+        self.empty_button.setChecked(text == "")
 
     def has_focus(self) -> bool:
         editor = self.line or self.lines
@@ -298,8 +247,8 @@ class NamedRow(QWidget):
         self.line.setAccessibleName(one_line(self.named.name))
         self.line.setPlaceholderText("required" if self.named.is_required else "not sent")
         self.line.textChanged.connect(self._on_changed)
-        self.line.completions_wanted.connect(self.completions_wanted)
-        self.line.completions_not_wanted.connect(self.completions_not_wanted)
+        self.line.completions_requested.connect(self.completions_requested)
+        self.line.completions_dismissed.connect(self.completions_dismissed)
         return self.line
 
     def _make_lines(self) -> QPlainTextEdit:
@@ -327,7 +276,7 @@ class NamedRow(QWidget):
         row = QHBoxLayout()
         row.setSpacing(SPACE_1)
         row.addWidget(editor, 1)
-        row.addWidget(self.empty, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self.empty_button, 0, Qt.AlignmentFlag.AlignTop)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACE_1)
@@ -339,15 +288,63 @@ class NamedRow(QWidget):
         column.addWidget(self._error)
 
     def _on_changed(self) -> None:
-        if self._typed() and self.empty.isChecked():
-            self.empty.setChecked(False)
-        self.empty.setEnabled(not self._typed())
+        if self._typed() and self.empty_button.isChecked():
+            self.empty_button.setChecked(False)
+        self.empty_button.setEnabled(not self._typed())
         if not self._error.isHidden():
             self.set_error("")
         self.changed.emit()
 
     def _on_empty_toggled(self, is_on: bool) -> None:
         if self.line is not None:
-            unsent = "required" if self.named.is_required else "not sent"
-            self.line.setPlaceholderText("empty string" if is_on else unsent)
+            not_sent_text = "required" if self.named.is_required else "not sent"
+            self.line.setPlaceholderText("empty string" if is_on else not_sent_text)
         self._on_changed()
+
+
+class ValueCompleter(QObject):
+    """Requests completions, one at a time.
+
+    A newer request, or leaving the field, cancels the older one; the server is notified.
+    """
+
+    def __init__(self, bridge: Bridge, server: str, form: NamedValues) -> None:
+        super().__init__(form)
+        self._bridge = bridge
+        self._server = server
+        self._form = form
+        self._ref: JSONObject = {}
+        self._task: asyncio.Task[None] | None = None
+        form.completions_requested.connect(self._on_requested)
+        form.completions_dismissed.connect(self._on_dismissed)
+
+    def set_ref(self, ref: JSONObject) -> None:
+        """Set what the values belong to: a prompt or a resource template."""
+        self._cancel()
+        self._ref = ref
+
+    def _on_requested(self, name: str, text: str) -> None:
+        self._cancel()
+        self._task = self._bridge.start(f"complete {name}", self._complete(name, text), self._form)
+
+    def _on_dismissed(self, name: str) -> None:
+        self._cancel()
+
+    def _cancel(self) -> None:
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+
+    async def _complete(self, name: str, text: str) -> None:
+        # "context.arguments": the values already chosen for the others.
+        others = {other: value for other, value in self._form.strings().items() if other != name}
+        try:
+            completion = await self._bridge.complete(self._server, self._ref, name, text, others)
+        except LensError as exc:
+            self._form.set_note(name, f"No completions: {exc}")
+            return
+        shown = completion.values[:_MAX_COMPLETIONS]
+        self._form.show_completions(name, shown)
+        total = completion.total or len(completion.values)
+        more = completion.has_more or total > len(shown)
+        self._form.set_note(name, f"Showing the first {len(shown)} of {total:,}." if more else "")

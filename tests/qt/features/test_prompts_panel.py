@@ -89,7 +89,7 @@ def test_only_filled_in_arguments_are_sent_and_empty_text_on_request(lens: Lens)
     assert line is not None
     type_into(line, "Ada")
     assert get(lens, panel).kind is OutcomeKind.RESULT
-    panel.view.form.rows["style"].empty.click()
+    panel.view.form.rows["style"].empty_button.click()
     get(lens, panel)
     sent = lens.sent("prompts/get")
     assert sent == [

@@ -27,7 +27,7 @@ def test_variables_expand_to_the_uri_that_is_read(lens: Lens) -> None:
     line.clear()
     form.rows["tags"].set_text(None)
     assert panel.head.uri == "find://all"
-    form.rows["q"].empty.click()
+    form.rows["q"].empty_button.click()
     assert panel.head.uri == "find://all?q=", "an empty text is not the same as none"
 
 

@@ -1,1 +1,1 @@
-"""TODO: what lives here."""
+"""Tests of the schema form, the JSON editor and the arguments editor."""

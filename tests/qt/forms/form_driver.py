@@ -1,4 +1,4 @@
-"""A shown form, and hands to use it: what the tests of forms share."""
+"""Test driver for schema forms: a shown form and the user actions on it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ TARGET: JSONObject = {
 
 
 class FormDriver:
-    """A shown form, and hands to use it."""
+    """A shown form and the user actions on it."""
 
     def __init__(self, qtbot: QtBot, properties: JSONObject, **more: JSON) -> None:
         self.bot = qtbot
@@ -71,9 +71,9 @@ class FormDriver:
     def state(self, name: str) -> str:
         return self.row(name).state_button.text().removesuffix(" ▾")
 
-    def choose(self, name: str, words: str) -> None:
+    def choose(self, name: str, text: str) -> None:
         """Pick an entry of the field's menu."""
-        pick_from_menu(self.row(name).open_state_menu(), words)
+        pick_from_menu(self.row(name).open_state_menu(), text)
 
     def list_editor(self, name: str) -> ListEditor:
         editor = self.row(name).slot.editor
@@ -81,8 +81,8 @@ class FormDriver:
         return editor
 
 
-def pick_from_menu(menu: QMenu, words: str) -> None:
-    action = next(action for action in menu.actions() if action.text() == words)
+def pick_from_menu(menu: QMenu, text: str) -> None:
+    action = next(action for action in menu.actions() if action.text() == text)
     QTest.mouseClick(menu, LEFT, pos=menu.actionGeometry(action).center())
 
 
@@ -96,7 +96,7 @@ def pick(union: UnionEditor, title: str) -> None:
     """Click on a variant."""
     segments = union.picker.segments
     assert segments is not None
-    titles = [segments.button(position).text() for position in range(len(union._offered))]
+    titles = [segments.button(position).text() for position in range(len(union._options))]
     QTest.mouseClick(segments.button(titles.index(title)), LEFT)
 
 
@@ -115,7 +115,7 @@ def inner(union: UnionEditor) -> Editor:
     return union.slot.editor
 
 
-def shown_words(widget: QWidget) -> list[str]:
+def shown_texts(widget: QWidget) -> list[str]:
     return [label.text() for label in widget.findChildren(QLabel) if label.isVisible()]
 
 

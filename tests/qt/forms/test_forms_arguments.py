@@ -1,4 +1,4 @@
-"""The arguments editor: a form and a JSON text for one value."""
+"""Arguments editor: a form and a JSON text for one value."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def write_json(qtbot: QtBot, editor: ArgumentsEditor, text: str) -> None:
     QTest.keyClicks(editor.json_view.box, text)
 
 
-def pick(qtbot: QtBot, editor: ArgumentsEditor, words: str) -> None:
-    button = editor.switch.button(("Form", "JSON").index(words))
-    assert button.text() == words
+def pick(qtbot: QtBot, editor: ArgumentsEditor, text: str) -> None:
+    button = editor.switch.button(("Form", "JSON").index(text))
+    assert button.text() == text
     QTest.mouseClick(button, LEFT)
 
 
@@ -81,15 +81,15 @@ def test_json_is_unchanged_when_the_form_changed_nothing(qtbot: QtBot, editor: A
 
 
 @pytest.mark.parametrize(
-    ("text", "problem"),
+    ("text", "error"),
     [
         ('{"path": }', "Line 1, column 10: a value is missing"),
-        ("[1]", "Arguments are written as an object in { }; this is a list."),
-        ('{"a": 1, "a": 2}', 'The key "a" is there twice'),
+        ("[1]", "Arguments must be a JSON object { }; this is an array."),
+        ('{"a": 1, "a": 2}', 'Duplicate key "a"'),
     ],
 )
 def test_invalid_json_prevents_leaving_the_json_view(
-    qtbot: QtBot, editor: ArgumentsEditor, text: str, problem: str
+    qtbot: QtBot, editor: ArgumentsEditor, text: str, error: str
 ) -> None:
     pick(qtbot, editor, "JSON")
     write_json(qtbot, editor, text)
@@ -97,11 +97,11 @@ def test_invalid_json_prevents_leaving_the_json_view(
     assert editor.is_json_shown()
     assert editor.switch.index() == 1
     assert editor.json_view.text() == text
-    assert editor.json_view.error_label.text() == problem
-    assert [str(error) for error in editor.errors()] == [problem]
+    assert editor.json_view.error_label.text() == error
+    assert [str(error) for error in editor.errors()] == [error]
     with pytest.raises(FormError) as caught:
         editor.arguments(force=True)
-    assert str(caught.value) == problem
+    assert str(caught.value) == error
 
 
 def test_invalid_json_entry_prevents_leaving_the_form(qtbot: QtBot, editor: ArgumentsEditor) -> None:
@@ -120,8 +120,8 @@ def test_invalid_arguments_are_rejected_with_every_reason_and_sent_on_request(
     QTest.keyClicks(line(editor, 1), "many")
     with pytest.raises(FormError) as caught:
         editor.arguments()
-    assert str(caught.value) == "path: is required, but not set\nlimit: must be a whole number, got 'many'"
-    assert editor.form.rows()[0].problem_text() == "Is required, but not set"
+    assert str(caught.value) == "path: is required but not set\nlimit: must be an integer, got 'many'"
+    assert editor.form.rows()[0].error_text() == "Is required but not set"
     assert editor.arguments(force=True) == {"limit": "many"}
     pick(qtbot, editor, "JSON")
     with pytest.raises(FormError, match="path: is required"):
@@ -150,7 +150,7 @@ def test_a_schema_that_has_no_form_opens_in_the_json_view(editor: ArgumentsEdito
     editor.set_schema([])
     assert editor.is_json_shown()
     shown = [label.text() for label in editor.findChildren(QLabel) if label.isVisible()]
-    assert shown == ["The server's schema is a list instead of an object. Write JSON instead."]
+    assert shown == ["The server's schema is an array instead of an object. Enter JSON instead."]
     assert editor.arguments() == {}
     editor.set_schema(SCHEMA)
     assert not editor.is_json_shown()

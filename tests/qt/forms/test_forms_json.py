@@ -1,4 +1,4 @@
-"""Arguments as JSON text: completion, folds, brackets, marks, find; and texts of a megabyte."""
+"""JSON text editor: completion, folding, brackets, marks, find, and texts of a megabyte."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def editor(qtbot: QtBot) -> ArgumentsEditor:
     return editor
 
 
-def offered(text: str) -> list[str]:
-    """What is offered at the bar in a text."""
+def options(text: str) -> list[str]:
+    """Return the completions offered at the "|" in a text."""
     return [one.text for one in suggestions(build_form(SCHEMA), text.replace("|", ""), text.index("|"))]
 
 
@@ -88,7 +88,7 @@ def put_cursor(box: JsonEdit, before: str) -> None:
     ],
 )
 def test_schema_completions_are_offered_where_they_are_valid(text: str, expected: list[str]) -> None:
-    found = offered(text)
+    found = options(text)
     assert sorted(found) == sorted(expected)
 
 
@@ -96,9 +96,9 @@ def test_a_key_and_its_value_are_completed_with_the_keyboard(qtbot: QtBot, edito
     box = editor.json_view.box
     put_cursor(box, "}")
     QTest.keyClicks(box, '"mo')
-    qtbot.waitUntil(lambda: [one.text for one in box.offers.shown()] == ['"mode": '])
+    qtbot.waitUntil(lambda: [one.text for one in box.completion.shown()] == ['"mode": '])
     QTest.keyClick(box, Qt.Key.Key_Tab)
-    qtbot.waitUntil(lambda: [one.text for one in box.offers.shown()] == ['"fast"', '"exact"'])
+    qtbot.waitUntil(lambda: [one.text for one in box.completion.shown()] == ['"fast"', '"exact"'])
     QTest.keyClick(box, Qt.Key.Key_Down)
     QTest.keyClick(box, Qt.Key.Key_Return)
     assert editor.json_view.text() == '{"mode": "exact"}'
@@ -109,9 +109,9 @@ def test_escape_closes_the_completions_and_keeps_the_text(qtbot: QtBot, editor: 
     box = editor.json_view.box
     put_cursor(box, "}")
     QTest.keyClick(box, Qt.Key.Key_Space, Qt.KeyboardModifier.ControlModifier)
-    assert box.offers.shown()
+    assert box.completion.shown()
     QTest.keyClick(box, Qt.Key.Key_Escape)
-    assert not box.offers.shown()
+    assert not box.completion.shown()
     assert editor.json_view.text() == "{}"
 
 
@@ -128,10 +128,10 @@ def test_errors_are_marked_at_their_position(editor: ArgumentsEditor) -> None:
     editor.set_arguments({"path": "x", "count": "many"})
     box.moveCursor(QTextCursor.MoveOperation.End)
     QTest.keyClicks(box, " ")
-    assert box.gutter.marks() == {2: "must be a whole number, got 'many'"}
-    assert editor.json_view.error_label.text() == "count: must be a whole number, got 'many'"
-    assert editor.bar.problems_button.text() == "1 problem"
-    QTest.mouseClick(editor.bar.problems_button, LEFT)
+    assert box.gutter.marks() == {2: "must be an integer, got 'many'"}
+    assert editor.json_view.error_label.text() == "count: must be an integer, got 'many'"
+    assert editor.bar.errors_button.text() == "1 error"
+    QTest.mouseClick(editor.bar.errors_button, LEFT)
     assert box.textCursor().block().text() == '  "count": "many"'
     put_cursor(box, '"many"')
     QTest.keyClicks(box, "}")
@@ -142,7 +142,7 @@ def test_errors_are_marked_at_their_position(editor: ArgumentsEditor) -> None:
 def test_missing_member_is_marked_at_its_object_after_validation(editor: ArgumentsEditor) -> None:
     editor.set_arguments({"count": 1})
     assert editor.json_view.box.gutter.marks() == {}
-    editor.go_to_next_problem()
+    editor.go_to_next_error()
     assert editor.json_view.box.gutter.marks() == {0: "is required but not set"}
 
 
@@ -247,7 +247,7 @@ def test_every_value_is_found_at_its_position(value: JSON) -> None:
 def test_completion_context_of_any_text_is_within_bounds(text: str, offset: int) -> None:
     context = context_at(text, min(offset, len(text)))
     if context is not None:
-        assert 0 <= context.written.start <= context.written.end <= len(text)
+        assert 0 <= context.replaced.start <= context.replaced.end <= len(text)
 
 
 def test_syntax_coloring_does_not_count_as_an_edit(qtbot: QtBot) -> None:

@@ -1,4 +1,4 @@
-"""Forms for large and hostile schemas, and for large values: open at once, and lose nothing."""
+"""Forms for large or hostile schemas and large values: they open quickly and lose nothing."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_last_of_two_thousand_fields_is_reached_without_building_the_others(
     qtbot: QtBot, editor: ArgumentsEditor
 ) -> None:
     editor.set_schema(MANY)
-    editor.go_to_next_problem()
+    editor.go_to_next_error()
     focused = editor.window().focusWidget()
     row = next(row for row in editor.form.findChildren(FieldRow) if row.isAncestorOf(focused))
     assert row.member.name == "p1998"
@@ -109,7 +109,7 @@ HOSTILE: dict[str, tuple[JSON, JSONObject]] = {
     "slow pattern": ({"properties": {"x": {"type": "string", "pattern": "^(a+)+$"}}}, {"x": "a" * 40 + "!"}),
     "outside": ({"properties": {"x": {"$ref": "http://127.0.0.1:1/x"}}}, {"x": [1]}),
     "false": ({"properties": {"x": False}}, {"x": 1}),
-    "long words": ({"properties": {"n" * 5000: {"title": "t" * 5000, "description": "d" * 50_000}}}, {}),
+    "long names": ({"properties": {"n" * 5000: {"title": "t" * 5000, "description": "d" * 50_000}}}, {}),
     "many variants": ({"properties": {"x": {"anyOf": [{"const": n} for n in range(5000)]}}}, {"x": 4999}),
 }
 
@@ -151,7 +151,7 @@ def test_input_typed_meanwhile_is_not_overwritten_by_the_example(
     editor.set_schema(TREES)
     editor.fill_with_example()
     editor.set_arguments({"name": "mine"})
-    assert not editor._filling.is_busy
+    assert not editor._example_filler.is_busy
     assert editor.arguments(force=True) == {"name": "mine"}
 
 
@@ -180,8 +180,8 @@ def test_parts_of_a_deep_schema_missing_from_the_form_are_reported(
     qtbot: QtBot, editor: ArgumentsEditor
 ) -> None:
     editor.set_schema({"properties": {"x": {"$ref": "http://127.0.0.1:1/x"}}})
-    words = [label.text() for label in editor.form.findChildren(QLabel)]
-    assert any("outside of it and never fetched" in text for text in words)
+    labels = [label.text() for label in editor.form.findChildren(QLabel)]
+    assert any("external and never fetched" in text for text in labels)
 
 
 def test_pasting_a_megabyte_into_a_line_shows_its_length(qtbot: QtBot) -> None:
@@ -218,7 +218,7 @@ def test_large_list_is_summarized_and_edited_as_json_on_request(qtbot: QtBot) ->
     driver.form.set_value({"l": many})
     long = driver.row("l").slot.editor
     assert isinstance(long, LongJsonEditor)
-    assert long.size_label.text() == "A list of 20,000 items"
+    assert long.size_label.text() == "Array of 20,000 items"
     assert driver.form.value() == {"l": many}
     QTest.mouseClick(long.edit_button, LEFT)
     assert driver.box("l").toPlainText().startswith("[\n  0,")

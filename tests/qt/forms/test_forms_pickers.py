@@ -1,4 +1,4 @@
-"""Moments and files, driven by hand; and the names that screen readers read out."""
+"""Date, time and file editors, and accessible names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from inspector.base.json.values import JSONObject
-from inspector.qt.forms.schema.choice_editors import FileEditor, MomentEditor
+from inspector.qt.forms.schema.choice_editors import DateTimeEditor, FileEditor
 from tests.qt.forms.form_driver import LEFT, TARGET, FormDriver, editor
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
@@ -28,22 +28,22 @@ pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
 
 @pytest.fixture(autouse=True)
 def _application(qapp: QApplication) -> None:
-    """A theme needs the application first."""
+    """Create the application: a theme needs it."""
 
 
 @pytest.mark.parametrize(
-    ("format_name", "written", "picked"),
+    ("format_name", "typed", "picked"),
     [
         ("date", "2024-02-28", "2025-12-31"),
         ("date-time", "2024-02-28T10:00:00+02:00", "2025-12-31T01:02:03Z"),
         ("time", "10:00:00Z", "01:02:03Z"),
     ],
 )
-def test_date_time_can_be_typed_or_picked(qtbot: QtBot, format_name: str, written: str, picked: str) -> None:
+def test_date_time_can_be_typed_or_picked(qtbot: QtBot, format_name: str, typed: str, picked: str) -> None:
     driver = FormDriver(qtbot, {"m": {"type": "string", "format": format_name}})
-    moment = editor(driver, "m", MomentEditor)
-    driver.type(moment.line, written)
-    assert driver.form.value() == {"m": written}
+    moment = editor(driver, "m", DateTimeEditor)
+    driver.type(moment.line, typed)
+    assert driver.form.value() == {"m": typed}
     picker = moment.open_picker()
     if format_name != "time":
         assert picker.calendar.selectedDate() == QDate(2024, 2, 28)
@@ -62,11 +62,11 @@ def test_a_file_is_sent_in_base64_with_its_size_shown(qtbot: QtBot, tmp_path: Pa
     file = editor(driver, "f", FileEditor)
     driver.type(file.line, "aGk=")
     assert file.size_label.text() == "2 B in 4 characters of base64"
-    file.take_file(str(tmp_path / "data.bin"))
+    file.load_file(str(tmp_path / "data.bin"))
     assert driver.form.value() == {"f": base64.b64encode(content).decode()}
     assert file.size_label.text() == "data.bin, 10 KiB"
-    file.take_file(str(tmp_path / "missing"))
-    assert "was not taken: No such file" in file.size_label.text()
+    file.load_file(str(tmp_path / "missing"))
+    assert "missing: No such file" in file.size_label.text()
     assert driver.form.value() == {"f": base64.b64encode(content).decode()}
 
 

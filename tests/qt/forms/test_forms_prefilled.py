@@ -1,4 +1,4 @@
-"""What a server may ask a person for, each as the right widget: the primitive schemas of every revision."""
+"""Form elicitation: the widget for each primitive schema of every protocol version."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from inspector.qt.forms.schema.choice_editors import (
     BooleanEditor,
     CheckListEditor,
     ChoiceEditor,
-    MomentEditor,
+    DateTimeEditor,
 )
 from inspector.qt.forms.schema.editor import Editor
 from inspector.qt.forms.schema.list_editor import ListEditor
@@ -45,15 +45,15 @@ TOPPINGS: JSONObject = {
 
 @pytest.fixture(autouse=True)
 def _application(qapp: QApplication) -> None:
-    """A theme needs the application first."""
+    """Create the application: a theme needs it."""
 
 
-def offered(choice: ChoiceEditor) -> list[str]:
+def options(choice: ChoiceEditor) -> list[str]:
     return [choice.box.itemText(position) for position in range(choice.box.count())]
 
 
-def pick_choice(choice: ChoiceEditor, words: str) -> None:
-    choice.box.setCurrentText(words)
+def pick_choice(choice: ChoiceEditor, text: str) -> None:
+    choice.box.setCurrentText(text)
     choice.box.activated.emit(choice.box.currentIndex())
 
 
@@ -63,8 +63,8 @@ def pick_choice(choice: ChoiceEditor, words: str) -> None:
         ({"type": "string", "minLength": 1, "maxLength": 5}, LineEditor),
         ({"type": "string", "format": "email"}, LineEditor),
         ({"type": "string", "format": "uri"}, LineEditor),
-        ({"type": "string", "format": "date"}, MomentEditor),
-        ({"type": "string", "format": "date-time"}, MomentEditor),
+        ({"type": "string", "format": "date"}, DateTimeEditor),
+        ({"type": "string", "format": "date-time"}, DateTimeEditor),
         ({"type": "number", "minimum": 0, "maximum": 1}, NumberEditor),
         ({"type": "integer", "default": 3}, NumberEditor),
         ({"type": "boolean", "default": True}, BooleanEditor),
@@ -81,22 +81,22 @@ def test_each_primitive_has_its_widget(qtbot: QtBot, schema: JSON, kind: type[Ed
 
 
 @pytest.mark.parametrize(
-    ("schema", "words", "value"), [(LEVELS, "Low (lo)", "lo"), (COLORS, "Red (#f00)", "#f00")]
+    ("schema", "text", "value"), [(LEVELS, "Low (lo)", "lo"), (COLORS, "Red (#f00)", "#f00")]
 )
 def test_a_titled_choice_shows_its_titles_and_sends_its_value(
-    qtbot: QtBot, schema: JSON, words: str, value: str
+    qtbot: QtBot, schema: JSON, text: str, value: str
 ) -> None:
     driver = FormDriver(qtbot, {"x": schema})
     choice = editor(driver, "x", ChoiceEditor)
-    assert words in offered(choice)
-    pick_choice(choice, words)
+    assert text in options(choice)
+    pick_choice(choice, text)
     assert driver.form.value() == {"x": value}
     assert driver.form.errors() == []
 
 
 def test_default_is_named_by_its_title_and_not_sent_until_accepted(qtbot: QtBot) -> None:
     driver = FormDriver(qtbot, {"level": LEVELS, "many": PLAIN, "on": {"type": "boolean", "default": True}})
-    assert offered(editor(driver, "level", ChoiceEditor))[0] == "not set (default: High (hi))"
+    assert options(editor(driver, "level", ChoiceEditor))[0] == "not set (default: High (hi))"
     assert driver.form.value() == {}
     buttons = [driver.row(name).default_button for name in ("many", "on")]
     assert [button.text() for button in buttons if button] == ['use default: ["b"]', "use default: true"]
@@ -114,7 +114,7 @@ def test_several_titled_choices_are_checked_by_title_and_sent_by_value(qtbot: Qt
     for position in (2, 0, 1):
         checks[position].click()
     assert driver.form.value() == {"x": ["on", "ch", "ol"]}
-    assert [str(error) for error in driver.form.errors()] == ["x: takes at most 2 items, has 3"]
+    assert [str(error) for error in driver.form.errors()] == ["x: must have at most 2 items, has 3"]
     for check in checks:
         check.click()
     assert [str(error) for error in driver.form.errors()] == ["x: needs at least 1 item, has 0"]

@@ -1,4 +1,4 @@
-"""What a form is given comes back from it exactly: Hypothesis over schemas and values that fit them."""
+"""Values round-trip through a form exactly: Hypothesis over schemas and matching values."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ simple = st.one_of(
 
 @st.composite
 def objects(draw: st.DrawFn, depth: int = 1) -> tuple[JSON, JSON]:
-    """An object schema, and a value for it: some members absent, in any order, with keys of its own."""
+    """An object schema, and a value for it: some members absent, in any order, with extra keys."""
     part = simple if depth == 0 else simple | objects(depth=depth - 1)
     members = draw(st.dictionaries(texts, part, max_size=6))
     given = [name for name in members if draw(st.booleans())]
@@ -92,7 +92,7 @@ def objects(draw: st.DrawFn, depth: int = 1) -> tuple[JSON, JSON]:
 
 @pytest.fixture
 def theme(qapp: QApplication) -> Theme:
-    """A theme needs the application first."""
+    """Create the application: a theme needs it."""
     return Theme(ICONS)
 
 

@@ -1,4 +1,4 @@
-"""Maps, lists and places, driven by hand."""
+"""Rows of maps, lists and tuples, driven by user actions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
 
 @pytest.fixture(autouse=True)
 def _application(qapp: QApplication) -> None:
-    """A theme needs the application first."""
+    """Create the application: a theme needs it."""
 
 
 def test_keys_are_added_renamed_and_removed(qtbot: QtBot) -> None:
@@ -45,7 +45,7 @@ def test_a_row_without_a_key_is_not_sent_and_says_so(qtbot: QtBot) -> None:
     driver = FormDriver(qtbot, {"env": {"type": "object", "additionalProperties": {"type": "string"}}})
     row = add_key(editor(driver, "env", MapEditor), "", "1")
     assert driver.form.value() == {"env": {}}
-    assert row.problem_text() == "Is not sent before it has a key"
+    assert row.error_text() == "Is not sent until it has a key"
     driver.form.set_value({"env": {"": "x"}})
     assert driver.form.value() == {"env": {"": "x"}}
 
@@ -60,11 +60,11 @@ def test_duplicate_or_forbidden_key_is_reported_in_its_row(qtbot: QtBot) -> None
     rows = editor(driver, "m", MapEditor)
     add_key(rows, "a", "1")
     second = add_key(rows, "a", "2")
-    assert second.problem_text() == "Is there twice: an object has each key once"
+    assert second.error_text() == "Is a duplicate key"
     with pytest.raises(FormError, match="is there twice"):
         driver.form.value()
     QTest.keyClicks(second.key_line, "bc")
-    assert second.problem_text() == "The key takes at most 2 characters, has 3"
+    assert second.error_text() == "The key takes at most 2 characters, has 3"
     assert driver.form.value() == {"m": {"a": 1, "abc": 2}}
 
 
@@ -82,7 +82,7 @@ def test_value_type_follows_its_key(qtbot: QtBot) -> None:
     QTest.keyClicks(row.key_line, "n_x")
     assert row.key_line.hasFocus()
     assert driver.form.value() == {"m": {"n_x": "5"}}
-    assert row.problem_text() == "Must be a number, got '5'"
+    assert row.error_text() == "Must be a number, got '5'"
     pick_from_menu(row.open_state_menu(), "Fill with example")
     assert driver.form.value() == {"m": {"n_x": 1}}
     assert driver.form.errors() == []
@@ -101,7 +101,7 @@ def test_object_with_fields_accepts_extra_keys_except_its_field_names(qtbot: QtB
     QTest.keyClicks(rows.rows[0].key_line, "a")
     with pytest.raises(FormError):
         driver.form.value()
-    assert rows.rows[0].problem_text() == "A is a field of its own above"
+    assert rows.rows[0].error_text() == "A is already a field above"
 
 
 def test_tuple_positions_are_filled_and_extra_items_added(qtbot: QtBot) -> None:
@@ -143,8 +143,8 @@ def test_an_item_can_be_null_an_example_or_json(qtbot: QtBot) -> None:
     driver = FormDriver(qtbot, {"l": {"type": "array", "items": {"type": ["integer", "null"], "minimum": 3}}})
     items = driver.list_editor("l")
     QTest.mouseClick(items.add_button, LEFT)
-    for words, expected in (("Null", None), ("Fill with example", 3), ("Edit as JSON", 3)):
-        pick_from_menu(items.rows[0].open_state_menu(), words)
+    for text, expected in (("Null", None), ("Fill with example", 3), ("Edit as JSON", 3)):
+        pick_from_menu(items.rows[0].open_state_menu(), text)
         assert driver.form.value() == {"l": [expected]}
     assert items.rows[0].slot.is_raw
 

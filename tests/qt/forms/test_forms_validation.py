@@ -1,4 +1,4 @@
-"""The full check of arguments while they are written, and the way from one problem to the next."""
+"""Full validation of arguments while they are typed, and navigation between errors."""
 
 from __future__ import annotations
 
@@ -32,28 +32,28 @@ SCHEMA: JSON = {
 
 
 @dataclass
-class Checker:
-    """Somebody who checks: keeps the questions until told to answer."""
+class FakeValidator:
+    """A fake validator that holds its requests until `finish` is called."""
 
-    input_requests: list[tuple[JSONObject, Callable[[Verdict], None]]] = field(default_factory=list)
+    requests: list[tuple[JSONObject, Callable[[Verdict], None]]] = field(default_factory=list)
 
     def __call__(self, schema: JSON, value: JSONObject, done: Callable[[Verdict], None]) -> None:
         assert schema == SCHEMA
-        self.input_requests.append((value, done))
+        self.requests.append((value, done))
 
-    def response(self, position: int = -1) -> None:
-        value, done = self.input_requests[position]
+    def finish(self, position: int = -1) -> None:
+        value, done = self.requests[position]
         done(validate(SCHEMA, value))
 
 
 @pytest.fixture
-def checker() -> Checker:
-    return Checker()
+def validator() -> FakeValidator:
+    return FakeValidator()
 
 
 @pytest.fixture
-def editor(qtbot: QtBot, checker: Checker) -> ArgumentsEditor:
-    editor = ArgumentsEditor(Theme(ICONS), validate=checker)
+def editor(qtbot: QtBot, validator: FakeValidator) -> ArgumentsEditor:
+    editor = ArgumentsEditor(Theme(ICONS), validate=validator)
     qtbot.addWidget(editor)
     editor.set_schema(SCHEMA)
     editor.resize(480, 600)
@@ -62,7 +62,7 @@ def editor(qtbot: QtBot, checker: Checker) -> ArgumentsEditor:
     return editor
 
 
-def write(editor: ArgumentsEditor, position: int, text: str) -> None:
+def type_text(editor: ArgumentsEditor, position: int, text: str) -> None:
     line = editor.form.rows()[position].slot.editor
     widget = getattr(line, "line", None)
     assert isinstance(widget, QLineEdit)
@@ -70,57 +70,61 @@ def write(editor: ArgumentsEditor, position: int, text: str) -> None:
     QTest.keyClicks(widget, text)
 
 
-def ask(qtbot: QtBot, editor: ArgumentsEditor, checker: Checker, position: int, text: str) -> None:
-    before = len(checker.input_requests)
-    write(editor, position, text)
-    qtbot.waitUntil(lambda: len(checker.input_requests) > before)
-
-
-def test_finding_of_the_full_check_is_shown_at_its_field(
-    qtbot: QtBot, editor: ArgumentsEditor, checker: Checker
+def type_and_wait(
+    qtbot: QtBot, editor: ArgumentsEditor, validator: FakeValidator, position: int, text: str
 ) -> None:
-    write(editor, 2, "1")
-    ask(qtbot, editor, checker, 0, "abc")
-    assert editor.form.rows()[0].problem_text() == ""
-    checker.response()
-    assert "[A-Z]{2}" in editor.form.rows()[0].problem_text()
-    assert editor.bar.problems_button.text() == "1 problem"
+    before = len(validator.requests)
+    type_text(editor, position, text)
+    qtbot.waitUntil(lambda: len(validator.requests) > before)
+
+
+def test_error_of_the_full_validation_is_shown_at_its_field(
+    qtbot: QtBot, editor: ArgumentsEditor, validator: FakeValidator
+) -> None:
+    type_text(editor, 2, "1")
+    type_and_wait(qtbot, editor, validator, 0, "abc")
+    assert editor.form.rows()[0].error_text() == ""
+    validator.finish()
+    assert "[A-Z]{2}" in editor.form.rows()[0].error_text()
+    assert editor.bar.errors_button.text() == "1 error"
     with pytest.raises(FormError):
         editor.arguments()
     assert editor.arguments(force=True) == {"code": "abc", "n": 1}
-    ask(qtbot, editor, checker, 0, "AB")
-    checker.response()
-    assert editor.form.rows()[0].problem_text() == ""
-    assert not editor.bar.problems_button.isVisible()
+    type_and_wait(qtbot, editor, validator, 0, "AB")
+    validator.finish()
+    assert editor.form.rows()[0].error_text() == ""
+    assert not editor.bar.errors_button.isVisible()
     assert editor.arguments() == {"code": "AB", "n": 1}
 
 
 def test_check_result_for_outdated_input_is_dropped(
-    qtbot: QtBot, editor: ArgumentsEditor, checker: Checker
+    qtbot: QtBot, editor: ArgumentsEditor, validator: FakeValidator
 ) -> None:
-    ask(qtbot, editor, checker, 0, "abc")
-    ask(qtbot, editor, checker, 0, "AB")
-    checker.response(0)
-    assert editor.form.rows()[0].problem_text() == ""
-    write(editor, 0, "x")
-    checker.response(1)
-    assert editor.form.rows()[0].problem_text() == ""
+    type_and_wait(qtbot, editor, validator, 0, "abc")
+    type_and_wait(qtbot, editor, validator, 0, "AB")
+    validator.finish(0)
+    assert editor.form.rows()[0].error_text() == ""
+    type_text(editor, 0, "x")
+    validator.finish(1)
+    assert editor.form.rows()[0].error_text() == ""
 
 
-def test_many_keystrokes_cause_one_check(qtbot: QtBot, editor: ArgumentsEditor, checker: Checker) -> None:
-    ask(qtbot, editor, checker, 0, "many keys in a row")
-    assert [value for value, _ in checker.input_requests] == [{"code": "many keys in a row"}]
+def test_many_keystrokes_cause_one_check(
+    qtbot: QtBot, editor: ArgumentsEditor, validator: FakeValidator
+) -> None:
+    type_and_wait(qtbot, editor, validator, 0, "many keys in a row")
+    assert [value for value, _ in validator.requests] == [{"code": "many keys in a row"}]
 
 
-def test_problems_can_be_stepped_through(qtbot: QtBot, editor: ArgumentsEditor, checker: Checker) -> None:
-    ask(qtbot, editor, checker, 0, "abc")
-    checker.response()
-    assert (
-        editor.bar.problems_button.text() == "1 problem"
-    )  # what is only missing is not held against them yet
+def test_errors_can_be_stepped_through(
+    qtbot: QtBot, editor: ArgumentsEditor, validator: FakeValidator
+) -> None:
+    type_and_wait(qtbot, editor, validator, 0, "abc")
+    validator.finish()
+    assert editor.bar.errors_button.text() == "1 error"  # what is only missing is not held against them yet
     seen = []
     for _ in range(3):
-        QTest.mouseClick(editor.bar.problems_button, LEFT)
+        QTest.mouseClick(editor.bar.errors_button, LEFT)
         seen += [
             position
             for position, row in enumerate(editor.form.rows())
@@ -128,43 +132,45 @@ def test_problems_can_be_stepped_through(qtbot: QtBot, editor: ArgumentsEditor, 
         ]
     assert sorted(seen[:2]) == [0, 2]
     assert seen[2] == seen[0]
-    assert editor.bar.problems_button.text() == "2 problems"
-    assert editor.form.rows()[2].problem_text() == "Is required, but not set"
+    assert editor.bar.errors_button.text() == "2 errors"
+    assert editor.form.rows()[2].error_text() == "Is required but not set"
 
 
-def test_keyboard_steps_to_the_next_problem_too(qtbot: QtBot, editor: ArgumentsEditor) -> None:
-    write(editor, 2, "x")
+def test_keyboard_steps_to_the_next_error_too(qtbot: QtBot, editor: ArgumentsEditor) -> None:
+    type_text(editor, 2, "x")
     editor.form.rows()[0].slot.editor.widget.setFocus()
     QTest.keyClick(editor.window().focusWidget(), Qt.Key.Key_F8)
     assert editor.form.rows()[2].slot.editor.widget.hasFocus()
 
 
-def test_unchecked_parts_are_reported(qtbot: QtBot, editor: ArgumentsEditor, checker: Checker) -> None:
-    ask(qtbot, editor, checker, 0, "AB")
-    checker.input_requests[-1][1](Verdict(unchecked="Not checked: the check took more than 2 s."))
+def test_unchecked_parts_are_reported(
+    qtbot: QtBot, editor: ArgumentsEditor, validator: FakeValidator
+) -> None:
+    type_and_wait(qtbot, editor, validator, 0, "AB")
+    validator.requests[-1][1](Verdict(unchecked="Not checked: the check took more than 2 s."))
     assert editor.bar.message() == "Not checked: the check took more than 2 s."
 
 
-def test_findings_of_a_check_are_marked_in_the_json_too(
-    qtbot: QtBot, editor: ArgumentsEditor, checker: Checker
+def test_errors_of_the_full_validation_are_marked_in_the_json_too(
+    qtbot: QtBot, editor: ArgumentsEditor, validator: FakeValidator
 ) -> None:
     editor.set_arguments({"n": 1, "day": "tomorrow"})
     editor.show_json()
-    qtbot.waitUntil(lambda: bool(checker.input_requests))
-    checker.response()
+    qtbot.waitUntil(lambda: bool(validator.requests))
+    validator.finish()
     assert list(editor.json_view.box.gutter.marks()) == [2]
     editor.show_form()
-    assert editor.form.rows()[1].problem_text() != ""
+    assert editor.form.rows()[1].error_text() != ""
 
 
 def test_check_result_after_the_editor_is_gone_is_harmless(
-    qtbot: QtBot, editor: ArgumentsEditor, checker: Checker
+    qtbot: QtBot, editor: ArgumentsEditor, validator: FakeValidator
 ) -> None:
-    ask(qtbot, editor, checker, 0, "abc")
-    late = checker.input_requests[-1][1]
+    type_and_wait(qtbot, editor, validator, 0, "abc")
+    late = validator.requests[-1][1]
     editor.set_schema({"type": "object"})
     late(Verdict((FieldError("/code", "is wrong"),)))
-    assert editor.problems() == []
+    assert editor.all_errors() == []
 
 
 def test_all_fields_are_filled_with_examples_and_cleared(editor: ArgumentsEditor) -> None:

@@ -1,4 +1,4 @@
-"""Fields that depend on what is picked or written: variants and conditions, driven by hand."""
+"""Fields that depend on other values: variants and conditions."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from inspector.qt.forms.schema.choice_editors import ConstEditor
 from inspector.qt.forms.schema.object_editor import ObjectEditor
 from inspector.qt.forms.schema.union_editor import UnionEditor
 from inspector.qt.forms.schema.value_row import state_options
-from tests.qt.forms.form_driver import LEFT, TARGET, FormDriver, editor, inner, part, pick, shown_words
+from tests.qt.forms.form_driver import LEFT, TARGET, FormDriver, editor, inner, part, pick, shown_texts
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
 
 
 @pytest.fixture(autouse=True)
 def _application(qapp: QApplication) -> None:
-    """A theme needs the application first."""
+    """Create the application: a theme needs it."""
 
 
 def test_variant_is_selected_named_by_its_constant_and_filled_in(qtbot: QtBot) -> None:
@@ -65,7 +65,7 @@ def test_matching_variant_of_a_given_value_is_selected(qtbot: QtBot, value: JSON
 def test_properties_unknown_to_a_variant_are_kept_listed_and_removed_on_request(qtbot: QtBot) -> None:
     driver = FormDriver(qtbot, {"target": TARGET})
     driver.form.set_value({"target": {"own": 1, "kind": "web", "url": "u"}})
-    assert "Also sent, not in the schema: own. Edit as JSON." in shown_words(driver.form)
+    assert "Sent, but not in the schema: own. Edit as JSON." in shown_texts(driver.form)
     assert driver.form.value() == {"target": {"own": 1, "kind": "web", "url": "u"}}
     found = inner(editor(driver, "target", UnionEditor))
     assert isinstance(found, ObjectEditor)
@@ -83,7 +83,7 @@ def test_a_list_of_types_is_a_union_with_null_as_a_state(qtbot: QtBot) -> None:
     assert driver.form.value() == {}
     driver.type(inner(union).widget, "12345678901234567890123")
     assert driver.form.value() == {"x": 12345678901234567890123}
-    assert (driver.state("x"), driver.row("x").problem_text()) == ("set", "")
+    assert (driver.state("x"), driver.row("x").error_text()) == ("set", "")
 
 
 @pytest.mark.parametrize(
@@ -99,10 +99,10 @@ def test_null_and_empty_values_can_be_selected_for_every_allowed_type(
     qtbot: QtBot, schema: JSON, empties: JSONObject
 ) -> None:
     driver = FormDriver(qtbot, {"x": schema})
-    offered = [offer.text for offer in state_options(driver.row("x").field)]
-    assert offered == ["Not set", *empties]
-    for words, value in empties.items():
-        driver.choose("x", words)
+    options = [offer.text for offer in state_options(driver.row("x").field)]
+    assert options == ["Not set", *empties]
+    for text, value in empties.items():
+        driver.choose("x", text)
         assert driver.form.value() == {"x": value}
         assert driver.state("x") == ("null" if value is None else "empty")
     driver.choose("x", "Not set")
@@ -157,7 +157,7 @@ def test_dependent_fields_appear_and_disappear_and_keep_their_input(qtbot: QtBot
     assert driver.form.value() == {"on": True, "level": 5}
     QTest.mouseClick(switch.widget.button(2), LEFT)  # type: ignore[attr-defined]
     assert driver.form.value() == {"on": False}
-    assert "Kept, but not sent while it does not apply: level." in shown_words(driver.form)
+    assert "Not sent while it does not apply: level." in shown_texts(driver.form)
     QTest.mouseClick(switch.widget.button(1), LEFT)  # type: ignore[attr-defined]
     assert driver.form.value() == {"on": True, "level": 5}
     assert driver.line("level").isVisible()
@@ -167,7 +167,7 @@ def test_typing_in_a_field_that_reveals_others_keeps_the_focus(qtbot: QtBot) -> 
     properties: JSONObject = {"card": {"type": "string"}, "address": {"type": "string"}}
     driver = FormDriver(qtbot, properties, dependentRequired={"card": ["address"]})
     driver.type(driver.line("card"), "4")
-    assert [str(error) for error in driver.form.errors()] == ["address: is required, but not set"]
+    assert [str(error) for error in driver.form.errors()] == ["address: is required but not set"]
     assert driver.line("card").hasFocus()
     driver.type(driver.line("card"), "2")
     assert driver.form.value() == {"card": "42"}

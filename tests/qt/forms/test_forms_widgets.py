@@ -1,4 +1,4 @@
-"""Forms driven as a person would: keys, clicks and menus, and what is sent in the end."""
+"""Forms driven by keys, clicks and menus, and the value they send."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LEFT = Qt.MouseButton.LeftButton
 
 @pytest.fixture(autouse=True)
 def _application(qapp: QApplication) -> None:
-    """A theme needs the application first."""
+    """Create the application: a theme needs it."""
 
 
 def test_fresh_form_sends_nothing_and_shows_no_errors(qtbot: QtBot) -> None:
@@ -43,9 +43,9 @@ def test_fresh_form_sends_nothing_and_shows_no_errors(qtbot: QtBot) -> None:
     )
     assert driver.form.value() == {}
     driver.form.set_value({})
-    assert driver.row("a").problem_text() == ""
+    assert driver.row("a").error_text() == ""
     assert not driver.line("a").property("state")
-    assert [str(error) for error in driver.form.errors()] == ["a: is required, but not set"]
+    assert [str(error) for error in driver.form.errors()] == ["a: is required but not set"]
 
 
 def test_typed_text_is_sent_and_every_change_is_signaled(qtbot: QtBot) -> None:
@@ -59,8 +59,8 @@ def test_typed_text_is_sent_and_every_change_is_signaled(qtbot: QtBot) -> None:
 def test_absent_empty_null_and_default_are_four_different_things(qtbot: QtBot) -> None:
     driver = FormDriver(qtbot, {"x": {"type": ["string", "null"], "default": "d", "examples": ["e & f"]}})
     seen: list[tuple[str, JSONObject]] = []
-    for words in ("Empty string", "Null", 'Default: "d"', 'Example: "e && f"', "Not set"):
-        driver.choose("x", words)
+    for labels in ("Empty string", "Null", 'Default: "d"', 'Example: "e && f"', "Not set"):
+        driver.choose("x", labels)
         seen.append((driver.state("x"), driver.form.value()))
     assert seen == [
         ("empty", {"x": ""}), ("null", {"x": None}), ("default", {"x": "d"}), ("set", {"x": "e & f"}),
@@ -100,13 +100,13 @@ def test_invalid_number_is_reported_below_the_field_until_corrected(qtbot: QtBot
     driver = FormDriver(qtbot, {"count": {"type": "integer"}})
     line = driver.line("count")
     driver.type(line, "abc")
-    assert driver.row("count").problem_text() == "Must be a whole number, got 'abc'"
+    assert driver.row("count").error_text() == "Must be an integer, got 'abc'"
     assert line.property("state") == "error"
-    assert [str(error) for error in driver.form.errors()] == ["count: must be a whole number, got 'abc'"]
+    assert [str(error) for error in driver.form.errors()] == ["count: must be an integer, got 'abc'"]
     line.selectAll()
     driver.type(line, "12")
     assert driver.form.value() == {"count": 12}
-    assert not driver.row("count").problem_text()
+    assert not driver.row("count").error_text()
 
 
 def test_boolean_is_unset_true_or_false(qtbot: QtBot) -> None:
@@ -122,13 +122,13 @@ def test_boolean_is_unset_true_or_false(qtbot: QtBot) -> None:
     assert driver.form.value() == {"deep": True}
 
 
-def test_choices_of_any_json_type_are_told_apart(qtbot: QtBot) -> None:
+def test_choices_of_any_json_type_are_distinguished(qtbot: QtBot) -> None:
     driver = FormDriver(qtbot, {"c": {"enum": ["red", "1", 1, True, "null", None, {"k": []}]}})
     editor = driver.row("c").slot.editor
     assert isinstance(editor, ChoiceEditor)
     box: QComboBox = editor.box
-    words = [box.itemText(index) for index in range(box.count())]
-    assert words == ["not set", "null", "red", '"1"', "1", "true", '"null"', '{"k": []}']
+    labels = [box.itemText(index) for index in range(box.count())]
+    assert labels == ["not set", "null", "red", '"1"', "1", "true", '"null"', '{"k": []}']
     for index, expected in ((3, '"1"'), (4, "1"), (1, "null")):
         box.setFocus()
         QTest.keyClick(box, Qt.Key.Key_Home)
@@ -164,7 +164,7 @@ def test_invalid_item_says_so_in_its_row(qtbot: QtBot) -> None:
     QTest.mouseClick(editor.add_button, LEFT)
     assert [error.pointer for error in driver.form.errors()] == ["/ids/0"]
     driver.type(editor.rows[0].slot.editor.widget, "x")
-    assert editor.rows[0].problem_text() == "Must be a whole number, got 'x'"
+    assert editor.rows[0].error_text() == "Must be an integer, got 'x'"
     pick_from_menu(editor.rows[0].open_state_menu(), "Null")
     assert driver.form.value() == {"ids": [None]}
     assert driver.form.errors() == []
@@ -196,12 +196,12 @@ def test_invalid_raw_json_shows_the_position_and_is_not_sent(qtbot: QtBot) -> No
     driver = FormDriver(qtbot, {"any": {"type": "mystery"}})
     box = driver.box("any")
     driver.type(box, '{"a": ')
-    assert driver.row("any").problem_text() == "Line 1, column 7: a value is missing"
+    assert driver.row("any").error_text() == "Line 1, column 7: a value is missing"
     with pytest.raises(FormError, match="any: Line 1, column 7"):
         driver.form.value()
     driver.type(box, "1}")
     assert driver.form.value() == {"any": {"a": 1}}
-    assert driver.row("any").problem_text() == ""
+    assert driver.row("any").error_text() == ""
 
 
 def test_field_can_be_switched_to_json_and_back(qtbot: QtBot) -> None:
@@ -211,7 +211,7 @@ def test_field_can_be_switched_to_json_and_back(qtbot: QtBot) -> None:
     driver.box("n").selectAll()
     driver.type(driver.box("n"), '"text"')
     assert driver.form.value() == {"n": "text"}
-    assert driver.row("n").problem_text() == "Must be a whole number, got 'text'"
+    assert driver.row("n").error_text() == "Must be an integer, got 'text'"
     driver.box("n").selectAll()
     driver.type(driver.box("n"), "7")
     driver.choose("n", "Edit as field")
@@ -243,7 +243,7 @@ def test_pasted_text_longer_than_the_line_edit_limit_is_not_truncated(
 def test_missing_values_are_named_on_validation_and_get_the_focus(qtbot: QtBot) -> None:
     driver = FormDriver(qtbot, {"a": {"type": "string"}, "b": {"type": "string"}}, required=["b"])
     driver.form.reveal_errors()
-    assert driver.row("b").problem_text() == "Is required, but not set"
+    assert driver.row("b").error_text() == "Is required but not set"
     assert driver.line("b").hasFocus()
 
 
@@ -260,7 +260,7 @@ def test_keys_the_form_does_not_know_are_named_and_kept(qtbot: QtBot) -> None:
         ("yy", None),
     ]
     shown = [label.text() for label in driver.form.findChildren(QLabel) if label.isVisible()]
-    assert "Also sent, not in the schema: zz, yy. Edit as JSON." in shown
+    assert "Sent, but not in the schema: zz, yy. Edit as JSON." in shown
 
 
 def test_tab_goes_from_editor_to_editor(qtbot: QtBot) -> None:
@@ -323,7 +323,7 @@ def test_rows_not_built_yet_keep_their_values(qtbot: QtBot) -> None:
     driver.form.set_value(value)
     assert len(driver.form.findChildren(FieldRow)) < len(names)
     assert write(driver.form.value()) == write(value)
-    assert driver.row(names[-1]).problem_text() == "Must be a whole number, got 'wrong'"
+    assert driver.row(names[-1]).error_text() == "Must be an integer, got 'wrong'"
     assert write(driver.form.value()) == write(value)
 
 

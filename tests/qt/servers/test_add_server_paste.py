@@ -78,10 +78,10 @@ def test_checked_servers_of_a_file_are_added_and_connected_under_the_given_names
     dialog = paste(lens, text)
     one, two, other, broken = dialog.list.servers
     assert "4 servers understood, 3 to be added." in visible_text(dialog)
-    assert not broken.tick.isEnabled()
+    assert not broken.check_box.isEnabled()
     assert "command" in visible_text(broken)
     QTest.keyClicks(two.name, "second")
-    other.tick.setChecked(False)
+    other.check_box.setChecked(False)
     assert dialog.add_action.text() == "Add 2 and connect"
     dialog.add_action.trigger()
     assert "“one” asks for a value: The key." in dialog.error_text()
@@ -237,7 +237,7 @@ def test_unreadable_entry_cannot_be_added(lens: Lens) -> None:
     lens.until(lambda: len(dialog.list.servers) == 2)
     long, short = dialog.list.servers
     assert "Nobody can read that." in visible_text(long)
-    assert not long.tick.isEnabled()
+    assert not long.check_box.isEnabled()
     assert short.is_chosen
     dialog.close()
 
@@ -272,9 +272,9 @@ def test_hostile_text_stays_plain_and_visible_and_does_not_stretch_the_dialog(
 def test_plain_text_secret_goes_into_the_store_unless_unchecked(lens: Lens, is_moved: bool) -> None:
     dialog = paste(lens, json.dumps({"one": local(env={"API_KEY": TOKEN, "MODE": "fast"})}))
     server = dialog.list.servers[0]
-    assert server.store is not None
+    assert server.store_box is not None
     assert TOKEN not in visible_text(server), "it is not repeated below"
-    server.store.setChecked(is_moved)
+    server.store_box.setChecked(is_moved)
     dialog.keep_action.trigger()
     lens.until(lambda: names(lens) == ["one"])
     assert (TOKEN in lens.server_list.read_text()) is not is_moved

@@ -173,14 +173,14 @@ def test_renaming_keeps_the_position_and_the_secrets(lens: Lens) -> None:
 def test_switching_from_command_to_url_and_back_keeps_both(lens: Lens) -> None:
     lens.keep(scripted("one"))
     dialog = open_dialog(lens, "one")
-    dialog.form.mode.button(1).click()
+    dialog.form.transport_switch.button(1).click()
     assert "Headers" in [dialog.form.pages.item(row).text() for row in range(dialog.form.pages.count())]
     url = dialog.form.editors["url"]
     assert isinstance(url, LineEditor)
     QTest.keyClicks(url.line, "http://127.0.0.1:9/mcp")
-    dialog.form.mode.button(0).click()
+    dialog.form.transport_switch.button(0).click()
     assert dialog.form.draft["args"] == list(scripted("one").args)
-    dialog.form.mode.button(1).click()
+    dialog.form.transport_switch.button(1).click()
     assert dialog.form.draft["url"] == "http://127.0.0.1:9/mcp"
     press_save(lens, dialog)
     assert saved(lens)["one"]["url"] == "http://127.0.0.1:9/mcp"
@@ -374,7 +374,7 @@ def test_invalid_json_is_not_dropped_when_switching_pages(lens: Lens) -> None:
     dialog.form.show_page("Notes")
     press_save(lens, dialog)
     assert "The JSON cannot be read" in dialog.error_text()
-    assert dialog.form.is_at_text
+    assert dialog.form.is_json_shown
 
 
 def test_typing_json_does_not_rebuild_fields_on_every_key(lens: Lens) -> None:

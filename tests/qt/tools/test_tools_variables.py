@@ -51,13 +51,13 @@ def called(lens: Lens) -> dict[str, Any]:
 
 
 def problems(view: CallView) -> list[str]:
-    return [str(error) for error in view.arguments.problems()]
+    return [str(error) for error in view.arguments.all_errors()]
 
 
 def checked(lens: Lens, view: CallView) -> None:
     """Wait for the full check of what is written."""
-    with lens.bot.waitSignal(view.arguments._checking.checked, timeout=TIMEOUT):
-        view.arguments._checking.value_changed()
+    with lens.bot.waitSignal(view.arguments._validation.checked, timeout=TIMEOUT):
+        view.arguments._validation.value_changed()
 
 
 def test_variable_is_validated_by_its_value_in_a_number_list_map_and_union(lens: Lens) -> None:

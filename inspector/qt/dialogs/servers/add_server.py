@@ -72,7 +72,7 @@ class AddServerDialog(QDialog):
         self.setAcceptDrops(True)
         self.address = PasteBox(theme, lines=(3, 8))
         self.fields = CredentialFields(theme)
-        self.access, self.header, self.secret = self.fields.access, self.fields.header, self.fields.secret
+        self.access, self.header, self.secret = self.fields.method, self.fields.header, self.fields.secret
         self.alert = Alert(theme)
         self._summary = MutedLabel(theme, _HINT, wrap=True)
         self._error = PlainLabel(theme, tone="error", wrap=True, selectable=True)
@@ -231,7 +231,7 @@ class AddServerDialog(QDialog):
         if not chosen:
             return "This was recognized but can't be used."
         what = "starts this command" if isinstance(chosen[0].entry, StdioEntry) else "connects to this URL"
-        return f"Adding server {chosen[0].spoken_name()} {what}."
+        return f"Adding server {chosen[0].quoted_name()} {what}."
 
     def _make_room(self) -> None:
         """Grow with the content, within limits; never shrink, since the user may have resized it."""
@@ -344,7 +344,7 @@ class AddServerDialog(QDialog):
     def _say_failed(self, error: Exception, added: Sequence[Entry]) -> None:
         self._is_busy = False
         names = [entry.name for entry in added]
-        self.list.untick(names)  # these were added
+        self.list.uncheck(names)  # these were added
         self._update()
         done = (
             f"Added: {shorten(one_line(', '.join(names)), 200)}. Adding the next one failed: "

@@ -69,7 +69,7 @@ class EditServerDialog(QDialog):
         head.setSpacing(SPACE_2)
         head.addWidget(MutedLabel(theme, "Name"))
         head.addWidget(self.name, 1)
-        head.addWidget(self.form.mode)
+        head.addWidget(self.form.transport_switch)
         save = ActionButton(self.save_action, "primary")
         save.setDefault(True)  # else Return in a field would press Cancel
         buttons = QHBoxLayout()

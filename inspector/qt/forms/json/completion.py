@@ -38,9 +38,102 @@ from inspector.schema.values import ABSENT, child
 if TYPE_CHECKING:
     from inspector.qt.forms.json.json_edit import JsonEdit
 
-MAX_OFFERED = 100
+MAX_SUGGESTIONS = 100
 MAX_TEXT_LENGTH = 256 * 1024
 _MAX_FIELDS = 60
+_MAX_LOOKAHEAD = 20_000
+_STEPS = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: 8, Qt.Key.Key_PageUp: -8}
+_ACCEPT_KEYS = (Qt.Key.Key_Tab, Qt.Key.Key_Return, Qt.Key.Key_Enter)
+# A string may lack its closing quote while it is being typed.
+_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"?|[{}\[\]:,]|[^\s{}\[\]:,"]+')
+_REST_OF_STRING = re.compile(r'[\w.-]*"?')
+Completer = Callable[[str, int], Sequence[Suggestion]]
+
+
+class CompletionPopup:
+    """The completion list of a `JsonEdit`.
+
+    Opens at quotes and colons, and on Ctrl+Space; Tab or Enter accepts an entry.
+    """
+
+    def __init__(self, edit: JsonEdit, theme: Theme) -> None:
+        self._edit = edit
+        self._theme = theme
+        self._list: SuggestionList | None = None
+        self.completer: Completer | None = None
+        self._delay = QTimer(edit, singleShot=True, interval=0)
+        self._delay.timeout.connect(self.show_suggestions)
+
+    def shown(self) -> Sequence[Suggestion]:
+        return self._list.suggestions if self._list is not None and self._list.isVisible() else ()
+
+    def show_suggestions(self) -> None:
+        """Show completions at the cursor."""
+        if self.completer is None or self._edit.document().characterCount() > MAX_TEXT_LENGTH:
+            return
+        rows = self._edit.rows()
+        position = python_column(rows, self._edit.textCursor().position())
+        options = self.completer(self._edit.text(), text_offset(rows, position))
+        if not options:
+            self.close()
+            return
+        if self._list is None:
+            self._list = SuggestionList(self._theme, self._edit)
+            self._list.chosen.connect(self._accept)
+        corner = self._edit.viewport().mapToGlobal(self._edit.cursorRect().bottomLeft() + QPoint(0, 2))
+        self._list.show_under(corner, options)
+        self._list.step(1)
+
+    def close(self) -> None:
+        if self._list is not None:
+            self._list.hide()
+
+    def on_typed(self, text: str) -> None:
+        """Open the list where keys and values begin, and update it while typing."""
+        if text in ('"', ":") or (self.shown() and text):
+            self._delay.start()
+        elif self.shown():
+            self.close()  # the cursor moved away
+
+    def handle_key(self, event: QKeyEvent) -> bool:
+        """Let the list handle a key; return whether it did."""
+        if not self.shown() or self._list is None:
+            return False
+        key = Qt.Key(event.key())
+        if event.type() is QEvent.Type.ShortcutOverride and key == Qt.Key.Key_Escape:
+            event.accept()  # Escape only closes the list
+            return True
+        if event.type() is not QEvent.Type.KeyPress:
+            return False
+        if key in _STEPS:
+            self._list.step(_STEPS[key])
+        elif key == Qt.Key.Key_Escape:
+            self.close()
+        elif key in _ACCEPT_KEYS and not event.modifiers():
+            self._accept(self._list.current() or self._list.suggestions[0])
+        else:
+            return False
+        return True
+
+    def _accept(self, suggestion: Suggestion) -> None:
+        self.close()
+        cursor = self._edit.cursor_at(suggestion.start)
+        end = self._edit.cursor_at(suggestion.end).position()
+        cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
+        cursor.insertText(suggestion.text)
+        if suggestion.text in ('""', "{}", "[]"):
+            cursor.movePosition(QTextCursor.MoveOperation.Left)
+        self._edit.setTextCursor(cursor)
+        if suggestion.text.endswith(": "):
+            self._delay.start()  # complete the value
+
+
+def python_column(text: str, position: int) -> int:
+    """Convert Qt's UTF-16 position to a Python index: non-BMP characters count as one."""
+    if text.isascii():
+        return position
+    units = text.encode("utf-16-le", "surrogatepass")[: 2 * position]
+    return len(units.decode("utf-16-le", "surrogatepass"))
 
 
 def suggestions(field: ObjectField, text: str, offset: int) -> list[Suggestion]:
@@ -53,15 +146,15 @@ def suggestions(field: ObjectField, text: str, offset: int) -> list[Suggestion]:
     fields = _plain([field.union or field])
     for step in context.path:
         fields = _plain([inner for one in fields for inner in _inside(one, step)])
-    start, end = context.written.start, context.written.end
+    start, end = context.replaced.start, context.replaced.end
     typed = text[start:offset].strip('"').casefold()
-    offered = _keys(fields, context.keys, text, end) if context.is_key else _values(fields)
-    unique = dict(offered)
-    matching = [(message, note) for message, note in unique.items() if typed in message.casefold()]
+    options = _keys(fields, context.keys, text, end) if context.is_key else _values(fields)
+    unique = dict(options)
+    matching = [(option, note) for option, note in unique.items() if typed in option.casefold()]
     matching.sort(key=lambda one: not one[0].casefold().lstrip('"').startswith(typed))
     whole = text[start:end]
     return [
-        Suggestion(message, start, end, note) for message, note in matching[:MAX_OFFERED] if message != whole
+        Suggestion(option, start, end, note) for option, note in matching[:MAX_SUGGESTIONS] if option != whole
     ]
 
 
@@ -101,12 +194,12 @@ def _shapes(field: ObjectField) -> list[ObjectField]:
     return shapes
 
 
-def _keys(fields: list[Field], there: frozenset[str], text: str, end: int) -> Iterator[tuple[str, str]]:
+def _keys(fields: list[Field], existing: frozenset[str], text: str, end: int) -> Iterator[tuple[str, str]]:
     has_colon = text[end : end + 20].lstrip().startswith(":")
     for one in fields:
         for shape in _shapes(one) if isinstance(one, ObjectField) else ():
             for member in shape.members:
-                if member.name in there:
+                if member.name in existing:
                     continue
                 quoted = json.dumps(member.name, ensure_ascii=False)
                 note = f"{summary(member.field)}{', required' if member.required else ''}"
@@ -117,13 +210,13 @@ def _values(fields: list[Field]) -> Iterator[tuple[str, str]]:
     for one in fields:
         if one.default is not ABSENT:
             yield write_line(one.default), "default"
-        yield from ((write_line(value), note) for value, note in _matching(one))
+        yield from ((write_line(value), note) for value, note in _typical_values(one))
         yield from ((write_line(value), "example") for value in one.examples)
         if one.nullable:
             yield "null", ""
 
 
-def _matching(field: Field) -> Iterator[tuple[JSON, str]]:
+def _typical_values(field: Field) -> Iterator[tuple[JSON, str]]:
     match field:
         case ChoiceField():
             labels = field.labels or ("",) * len(field.choices)
@@ -133,112 +226,13 @@ def _matching(field: Field) -> Iterator[tuple[JSON, str]]:
         case ObjectField() | MapField():
             yield {}, "object"
         case ListField() | TupleField():
-            yield [], "list"
+            yield [], "array"
         case TextField():
-            yield "", "text"
-
-
-Completer = Callable[[str, int], Sequence[Suggestion]]
-
-_STEPS = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: 8, Qt.Key.Key_PageUp: -8}
-_TAKING = (Qt.Key.Key_Tab, Qt.Key.Key_Return, Qt.Key.Key_Enter)
-_MAX_TEXT_LENGTH = 256 * 1024
-
-
-class CompletionPopup:
-    """The completion list of a `JsonEdit`.
-
-    Opens at quotes and colons, and on Ctrl+Space; Tab or Enter accepts an entry.
-    """
-
-    def __init__(self, edit: JsonEdit, theme: Theme) -> None:
-        self._edit = edit
-        self._theme = theme
-        self._list: SuggestionList | None = None
-        self.completer: Completer | None = None
-        self._soon = QTimer(edit, singleShot=True, interval=0)
-        self._soon.timeout.connect(self.ask)
-
-    def shown(self) -> Sequence[Suggestion]:
-        return self._list.suggestions if self._list is not None and self._list.isVisible() else ()
-
-    def ask(self) -> None:
-        """Offer completions at the cursor."""
-        if self.completer is None or self._edit.document().characterCount() > _MAX_TEXT_LENGTH:
-            return
-        rows = self._edit.rows()
-        position = python_column(rows, self._edit.textCursor().position())
-        offered = self.completer(self._edit.text(), text_offset(rows, position))
-        if not offered:
-            self.close()
-            return
-        if self._list is None:
-            self._list = SuggestionList(self._theme, self._edit)
-            self._list.chosen.connect(self._accept)
-        corner = self._edit.viewport().mapToGlobal(self._edit.cursorRect().bottomLeft() + QPoint(0, 2))
-        self._list.show_under(corner, offered)
-        self._list.step(1)
-
-    def close(self) -> None:
-        if self._list is not None:
-            self._list.hide()
-
-    def on_typed(self, text: str) -> None:
-        """Open the list where keys and values begin, and update it while typing."""
-        if text in ('"', ":") or (self.shown() and text):
-            self._soon.start()
-        elif self.shown():
-            self.close()  # the cursor moved away
-
-    def takes(self, event: QKeyEvent) -> bool:
-        """Return whether the list handled a key."""
-        if not self.shown() or self._list is None:
-            return False
-        key = Qt.Key(event.key())
-        if event.type() is QEvent.Type.ShortcutOverride and key == Qt.Key.Key_Escape:
-            event.accept()  # Escape only closes the list
-            return True
-        if event.type() is not QEvent.Type.KeyPress:
-            return False
-        if key in _STEPS:
-            self._list.step(_STEPS[key])
-        elif key == Qt.Key.Key_Escape:
-            self.close()
-        elif key in _TAKING and not event.modifiers():
-            self._accept(self._list.current() or self._list.suggestions[0])
-        else:
-            return False
-        return True
-
-    def _accept(self, suggestion: Suggestion) -> None:
-        self.close()
-        cursor = self._edit.cursor_at(suggestion.start)
-        end = self._edit.cursor_at(suggestion.end).position()
-        cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
-        cursor.insertText(suggestion.text)
-        if suggestion.text in ('""', "{}", "[]"):
-            cursor.movePosition(QTextCursor.MoveOperation.Left)
-        self._edit.setTextCursor(cursor)
-        if suggestion.text.endswith(": "):
-            self._soon.start()  # complete the value
-
-
-def python_column(text: str, position: int) -> int:
-    """Convert Qt's UTF-16 position to a Python index: non-BMP characters count as one."""
-    if text.isascii():
-        return position
-    units = text.encode("utf-16-le", "surrogatepass")[: 2 * position]
-    return len(units.decode("utf-16-le", "surrogatepass"))
-
-
-# A string may lack its closing quote while it is being typed.
-_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"?|[{}\[\]:,]|[^\s{}\[\]:,"]+')
-_REST_OF_STRING = re.compile(r'[\w.-]*"?')
-_LOOKED_AHEAD = 20_000
+            yield "", "string"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TextRange:
     """A range of characters of the text."""
 
     start: int
@@ -246,7 +240,7 @@ class Place:
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenContainer:
     """A list or object that has been opened."""
 
     is_list: bool
@@ -267,15 +261,15 @@ class Context:
 
     path: tuple[str | int, ...]
     is_key: bool
-    written: Place
+    replaced: TextRange
     keys: frozenset[str] = frozenset()
 
 
-class _Reading:
+class _TokenWalker:
     """Walks the tokens and tracks the open lists and objects."""
 
     def __init__(self) -> None:
-        self.open: list[_Open] = []
+        self.open: list[_OpenContainer] = []
 
     def pointer(self) -> str:
         """Return the pointer of the next value."""
@@ -283,14 +277,16 @@ class _Reading:
 
     def begin(self, bracket: str, start: int) -> None:
         is_list = bracket == "["
-        self.open.append(_Open(is_list, start, self.pointer(), 0 if is_list else "", wants_key=not is_list))
+        self.open.append(
+            _OpenContainer(is_list, start, self.pointer(), 0 if is_list else "", wants_key=not is_list)
+        )
 
-    def take_key(self, piece: str) -> None:
+    def read_key(self, piece: str) -> None:
         self.open[-1].step = _unquoted(piece)
         self.open[-1].keys.append(str(self.open[-1].step))
         self.open[-1].wants_key = False
 
-    def go_on(self) -> None:
+    def next_item(self) -> None:
         """Handle a comma."""
         inner = self.open[-1]
         if inner.is_list and isinstance(inner.step, int):
@@ -299,59 +295,59 @@ class _Reading:
             inner.wants_key = True
 
 
-def locate(text: str, pointers: Collection[str]) -> dict[str, Place]:
+def locate(text: str, pointers: Collection[str]) -> dict[str, TextRange]:
     """Return the places of the values at these pointers; values not in the text are omitted."""
-    wanted, found = set(pointers), dict[str, Place]()
-    reading = _Reading()
+    wanted, found = set(pointers), dict[str, TextRange]()
+    walker = _TokenWalker()
     for match in _TOKEN.finditer(text):
         if wanted <= found.keys():
             break
         piece = match[0]
         if piece in "{[":
-            reading.begin(piece, match.start())
+            walker.begin(piece, match.start())
         elif piece in "}]":
-            if not reading.open:
+            if not walker.open:
                 break
-            done = reading.open.pop()
-            _note(done.pointer, Place(done.start, match.end()), wanted, found)
+            done = walker.open.pop()
+            _record(done.pointer, TextRange(done.start, match.end()), wanted, found)
         elif piece == ",":
-            if not reading.open:
+            if not walker.open:
                 break
-            reading.go_on()
-        elif piece[0] == '"' and reading.open and reading.open[-1].wants_key:
-            reading.take_key(piece)
+            walker.next_item()
+        elif piece[0] == '"' and walker.open and walker.open[-1].wants_key:
+            walker.read_key(piece)
         elif piece != ":":
-            _note(reading.pointer(), Place(match.start(), match.end()), wanted, found)
+            _record(walker.pointer(), TextRange(match.start(), match.end()), wanted, found)
     return found
 
 
-def _note(pointer: str, position: Place, wanted: set[str], found: dict[str, Place]) -> None:
+def _record(pointer: str, position: TextRange, wanted: set[str], found: dict[str, TextRange]) -> None:
     if pointer in wanted:
         found[pointer] = position
 
 
 def context_at(text: str, offset: int) -> Context | None:
     """Return what is being written at `offset`; None where nothing can be, e.g. after a value."""
-    reading = _Reading()
-    before, written = "", Place(offset, offset)
+    walker = _TokenWalker()
+    before, replaced = "", TextRange(offset, offset)
     for match in _TOKEN.finditer(text):
         piece = match[0]
         is_inside = match.start() < offset < match.end() or (offset == match.end() and piece not in "{}[]:,")
         if is_inside and piece not in "{}[]:,":
-            written = Place(match.start(), _end_of(text, match, offset))
+            replaced = TextRange(match.start(), _end_of(text, match, offset))
             break
         if match.start() >= offset:
             break
         if piece in "{[":
-            reading.begin(piece, match.start())
-        elif piece in "}]" and reading.open:
-            reading.open.pop()
-        elif piece == "," and reading.open:
-            reading.go_on()
-        elif piece[0] == '"' and reading.open and reading.open[-1].wants_key:
-            reading.take_key(piece)
+            walker.begin(piece, match.start())
+        elif piece in "}]" and walker.open:
+            walker.open.pop()
+        elif piece == "," and walker.open:
+            walker.next_item()
+        elif piece[0] == '"' and walker.open and walker.open[-1].wants_key:
+            walker.read_key(piece)
         before = piece
-    return _context(text, reading, before, written)
+    return _context(text, walker, before, replaced)
 
 
 def _end_of(text: str, match: re.Match[str], offset: int) -> int:
@@ -360,24 +356,24 @@ def _end_of(text: str, match: re.Match[str], offset: int) -> int:
     return min(rest.end(), match.end()) if rest is not None else match.end()
 
 
-def _context(text: str, reading: _Reading, before: str, written: Place) -> Context | None:
-    if not reading.open:
-        return Context((), False, written) if not before else None
-    inner = reading.open[-1]
-    steps = tuple(one.step for one in reading.open[:-1])
+def _context(text: str, walker: _TokenWalker, before: str, replaced: TextRange) -> Context | None:
+    if not walker.open:
+        return Context((), False, replaced) if not before else None
+    inner = walker.open[-1]
+    steps = tuple(one.step for one in walker.open[:-1])
     if inner.wants_key:
         if before not in ("{", ","):
             return None
-        later = _keys_after(text, written.end)
-        return Context(steps, True, written, frozenset(inner.keys) | later)
+        later = _keys_after(text, replaced.end)
+        return Context(steps, True, replaced, frozenset(inner.keys) | later)
     is_due = before in ("[", ",") if inner.is_list else before == ":"
-    return Context((*steps, inner.step), False, written) if is_due else None
+    return Context((*steps, inner.step), False, replaced) if is_due else None
 
 
 def _keys_after(text: str, offset: int) -> frozenset[str]:
     """Return the keys of the same object after `offset`, up to a limit."""
     depth, last, keys = 0, "", set()
-    for match in _TOKEN.finditer(text, offset, min(len(text), offset + _LOOKED_AHEAD)):
+    for match in _TOKEN.finditer(text, offset, min(len(text), offset + _MAX_LOOKAHEAD)):
         piece = match[0]
         if piece in "{[":
             depth += 1

@@ -1,4 +1,4 @@
-"""Editor for one JSON object: problems are marked in the text, the first is shown below it.
+"""Editor for one JSON object: errors are marked in the text, the first is shown below it.
 
 Texts up to 32 KiB are parsed on each change, up to 4 MiB when typing pauses, larger ones only when sent.
 """
@@ -27,8 +27,8 @@ from inspector.schema.keywords import kind_of
 from inspector.schema.values import FieldError, FormError
 
 # Text is parsed on each key press while that is not noticeable; longer text in pauses.
-_READ_AT_ONCE = 32 * 1024
-_READ_IN_PAUSES = 4 * 1024 * 1024
+_MAX_PARSED_AT_ONCE = 32 * 1024
+_MAX_PARSED_IN_PAUSES = 4 * 1024 * 1024
 _PAUSE_MS = 300
 
 
@@ -89,23 +89,23 @@ class JsonTextView(QWidget):
             self._mark_syntax(exc)
             raise FormError([FieldError("", str(exc))]) from exc
         if not isinstance(value, dict):
-            problem = f"{self._what} must be a JSON object {{ }}; this is {kind_of(value)}."
-            self._show_message(problem)
-            raise FormError([FieldError("", problem)])
+            message = f"{self._what} must be a JSON object {{ }}; this is {kind_of(value)}."
+            self._show_message(message)
+            raise FormError([FieldError("", message)])
         self._show_message("")
         self._value = value
         return value
 
-    def show_problems(self, problems: Sequence[FieldError]) -> None:
-        """Mark the problems in the text and show the first one below."""
+    def show_errors(self, errors: Sequence[FieldError]) -> None:
+        """Mark the errors in the text and show the first one below."""
         if self._value is None:
             return  # not parsed; already reported
-        positions = self._locate(problems)
+        positions = self._locate(errors)
         marks = [
-            Mark(*positions[error.pointer], error.problem) for error in problems if error.pointer in positions
+            Mark(*positions[error.pointer], error.problem) for error in errors if error.pointer in positions
         ]
         self.box.set_marks(marks)
-        self._show_message(str(problems[0]) if problems else "")
+        self._show_message(str(errors[0]) if errors else "")
 
     def go_to(self, pointer: str) -> None:
         """Bring the value at `pointer` into view."""
@@ -115,9 +115,9 @@ class JsonTextView(QWidget):
         else:
             self.box.setFocus()
 
-    def _locate(self, problems: Sequence[FieldError]) -> dict[str, tuple[int, int]]:
+    def _locate(self, errors: Sequence[FieldError]) -> dict[str, tuple[int, int]]:
         """Return the places of the values; for a missing one, the bracket that should contain it."""
-        pointers = [error.pointer for error in problems]
+        pointers = [error.pointer for error in errors]
         parents = {pointer: pointer.rpartition("/")[0] for pointer in pointers}
         text = self.text()
         found = locate(text, {*pointers, *parents.values()})
@@ -139,12 +139,12 @@ class JsonTextView(QWidget):
         self._pause.stop()
         self.find_bar.refresh()
         length = self.box.document().characterCount()
-        if length > _READ_IN_PAUSES:
+        if length > _MAX_PARSED_IN_PAUSES:
             self._show_message(f"Too large to check while typing ({size(length)}); checked when sent.")
-        elif length > _READ_AT_ONCE:
+        elif length > _MAX_PARSED_AT_ONCE:
             self._pause.start()
         self.text_changed.emit()
-        if length <= _READ_AT_ONCE:
+        if length <= _MAX_PARSED_AT_ONCE:
             self._check()
 
     def _check(self) -> None:
@@ -159,7 +159,7 @@ class JsonTextView(QWidget):
         start = sum(len(line) + 1 for line in lines[:-1]) + error.column - 1
         self.box.set_marks([Mark(start, start + 1, error.problem)])
 
-    def _show_message(self, problem: str) -> None:
-        set_label_text(self.error_label, problem)
-        self.error_label.setVisible(bool(problem))
-        mark_error(self.box, bool(problem))
+    def _show_message(self, message: str) -> None:
+        set_label_text(self.error_label, message)
+        self.error_label.setVisible(bool(message))
+        mark_error(self.box, bool(message))

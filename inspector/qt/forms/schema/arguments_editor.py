@@ -33,74 +33,14 @@ from inspector.schema.fields import ObjectField
 from inspector.schema.validation import Verdict, pack, validate_packed
 from inspector.schema.values import FieldError, FormError, Resolve, Resolved, resolve_draft
 
-
-class ArgumentsBar(QWidget):
-    """The view switch, a message, the number of problems and a menu.
-
-    Signals:
-        view_chosen: Carries 0 for the form, 1 for JSON.
-        problem_wanted: The user wants to see the next problem.
-        example_wanted: Fill everything with an example.
-        clearing_wanted: Clear everything.
-    """
-
-    view_chosen = Signal(int)
-    problem_wanted = Signal()
-    example_wanted = Signal()
-    clearing_wanted = Signal()
-
-    def __init__(self, style: FormStyle) -> None:
-        super().__init__()
-        self.switch = Segments(style.theme, ("Form", "JSON"))
-        self.switch.setAccessibleName("Argument view")
-        self.switch.chosen.connect(self.view_chosen)
-        self._message = small_label(style, "", ERROR)
-        self.problems_button = TextButton(plural(0, "problem"), style.small, ERROR)
-        self.problems_button.setToolTip("Go to the next problem (F8)")
-        self.problems_button.setAccessibleName("Go to the next problem")
-        self.problems_button.clicked.connect(self.problem_wanted)
-        self.problems_button.hide()
-        self.menu_button = QToolButton()
-        style.theme.set_icon(self.menu_button, "more", "muted")
-        self.menu_button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
-        self.menu_button.setAccessibleName("More actions for all arguments")
-        self.menu_button.setToolTip("Fill with example, or clear")
-        self.menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.menu_button.setMenu(self._make_menu())
-        row = QHBoxLayout(self)
-        row.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
-        row.setSpacing(SPACE_2)
-        row.addWidget(self.switch)
-        row.addWidget(self._message, 1)
-        row.addStretch(0)
-        row.addWidget(self.problems_button, 0, Qt.AlignmentFlag.AlignVCenter)
-        row.addWidget(self.menu_button)
-
-    def show_message(self, message: str, role: QPalette.ColorRole = ERROR) -> None:
-        self._message.setForegroundRole(role)
-        set_label_text(self._message, message)
-        self._message.setVisible(bool(message))
-
-    def message(self) -> str:
-        """Return the current message, "" if none."""
-        return self._message.text()
-
-    def show_problems(self, count: int) -> None:
-        self.problems_button.setText(plural(count, "problem"))
-        self.problems_button.setVisible(count > 0)
-        self.problems_button.updateGeometry()
-
-    def _make_menu(self) -> QMenu:
-        menu = QMenu(self)
-        menu.addAction("Fill with example").triggered.connect(self.example_wanted)
-        menu.addAction("Clear all").triggered.connect(self.clearing_wanted)
-        return menu
-
-
-NEXT_PROBLEM_KEY = "F8"
+NEXT_ERROR_KEY = "F8"
+VALIDATION_DELAY_MS = 250
 _FORM, _JSON = 0, 1
 _FITTED_HEIGHT = 220
 _MIN_HEIGHT = 20  # it scrolls: what is below must not make the window grow
+
+Validate = Callable[[JSON, JSONObject, Callable[[Verdict], None]], None]
+"""Validates a value against a schema asynchronously; calls back on the UI thread at most once."""
 
 
 class ArgumentsEditor(QWidget):
@@ -110,17 +50,17 @@ class ArgumentsEditor(QWidget):
     back as written if the form changed nothing. What cannot be parsed stays in the view it was written in.
     Without `submit_keys`, Ctrl+Return is left to the window, which may have a command for it. With
     `validate`, the value is fully validated when typing pauses, in addition to the fields' immediate
-    checks. With `matches`, it is as tall as its content, for a page that scrolls as a whole.
+    checks. With `fit_content`, it is as tall as its content, for a page that scrolls as a whole.
 
     Signals:
         value_changed: The user changed something in either view.
         submitted: Ctrl+Return was pressed.
-        problems_changed: Carries the number of known problems.
+        errors_changed: Carries the number of known errors.
     """
 
     value_changed = Signal()
     submitted = Signal()
-    problems_changed = Signal(int)
+    errors_changed = Signal(int)
 
     def __init__(
         self,
@@ -129,7 +69,7 @@ class ArgumentsEditor(QWidget):
         *,
         submit_keys: bool = True,
         validate: Validate | None = None,
-        matches: bool = False,
+        fit_content: bool = False,
     ) -> None:
         super().__init__(parent)
         self._theme = theme
@@ -138,19 +78,19 @@ class ArgumentsEditor(QWidget):
         self._resolved = Resolved({}, {})  # the value last validated in full
         self._verdict = Verdict()
         self._asks_for_missing = False
-        self._problem = -1  # the last one visited
+        self._current_error = -1  # the last one visited
         style = FormStyle.of(theme)
         self.bar = ArgumentsBar(style)
         self.switch = self.bar.switch
         self.json_view = JsonTextView(style)
-        self._position = Place() if matches else _scrolling()
-        if matches:
+        self._form_area = Place() if fit_content else _scroll_area()
+        if fit_content:
             self.json_view.box.setMinimumHeight(_FITTED_HEIGHT)
-        self._views = Pages((self._position, self.json_view))
-        self._written: JSONObject | None = None  # the parsed JSON text, once read
-        self._filling = ExampleFiller(self)
-        self._checking = DelayedValidation(self)
-        self._checking.set_validate(validate, self._value_or_none)
+        self._views = Pages((self._form_area, self.json_view))
+        self._parsed_text: JSONObject | None = None  # the parsed JSON text, once read
+        self._example_filler = ExampleFiller(self)
+        self._validation = DelayedValidation(self)
+        self._validation.set_validate(validate, self._value_or_none)
         self._lay_out()
         self._connect()
         self.form = self._new_form(ObjectField())
@@ -160,11 +100,11 @@ class ArgumentsEditor(QWidget):
 
         `warnings` maps member names to messages shown beside their fields.
         """
-        self._filling.cancel()
-        self._checking.set_schema(schema)
+        self._example_filler.cancel()
+        self._validation.set_schema(schema)
         self._verdict, self._asks_for_missing = Verdict(), False
         self.form = self._new_form(build_form(schema), warnings)
-        self._written = None
+        self._parsed_text = None
         self.json_view.set_field(self.form.field)
         self.json_view.set_value({})
         field = self.form.field
@@ -172,16 +112,16 @@ class ArgumentsEditor(QWidget):
         self._show_view(_FORM if has_form else _JSON)
         if not has_form:
             self.bar.show_message(" ".join(field.notes), MUTED)
-        self._show_problems()
+        self._show_errors()
 
     def arguments(self, *, force: bool = False) -> JSONObject:
-        """Return the arguments to send. Raises FormError, and shows why, if a problem is known.
+        """Return the arguments to send. Raises FormError, and shows why, if an error is known.
 
         With `force`, raise only when there is nothing to send: a debugger must be able to send invalid
         arguments, but not invalid JSON.
         """
         value = self._current()
-        errors = [] if force else self.problems()
+        errors = [] if force else self.all_errors()
         if not errors:
             return value
         self._reveal()
@@ -189,23 +129,23 @@ class ArgumentsEditor(QWidget):
 
     def set_arguments(self, arguments: JSONObject) -> None:
         """Show arguments in the current view."""
-        self._filling.cancel()
-        self._written = None
+        self._example_filler.cancel()
+        self._parsed_text = None
         self._verdict, self._asks_for_missing = Verdict(), False
         if self.is_json_shown():
             self.json_view.set_value(arguments)
         else:
             self.form.set_value(arguments)  # the other view takes them when it is shown
         self.bar.show_message("")
-        self._checking.value_changed()
-        self._show_problems()
+        self._validation.value_changed()
+        self._show_errors()
 
     def fill_with_example(self) -> None:
         """Replace the content with a plausible example."""
-        self._filling.begin(
+        self._example_filler.start(
             self.form.field, lambda value: self._put(value if isinstance(value, dict) else {})
         )
-        if self._filling.is_busy:
+        if self._example_filler.is_busy:
             self.bar.show_message("Generating an example…", MUTED)
 
     def clear(self) -> None:
@@ -232,8 +172,8 @@ class ArgumentsEditor(QWidget):
         self._resolve = resolve
         self.form.set_resolve(resolve)
         self._verdict = Verdict()
-        self._checking.value_changed()
-        self._show_problems()
+        self._validation.value_changed()
+        self._show_errors()
 
     def errors(self) -> list[FieldError]:
         """Return type and parse errors of the current view."""
@@ -245,49 +185,49 @@ class ArgumentsEditor(QWidget):
         except FormError as exc:
             return list(exc.errors)
 
-    def problems(self) -> list[FieldError]:
-        """Return all known problems including the full validation's, one per pointer."""
+    def all_errors(self) -> list[FieldError]:
+        """Return all known errors including the full validation's, one per pointer."""
         found: dict[str, FieldError] = {}
         for error in (*self.errors(), *self._verdict.errors):
             found.setdefault(error.pointer, error)
         return list(found.values())
 
-    def go_to_next_problem(self) -> None:
-        """Bring the problems into view one after the other, in the form or in the text."""
+    def go_to_next_error(self) -> None:
+        """Bring the errors into view one after the other, in the form or in the text."""
         self._asks_for_missing = True
-        problems = self._show_problems()
-        if not problems:
+        errors = self._show_errors()
+        if not errors:
             return
-        self._problem = (self._problem + 1) % len(problems)
+        self._current_error = (self._current_error + 1) % len(errors)
         view = self.json_view if self.is_json_shown() else self.form
-        view.go_to(problems[self._problem].pointer)
+        view.go_to(errors[self._current_error].pointer)
 
     def _reveal(self) -> None:
         self._asks_for_missing = True
-        self._problem = 0
-        problems = self._show_problems()
+        self._current_error = 0
+        errors = self._show_errors()
         if not self.is_json_shown():
             self.form.reveal_errors()
-        elif problems:
-            self.json_view.go_to(problems[0].pointer)
+        elif errors:
+            self.json_view.go_to(errors[0].pointer)
 
-    def _show_problems(self) -> list[FieldError]:
-        """Show the problems. Missing values are not reported until the user asks for problems."""
-        problems = self.problems()
+    def _show_errors(self) -> list[FieldError]:
+        """Show the errors. Missing values are not reported until the user asks for errors."""
+        errors = self.all_errors()
         if not self._asks_for_missing:
-            problems = [error for error in problems if error.problem != MISSING]
+            errors = [error for error in errors if error.problem != MISSING]
         if self.is_json_shown():
-            self.json_view.show_problems(problems)
-        self.bar.show_problems(len(problems))
-        self.problems_changed.emit(len(problems))
-        return problems
+            self.json_view.show_errors(errors)
+        self.bar.show_errors(len(errors))
+        self.errors_changed.emit(len(errors))
+        return errors
 
-    def _on_checked(self, verdict: Verdict) -> None:
+    def _on_validated(self, verdict: Verdict) -> None:
         verdict = replace(verdict, errors=tuple(self._resolved.errors(verdict.errors)))
         self._verdict = verdict
-        self.form.set_findings(() if self.is_json_shown() else verdict.errors)
+        self.form.set_validation_errors(() if self.is_json_shown() else verdict.errors)
         self.bar.show_message(verdict.unchecked, MUTED)
-        self._show_problems()
+        self._show_errors()
 
     def set_focus(self) -> None:
         """Focus the first input."""
@@ -311,10 +251,10 @@ class ArgumentsEditor(QWidget):
         except FormError as exc:
             self._refuse(_FORM, f"Can't switch views: {exc}")
             return False
-        if self._written is None or not same(self._written, value):
+        if self._parsed_text is None or not same(self._parsed_text, value):
             self.json_view.set_value(value)
         self._show_view(_JSON)
-        self._show_problems()
+        self._show_errors()
         return True
 
     def show_form(self) -> bool:
@@ -322,14 +262,14 @@ class ArgumentsEditor(QWidget):
         if not self.is_json_shown():
             return True
         try:
-            self._written = self.json_view.read_object()
+            self._parsed_text = self.json_view.read_object()
         except FormError:
             self._refuse(_JSON, "")
             return False
-        self.form.set_value(self._written)
-        self.form.set_findings(self._verdict.errors)
+        self.form.set_value(self._parsed_text)
+        self.form.set_validation_errors(self._verdict.errors)
         self._show_view(_FORM)
-        self._show_problems()
+        self._show_errors()
         return True
 
     def _on_view_chosen(self, view: int) -> None:
@@ -352,29 +292,29 @@ class ArgumentsEditor(QWidget):
         form.set_resolve(self._resolve)
         form.value_changed.connect(self._on_form_edited)
         form.submitted.connect(self.submitted)
-        self._position.setWidget(form)  # deletes the previous one
+        self._form_area.setWidget(form)  # deletes the previous one
         return form
 
     def _on_form_edited(self) -> None:
         self._on_edited()
-        self._show_problems()
+        self._show_errors()
 
     def _on_edited(self) -> None:
-        self._filling.cancel()  # the user's edit takes precedence
+        self._example_filler.cancel()  # the user's edit takes precedence
         self.bar.show_message("")
-        self._problem = -1
-        self._checking.value_changed()
+        self._current_error = -1
+        self._validation.value_changed()
         self.value_changed.emit()
 
     def _connect(self) -> None:
         self.bar.view_chosen.connect(self._on_view_chosen)
-        self.bar.problem_wanted.connect(self.go_to_next_problem)
-        self.bar.example_wanted.connect(self.fill_with_example)
-        self.bar.clearing_wanted.connect(self.clear)
+        self.bar.next_error_requested.connect(self.go_to_next_error)
+        self.bar.example_requested.connect(self.fill_with_example)
+        self.bar.clear_requested.connect(self.clear)
         self.json_view.text_changed.connect(self._on_edited)
-        self.json_view.text_read.connect(self._show_problems)
-        self._checking.checked.connect(self._on_checked)
-        bind_keys(self, NEXT_PROBLEM_KEY, self.go_to_next_problem)
+        self.json_view.text_read.connect(self._show_errors)
+        self._validation.checked.connect(self._on_validated)
+        bind_keys(self, NEXT_ERROR_KEY, self.go_to_next_error)
         if self._submit_keys:
             for part in (self.bar, self.json_view):
                 on_submit_keys(part, self.submitted)
@@ -387,7 +327,7 @@ class ArgumentsEditor(QWidget):
         column.addWidget(self._views, 1)
 
 
-def _scrolling() -> QScrollArea:
+def _scroll_area() -> QScrollArea:
     area = QScrollArea()
     area.setWidgetResizable(True)
     area.setMinimumHeight(_MIN_HEIGHT)
@@ -395,10 +335,67 @@ def _scrolling() -> QScrollArea:
     return area
 
 
-PAUSE_MS = 250
+class ArgumentsBar(QWidget):
+    """The view switch, a message, the number of errors and a menu.
 
-Validate = Callable[[JSON, JSONObject, Callable[[Verdict], None]], None]
-"""Check a value against a schema, somewhere else, and call back on the window's thread, once, or never."""
+    Signals:
+        view_chosen: Carries 0 for the form, 1 for JSON.
+        next_error_requested: The user wants to see the next error.
+        example_requested: Fill everything with an example.
+        clear_requested: Clear everything.
+    """
+
+    view_chosen = Signal(int)
+    next_error_requested = Signal()
+    example_requested = Signal()
+    clear_requested = Signal()
+
+    def __init__(self, style: FormStyle) -> None:
+        super().__init__()
+        self.switch = Segments(style.theme, ("Form", "JSON"))
+        self.switch.setAccessibleName("Argument view")
+        self.switch.chosen.connect(self.view_chosen)
+        self._message = small_label(style, "", ERROR)
+        self.errors_button = TextButton(plural(0, "error"), style.small, ERROR)
+        self.errors_button.setToolTip("Go to the next error (F8)")
+        self.errors_button.setAccessibleName("Go to the next error")
+        self.errors_button.clicked.connect(self.next_error_requested)
+        self.errors_button.hide()
+        self.menu_button = QToolButton()
+        style.theme.set_icon(self.menu_button, "more", "muted")
+        self.menu_button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
+        self.menu_button.setAccessibleName("More actions for all arguments")
+        self.menu_button.setToolTip("Fill with example, or clear")
+        self.menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.menu_button.setMenu(self._make_menu())
+        row = QHBoxLayout(self)
+        row.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        row.setSpacing(SPACE_2)
+        row.addWidget(self.switch)
+        row.addWidget(self._message, 1)
+        row.addStretch(0)
+        row.addWidget(self.errors_button, 0, Qt.AlignmentFlag.AlignVCenter)
+        row.addWidget(self.menu_button)
+
+    def show_message(self, message: str, role: QPalette.ColorRole = ERROR) -> None:
+        self._message.setForegroundRole(role)
+        set_label_text(self._message, message)
+        self._message.setVisible(bool(message))
+
+    def message(self) -> str:
+        """Return the current message, "" if none."""
+        return self._message.text()
+
+    def show_errors(self, count: int) -> None:
+        self.errors_button.setText(plural(count, "error"))
+        self.errors_button.setVisible(count > 0)
+        self.errors_button.updateGeometry()
+
+    def _make_menu(self) -> QMenu:
+        menu = QMenu(self)
+        menu.addAction("Fill with example").triggered.connect(self.example_requested)
+        menu.addAction("Clear all").triggered.connect(self.clear_requested)
+        return menu
 
 
 class DelayedValidation(QObject):
@@ -416,13 +413,13 @@ class DelayedValidation(QObject):
         self._sequence_number = 0
         self._validate: Validate | None = None
         self._value: Callable[[], JSONObject | None] = lambda: None
-        self._pause = QTimer(self, singleShot=True, interval=PAUSE_MS)
-        self._pause.timeout.connect(self._ask)
+        self._delay = QTimer(self, singleShot=True, interval=VALIDATION_DELAY_MS)
+        self._delay.timeout.connect(self._validate_now)
 
     def set_schema(self, schema: JSON) -> None:
         self._schema = schema
         self._sequence_number += 1
-        self._pause.stop()
+        self._delay.stop()
 
     def set_validate(self, validate: Validate | None, value: Callable[[], JSONObject | None]) -> None:
         """Set the validator and its input; `value` returns None if there is nothing to check."""
@@ -432,16 +429,16 @@ class DelayedValidation(QObject):
         """Invalidate pending results and validate again soon."""
         self._sequence_number += 1
         if self._validate is not None:
-            self._pause.start()
+            self._delay.start()
 
-    def _ask(self) -> None:
+    def _validate_now(self) -> None:
         value = self._value()
         if value is None or self._validate is None:
             return
         self._sequence_number += 1
-        self._validate(self._schema, value, partial(self._on_replied, self._sequence_number))
+        self._validate(self._schema, value, partial(self._on_validated, self._sequence_number))
 
-    def _on_replied(self, sequence_number: int, verdict: Verdict) -> None:
+    def _on_validated(self, sequence_number: int, verdict: Verdict) -> None:
         if shiboken6.isValid(self) and sequence_number == self._sequence_number:
             self.checked.emit(verdict)
 
@@ -453,14 +450,14 @@ class SchemaValidator:
         self._bridge = bridge
         self._owner = owner
 
-    def __call__(self, schema: JSON, value: JSONObject, response: Callable[[Verdict], None]) -> None:
-        self._bridge.start("check arguments", self._check(schema, value, response), self._owner)
+    def __call__(self, schema: JSON, value: JSONObject, on_verdict: Callable[[Verdict], None]) -> None:
+        self._bridge.start("check arguments", self._check(schema, value, on_verdict), self._owner)
 
-    async def _check(self, schema: JSON, value: JSONObject, response: Callable[[Verdict], None]) -> None:
+    async def _check(self, schema: JSON, value: JSONObject, on_verdict: Callable[[Verdict], None]) -> None:
         try:
             verdict = await self._bridge.work_apart(validate_packed, pack(schema, value))
         except UserError as exc:
             verdict = Verdict(unchecked=exc.summary)
         except RecursionError:
             verdict = Verdict(unchecked="The schema or the arguments are nested too deeply to check.")
-        response(verdict)
+        on_verdict(verdict)

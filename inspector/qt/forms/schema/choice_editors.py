@@ -31,7 +31,7 @@ from inspector.base.json.text import JSONTextError, read, same, write_line
 from inspector.base.json.values import JSON, shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import size
-from inspector.qt.forms.schema.editor import Editor, OnChange, Problems, unwritten_text
+from inspector.qt.forms.schema.editor import Editor, Errors, OnChange, placeholder_text
 from inspector.qt.forms.schema.text_editors import LineEditor
 from inspector.qt.theme import SPACE_1, SPACE_2
 from inspector.qt.widgets.inputs.controls import Segments
@@ -49,6 +49,9 @@ from inspector.schema.fields import BooleanField, ChoiceField, ConstField, Field
 from inspector.schema.values import ABSENT, Absent, Draft
 
 MAX_CHECKS = 40
+MAX_FILE_SIZE = 32 * 1024 * 1024
+DATE_TIME_FORMATS = ("date", "date-time", "time")
+_PATTERNS = {"date": "yyyy-MM-dd", "time": "HH:mm:ss'Z'"}
 MAX_SEGMENTS_WIDTH = 340
 _SEGMENT_PADDING = 22
 _MIN_CHECK_WIDTH = 60
@@ -60,13 +63,13 @@ class ChoiceEditor(Editor):
     def __init__(self, style: FormStyle, field: ChoiceField, on_change: OnChange) -> None:
         labels = field.labels or ("",) * len(field.choices)
         text = [choice_text(*one) for one in zip(field.choices, labels, strict=True)]
-        offered: list[tuple[str, Draft]] = [(_unpicked_words(field, text), ABSENT)]
+        options: list[tuple[str, Draft]] = [(_not_set_text(field, text), ABSENT)]
         if field.nullable:
-            offered.append(("null", None))
-        offered += zip(text, field.choices, strict=True)
-        self._drafts = [draft for _, draft in offered]
+            options.append(("null", None))
+        options += zip(text, field.choices, strict=True)
+        self._drafts = [draft for _, draft in options]
         self.box = self.widget = QuietComboBox()
-        self.box.addItems([text for text, _ in offered])
+        self.box.addItems([text for text, _ in options])
         self.box.activated.connect(on_change)
 
     def draft(self) -> Draft:
@@ -82,9 +85,9 @@ class ChoiceEditor(Editor):
 class SegmentsEditor(Editor):
     """Buttons side by side, for a few short values."""
 
-    def __init__(self, style: FormStyle, offered: Sequence[tuple[str, Draft]], on_change: OnChange) -> None:
-        self._drafts = [draft for _, draft in offered]
-        self.segments = Segments(style.theme, [text.replace("&", "&&") for text, _ in offered])
+    def __init__(self, style: FormStyle, options: Sequence[tuple[str, Draft]], on_change: OnChange) -> None:
+        self._drafts = [draft for _, draft in options]
+        self.segments = Segments(style.theme, [text.replace("&", "&&") for text, _ in options])
         self.widget = self.segments
         self.segments.chosen.connect(on_change)
 
@@ -102,16 +105,16 @@ class BooleanEditor(SegmentsEditor):
     """An editor for not set, true, false (and null)."""
 
     def __init__(self, style: FormStyle, field: BooleanField, on_change: OnChange) -> None:
-        offered: list[tuple[str, Draft]] = [("not set", ABSENT), ("true", True), ("false", False)]
-        super().__init__(style, offered + ([("null", None)] if field.nullable else []), on_change)
+        options: list[tuple[str, Draft]] = [("not set", ABSENT), ("true", True), ("false", False)]
+        super().__init__(style, options + ([("null", None)] if field.nullable else []), on_change)
 
 
 class ConstEditor(SegmentsEditor):
     """An editor for a constant: set or not set."""
 
     def __init__(self, style: FormStyle, field: ConstField, on_change: OnChange) -> None:
-        offered: list[tuple[str, Draft]] = [("not set", ABSENT), (const_text(field), field.value)]
-        super().__init__(style, offered + ([("null", None)] if field.nullable else []), on_change)
+        options: list[tuple[str, Draft]] = [("not set", ABSENT), (const_text(field), field.value)]
+        super().__init__(style, options + ([("null", None)] if field.nullable else []), on_change)
 
 
 class CheckListEditor(Editor):
@@ -124,7 +127,7 @@ class CheckListEditor(Editor):
     def __init__(self, style: FormStyle, field: ListField, choices: ChoiceField, on_change: OnChange) -> None:
         self._on_change = on_change
         self._choices = choices.choices
-        self._unwritten: Absent | None = ABSENT
+        self._empty_state: Absent | None = ABSENT
         self._picked: list[JSON] | None = None
         self.widget = QWidget()
         column = QVBoxLayout(self.widget)
@@ -139,7 +142,7 @@ class CheckListEditor(Editor):
         self.widget.setFocusProxy(self.checks[0])
 
     def draft(self) -> Draft:
-        return list(self._picked) if self._picked is not None else self._unwritten
+        return list(self._picked) if self._picked is not None else self._empty_state
 
     def set_draft(self, draft: Draft) -> bool:
         positions: list[int] = []
@@ -150,7 +153,7 @@ class CheckListEditor(Editor):
                 return False
         elif draft is not ABSENT and draft is not None:
             return False
-        self._unwritten = None if draft is None else ABSENT
+        self._empty_state = None if draft is None else ABSENT
         self._picked = (
             [self._choices[position] for position in positions] if isinstance(draft, list) else None
         )
@@ -160,9 +163,11 @@ class CheckListEditor(Editor):
 
     def _on_clicked(self) -> None:
         """Keep checked values in place; append new ones in the schema's order."""
-        now = [choice for choice, check in zip(self._choices, self.checks, strict=True) if check.isChecked()]
-        kept = [one for one in self._picked or [] if _position_of(one, now) is not None]
-        self._picked = kept + [one for one in now if _position_of(one, kept) is None]
+        chosen = [
+            choice for choice, check in zip(self._choices, self.checks, strict=True) if check.isChecked()
+        ]
+        kept = [one for one in self._picked or [] if _position_of(one, chosen) is not None]
+        self._picked = kept + [one for one in chosen if _position_of(one, kept) is None]
         self._on_change()
 
 
@@ -199,69 +204,7 @@ class QuietComboBox(QComboBox):
         event.ignore()
 
 
-def fits_in_segments(style: FormStyle, labels: Sequence[str], max_width: int = MAX_SEGMENTS_WIDTH) -> bool:
-    """Return whether the labels fit side by side in a narrow form."""
-    if sum(map(len, labels)) > 60:
-        return False
-    metrics = QFontMetrics(style.theme.ui_font())
-    return sum(metrics.horizontalAdvance(label) + _SEGMENT_PADDING for label in labels) <= max_width
-
-
-def choices_of(field: Field) -> ChoiceField | None:
-    """Return the choices of a list that can be shown as check boxes, else None."""
-    if not isinstance(field, ListField):
-        return None
-    item = field.item
-    is_usable = isinstance(item, ChoiceField) and not item.nullable and len(item.choices) <= MAX_CHECKS
-    return item if is_usable and isinstance(item, ChoiceField) else None
-
-
-def _unpicked_words(field: ChoiceField, text: Sequence[str]) -> str:
-    """Return the text shown while nothing is picked, with the default's label if there is one."""
-    position = None if field.default is ABSENT else _position_of(field.default, field.choices)
-    return unwritten_text(field, ABSENT) if position is None else f"not set (default: {text[position]})"
-
-
-def const_text(field: ConstField) -> str:
-    return choice_text(field.value, field.labels[0] if field.labels else "")
-
-
-def choice_text(choice: JSON, label: str) -> str:
-    """Return a choice's label; a string that looks like another JSON value is quoted."""
-    text = choice if isinstance(choice, str) and not _looks_like_json(choice) else write_line(choice)
-    shown = one_line(shorten(text, 200))
-    return f"{one_line(label)} ({shown})" if label and label != text else shown
-
-
-def _looks_like_json(text: str) -> bool:
-    try:
-        read(text)
-    except JSONTextError:
-        return not text.strip()
-    return True
-
-
-def _position_of(draft: Draft, drafts: Sequence[Draft]) -> int | None:
-    return next((position for position, one in enumerate(drafts) if _same_draft(one, draft)), None)
-
-
-def _same_draft(one: Draft, other: Draft) -> bool:
-    if not _is_json(one) or not _is_json(other):
-        return one is other
-    return same(one, other)  # type: ignore[arg-type]  # choices are JSON
-
-
-def _is_json(draft: Draft) -> bool:
-    """Return whether a leaf editor's draft is JSON, not a marker such as ABSENT."""
-    return draft is None or isinstance(draft, bool | int | float | str | list | dict)
-
-
-MAX_FILE_SIZE = 32 * 1024 * 1024
-PICKED_FORMATS = ("date", "date-time", "time")
-_PATTERNS = {"date": "yyyy-MM-dd", "time": "HH:mm:ss'Z'"}
-
-
-class MomentEditor(LineEditor):
+class DateTimeEditor(LineEditor):
     """An RFC 3339 date, time or both: free text, or Pick… inserts a valid one."""
 
     def __init__(self, style: FormStyle, field: TextField, on_change: OnChange) -> None:
@@ -270,30 +213,30 @@ class MomentEditor(LineEditor):
         self.pick_button = QPushButton("Pick…")
         self.pick_button.setFocusPolicy(Qt.FocusPolicy.ClickFocus)  # Tab skips it
         self.pick_button.clicked.connect(self.open_picker)
-        self.widget = _side_by_side(self.line, self.pick_button)
+        self.widget = _beside(self.line, self.pick_button)
 
     def set_name(self, name: str) -> None:
         self.line.setAccessibleName(name)
 
-    def open_picker(self) -> MomentPicker:
+    def open_picker(self) -> DateTimePicker:
         """Open the picker below the line, set to the typed value."""
-        picker = MomentPicker(self._format, self.line)
+        picker = DateTimePicker(self._format, self.line)
         picker.set_text(self.line.text())
-        picker.set_button.clicked.connect(lambda: self._take(picker))
+        picker.set_button.clicked.connect(lambda: self._set_from(picker))
         picker.move(self.line.mapToGlobal(QPoint(0, self.line.height() + 2)))
         picker.show()
         return picker
 
-    def show_problems(self, problems: Problems, pointer: str) -> None:
-        mark_error(self.line, pointer in problems)
+    def show_errors(self, errors: Errors, pointer: str) -> None:
+        mark_error(self.line, pointer in errors)
 
-    def _take(self, picker: MomentPicker) -> None:
+    def _set_from(self, picker: DateTimePicker) -> None:
         self.write(picker.text())
         picker.close()
         self.line.setFocus()
 
 
-class MomentPicker(QWidget):
+class DateTimePicker(QWidget):
     """A popup with a calendar, a clock or both. Times are in UTC, which is unambiguous."""
 
     def __init__(self, format_name: str, owner: QWidget) -> None:
@@ -358,7 +301,7 @@ class FileEditor(Editor):
         column = QVBoxLayout(self.widget)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACE_1)
-        column.addWidget(_side_by_side(self.line, self.choose_button))
+        column.addWidget(_beside(self.line, self.choose_button))
         column.addWidget(self.size_label)
         self.widget.setFocusProxy(self.line)
         self._show_size()
@@ -375,8 +318,8 @@ class FileEditor(Editor):
         self._show_size()
         return True
 
-    def show_problems(self, problems: Problems, pointer: str) -> None:
-        mark_error(self.line, pointer in problems)
+    def show_errors(self, errors: Errors, pointer: str) -> None:
+        mark_error(self.line, pointer in errors)
 
     def set_name(self, name: str) -> None:
         self.line.setAccessibleName(name)
@@ -385,20 +328,20 @@ class FileEditor(Editor):
         dialog = QFileDialog(self.widget, "Choose a file to send")
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.fileSelected.connect(self.take_file)
+        dialog.fileSelected.connect(self.load_file)
         dialog.open()
         return dialog
 
-    def take_file(self, name: str) -> None:
+    def load_file(self, name: str) -> None:
         """Load a file's content; shows an error if the file cannot be used."""
         try:
             data = _content(Path(name))
         except (OSError, ValueError) as exc:
             reason = exc.strerror if isinstance(exc, OSError) else exc
-            self._show_message(f"Could not use {name}: {reason}. Choose another file.", is_wrong=True)
+            self._show_message(f"Could not use {name}: {reason}. Choose another file.", is_error=True)
             return
         self.set_draft(base64.b64encode(data).decode("ascii"))
-        self._show_message(f"{Path(name).name}, {size(len(data))}{self._kind()}")
+        self._show_message(f"{Path(name).name}, {size(len(data))}{self._media_type_suffix()}")
         self._on_change()
 
     def _on_line_changed(self) -> None:
@@ -412,20 +355,22 @@ class FileEditor(Editor):
     def _show_size(self) -> None:
         draft = self.draft()
         if not isinstance(draft, str) or not draft:
-            self._show_message(f"Base64{self._kind()}" if self._media_type else "Base64")
+            self._show_message(f"Base64{self._media_type_suffix()}" if self._media_type else "Base64")
             return
         try:
             content = base64.b64decode(draft, validate=True)
         except (binascii.Error, ValueError):
-            self._show_message(f"{len(draft):,} characters, not valid base64", is_wrong=True)
+            self._show_message(f"{len(draft):,} characters, not valid base64", is_error=True)
         else:
-            self._show_message(f"{size(len(content))} in {len(draft):,} characters of base64{self._kind()}")
+            self._show_message(
+                f"{size(len(content))} in {len(draft):,} characters of base64{self._media_type_suffix()}"
+            )
 
-    def _kind(self) -> str:
+    def _media_type_suffix(self) -> str:
         return f", for {self._media_type}" if self._media_type else ""
 
-    def _show_message(self, text: str, *, is_wrong: bool = False) -> None:
-        self.size_label.setForegroundRole(ERROR if is_wrong else MUTED)
+    def _show_message(self, text: str, *, is_error: bool = False) -> None:
+        self.size_label.setForegroundRole(ERROR if is_error else MUTED)
         set_label_text(self.size_label, text)
 
 
@@ -439,7 +384,7 @@ def _content(path: Path) -> bytes:
     return data
 
 
-def _side_by_side(line: QWidget, button: QPushButton) -> QWidget:
+def _beside(line: QWidget, button: QPushButton) -> QWidget:
     whole = QWidget()
     row = QHBoxLayout(whole)
     row.setContentsMargins(0, 0, 0, 0)
@@ -449,3 +394,60 @@ def _side_by_side(line: QWidget, button: QPushButton) -> QWidget:
     row.addStretch(0)
     whole.setFocusProxy(line)
     return whole
+
+
+def fits_in_segments(style: FormStyle, labels: Sequence[str], max_width: int = MAX_SEGMENTS_WIDTH) -> bool:
+    """Return whether the labels fit side by side in a narrow form."""
+    if sum(map(len, labels)) > 60:
+        return False
+    metrics = QFontMetrics(style.theme.ui_font())
+    return sum(metrics.horizontalAdvance(label) + _SEGMENT_PADDING for label in labels) <= max_width
+
+
+def choices_of(field: Field) -> ChoiceField | None:
+    """Return the choices of a list that can be shown as check boxes, else None."""
+    if not isinstance(field, ListField):
+        return None
+    item = field.item
+    is_usable = isinstance(item, ChoiceField) and not item.nullable and len(item.choices) <= MAX_CHECKS
+    return item if is_usable and isinstance(item, ChoiceField) else None
+
+
+def _not_set_text(field: ChoiceField, text: Sequence[str]) -> str:
+    """Return the text shown while nothing is picked, with the default's label if there is one."""
+    position = None if field.default is ABSENT else _position_of(field.default, field.choices)
+    return placeholder_text(field, ABSENT) if position is None else f"not set (default: {text[position]})"
+
+
+def const_text(field: ConstField) -> str:
+    return choice_text(field.value, field.labels[0] if field.labels else "")
+
+
+def choice_text(choice: JSON, label: str) -> str:
+    """Return a choice's label; a string that looks like another JSON value is quoted."""
+    text = choice if isinstance(choice, str) and not _looks_like_json(choice) else write_line(choice)
+    shown = one_line(shorten(text, 200))
+    return f"{one_line(label)} ({shown})" if label and label != text else shown
+
+
+def _looks_like_json(text: str) -> bool:
+    try:
+        read(text)
+    except JSONTextError:
+        return not text.strip()
+    return True
+
+
+def _position_of(draft: Draft, drafts: Sequence[Draft]) -> int | None:
+    return next((position for position, one in enumerate(drafts) if _same_draft(one, draft)), None)
+
+
+def _same_draft(one: Draft, other: Draft) -> bool:
+    if not _is_json(one) or not _is_json(other):
+        return one is other
+    return same(one, other)  # type: ignore[arg-type]  # choices are JSON
+
+
+def _is_json(draft: Draft) -> bool:
+    """Return whether a leaf editor's draft is JSON, not a marker such as ABSENT."""
+    return draft is None or isinstance(draft, bool | int | float | str | list | dict)

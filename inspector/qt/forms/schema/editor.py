@@ -19,7 +19,7 @@ from inspector.schema.fields import Field
 from inspector.schema.values import ABSENT, Absent, Draft
 
 OnChange = Callable[[], None]
-Problems = Mapping[str, str]
+Errors = Mapping[str, str]
 """Error texts by JSON pointer."""
 
 
@@ -44,9 +44,9 @@ class Editor:
     def mark_touched(self) -> None:
         """From now on, also report missing values inside."""
 
-    def show_problems(self, problems: Problems, pointer: str) -> None:
+    def show_errors(self, errors: Errors, pointer: str) -> None:
         """Mark the invalid places; `pointer` is this editor's own."""
-        mark_error(self.widget, pointer in problems)
+        mark_error(self.widget, pointer in errors)
 
     def at(self, path: Sequence[str]) -> QWidget:
         """Return the widget at a path inside, or the nearest existing one."""
@@ -78,20 +78,20 @@ class EditorFactory(Protocol):
     def depth(self) -> int:
         """The number of lists and objects around what is created."""
 
-    def deeper(self) -> EditorFactory:
-        """Return the kit for the content of a list or object."""
+    def nested(self) -> EditorFactory:
+        """Return the factory for the content of a list or object."""
 
     def makers(self, field: Field) -> Sequence[EditorMaker]:
         """Return the possible editors of a field, best first; raw JSON, which takes anything, last."""
 
-    def may_make_now(self) -> bool:
+    def claim_row(self) -> bool:
         """Return whether another row may be created now instead of when it comes into view."""
 
-    def renew(self) -> None:
+    def reset_budget(self) -> None:
         """Reset the row budget, at the start of a turn of the event loop."""
 
 
-def unwritten_text(field: Field, state: Absent | None) -> str:
+def placeholder_text(field: Field, state: Absent | None) -> str:
     """Return the placeholder of an empty entry."""
     if state is None:
         return "null"

@@ -1,4 +1,4 @@
-"""Row of one object member: head (title, name, type), editor, description and problems."""
+"""Row of one object member: head (title, name, type), editor, description and errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 from inspector.base.json.text import write_line
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
-from inspector.qt.forms.schema.editor import EditorFactory, OnChange, Problems
+from inspector.qt.forms.schema.editor import EditorFactory, Errors, OnChange
 from inspector.qt.forms.schema.value_row import STATE_KEY, ValueRow, ValueSlot, state_text
 from inspector.qt.theme import SPACE_1, SPACE_2
 from inspector.qt.widgets.inputs.controls import TextButton
@@ -33,6 +33,124 @@ from inspector.schema.fields import (
 from inspector.schema.values import ABSENT, Draft, draft_of
 
 _TEXT = QPalette.ColorRole.WindowText
+# While not set, these have no place to show the default.
+_WITHOUT_PLACEHOLDER = (BooleanField, ConstField, ListField, TupleField, MapField, ObjectField)
+_MAX_DEFAULT_LENGTH = 24
+
+
+class FieldRow(ValueRow):
+    """A member with its head, editor, help and errors.
+
+    A missing required value is reported only once the field was touched: a fresh form is not wrong yet.
+    """
+
+    def __init__(
+        self, factory: EditorFactory, member: Member, on_change: OnChange, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(factory, on_change, parent)
+        self.member = member
+        self._was_touched = False
+        self._head_line = QHBoxLayout()
+        self._head_line.setSpacing(SPACE_1)
+        self.column.addLayout(self._head_line)
+        # The editor is created before the buttons: tab order is creation order.
+        self.slot = ValueSlot(factory, member.field, self.column, self.on_slot_changed)
+        self.slot.set_name(one_line(shorten(member.field.title or member.name, 200)))
+        self._head = FieldHead(factory.style, member, self)
+        self._head_line.addWidget(self._head)
+        self.default_button = self._make_default_button()
+        self.state_button = self._make_state_button()
+        if warning := factory.warnings.get(member.name):
+            self._warn(warning)
+        if help_text := _help_text(member.field):
+            self.column.addWidget(small_label(factory.style, help_text))
+        self.show_state()
+
+    def set_member(self, member: Member) -> None:
+        """Update the member, e.g. when it becomes required or optional."""
+        if member.required != self.member.required:
+            head = FieldHead(self._factory.style, member, self)
+            self._head_line.replaceWidget(self._head, head)
+            self._head.hide()
+            self._head.deleteLater()
+            self._head = head
+        self.member = member
+
+    def set_draft(self, draft: Draft) -> None:
+        self._was_touched = False
+        super().set_draft(draft)
+
+    def show_errors(self, errors: Errors, pointer: str) -> None:
+        if errors.get(pointer) == MISSING and not self._was_touched:
+            errors = {}  # an absent value has no errors inside
+        super().show_errors(errors, pointer)
+
+    def mark_touched(self) -> None:
+        self._was_touched = True
+        super().mark_touched()
+
+    def on_slot_changed(self) -> None:
+        self._was_touched = True
+        super().on_slot_changed()
+
+    def show_state(self) -> None:
+        draft = self.slot.draft()
+        message = state_text(self.member.field, draft)
+        self.state_button.setText(f"{message}, as JSON ▾" if self.slot.is_raw else f"{message} ▾")
+        self.state_button.updateGeometry()
+        if self.default_button is not None:
+            self.default_button.setVisible(draft is ABSENT)
+
+    def _warn(self, message: str) -> None:
+        label = PlainLabel(self._factory.style.theme, message, tone="warn", wrap=True)
+        self.column.addWidget(label)
+        self.slot.editor.widget.setAccessibleDescription(label.text())
+
+    def _menu_corner(self) -> QPoint:
+        return self.state_button.mapToGlobal(self.state_button.rect().bottomRight())
+
+    def _error_position(self) -> int:
+        return 2
+
+    def _on_default_clicked(self) -> None:
+        default = self.member.field.default
+        self.put(ABSENT if default is ABSENT else draft_of(self.member.field, default))
+
+    def _make_default_button(self) -> TextButton | None:
+        if self.member.field.default is ABSENT:
+            return None
+        default = one_line(shorten(write_line(self.member.field.default), 200))
+        is_stated = not isinstance(self.member.field, _WITHOUT_PLACEHOLDER)
+        message = "use default" if is_stated else f"use default: {shorten(default, _MAX_DEFAULT_LENGTH)}"
+        button = self._small_button(message, QPalette.ColorRole.Link)
+        button.setToolTip(plain_tooltip(f"Default: {default}"))
+        button.clicked.connect(self._on_default_clicked)
+        return button
+
+    def _make_state_button(self) -> TextButton:
+        button = self._small_button("", MUTED)
+        button.setToolTip(f"Not set, null, empty, default, example, or JSON ({STATE_KEY})")
+        button.clicked.connect(self.open_state_menu)
+        return button
+
+    def _small_button(self, text: str, role: QPalette.ColorRole) -> TextButton:
+        button = TextButton(text, self._factory.style.small, role, self)
+        # Tab goes from editor to editor; STATE_KEY opens the menu from the keyboard.
+        button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._head_line.addWidget(button)
+        return button
+
+
+def _help_text(field: Field) -> str:
+    """Return the server's description, then notes about the field."""
+    parts = [field.description.strip()]
+    if isinstance(field, JsonField):
+        parts.append(f"Edited as JSON: {field.reason}")
+    if isinstance(field, TextField) and field.pattern:
+        parts.append(f"Pattern: {shorten(field.pattern, 200)}")
+    if field.read_only:
+        parts.append("Read-only: set by the server, which may ignore your value.")
+    return "\n".join(text for text in (*parts, *field.notes) if text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,123 +206,3 @@ class FieldHead(QWidget):
             painter.setPen(self.palette().color(part.role))
             painter.drawText(left, baseline, shown)
             left += metrics.horizontalAdvance(shown)
-
-
-# While not set, these have no place to show the default.
-_WITHOUT_WORDS = (BooleanField, ConstField, ListField, TupleField, MapField, ObjectField)
-_MAX_DEFAULT_LENGTH = 24
-
-
-class FieldRow(ValueRow):
-    """A member with its head, editor, help and problems.
-
-    A missing required value is reported only once the field was touched: a fresh form is not wrong yet.
-    """
-
-    def __init__(
-        self, kit: EditorFactory, member: Member, on_change: OnChange, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(kit, on_change, parent)
-        self.member = member
-        self._was_touched = False
-        self._head_line = QHBoxLayout()
-        self._head_line.setSpacing(SPACE_1)
-        self.column.addLayout(self._head_line)
-        # The editor is created before the buttons: tab order is creation order.
-        self.slot = ValueSlot(kit, member.field, self.column, self.on_slot_changed)
-        self.slot.set_name(one_line(shorten(member.field.title or member.name, 200)))
-        self._head = FieldHead(kit.style, member, self)
-        self._head_line.addWidget(self._head)
-        self.default_button = self._make_default_button()
-        self.state_button = self._make_state_button()
-        if warning := kit.warnings.get(member.name):
-            self._warn(warning)
-        if help_text := _help_text(member.field):
-            self.column.addWidget(small_label(kit.style, help_text))
-        self.show_state()
-
-    def set_member(self, member: Member) -> None:
-        """Update the member, e.g. when it becomes required or optional."""
-        if member.required != self.member.required:
-            head = FieldHead(self._kit.style, member, self)
-            self._head_line.replaceWidget(self._head, head)
-            self._head.hide()
-            self._head.deleteLater()
-            self._head = head
-        self.member = member
-
-    def set_draft(self, draft: Draft) -> None:
-        self._was_touched = False
-        super().set_draft(draft)
-
-    def show_problems(self, problems: Problems, pointer: str) -> None:
-        if problems.get(pointer) == MISSING and not self._was_touched:
-            problems = {}  # an absent value has no problems inside
-        super().show_problems(problems, pointer)
-
-    def mark_touched(self) -> None:
-        self._was_touched = True
-        super().mark_touched()
-
-    def on_slot_changed(self) -> None:
-        self._was_touched = True
-        super().on_slot_changed()
-
-    def show_state(self) -> None:
-        draft = self.slot.draft()
-        message = state_text(self.member.field, draft)
-        self.state_button.setText(f"{message}, as JSON ▾" if self.slot.is_raw else f"{message} ▾")
-        self.state_button.updateGeometry()
-        if self.default_button is not None:
-            self.default_button.setVisible(draft is ABSENT)
-
-    def _warn(self, message: str) -> None:
-        label = PlainLabel(self._kit.style.theme, message, tone="warn", wrap=True)
-        self.column.addWidget(label)
-        self.slot.editor.widget.setAccessibleDescription(label.text())
-
-    def _menu_corner(self) -> QPoint:
-        return self.state_button.mapToGlobal(self.state_button.rect().bottomRight())
-
-    def _problem_position(self) -> int:
-        return 2
-
-    def _on_default_clicked(self) -> None:
-        default = self.member.field.default
-        self.put(ABSENT if default is ABSENT else draft_of(self.member.field, default))
-
-    def _make_default_button(self) -> TextButton | None:
-        if self.member.field.default is ABSENT:
-            return None
-        default = one_line(shorten(write_line(self.member.field.default), 200))
-        is_stated = not isinstance(self.member.field, _WITHOUT_WORDS)
-        message = "use default" if is_stated else f"use default: {shorten(default, _MAX_DEFAULT_LENGTH)}"
-        button = self._small_button(message, QPalette.ColorRole.Link)
-        button.setToolTip(plain_tooltip(f"Default: {default}"))
-        button.clicked.connect(self._on_default_clicked)
-        return button
-
-    def _make_state_button(self) -> TextButton:
-        button = self._small_button("", MUTED)
-        button.setToolTip(f"Not set, null, empty, default, example, or JSON ({STATE_KEY})")
-        button.clicked.connect(self.open_state_menu)
-        return button
-
-    def _small_button(self, text: str, role: QPalette.ColorRole) -> TextButton:
-        button = TextButton(text, self._kit.style.small, role, self)
-        # Tab goes from editor to editor; STATE_KEY opens the menu from the keyboard.
-        button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._head_line.addWidget(button)
-        return button
-
-
-def _help_text(field: Field) -> str:
-    """Return the server's description, then notes about the field."""
-    message = [field.description.strip()]
-    if isinstance(field, JsonField):
-        message.append(f"Edited as JSON: {field.reason}")
-    if isinstance(field, TextField) and field.pattern:
-        message.append(f"Pattern: {shorten(field.pattern, 200)}")
-    if field.read_only:
-        message.append("Read-only: set by the server, which may ignore your value.")
-    return "\n".join(text for text in (*message, *field.notes) if text)

@@ -20,12 +20,12 @@ from inspector.qt.theme import ICON_SIZE, SPACE_1
 from inspector.qt.widgets.text.labels import small_label
 from inspector.schema.fields import Field, ListField, MapField, ObjectField, TupleField, UnionField
 
-
-def is_tall(field: Field) -> bool:
-    """Return whether a field needs its own full-width line, with its buttons above it."""
-    if isinstance(field, UnionField):
-        return not field.is_any and any(is_tall(variant.field) for variant in field.variants[:8])
-    return isinstance(field, ListField | TupleField | ObjectField | MapField)
+# A row takes about 1 ms to create and another to show. A screenful is created at once; the rest when about
+# to scroll into view, so that a form of 2,000 fields opens as fast as one of 20.
+ROWS_AT_ONCE = 20
+_SLICE_SECONDS = 0.010
+_PIXELS_AHEAD = 600
+_ROWS_AROUND = 8
 
 
 class ItemRow(ValueRow):
@@ -37,7 +37,7 @@ class ItemRow(ValueRow):
 
     def __init__(
         self,
-        kit: EditorFactory,
+        factory: EditorFactory,
         field: Field,
         on_change: OnChange,
         *,
@@ -45,7 +45,7 @@ class ItemRow(ValueRow):
         is_wide: bool = False,
         first: QWidget | None = None,
     ) -> None:
-        super().__init__(kit, on_change)
+        super().__init__(factory, on_change)
         if first is not None:
             first.setParent(self)  # tab order is parenting order
         self.is_optional = is_fixed
@@ -57,7 +57,7 @@ class ItemRow(ValueRow):
         body.setSpacing(SPACE_1)
         self.column.addLayout(self.head)
         if self.is_tall or is_fixed:
-            self.title_label = small_label(kit.style, "")
+            self.title_label = small_label(factory.style, "")
             self.head.addWidget(self.title_label, 1)
         if self.is_tall:
             self.column.addLayout(body)
@@ -69,7 +69,7 @@ class ItemRow(ValueRow):
             self.head = line
         else:
             self.head.addLayout(body, 1)
-        self.slot = ValueSlot(kit, field, body, self.on_slot_changed)
+        self.slot = ValueSlot(factory, field, body, self.on_slot_changed)
         self.head.addSpacing(SPACE_1)
         self.menu_button = self._button("more", f"Null, default, example, or JSON ({STATE_KEY})")
         self.menu_button.clicked.connect(self.open_state_menu)
@@ -88,23 +88,22 @@ class ItemRow(ValueRow):
         button.setToolTip(text)
         button.setAccessibleName(text)
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self._kit.style.theme.set_icon(button, icon, "muted")
+        self._factory.style.theme.set_icon(button, icon, "muted")
         button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
         self.head.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         return button
 
 
+def is_tall(field: Field) -> bool:
+    """Return whether a field needs its own full-width line, with its buttons above it."""
+    if isinstance(field, UnionField):
+        return not field.is_any and any(is_tall(variant.field) for variant in field.variants[:8])
+    return isinstance(field, ListField | TupleField | ObjectField | MapField)
+
+
 def focus_after_removal(nearest: list[ItemRow], otherwise: QWidget) -> None:
     """Focus the row that takes the place of a removed one."""
     (nearest[0].remove_button if nearest else otherwise).setFocus()
-
-
-# A row takes about 1 ms to create and another to show. A screenful is created at once; the rest when about
-# to scroll into view, so that a form of 2,000 fields opens as fast as one of 20.
-ROWS_AT_ONCE = 20
-_SLICE_SECONDS = 0.010
-_PIXELS_AHEAD = 600
-_ROWS_AROUND = 8
 
 
 @dataclass(slots=True)
@@ -120,23 +119,23 @@ class _Part:
 class LazyRows(QWidget):
     """Rows in a column, with placeholders for those not created yet.
 
-    The owner knows their number (`count`), creates one (`make`) and says which exist (`made`). It calls
+    The owner knows their number (`count`), creates one (`make`) and says which exist (`existing`). It calls
     `reset` when the rows or their order change.
     """
 
     def __init__(
         self,
-        kit: EditorFactory,
+        factory: EditorFactory,
         count: Callable[[], int],
-        made: Callable[[int], QWidget | None],
+        existing: Callable[[int], QWidget | None],
         make: Callable[[int], QWidget],
         *,
         spacing: int,
         height: int,
     ) -> None:
         super().__init__()
-        self._kit = kit
-        self._count, self._made, self._make = count, made, make
+        self._factory = factory
+        self._count, self._existing, self._make = count, existing, make
         self._row_height = height + spacing  # approximate, for the scroll bar
         self._parts: list[_Part] = []
         self._column = QVBoxLayout(self)
@@ -147,16 +146,16 @@ class LazyRows(QWidget):
 
     def reset(self) -> None:
         """Insert the existing rows and create the first ones, as far as the budget allows."""
-        self._take_all_out()
+        self._clear()
         if self._count():
-            self._parts = [self._room(0, self._count())]
+            self._parts = [self._placeholder(0, self._count())]
             self._column.addWidget(self._parts[0].widget)
         for position in range(self._count()):
-            if self._made(position) is not None:
+            if self._existing(position) is not None:
                 self._put(position)
         for position in range(min(ROWS_AT_ONCE, self._count())):
-            if self._made(position) is None:
-                if not self._kit.may_make_now():
+            if self._existing(position) is None:
+                if not self._factory.claim_row():
                     break
                 self._put(position)
 
@@ -175,17 +174,17 @@ class LazyRows(QWidget):
 
     def _make_slice(self) -> None:
         """Create rows for placeholders in or near the view, for a limited time."""
-        self._kit.renew()
+        self._factory.reset_budget()
         wanted = self.visibleRegion().boundingRect().adjusted(0, 0, 0, _PIXELS_AHEAD)
         end = perf_counter() + _SLICE_SECONDS
         for part in [part for part in self._parts if not part.is_row]:
-            for position in self._places_in(part, wanted):
+            for position in self._positions_in(part, wanted):
                 self._put(position)
                 if perf_counter() >= end:
                     self._next_slice.start()
                     return
 
-    def _places_in(self, part: _Part, wanted: QRect) -> range:
+    def _positions_in(self, part: _Part, wanted: QRect) -> range:
         """Return the rows of a placeholder that would be in view."""
         box = part.widget.geometry()
         if wanted.isEmpty() or not box.intersects(wanted):
@@ -197,41 +196,41 @@ class LazyRows(QWidget):
     def _put(self, position: int) -> None:
         """Insert a row at its place, creating it if needed."""
         at = bisect_right(self._parts, position, key=lambda part: part.start) - 1
-        room = self._parts[at]
-        if room.is_row:
+        placeholder = self._parts[at]
+        if placeholder.is_row:
             return
-        row = self._made(position) or self._make(position)
+        row = self._existing(position) or self._make(position)
         parts = [_Part(position, position + 1, row, True)]
         self._column.insertWidget(at + 1, row)
-        if position + 1 < room.end:
-            parts.append(self._room(position + 1, room.end))
+        if position + 1 < placeholder.end:
+            parts.append(self._placeholder(position + 1, placeholder.end))
             self._column.insertWidget(at + 2, parts[1].widget)
-        if room.start < position:
-            room.end = position
-            self._fit(room)
-            parts.insert(0, room)
+        if placeholder.start < position:
+            placeholder.end = position
+            self._fit(placeholder)
+            parts.insert(0, placeholder)
         else:
-            self._drop_room(room)
+            self._remove_placeholder(placeholder)
         self._parts[at : at + 1] = parts
 
-    def _room(self, start: int, end: int) -> _Part:
-        room = _Part(start, end, QWidget(self), False)
-        self._fit(room)
-        return room
+    def _placeholder(self, start: int, end: int) -> _Part:
+        placeholder = _Part(start, end, QWidget(self), False)
+        self._fit(placeholder)
+        return placeholder
 
-    def _fit(self, room: _Part) -> None:
-        height = self._row_height * (room.end - room.start) - self._column.spacing()
-        room.widget.setFixedHeight(min(max(1, height), 16_000_000))
+    def _fit(self, placeholder: _Part) -> None:
+        height = self._row_height * (placeholder.end - placeholder.start) - self._column.spacing()
+        placeholder.widget.setFixedHeight(min(max(1, height), 16_000_000))
 
-    def _drop_room(self, room: _Part) -> None:
-        self._column.removeWidget(room.widget)
-        room.widget.hide()
-        room.widget.deleteLater()
+    def _remove_placeholder(self, placeholder: _Part) -> None:
+        self._column.removeWidget(placeholder.widget)
+        placeholder.widget.hide()
+        placeholder.widget.deleteLater()
 
-    def _take_all_out(self) -> None:
+    def _clear(self) -> None:
         for part in self._parts:
             if part.is_row:
                 self._column.removeWidget(part.widget)
             else:
-                self._drop_room(part)
+                self._remove_placeholder(part)
         self._parts = []

@@ -12,7 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from inspector.base.plain_text import one_line
-from inspector.qt.forms.schema.editor import Editor, EditorFactory, OnChange, Problems
+from inspector.qt.forms.schema.editor import Editor, EditorFactory, Errors, OnChange
 from inspector.qt.forms.schema.item_rows import ItemRow, LazyRows, focus_after_removal
 from inspector.qt.theme import SPACE_1
 from inspector.qt.widgets.layout import IndentedBlock
@@ -25,28 +25,28 @@ _ONE_TOO_MANY = JsonField(reason="The schema allows no item at this position.")
 
 
 class ItemsEditor(Editor):
-    """The common base of lists and tuples. More than MOST_ROWS items are left to raw JSON.
+    """The common base of lists and tuples. More than MAX_ROWS items are left to raw JSON.
 
     Rows are created as they come into view; until then an item only has its draft.
     """
 
-    def __init__(self, kit: EditorFactory, field: ListField | TupleField, on_change: OnChange) -> None:
-        self._kit = kit.deeper()
+    def __init__(self, factory: EditorFactory, field: ListField | TupleField, on_change: OnChange) -> None:
+        self._factory = factory.nested()
         self._field = field
         self._on_change = on_change
-        self._unwritten: Absent | None = ABSENT
+        self._empty_state: Absent | None = ABSENT
         self._is_set = False
         self._drafts: list[Draft] = []  # of items without a row yet
         self._rows: list[ItemRow | None] = []
-        self._problems: Problems = {}
+        self._errors: Errors = {}
         self._pointer = ""
         self.widget = QWidget()
         column = QVBoxLayout(self.widget)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACE_1)
-        self._frame = IndentedBlock(kit.depth)
+        self._frame = IndentedBlock(factory.depth)
         self._lazy = LazyRows(
-            self._kit,
+            self._factory,
             lambda: len(self._rows),
             lambda position: self._rows[position],
             self._make,
@@ -57,7 +57,7 @@ class ItemsEditor(Editor):
         self._frame.set_indented(True)
         column.addWidget(self._frame)
         self.add_button = QPushButton()
-        kit.style.theme.set_icon(self.add_button, "plus", "muted")
+        factory.style.theme.set_icon(self.add_button, "plus", "muted")
         self.add_button.clicked.connect(self._on_add_clicked)
         column.addWidget(self.add_button, 0, Qt.AlignmentFlag.AlignLeft)
         self.widget.setFocusProxy(self.add_button)
@@ -67,11 +67,11 @@ class ItemsEditor(Editor):
     def rows(self) -> list[ItemRow]:
         """All rows; creates the missing ones."""
         self._lazy.make_all()
-        return self._made()
+        return self._existing()
 
     def draft(self) -> Draft:
         if not self._is_set:
-            return self._unwritten
+            return self._empty_state
         pairs = zip(self._rows, self._drafts, strict=True)
         return [draft if row is None else row.draft() for row, draft in pairs]
 
@@ -80,18 +80,18 @@ class ItemsEditor(Editor):
         if (draft is not ABSENT and draft is not None and items is not draft) or len(items) > MAX_ROWS:
             return False
         self._is_set = items is draft
-        self._unwritten = None if draft is None else ABSENT
+        self._empty_state = None if draft is None else ABSENT
         self._set_items(list(items))
         return True
 
-    def show_problems(self, problems: Problems, pointer: str) -> None:
-        self._problems, self._pointer = problems, pointer
+    def show_errors(self, errors: Errors, pointer: str) -> None:
+        self._errors, self._pointer = errors, pointer
         for position, row in enumerate(self._rows):
             if row is not None:
-                row.show_problems(problems, child(pointer, position))
+                row.show_errors(errors, child(pointer, position))
 
     def mark_touched(self) -> None:
-        for row in self._made():
+        for row in self._existing():
             row.mark_touched()
 
     def at(self, path: Sequence[str]) -> QWidget:
@@ -103,7 +103,7 @@ class ItemsEditor(Editor):
         raise NotImplementedError
 
     def _make_row(self, position: int) -> ItemRow:
-        row = ItemRow(self._kit, self._field_at(position), self._on_change)
+        row = ItemRow(self._factory, self._field_at(position), self._on_change)
         row.up_button.clicked.connect(partial(self._on_move_clicked, row, -1))
         row.down_button.clicked.connect(partial(self._on_move_clicked, row, 1))
         row.remove_button.clicked.connect(partial(self._on_remove_clicked, row))
@@ -124,13 +124,13 @@ class ItemsEditor(Editor):
     def _make(self, position: int) -> ItemRow:
         row = self._make_row(position)
         row.set_draft(self._drafts[position])
-        if self._problems:
-            row.show_problems(self._problems, child(self._pointer, position))
+        if self._errors:
+            row.show_errors(self._errors, child(self._pointer, position))
         self._rows[position] = row
         self._show_buttons()
         return row
 
-    def _made(self) -> list[ItemRow]:
+    def _existing(self) -> list[ItemRow]:
         return [row for row in self._rows if row is not None]
 
     def _row_at(self, position: int) -> ItemRow:
@@ -180,7 +180,7 @@ class ItemsEditor(Editor):
 
     def _show_state(self) -> None:
         has_rows = bool(self._rows)
-        text = "empty array" if self._is_set else "null" if self._unwritten is None else ""
+        text = "empty array" if self._is_set else "null" if self._empty_state is None else ""
         add = self._add_text()
         self.add_button.setText(add if has_rows or not text else f"{add} ({text})")
         self.add_button.setEnabled(self._can_add())
@@ -200,9 +200,9 @@ class ItemsEditor(Editor):
 class ListEditor(ItemsEditor):
     """An editor for a list of values of one type."""
 
-    def __init__(self, kit: EditorFactory, field: ListField, on_change: OnChange) -> None:
+    def __init__(self, factory: EditorFactory, field: ListField, on_change: OnChange) -> None:
         self._list = field
-        super().__init__(kit, field, on_change)
+        super().__init__(factory, field, on_change)
 
     def _field_at(self, position: int) -> Field:
         return self._list.item
@@ -215,9 +215,9 @@ class ListEditor(ItemsEditor):
 class TupleEditor(ItemsEditor):
     """An editor for a list with a type for each of the first positions; more items may follow."""
 
-    def __init__(self, kit: EditorFactory, field: TupleField, on_change: OnChange) -> None:
+    def __init__(self, factory: EditorFactory, field: TupleField, on_change: OnChange) -> None:
         self._tuple = field
-        super().__init__(kit, field, on_change)
+        super().__init__(factory, field, on_change)
 
     def draft(self) -> Draft:
         draft = super().draft()
@@ -237,7 +237,7 @@ class TupleEditor(ItemsEditor):
         field = self._field_at(position)
         if position >= len(self._tuple.items):
             return super()._make_row(position)
-        return ItemRow(self._kit, field, self._on_change, is_fixed=True)
+        return ItemRow(self._factory, field, self._on_change, is_fixed=True)
 
     def _on_add_clicked(self) -> None:
         if self._is_set:

@@ -11,7 +11,7 @@ from functools import partial
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
-from inspector.qt.forms.schema.editor import Editor, EditorFactory, OnChange, Problems
+from inspector.qt.forms.schema.editor import Editor, EditorFactory, Errors, OnChange
 from inspector.qt.forms.schema.item_rows import ItemRow, LazyRows, focus_after_removal
 from inspector.qt.theme import SPACE_1
 from inspector.qt.widgets.layout import IndentedBlock
@@ -24,23 +24,191 @@ MAX_ROWS = 500
 _ROW_HEIGHT = 32
 _NOT_ALLOWED = JsonField(reason="The schema does not allow this key.")
 _NO_KEY = "is not sent until it has a key"
-_TAKEN = "is already a field above"
+_RESERVED_KEY = "is already a field above"
+
+
+class MapEditor(Editor):
+    """A map: not set, null, or rows. More than MAX_ROWS keys are left to raw JSON."""
+
+    def __init__(self, factory: EditorFactory, field: MapField, on_change: OnChange) -> None:
+        self._on_change = on_change
+        self._empty_state: Absent | None = ABSENT
+        self._is_set = False
+        self.map_rows = self.widget = MapRows(factory, field, self._on_rows_changed)
+        self.add_button = self.map_rows.add_button
+        self._show_state()
+
+    def draft(self) -> Draft:
+        return Pairs(self.map_rows.pairs()) if self._is_set else self._empty_state
+
+    def set_draft(self, draft: Draft) -> bool:
+        if isinstance(draft, dict):
+            draft = Pairs(tuple(draft.items()))
+        if draft is not ABSENT and draft is not None and not isinstance(draft, Pairs):
+            return False
+        pairs = draft.rows if isinstance(draft, Pairs) else ()
+        if len(pairs) > MAX_ROWS or not all(is_plain_line(key) for key, _ in pairs):
+            return False
+        self._is_set = isinstance(draft, Pairs)
+        self._empty_state = None if draft is None else ABSENT
+        self.map_rows.set_pairs(pairs)
+        self._show_state()
+        return True
+
+    def show_errors(self, errors: Errors, pointer: str) -> None:
+        self.map_rows.show_errors(errors, pointer)
+
+    def at(self, path: Sequence[str]) -> QWidget:
+        return self.map_rows.at(path) or self.widget
+
+    def _on_rows_changed(self) -> None:
+        self._is_set = True
+        self._show_state()
+        self._on_change()
+
+    def _show_state(self) -> None:
+        text = "empty object" if self._is_set else "null" if self._empty_state is None else ""
+        has_rows = bool(self._is_set and self.map_rows.pairs())
+        self.add_button.setText("Add key" if has_rows or not text else f"Add key ({text})")
+
+
+class MapRows(QWidget):
+    """The rows of a map and a button to add one.
+
+    `on_change` is called after each change by the user.
+    """
+
+    def __init__(
+        self, factory: EditorFactory, field: MapField, on_change: OnChange, reserved: Collection[str] = ()
+    ) -> None:
+        super().__init__()
+        self.field = field
+        self.reserved = reserved
+        self._factory = factory.nested()
+        self._on_change = on_change
+        self._pairs: list[tuple[str, Draft]] = []  # of rows not created yet
+        self._rows: list[MapRow | None] = []
+        self._errors: Errors = {}
+        self._pointer = ""
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE_1)
+        self._frame = IndentedBlock(factory.depth)
+        self._frame.set_indented(True)
+        self._lazy = LazyRows(
+            self._factory,
+            lambda: len(self._rows),
+            lambda position: self._rows[position],
+            self._make,
+            spacing=SPACE_1,
+            height=_ROW_HEIGHT,
+        )
+        self._frame.column.addWidget(self._lazy)
+        column.addWidget(self._frame)
+        self.add_button = QPushButton("Add key")
+        factory.style.theme.set_icon(self.add_button, "plus", "muted")
+        self.add_button.clicked.connect(self.add)
+        column.addWidget(self.add_button, 0, Qt.AlignmentFlag.AlignLeft)
+        self.setFocusProxy(self.add_button)
+
+    @property
+    def rows(self) -> list[MapRow]:
+        """All rows; creates the missing ones."""
+        self._lazy.make_all()
+        return [row for row in self._rows if row is not None]
+
+    def pairs(self) -> tuple[tuple[str, Draft], ...]:
+        both = zip(self._rows, self._pairs, strict=True)
+        return tuple(pair if row is None else (row.key, row.sent_draft()) for row, pair in both)
+
+    def set_pairs(self, pairs: Sequence[tuple[str, Draft]]) -> None:
+        for row in self._rows:
+            if row is not None:
+                row.hide()
+                row.deleteLater()
+        self._rows = [None] * len(pairs)
+        self._pairs = list(pairs)
+        self._lazy.reset()
+        self._show_state()
+
+    def show_errors(self, errors: Errors, pointer: str) -> None:
+        self._errors, self._pointer = errors, pointer
+        for row in self._rows:
+            if row is not None:
+                self._show_row_errors(row)
+
+    def at(self, path: Sequence[str]) -> QWidget | None:
+        position = next(
+            (position for position, (key, _) in enumerate(self.pairs()) if path and key == path[0]), None
+        )
+        return self._row_at(position).at(path[1:]) if position is not None else None
+
+    def add(self) -> MapRow:
+        """Add a row and focus its key."""
+        self._pairs.append(("", start(self.field.value_for("") or self.field.value or _NOT_ALLOWED)))
+        self._rows.append(None)
+        self._lazy.reset()
+        self._show_state()
+        row = self._row_at(len(self._rows) - 1)
+        row.is_new = True
+        row.key_line.setFocus()
+        self._on_change()
+        return row
+
+    def _make(self, position: int) -> MapRow:
+        key, draft = self._pairs[position]
+        row = MapRow(self._factory, self.field, key, self._on_change)
+        row.set_draft(draft)
+        row.remove_button.clicked.connect(partial(self._on_remove_clicked, row))
+        self._rows[position] = row
+        self._show_row_errors(row)
+        return row
+
+    def _row_at(self, position: int) -> MapRow:
+        self._lazy.show_row(position)
+        row = self._rows[position]
+        assert row is not None
+        return row
+
+    def _show_row_errors(self, row: MapRow) -> None:
+        position = child(self._pointer, row.key)
+        if row.lacks_key:
+            row.show_errors({position: _NO_KEY} if row.was_edited else {}, position)
+        elif row.key in self.reserved:
+            row.show_errors({position: f"{row.key} {_RESERVED_KEY}"}, position)
+        else:
+            row.show_errors(self._errors, position)
+
+    def _on_remove_clicked(self, row: MapRow, _checked: bool = False) -> None:
+        position = self._rows.index(row)
+        del self._rows[position], self._pairs[position]
+        row.hide()
+        row.deleteLater()
+        self._lazy.reset()
+        nearest: list[ItemRow] = [one for one in self._rows[position:] or self._rows[-1:] if one is not None]
+        focus_after_removal(nearest, self.add_button)
+        self._show_state()
+        self._on_change()
+
+    def _show_state(self) -> None:
+        self._frame.setVisible(bool(self._rows))
+        self.add_button.setEnabled(len(self._rows) < MAX_ROWS)
 
 
 class MapRow(ItemRow):
     """A key and its value. The kind of the value may depend on the key."""
 
-    def __init__(self, kit: EditorFactory, map_field: MapField, key: str, on_change: OnChange) -> None:
+    def __init__(self, factory: EditorFactory, map_field: MapField, key: str, on_change: OnChange) -> None:
         field = map_field.value_for(key) or _NOT_ALLOWED
         key_line = TextLine(key)
         is_wide = isinstance(field, UnionField | JsonField)
-        super().__init__(kit, field, on_change, is_wide=is_wide, first=key_line)
+        super().__init__(factory, field, on_change, is_wide=is_wide, first=key_line)
         self._map = map_field
         self.is_new = self.was_edited = False
         self.up_button.hide()
         self.down_button.hide()
         self.key_line = key_line
-        self.key_line.setFont(kit.style.mono)
+        self.key_line.setFont(factory.style.mono)
         self.key_line.setPlaceholderText("key")
         self.key_line.setAccessibleName("Key")
         self.slot.set_name("Value")
@@ -66,9 +234,9 @@ class MapRow(ItemRow):
     def sent_draft(self) -> Draft:
         return ABSENT if self.lacks_key else self.draft()
 
-    def show_problems(self, problems: Problems, pointer: str) -> None:
-        super().show_problems(problems, pointer)
-        mark_error(self.key_line, pointer in problems)
+    def show_errors(self, errors: Errors, pointer: str) -> None:
+        super().show_errors(errors, pointer)
+        mark_error(self.key_line, pointer in errors)
 
     def on_slot_changed(self) -> None:
         self.was_edited = True
@@ -78,171 +246,3 @@ class MapRow(ItemRow):
         self.is_new = False
         self.slot.set_field(self._map.value_for(self.key) or _NOT_ALLOWED)
         self._on_change()
-
-
-class MapRows(QWidget):
-    """The rows of a map and a button to add one.
-
-    `on_change` is called after each change by the user.
-    """
-
-    def __init__(
-        self, kit: EditorFactory, field: MapField, on_change: OnChange, taken: Collection[str] = ()
-    ) -> None:
-        super().__init__()
-        self.field = field
-        self.taken = taken
-        self._kit = kit.deeper()
-        self._on_change = on_change
-        self._pairs: list[tuple[str, Draft]] = []  # of rows not created yet
-        self._rows: list[MapRow | None] = []
-        self._problems: Problems = {}
-        self._pointer = ""
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE_1)
-        self._frame = IndentedBlock(kit.depth)
-        self._frame.set_indented(True)
-        self._lazy = LazyRows(
-            self._kit,
-            lambda: len(self._rows),
-            lambda position: self._rows[position],
-            self._make,
-            spacing=SPACE_1,
-            height=_ROW_HEIGHT,
-        )
-        self._frame.column.addWidget(self._lazy)
-        column.addWidget(self._frame)
-        self.add_button = QPushButton("Add key")
-        kit.style.theme.set_icon(self.add_button, "plus", "muted")
-        self.add_button.clicked.connect(self.add)
-        column.addWidget(self.add_button, 0, Qt.AlignmentFlag.AlignLeft)
-        self.setFocusProxy(self.add_button)
-
-    @property
-    def rows(self) -> list[MapRow]:
-        """All rows; creates the missing ones."""
-        self._lazy.make_all()
-        return [row for row in self._rows if row is not None]
-
-    def pairs(self) -> tuple[tuple[str, Draft], ...]:
-        both = zip(self._rows, self._pairs, strict=True)
-        return tuple(pair if row is None else (row.key, row.sent_draft()) for row, pair in both)
-
-    def set_pairs(self, pairs: Sequence[tuple[str, Draft]]) -> None:
-        for row in self._rows:
-            if row is not None:
-                row.hide()
-                row.deleteLater()
-        self._rows = [None] * len(pairs)
-        self._pairs = list(pairs)
-        self._lazy.reset()
-        self._show_state()
-
-    def show_problems(self, problems: Problems, pointer: str) -> None:
-        self._problems, self._pointer = problems, pointer
-        for row in self._rows:
-            if row is not None:
-                self._show_row_problems(row)
-
-    def at(self, path: Sequence[str]) -> QWidget | None:
-        position = next(
-            (position for position, (key, _) in enumerate(self.pairs()) if path and key == path[0]), None
-        )
-        return self._row_at(position).at(path[1:]) if position is not None else None
-
-    def add(self) -> MapRow:
-        """Add a row and focus its key."""
-        self._pairs.append(("", start(self.field.value_for("") or self.field.value or _NOT_ALLOWED)))
-        self._rows.append(None)
-        self._lazy.reset()
-        self._show_state()
-        row = self._row_at(len(self._rows) - 1)
-        row.is_new = True
-        row.key_line.setFocus()
-        self._on_change()
-        return row
-
-    def _make(self, position: int) -> MapRow:
-        key, draft = self._pairs[position]
-        row = MapRow(self._kit, self.field, key, self._on_change)
-        row.set_draft(draft)
-        row.remove_button.clicked.connect(partial(self._on_remove_clicked, row))
-        self._rows[position] = row
-        self._show_row_problems(row)
-        return row
-
-    def _row_at(self, position: int) -> MapRow:
-        self._lazy.show_row(position)
-        row = self._rows[position]
-        assert row is not None
-        return row
-
-    def _show_row_problems(self, row: MapRow) -> None:
-        position = child(self._pointer, row.key)
-        if row.lacks_key:
-            row.show_problems({position: _NO_KEY} if row.was_edited else {}, position)
-        elif row.key in self.taken:
-            row.show_problems({position: f"{row.key} {_TAKEN}"}, position)
-        else:
-            row.show_problems(self._problems, position)
-
-    def _on_remove_clicked(self, row: MapRow, _checked: bool = False) -> None:
-        position = self._rows.index(row)
-        del self._rows[position], self._pairs[position]
-        row.hide()
-        row.deleteLater()
-        self._lazy.reset()
-        nearest: list[ItemRow] = [one for one in self._rows[position:] or self._rows[-1:] if one is not None]
-        focus_after_removal(nearest, self.add_button)
-        self._show_state()
-        self._on_change()
-
-    def _show_state(self) -> None:
-        self._frame.setVisible(bool(self._rows))
-        self.add_button.setEnabled(len(self._rows) < MAX_ROWS)
-
-
-class MapEditor(Editor):
-    """A map: not set, null, or rows. More than MOST_ROWS keys are left to raw JSON."""
-
-    def __init__(self, kit: EditorFactory, field: MapField, on_change: OnChange) -> None:
-        self._on_change = on_change
-        self._unwritten: Absent | None = ABSENT
-        self._is_set = False
-        self.map_rows = self.widget = MapRows(kit, field, self._on_rows_changed)
-        self.add_button = self.map_rows.add_button
-        self._show_state()
-
-    def draft(self) -> Draft:
-        return Pairs(self.map_rows.pairs()) if self._is_set else self._unwritten
-
-    def set_draft(self, draft: Draft) -> bool:
-        if isinstance(draft, dict):
-            draft = Pairs(tuple(draft.items()))
-        if draft is not ABSENT and draft is not None and not isinstance(draft, Pairs):
-            return False
-        pairs = draft.rows if isinstance(draft, Pairs) else ()
-        if len(pairs) > MAX_ROWS or not all(is_plain_line(key) for key, _ in pairs):
-            return False
-        self._is_set = isinstance(draft, Pairs)
-        self._unwritten = None if draft is None else ABSENT
-        self.map_rows.set_pairs(pairs)
-        self._show_state()
-        return True
-
-    def show_problems(self, problems: Problems, pointer: str) -> None:
-        self.map_rows.show_problems(problems, pointer)
-
-    def at(self, path: Sequence[str]) -> QWidget:
-        return self.map_rows.at(path) or self.widget
-
-    def _on_rows_changed(self) -> None:
-        self._is_set = True
-        self._show_state()
-        self._on_change()
-
-    def _show_state(self) -> None:
-        text = "empty object" if self._is_set else "null" if self._unwritten is None else ""
-        has_rows = bool(self._is_set and self.map_rows.pairs())
-        self.add_button.setText("Add key" if has_rows or not text else f"Add key ({text})")

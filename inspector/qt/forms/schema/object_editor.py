@@ -13,7 +13,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
-from inspector.qt.forms.schema.editor import Editor, EditorFactory, OnChange, Problems
+from inspector.qt.forms.schema.editor import Editor, EditorFactory, Errors, OnChange
 from inspector.qt.forms.schema.field_row import FieldRow
 from inspector.qt.forms.schema.item_rows import LazyRows
 from inspector.qt.forms.schema.map_editor import MapRows
@@ -36,6 +36,8 @@ from inspector.schema.values import (
     start,
 )
 
+_ROW_HEIGHT = 64
+_MAX_KEY_ROWS = 200
 _MAX_DEPTH = 3
 # Compared part by part, or not comparable.
 _PARTS = frozenset(
@@ -55,53 +57,77 @@ _PARTS = frozenset(
 )
 
 
-def is_same_field(one: Field | None, other: Field | None, depth: int = 0) -> bool:
-    """Return whether two fields look the same without opening them, and some levels deeper."""
-    if one is other or one is None or other is None:
-        return one is other
-    if type(one) is not type(other):
-        return False
-    if not isinstance(one, ListField | TupleField | MapField | ObjectField | UnionField):
-        return one == other
-    names = [each.name for each in attributes(one) if each.name not in _PARTS]
-    if any(getattr(one, name) != getattr(other, name) for name in names):
-        return False
-    return depth >= _MAX_DEPTH or _alike_inside(one, other, depth + 1)
+class ObjectEditor(Editor):
+    """A nested object. Its rows are created when it is first set, so a schema may be recursive."""
+
+    def __init__(self, factory: EditorFactory, field: ObjectField, on_change: OnChange) -> None:
+        self._factory = factory
+        self._field = field
+        self._on_change = on_change
+        self._empty_state: Absent | None = ABSENT
+        self._is_set = False
+        self._was_touched = False
+        self.members: MemberRows | None = None
+        self._frame = self.widget = IndentedBlock(factory.depth)
+        self.fill_button = QPushButton()
+        factory.style.theme.set_icon(self.fill_button, "plus", "muted")
+        self.fill_button.clicked.connect(self._on_fill_clicked)
+        self._frame.column.addWidget(self.fill_button, 0, Qt.AlignmentFlag.AlignLeft)
+        self.widget.setFocusProxy(self.fill_button)
+        self._show_state()
+
+    def draft(self) -> Draft:
+        return self.members.draft() if self._is_set and self.members is not None else self._empty_state
+
+    def set_draft(self, draft: Draft) -> bool:
+        if draft is not ABSENT and draft is not None and not isinstance(draft, dict):
+            return False
+        self._empty_state = None if draft is None else ABSENT
+        self._is_set = isinstance(draft, dict)
+        if isinstance(draft, dict):
+            self._made_members().set_draft(draft)
+        self._show_state()
+        return True
+
+    def show_errors(self, errors: Errors, pointer: str) -> None:
+        if self.members is not None and self._is_set:
+            self.members.show_errors(errors, pointer)
+
+    def mark_touched(self) -> None:
+        if self.members is not None:
+            self.members.mark_touched()
+
+    def at(self, path: Sequence[str]) -> QWidget:
+        return self.members.at(path) if self.members is not None and self._is_set else self.widget
+
+    def set_focus(self) -> None:
+        rows = self.members.rows() if self.members is not None and self._is_set else []
+        if rows:
+            rows[0].slot.editor.set_focus()
+        else:
+            self.fill_button.setFocus()
+
+    def _made_members(self) -> MemberRows:
+        if self.members is None:
+            self.members = MemberRows(self._factory.nested(), self._field, self._on_change)
+            self._frame.column.addWidget(self.members)
+        return self.members
+
+    def _on_fill_clicked(self) -> None:
+        first = start(self._field)
+        self.set_draft(first if isinstance(first, dict) else {})
+        self._on_change()
+        self.set_focus()
+
+    def _show_state(self) -> None:
+        self.fill_button.setText("Fill in (null)" if self._empty_state is None else "Fill in")
+        self.fill_button.setVisible(not self._is_set)
+        self._frame.set_indented(self._is_set)
+        if self.members is not None:
+            self.members.setVisible(self._is_set)
 
 
-def _alike_inside(one: Field, other: Field, depth: int) -> bool:
-    match one, other:
-        case ListField(), ListField():
-            return is_same_field(one.item, other.item, depth)
-        case TupleField(), TupleField():
-            return is_same_field(one.rest, other.rest, depth) and _all_alike(one.items, other.items, depth)
-        case MapField(), MapField():
-            return is_same_field(one.value, other.value, depth) and is_same_field(one.key, other.key, depth)
-        case UnionField(), UnionField():
-            titles = [[each.title for each in side.variants] for side in (one, other)]
-            parts = [tuple(each.field for each in side.variants) for side in (one, other)]
-            return titles[0] == titles[1] and _all_alike(parts[0], parts[1], depth)
-        case ObjectField(), ObjectField():
-            inner = [tuple(each.field for each in side.members) for side in (one, other)]
-            return _same_places(one.members, other.members) and _all_alike(inner[0], inner[1], depth)
-    return False
-
-
-def _same_places(ones: tuple[Member, ...], others: tuple[Member, ...]) -> bool:
-    return [(one.name, one.required) for one in ones] == [(other.name, other.required) for other in others]
-
-
-def _all_alike(ones: tuple[Field, ...], others: tuple[Field, ...], depth: int) -> bool:
-    return len(ones) == len(others) and all(
-        is_same_field(*pair, depth) for pair in zip(ones, others, strict=True)
-    )
-
-
-_ROW_HEIGHT = 64
-_MAX_KEY_ROWS = 200
-
-
-class Members(QWidget):
+class MemberRows(QWidget):
     """The rows of one object.
 
     Keys keep their given order; keys set later go where the schema has them. Keys without a row are kept
@@ -109,47 +135,47 @@ class Members(QWidget):
     what was typed in them is kept aside.
     """
 
-    def __init__(self, kit: EditorFactory, field: ObjectField, on_change: OnChange) -> None:
+    def __init__(self, factory: EditorFactory, field: ObjectField, on_change: OnChange) -> None:
         super().__init__()
-        self._kit = kit
+        self._factory = factory
         self._field = field
         self._on_change = on_change
-        self._now = effective(field, {})
-        self._members: dict[str, Member] = {member.name: member for member in self._now.members}
+        self._effective = effective(field, {})
+        self._members: dict[str, Member] = {member.name: member for member in self._effective.members}
         self._names = list(self._members)
         self._rows: dict[str, FieldRow] = {}
         self._hidden: set[str] = set()  # names of rows that do not apply now
-        self._given: dict[str, Draft] = {}
-        self._before: dict[str, Draft] = {}
-        self._problems: Problems = {}
+        self._last_draft: dict[str, Draft] = {}
+        self._previous: dict[str, Draft] = {}
+        self._errors: Errors = {}
         self._pointer = ""
         self._was_touched = False
         self._lazy = LazyRows(
-            kit,
+            factory,
             lambda: len(self._names),
             lambda position: self._rows.get(self._names[position]),
             self._make_row,
             spacing=SPACE_4,
             height=_ROW_HEIGHT,
         )
-        self._keys: MapRows | None = None
-        self._aside_label = small_label(kit.style, "")
-        self._unknown_label = small_label(kit.style, "")
-        self.remove_button = TextButton("Remove", kit.style.small, QPalette.ColorRole.Link)
+        self._extra_keys: MapRows | None = None
+        self._aside_label = small_label(factory.style, "")
+        self._unknown_label = small_label(factory.style, "")
+        self.remove_button = TextButton("Remove", factory.style.small, QPalette.ColorRole.Link)
         self.remove_button.clicked.connect(self._on_remove_clicked)
         self._lay_out()
         self._lazy.reset()
         self._show_others()
 
     @property
-    def now(self) -> ObjectField:
+    def effective_field(self) -> ObjectField:
         """The object's effective schema for the current value."""
-        return self._now
+        return self._effective
 
     @property
     def key_rows(self) -> MapRows | None:
         """The rows for additional keys, if the schema allows them."""
-        return self._keys
+        return self._extra_keys
 
     def rows(self) -> list[FieldRow]:
         """Return all rows in the schema's order; creates the missing ones."""
@@ -158,10 +184,12 @@ class Members(QWidget):
 
     def draft(self) -> dict[str, Draft]:
         drafts = self._settled_draft()
-        if self._keys is not None:  # an additional key with a field's name: one of the two would be lost
+        if (
+            self._extra_keys is not None
+        ):  # an additional key with a field's name: one of the two would be lost
             drafts |= {
                 key: Unreadable("", REPEATED_KEY)
-                for key, part in self._keys.pairs()
+                for key, part in self._extra_keys.pairs()
                 if key in self._members and part is not ABSENT
             }
         return drafts
@@ -170,25 +198,25 @@ class Members(QWidget):
         drafts = {name: self._draft_of(name) for name in self._names}
         others = self._other_drafts()
         found = {name: draft for name, draft in drafts.items() if draft is not ABSENT}
-        order = [name for name in self._given if name in found or name in others]
+        order = [name for name in self._last_draft if name in found or name in others]
         order = _in_schema_order(order, list(found))
-        order += [name for name in others if name not in self._given]
+        order += [name for name in others if name not in self._last_draft]
         return {name: found[name] if name in found else others[name] for name in order}
 
     def set_draft(self, draft: dict[str, Draft]) -> None:
-        self._given = self._before = dict(draft)
+        self._last_draft = self._previous = dict(draft)
         self._was_touched = False
         self._show_members(effective(self._field, draft))
         for name, row in self._rows.items():
             row.set_draft(draft.get(name, ABSENT) if name in self._members else ABSENT)
         self._show_others()
 
-    def show_problems(self, problems: Problems, pointer: str) -> None:
-        self._problems, self._pointer = problems, pointer
+    def show_errors(self, errors: Errors, pointer: str) -> None:
+        self._errors, self._pointer = errors, pointer
         for name, row in self._rows.items():
-            row.show_problems(problems, child(pointer, name))
-        if self._keys is not None:
-            self._keys.show_problems(problems, pointer)
+            row.show_errors(errors, child(pointer, name))
+        if self._extra_keys is not None:
+            self._extra_keys.show_errors(errors, pointer)
 
     def mark_touched(self) -> None:
         self._was_touched = True
@@ -200,23 +228,23 @@ class Members(QWidget):
         if path and path[0] in self._members:
             self._lazy.show_row(self._names.index(path[0]))
             return self._rows[path[0]].at(path[1:])
-        found = self._keys.at(path) if self._keys is not None else None
+        found = self._extra_keys.at(path) if self._extra_keys is not None else None
         return found if found is not None else self
 
     def _draft_of(self, name: str) -> Draft:
         row = self._rows.get(name)
-        draft = row.draft() if row is not None else self._given.get(name, ABSENT)
+        draft = row.draft() if row is not None else self._last_draft.get(name, ABSENT)
         return draft.draft if isinstance(draft, Aside) else draft
 
     def _make_row(self, position: int) -> FieldRow:
         member = self._members[self._names[position]]
-        row = FieldRow(self._kit, member, self._on_row_changed, self._lazy)
-        if member.name in self._given:
+        row = FieldRow(self._factory, member, self._on_row_changed, self._lazy)
+        if member.name in self._last_draft:
             row.set_draft(self._draft_of(member.name))
         if self._was_touched:
             row.mark_touched()
-        if self._problems:
-            row.show_problems(self._problems, child(self._pointer, member.name))
+        if self._errors:
+            row.show_errors(self._errors, child(self._pointer, member.name))
         self._rows[member.name] = row
         return row
 
@@ -227,24 +255,24 @@ class Members(QWidget):
 
     def _settle(self) -> None:
         """Add and remove conditional members according to the current draft."""
-        settled = settle(self._field, self._before, self._settled_draft())
-        self._given = self._before = settled
-        now = effective(self._field, settled)
-        if now is self._now:
+        settled = settle(self._field, self._previous, self._settled_draft())
+        self._last_draft = self._previous = settled
+        effective_field = effective(self._field, settled)
+        if effective_field is self._effective:
             return
         shown = set(self._names)
-        self._show_members(now)
+        self._show_members(effective_field)
         for name in self._names:
             if name not in shown and name in self._rows:
                 self._rows[name].set_draft(settled.get(name, ABSENT))
         self._show_others()
 
-    def _show_members(self, now: ObjectField) -> None:
+    def _show_members(self, effective_field: ObjectField) -> None:
         """Sync the rows with the members, keeping rows whose member did not change."""
-        if now is self._now:
+        if effective_field is self._effective:
             return
-        self._now = now
-        self._members = {member.name: member for member in now.members}
+        self._effective = effective_field
+        self._members = {member.name: member for member in effective_field.members}
         self._names = list(self._members)
         for name, row in list(self._rows.items()):
             member = self._members.get(name)
@@ -263,7 +291,7 @@ class Members(QWidget):
     def _drop(self, row: FieldRow) -> None:
         """Remove a row whose field has changed, keeping its value for the new row."""
         with suppress(FormError):  # invalid JSON cannot move; it was marked as such
-            self._given[row.member.name] = row.slot.value_draft()
+            self._last_draft[row.member.name] = row.slot.value_draft()
         del self._rows[row.member.name]
         self._hidden.discard(row.member.name)
         row.hide()
@@ -271,11 +299,11 @@ class Members(QWidget):
 
     def _other_drafts(self) -> dict[str, Draft]:
         """Return the keys without a field: from the key rows, put aside, or unknown."""
-        others = {name: draft for name, draft in self._given.items() if name not in self._members}
-        if self._keys is None:
+        others = {name: draft for name, draft in self._last_draft.items() if name not in self._members}
+        if self._extra_keys is None:
             return others
         kept: dict[str, Draft] = {name: one for name, one in others.items() if isinstance(one, Aside)}
-        for key, draft in self._keys.pairs():
+        for key, draft in self._extra_keys.pairs():
             if draft is ABSENT:
                 continue
             if key not in self._members:
@@ -284,7 +312,7 @@ class Members(QWidget):
         return kept
 
     def _show_others(self) -> None:
-        others = {name: draft for name, draft in self._given.items() if name not in self._members}
+        others = {name: draft for name, draft in self._last_draft.items() if name not in self._members}
         aside = [name for name, draft in others.items() if isinstance(draft, Aside)]
         unknown = {name: draft for name, draft in others.items() if not isinstance(draft, Aside)}
         has_rows = self._show_key_rows(unknown)
@@ -293,28 +321,28 @@ class Members(QWidget):
         self._unknown_label.setVisible(bool(names))
         self.remove_button.setVisible(bool(names))
         text = ", ".join(aside)
-        set_label_text(self._aside_label, f"Not sent, because it does not apply: {text}.")
+        set_label_text(self._aside_label, f"Not sent while it does not apply: {text}.")
         self._aside_label.setVisible(bool(text))
 
     def _show_key_rows(self, unknown: Mapping[str, Draft]) -> bool:
         """Show rows for additional keys if the schema allows them and they fit into rows."""
-        rest = self._now.rest
-        matches = len(unknown) <= _MAX_KEY_ROWS and all(map(is_plain_line, unknown))
-        if rest is None or not matches:
-            if self._keys is not None:
-                self._keys.hide()
-                self._keys.deleteLater()
-                self._keys = None
+        rest = self._effective.rest
+        fits = len(unknown) <= _MAX_KEY_ROWS and all(map(is_plain_line, unknown))
+        if rest is None or not fits:
+            if self._extra_keys is not None:
+                self._extra_keys.hide()
+                self._extra_keys.deleteLater()
+                self._extra_keys = None
             return False
-        if self._keys is None:
-            self._keys = MapRows(self._kit, rest, self._on_change, self._members)
-            self.layout().addWidget(self._keys)  # type: ignore[union-attr]
-        self._keys.field, self._keys.taken = rest, self._members
-        self._keys.set_pairs(tuple(unknown.items()))
+        if self._extra_keys is None:
+            self._extra_keys = MapRows(self._factory, rest, self._on_change, self._members)
+            self.layout().addWidget(self._extra_keys)  # type: ignore[union-attr]
+        self._extra_keys.field, self._extra_keys.reserved = rest, self._members
+        self._extra_keys.set_pairs(tuple(unknown.items()))
         return True
 
     def _on_remove_clicked(self) -> None:
-        self._given = {
+        self._last_draft = {
             name: draft
             for name, draft in self.draft().items()
             if name in self._members or isinstance(draft, Aside)
@@ -351,71 +379,43 @@ def _in_schema_order(order: list[str], names: list[str]) -> list[str]:
     return ordered
 
 
-class ObjectEditor(Editor):
-    """A nested object. Its rows are created when it is first set, so a schema may be recursive."""
+def is_same_field(one: Field | None, other: Field | None, depth: int = 0) -> bool:
+    """Return whether two fields look the same without opening them, and some levels deeper."""
+    if one is other or one is None or other is None:
+        return one is other
+    if type(one) is not type(other):
+        return False
+    if not isinstance(one, ListField | TupleField | MapField | ObjectField | UnionField):
+        return one == other
+    names = [each.name for each in attributes(one) if each.name not in _PARTS]
+    if any(getattr(one, name) != getattr(other, name) for name in names):
+        return False
+    return depth >= _MAX_DEPTH or _same_inside(one, other, depth + 1)
 
-    def __init__(self, kit: EditorFactory, field: ObjectField, on_change: OnChange) -> None:
-        self._kit = kit
-        self._field = field
-        self._on_change = on_change
-        self._unwritten: Absent | None = ABSENT
-        self._is_set = False
-        self._was_touched = False
-        self.members: Members | None = None
-        self._frame = self.widget = IndentedBlock(kit.depth)
-        self.fill_button = QPushButton()
-        kit.style.theme.set_icon(self.fill_button, "plus", "muted")
-        self.fill_button.clicked.connect(self._on_fill_clicked)
-        self._frame.column.addWidget(self.fill_button, 0, Qt.AlignmentFlag.AlignLeft)
-        self.widget.setFocusProxy(self.fill_button)
-        self._show_state()
 
-    def draft(self) -> Draft:
-        return self.members.draft() if self._is_set and self.members is not None else self._unwritten
+def _same_inside(one: Field, other: Field, depth: int) -> bool:
+    match one, other:
+        case ListField(), ListField():
+            return is_same_field(one.item, other.item, depth)
+        case TupleField(), TupleField():
+            return is_same_field(one.rest, other.rest, depth) and _all_same(one.items, other.items, depth)
+        case MapField(), MapField():
+            return is_same_field(one.value, other.value, depth) and is_same_field(one.key, other.key, depth)
+        case UnionField(), UnionField():
+            titles = [[each.title for each in side.variants] for side in (one, other)]
+            parts = [tuple(each.field for each in side.variants) for side in (one, other)]
+            return titles[0] == titles[1] and _all_same(parts[0], parts[1], depth)
+        case ObjectField(), ObjectField():
+            inner = [tuple(each.field for each in side.members) for side in (one, other)]
+            return _same_members(one.members, other.members) and _all_same(inner[0], inner[1], depth)
+    return False
 
-    def set_draft(self, draft: Draft) -> bool:
-        if draft is not ABSENT and draft is not None and not isinstance(draft, dict):
-            return False
-        self._unwritten = None if draft is None else ABSENT
-        self._is_set = isinstance(draft, dict)
-        if isinstance(draft, dict):
-            self._made_members().set_draft(draft)
-        self._show_state()
-        return True
 
-    def show_problems(self, problems: Problems, pointer: str) -> None:
-        if self.members is not None and self._is_set:
-            self.members.show_problems(problems, pointer)
+def _same_members(ones: tuple[Member, ...], others: tuple[Member, ...]) -> bool:
+    return [(one.name, one.required) for one in ones] == [(other.name, other.required) for other in others]
 
-    def mark_touched(self) -> None:
-        if self.members is not None:
-            self.members.mark_touched()
 
-    def at(self, path: Sequence[str]) -> QWidget:
-        return self.members.at(path) if self.members is not None and self._is_set else self.widget
-
-    def set_focus(self) -> None:
-        rows = self.members.rows() if self.members is not None and self._is_set else []
-        if rows:
-            rows[0].slot.editor.set_focus()
-        else:
-            self.fill_button.setFocus()
-
-    def _made_members(self) -> Members:
-        if self.members is None:
-            self.members = Members(self._kit.deeper(), self._field, self._on_change)
-            self._frame.column.addWidget(self.members)
-        return self.members
-
-    def _on_fill_clicked(self) -> None:
-        first = start(self._field)
-        self.set_draft(first if isinstance(first, dict) else {})
-        self._on_change()
-        self.set_focus()
-
-    def _show_state(self) -> None:
-        self.fill_button.setText("Fill in (null)" if self._unwritten is None else "Fill in")
-        self.fill_button.setVisible(not self._is_set)
-        self._frame.set_indented(self._is_set)
-        if self.members is not None:
-            self.members.setVisible(self._is_set)
+def _all_same(ones: tuple[Field, ...], others: tuple[Field, ...], depth: int) -> bool:
+    return len(ones) == len(others) and all(
+        is_same_field(*pair, depth) for pair in zip(ones, others, strict=True)
+    )

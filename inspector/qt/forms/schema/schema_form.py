@@ -14,13 +14,13 @@ from PySide6.QtWidgets import QApplication, QLayout, QScrollArea, QVBoxLayout, Q
 
 from inspector.base.json.values import JSONObject
 from inspector.qt.forms.schema.choice_editors import (
-    PICKED_FORMATS,
+    DATE_TIME_FORMATS,
     BooleanEditor,
     CheckListEditor,
     ChoiceEditor,
     ConstEditor,
+    DateTimeEditor,
     FileEditor,
-    MomentEditor,
     choices_of,
     const_text,
     fits_in_segments,
@@ -29,7 +29,7 @@ from inspector.qt.forms.schema.editor import Editor, EditorMaker, OnChange
 from inspector.qt.forms.schema.field_row import FieldRow
 from inspector.qt.forms.schema.list_editor import ListEditor, TupleEditor
 from inspector.qt.forms.schema.map_editor import MapEditor
-from inspector.qt.forms.schema.object_editor import Members, ObjectEditor
+from inspector.qt.forms.schema.object_editor import MemberRows, ObjectEditor
 from inspector.qt.forms.schema.text_editors import (
     JsonEditor,
     LineEditor,
@@ -60,8 +60,10 @@ from inspector.schema.fields import (
 from inspector.schema.values import ABSENT, Draft, FieldError, Resolve, finish, resolve_draft
 
 SUBMIT_KEYS = (QKeySequence("Ctrl+Return"), QKeySequence("Ctrl+Enter"))
-_PAUSES_MS = (0, 50, 200)
-_NOTHING_TO_FILL_IN = "This tool takes no arguments."
+_SCROLL_DELAYS_MS = (0, 50, 200)
+_NO_ARGUMENTS = "This tool takes no arguments."
+# Created before the first paint; the other rows as they come into view.
+_ROWS_AT_ONCE = 40
 
 
 class SchemaForm(QWidget):
@@ -91,21 +93,21 @@ class SchemaForm(QWidget):
     ) -> None:
         super().__init__(parent)
         self._field = field
-        self._kit = SchemaEditorFactory(theme, warnings=warnings)
+        self._factory = SchemaEditorFactory(theme, warnings=warnings)
         self._resolve: Resolve | None = None
-        self._findings: Sequence[FieldError] = ()
+        self._validation_errors: Sequence[FieldError] = ()
         self._errors: list[FieldError] | None = None  # cache, until something is edited
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(SPACE_3, SPACE_4, SPACE_3, SPACE_4)
         self._column.setSpacing(SPACE_4)
         for note in self._notes():
-            self._column.addWidget(small_label(self._kit.style, note))
-        self._members: Members | None = None
+            self._column.addWidget(small_label(self._factory.style, note))
+        self._members: MemberRows | None = None
         self._variants: ValueSlot | None = None
         if field.union is not None:
-            self._variants = ValueSlot(self._kit, field.union, self._column, self._on_changed)
+            self._variants = ValueSlot(self._factory, field.union, self._column, self._on_changed)
         else:
-            self._members = Members(self._kit, field, self._on_changed)
+            self._members = MemberRows(self._factory, field, self._on_changed)
             self._column.addWidget(self._members)
         self._column.addStretch(1)
         if submit_keys:
@@ -117,7 +119,7 @@ class SchemaForm(QWidget):
         return self._field
 
     @property
-    def members(self) -> Members | None:
+    def members(self) -> MemberRows | None:
         """The outermost members; of the selected variant if there are several."""
         if self._members is not None or self._variants is None:
             return self._members
@@ -144,8 +146,8 @@ class SchemaForm(QWidget):
 
     def set_value(self, value: JSONObject) -> None:
         """Show a value. Its parts are not copied: do not modify them afterwards."""
-        self._kit.renew()
-        self._findings, self._errors = (), None
+        self._factory.reset_budget()
+        self._validation_errors, self._errors = (), None
         if self._members is not None:
             self._members.set_draft(dict(value))
         elif self._variants is not None:
@@ -153,7 +155,7 @@ class SchemaForm(QWidget):
         self._show_errors()
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        return step(self, forward) or super().focusNextPrevChild(forward)
+        return move_focus(self, forward) or super().focusNextPrevChild(forward)
 
     def errors(self) -> list[FieldError]:
         """Return the immediate errors of the fields, in form order."""
@@ -167,31 +169,31 @@ class SchemaForm(QWidget):
         self._resolve, self._errors = resolve, None
         self._show_errors()
 
-    def set_findings(self, findings: Sequence[FieldError]) -> None:
+    def set_validation_errors(self, findings: Sequence[FieldError]) -> None:
         """Set the results of the full validation, shown where there is no other error."""
-        self._findings = findings
+        self._validation_errors = findings
         self._show_errors()
 
-    def problems(self) -> list[FieldError]:
-        """Return all known problems, one per pointer."""
-        problems: dict[str, FieldError] = {}
-        for error in (*self.errors(), *self._findings):
-            problems.setdefault(error.pointer, error)
-        return list(problems.values())
+    def all_errors(self) -> list[FieldError]:
+        """Return all known errors, one per pointer."""
+        errors: dict[str, FieldError] = {}
+        for error in (*self.errors(), *self._validation_errors):
+            errors.setdefault(error.pointer, error)
+        return list(errors.values())
 
     def reveal_errors(self) -> None:
-        """Also show missing values, and go to the first problem."""
+        """Also show missing values, and go to the first error."""
         if self.members is not None:
             self.members.mark_touched()
         self._show_errors()
-        problems = self.problems()
-        if problems:
-            self.go_to(problems[0].pointer)
+        errors = self.all_errors()
+        if errors:
+            self.go_to(errors[0].pointer)
 
     def go_to(self, pointer: str) -> None:
         """Bring the value at `pointer` into view and focus it."""
         path = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
-        self._kit.renew()
+        self._factory.reset_budget()
         whole = self._members or self._variants
         assert whole is not None
         widget = whole.at(path)
@@ -204,7 +206,7 @@ class SchemaForm(QWidget):
         else:
             widget.setFocus()
         # The row, or rows above it, may just have been created: its position is final later.
-        for pause in _PAUSES_MS:
+        for pause in _SCROLL_DELAYS_MS:
             QTimer.singleShot(pause, widget, lambda: _scroll_to(row or widget))
 
     def _draft(self) -> Draft:
@@ -218,17 +220,17 @@ class SchemaForm(QWidget):
         self.value_changed.emit()
 
     def _show_errors(self) -> None:
-        problems = {error.pointer: error.problem for error in self.problems()}
+        errors = {error.pointer: error.problem for error in self.all_errors()}
         whole = self._members or self._variants
         if whole is not None:
-            whole.show_problems(problems, "")
+            whole.show_errors(errors, "")
 
     def _notes(self) -> Sequence[str]:
         field = self._field
         if field.union is not None:
             return ()
         has_rows = field.members or field.rest is not None or field.conditions
-        return field.notes or (() if has_rows else (_NOTHING_TO_FILL_IN,))
+        return field.notes or (() if has_rows else (_NO_ARGUMENTS,))
 
     def _on_state_key(self) -> None:
         """Open the menu of the innermost focused value."""
@@ -262,10 +264,6 @@ def on_submit_keys(widget: QWidget, submitted: SignalInstance) -> None:
         bind_keys(widget, keys, submitted.emit)
 
 
-# Created before the first paint; the other rows as they come into view.
-_ROWS_AT_ONCE = 40
-
-
 class SchemaEditorFactory:
     """Creates the editors of a form, at one depth."""
 
@@ -281,13 +279,13 @@ class SchemaEditorFactory:
         self._theme = theme
         self._budget: _Budget = outer._budget if outer is not None else _Budget()
 
-    def deeper(self) -> SchemaEditorFactory:
+    def nested(self) -> SchemaEditorFactory:
         return SchemaEditorFactory(self._theme, self)
 
-    def may_make_now(self) -> bool:
+    def claim_row(self) -> bool:
         return self._budget.take()
 
-    def renew(self) -> None:
+    def reset_budget(self) -> None:
         self._budget.left = _ROWS_AT_ONCE
 
     def makers(self, field: Field) -> Sequence[EditorMaker]:
@@ -322,8 +320,12 @@ class SchemaEditorFactory:
             return (lambda _, on_change: FileEditor(self.style, field, on_change), self._long)
         if field.multiline:
             return (self._lines, self._long)
-        if field.format in PICKED_FORMATS:
-            return (lambda _, on_change: MomentEditor(self.style, field, on_change), self._lines, self._long)
+        if field.format in DATE_TIME_FORMATS:
+            return (
+                lambda _, on_change: DateTimeEditor(self.style, field, on_change),
+                self._lines,
+                self._long,
+            )
         return (self._line, self._lines, self._long)
 
     def _list_makers(self, field: ListField) -> Sequence[EditorMaker]:
@@ -359,54 +361,54 @@ class _Budget:
         return self.left >= 0
 
 
-def step(form: QWidget, forward: bool) -> bool:
+def move_focus(form: QWidget, forward: bool) -> bool:
     """Move the focus to the next or previous widget; at an end of the form, to one outside.
 
     Return False if there is none.
     """
-    stops = [widget for widget in _laid_out(form) if _is_stop(widget)]
+    stops = [widget for widget in _widgets_in(form) if _is_tab_stop(widget)]
     focused = form.focusWidget()
     here = next((position for position, widget in enumerate(stops) if widget is focused), None)
     if here is None:
         return False
     position = here + (1 if forward else -1)
-    target = stops[position] if 0 <= position < len(stops) else _outside(form, focused, forward)
+    target = stops[position] if 0 <= position < len(stops) else _next_outside(form, focused, forward)
     if target is None:
         return False
     target.setFocus(Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason)
     return True
 
 
-def _laid_out(widget: QWidget) -> Iterator[QWidget]:
+def _widgets_in(widget: QWidget) -> Iterator[QWidget]:
     """Yield the widgets inside, in layout order."""
     layout = widget.layout()
     if layout is not None:
-        yield from _in_layout(layout)
+        yield from _widgets_in_layout(layout)
 
 
-def _in_layout(layout: QLayout) -> Iterator[QWidget]:
+def _widgets_in_layout(layout: QLayout) -> Iterator[QWidget]:
     for position in range(layout.count()):
         item = layout.itemAt(position)
         assert item is not None
         inner, widget = item.layout(), item.widget()
         if inner is not None:
-            yield from _in_layout(inner)
+            yield from _widgets_in_layout(inner)
         elif widget is not None and widget.isVisible():
             yield widget
-            yield from _laid_out(widget)
+            yield from _widgets_in(widget)
 
 
-def _is_stop(widget: QWidget) -> bool:
+def _is_tab_stop(widget: QWidget) -> bool:
     takes_tab = bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus)
     return takes_tab and widget.isVisible() and widget.isEnabled() and widget.focusProxy() is None
 
 
-def _outside(form: QWidget, focused: QWidget, forward: bool) -> QWidget | None:
+def _next_outside(form: QWidget, focused: QWidget, forward: bool) -> QWidget | None:
     widget: QWidget | None = focused
     while widget is not None:
         widget = widget.nextInFocusChain() if forward else widget.previousInFocusChain()
         if widget is None or widget is focused:
             return None
-        if not form.isAncestorOf(widget) and _is_stop(widget):
+        if not form.isAncestorOf(widget) and _is_tab_stop(widget):
             return widget
     return None

@@ -14,7 +14,7 @@ from inspector.base.json.text import same, write
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural
-from inspector.qt.forms.schema.editor import Editor, OnChange, unwritten_text
+from inspector.qt.forms.schema.editor import Editor, OnChange, placeholder_text
 from inspector.qt.theme import SPACE_1, SPACE_2
 from inspector.qt.widgets.text.labels import FormStyle, set_label_text, small_label
 from inspector.qt.widgets.text.text_box import MAX_LINE_LENGTH, TextBox, TextLine, is_plain_line
@@ -28,122 +28,6 @@ from inspector.schema.values import (
     number_from_text,
     text_from_number,
 )
-
-# Up to this size text is parsed on each key press; longer text when typing pauses or on demand.
-_READ_AT_ONCE = 32 * 1024
-_PAUSE_MS = 300
-
-
-class JsonEditor(Editor):
-    """A box of JSON text. Takes JSON drafts, and `Unreadable`."""
-
-    def __init__(self, style: FormStyle, field: Field, on_change: OnChange) -> None:
-        self._on_change = on_change
-        self._is_setting = False
-        self._draft: Draft = ABSENT
-        self._is_read = True
-        self.edit = self.widget = TextBox(style.mono)
-        self.edit.setPlaceholderText(unwritten_text(field, ABSENT))
-        self.edit.textChanged.connect(self._on_text_changed)
-        self._pause = QTimer(self.edit, interval=_PAUSE_MS, singleShot=True)
-        self._pause.timeout.connect(on_change)
-
-    def draft(self) -> Draft:
-        if not self._is_read:
-            self._draft = json_from_text(self.edit.text())
-            self._is_read = True
-        return self._draft
-
-    def set_draft(self, draft: Draft) -> bool:
-        self._draft = draft
-        self._is_setting = True
-        self.edit.set_text(json_text(draft))
-        self._is_setting = False
-        self._is_read = True
-        self._pause.stop()
-        return True
-
-    def _on_text_changed(self) -> None:
-        if self._is_setting:
-            return
-        self._is_read = False
-        if self.edit.document().characterCount() > _READ_AT_ONCE:
-            self._pause.start()
-        else:
-            self._on_change()
-
-
-def json_text(draft: Draft) -> str:
-    """Return the text that `json_from_text` parses as this draft."""
-    if draft is ABSENT:
-        return ""
-    return draft.text if isinstance(draft, Unreadable) else write(draft)  # type: ignore[arg-type]
-
-
-_MAX_PARTS = 2000
-_MAX_CHARACTERS = 100_000
-
-
-def is_large(draft: Draft) -> bool:
-    """Return whether the JSON text is too long for a form; checks a limited number of parts."""
-    left: list[object] = [draft]
-    parts = characters = 0
-    while left:
-        part = left.pop()
-        parts += 1
-        if isinstance(part, str):
-            characters += len(part)
-        elif isinstance(part, Unreadable):
-            characters += len(part.text)
-        elif isinstance(part, list | dict):
-            if len(part) > _MAX_PARTS:
-                return True
-            left.extend(part.values() if isinstance(part, dict) else part)
-        if parts > _MAX_PARTS or characters > _MAX_CHARACTERS:
-            return True
-    return False
-
-
-class LongJsonEditor(Editor):
-    """Takes any JSON; `on_outgrown` is called when the user wants to edit it."""
-
-    def __init__(self, style: FormStyle, field: Field, on_change: OnChange) -> None:
-        self._draft: Draft = ABSENT
-        self.widget = QWidget()
-        self.size_label = QLabel()
-        self.size_label.setTextFormat(Qt.TextFormat.PlainText)
-        self.edit_button = QPushButton("Edit as JSON")
-        self.edit_button.clicked.connect(self._on_edit_clicked)
-        line = QHBoxLayout(self.widget)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(SPACE_2)
-        line.addWidget(self.size_label)
-        line.addWidget(self.edit_button)
-        line.addStretch(1)
-        self.widget.setFocusProxy(self.edit_button)
-
-    def draft(self) -> Draft:
-        return self._draft
-
-    def set_draft(self, draft: Draft) -> bool:
-        if not is_large(draft):
-            return False
-        self._draft = draft
-        self.size_label.setText(_label(draft))
-        return True
-
-    def _on_edit_clicked(self) -> None:
-        if self.on_outgrown is not None:
-            self.on_outgrown(self._draft)
-
-
-def _label(draft: Draft) -> str:
-    if isinstance(draft, list):
-        return f"Array of {plural(len(draft), 'item')}"
-    if isinstance(draft, dict):
-        return f"Object with {plural(len(draft), 'key')}"
-    return "Large value"
-
 
 MAX_SHOWN_LENGTH = 20_000
 _PREVIEW = 300
@@ -161,6 +45,11 @@ _HINTS = {
     "uri-reference": "../path",
     "uuid": "123e4567-e89b-12d3-a456-426614174000",
 }
+# Up to this size text is parsed on each key press; longer text when typing pauses or on demand.
+_MAX_PARSED_AT_ONCE = 32 * 1024
+_PAUSE_MS = 300
+_MAX_PARTS = 2000
+_MAX_CHARACTERS = 100_000
 
 
 class LineEditor(Editor):
@@ -169,22 +58,22 @@ class LineEditor(Editor):
     def __init__(self, style: FormStyle, field: Field, on_change: OnChange) -> None:
         self._field = field
         self._on_change = on_change
-        self._unwritten: Absent | None = ABSENT  # the state shown while nothing is typed
-        self._written = False
+        self._empty_state: Absent | None = ABSENT  # the state shown while nothing is typed
+        self._is_set = False
         self.line = self.widget = TextLine()
         self._show_state()
         self.line.textEdited.connect(self._on_text_edited)
         self.line.overflowed.connect(self._on_overflowed)
 
     def draft(self) -> Draft:
-        return self._value(self.line.text()) if self._written else self._unwritten
+        return self._value(self.line.text()) if self._is_set else self._empty_state
 
     def set_draft(self, draft: Draft) -> bool:
         text = self._text(draft)
         if text is None:
             return False
-        self._written = draft is not ABSENT and draft is not None
-        self._unwritten = None if draft is None else ABSENT
+        self._is_set = draft is not ABSENT and draft is not None
+        self._empty_state = None if draft is None else ABSENT
         self.line.setText(text)
         self._show_state()
         return self.line.text() == text
@@ -207,7 +96,7 @@ class LineEditor(Editor):
         if not is_plain_line(self.line.text()):
             self._on_overflowed(self.line.text())
             return
-        self._written = True
+        self._is_set = True
         self._show_state()
         self._on_change()
 
@@ -216,10 +105,10 @@ class LineEditor(Editor):
             self.on_outgrown(self._value(text))
 
     def _show_state(self) -> None:
-        if self._written:
+        if self._is_set:
             self.line.setPlaceholderText("empty string")
         else:
-            self.line.setPlaceholderText(_with_hint(self._field, self._unwritten))
+            self.line.setPlaceholderText(_with_hint(self._field, self._empty_state))
 
 
 class NumberEditor(LineEditor):
@@ -239,16 +128,23 @@ class NumberEditor(LineEditor):
             return None
         text = text_from_number(draft)
         back = number_from_text(text)
-        matches = (
+        fits = (
             len(text) <= MAX_LINE_LENGTH and is_plain_line(text) and back is not ABSENT and same(back, draft)
         )
-        return text if matches else None
+        return text if fits else None
 
     def _on_text_edited(self) -> None:
-        self._written = bool(self.line.text().strip())
-        self._unwritten = ABSENT
+        self._is_set = bool(self.line.text().strip())
+        self._empty_state = ABSENT
         self._show_state()
         self._on_change()
+
+
+def _with_hint(field: Field, state: Absent | None) -> str:
+    """Return the state, with an example of the field's format."""
+    text = placeholder_text(field, state)
+    hint = _HINTS.get(field.format, "") if isinstance(field, TextField) else ""
+    return f"{text}, like {hint}" if hint and state is ABSENT and field.default is ABSENT else text
 
 
 class LinesEditor(Editor):
@@ -260,23 +156,23 @@ class LinesEditor(Editor):
         self._field = field
         self._on_change = on_change
         self._max_length = max_length
-        self._unwritten: Absent | None = ABSENT
-        self._written = False
+        self._empty_state: Absent | None = ABSENT
+        self._is_set = False
         self._is_setting = False
         self.edit = self.widget = TextBox(style.theme.ui_font())
         self._show_state()
         self.edit.textChanged.connect(self._on_text_changed)
 
     def draft(self) -> Draft:
-        return self.edit.text() if self._written else self._unwritten
+        return self.edit.text() if self._is_set else self._empty_state
 
     def set_draft(self, draft: Draft) -> bool:
         if draft is not ABSENT and draft is not None and not isinstance(draft, str):
             return False
         if isinstance(draft, str) and self._is_too_long(len(draft)):
             return False
-        self._written = isinstance(draft, str)
-        self._unwritten = None if draft is None else ABSENT
+        self._is_set = isinstance(draft, str)
+        self._empty_state = None if draft is None else ABSENT
         self._is_setting = True
         is_exact = self.edit.set_text(draft if isinstance(draft, str) else "")
         self._is_setting = False
@@ -293,7 +189,7 @@ class LinesEditor(Editor):
     def _on_text_changed(self) -> None:
         if self._is_setting:
             return
-        self._written = True
+        self._is_set = True
         self._show_state()
         if self._is_too_long(self.edit.document().characterCount()) and self.on_outgrown is not None:
             self.on_outgrown(self.edit.text())
@@ -301,7 +197,7 @@ class LinesEditor(Editor):
             self._on_change()
 
     def _show_state(self) -> None:
-        text = "empty string" if self._written else unwritten_text(self._field, self._unwritten)
+        text = "empty string" if self._is_set else placeholder_text(self._field, self._empty_state)
         self.edit.setPlaceholderText(text)
 
 
@@ -352,8 +248,108 @@ class LongTextEditor(Editor):
             self.on_outgrown(self._draft)
 
 
-def _with_hint(field: Field, state: Absent | None) -> str:
-    """Return the state, with an example of the field's format."""
-    text = unwritten_text(field, state)
-    hint = _HINTS.get(field.format, "") if isinstance(field, TextField) else ""
-    return f"{text}, like {hint}" if hint and state is ABSENT and field.default is ABSENT else text
+class JsonEditor(Editor):
+    """A box of JSON text. Takes JSON drafts, and `Unreadable`."""
+
+    def __init__(self, style: FormStyle, field: Field, on_change: OnChange) -> None:
+        self._on_change = on_change
+        self._is_setting = False
+        self._draft: Draft = ABSENT
+        self._is_read = True
+        self.edit = self.widget = TextBox(style.mono)
+        self.edit.setPlaceholderText(placeholder_text(field, ABSENT))
+        self.edit.textChanged.connect(self._on_text_changed)
+        self._pause = QTimer(self.edit, interval=_PAUSE_MS, singleShot=True)
+        self._pause.timeout.connect(on_change)
+
+    def draft(self) -> Draft:
+        if not self._is_read:
+            self._draft = json_from_text(self.edit.text())
+            self._is_read = True
+        return self._draft
+
+    def set_draft(self, draft: Draft) -> bool:
+        self._draft = draft
+        self._is_setting = True
+        self.edit.set_text(json_text(draft))
+        self._is_setting = False
+        self._is_read = True
+        self._pause.stop()
+        return True
+
+    def _on_text_changed(self) -> None:
+        if self._is_setting:
+            return
+        self._is_read = False
+        if self.edit.document().characterCount() > _MAX_PARSED_AT_ONCE:
+            self._pause.start()
+        else:
+            self._on_change()
+
+
+def json_text(draft: Draft) -> str:
+    """Return the text that `json_from_text` parses as this draft."""
+    if draft is ABSENT:
+        return ""
+    return draft.text if isinstance(draft, Unreadable) else write(draft)  # type: ignore[arg-type]
+
+
+class LongJsonEditor(Editor):
+    """Takes any JSON; `on_outgrown` is called when the user wants to edit it."""
+
+    def __init__(self, style: FormStyle, field: Field, on_change: OnChange) -> None:
+        self._draft: Draft = ABSENT
+        self.widget = QWidget()
+        self.size_label = QLabel()
+        self.size_label.setTextFormat(Qt.TextFormat.PlainText)
+        self.edit_button = QPushButton("Edit as JSON")
+        self.edit_button.clicked.connect(self._on_edit_clicked)
+        line = QHBoxLayout(self.widget)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.setSpacing(SPACE_2)
+        line.addWidget(self.size_label)
+        line.addWidget(self.edit_button)
+        line.addStretch(1)
+        self.widget.setFocusProxy(self.edit_button)
+
+    def draft(self) -> Draft:
+        return self._draft
+
+    def set_draft(self, draft: Draft) -> bool:
+        if not is_large(draft):
+            return False
+        self._draft = draft
+        self.size_label.setText(_label(draft))
+        return True
+
+    def _on_edit_clicked(self) -> None:
+        if self.on_outgrown is not None:
+            self.on_outgrown(self._draft)
+
+
+def _label(draft: Draft) -> str:
+    if isinstance(draft, list):
+        return f"Array of {plural(len(draft), 'item')}"
+    if isinstance(draft, dict):
+        return f"Object with {plural(len(draft), 'key')}"
+    return "Large value"
+
+
+def is_large(draft: Draft) -> bool:
+    """Return whether the JSON text is too long for a form; checks a limited number of parts."""
+    left: list[object] = [draft]
+    parts = characters = 0
+    while left:
+        part = left.pop()
+        parts += 1
+        if isinstance(part, str):
+            characters += len(part)
+        elif isinstance(part, Unreadable):
+            characters += len(part.text)
+        elif isinstance(part, list | dict):
+            if len(part) > _MAX_PARTS:
+                return True
+            left.extend(part.values() if isinstance(part, dict) else part)
+        if parts > _MAX_PARTS or characters > _MAX_CHARACTERS:
+            return True
+    return False

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QBoxLayout, QVBoxLayout, QWidget
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 from inspector.qt.forms.schema.choice_editors import MAX_SEGMENTS_WIDTH, QuietComboBox, fits_in_segments
-from inspector.qt.forms.schema.editor import Editor, EditorFactory, OnChange, Problems, unwritten_text
+from inspector.qt.forms.schema.editor import Editor, EditorFactory, Errors, OnChange, placeholder_text
 from inspector.qt.forms.schema.text_editors import LineEditor
 from inspector.qt.forms.schema.value_row import ValueSlot
 from inspector.qt.theme import SPACE_1
@@ -25,6 +25,8 @@ from inspector.schema.values import ABSENT, Draft, FormError, Picked, start_vari
 _NOTHING = -1
 _NULL = -2
 _BESIDE = QBoxLayout.Direction.LeftToRight
+_LEVEL_WIDTH = 24
+_MIN_WIDTH = 96
 
 
 class UnionEditor(Editor):
@@ -33,22 +35,22 @@ class UnionEditor(Editor):
     Each visited variant keeps what was typed in it while another one is selected.
     """
 
-    def __init__(self, kit: EditorFactory, field: UnionField, on_change: OnChange) -> None:
-        self._kit = kit
+    def __init__(self, factory: EditorFactory, field: UnionField, on_change: OnChange) -> None:
+        self._factory = factory
         self._field = field
         self._on_change = on_change
         self._current = _NOTHING
         self._slots: dict[int, ValueSlot] = {}
         self._positions: list[QVBoxLayout] = []
-        self._problems: Problems = {}
+        self._errors: Errors = {}
         self._pointer = ""
         self._was_touched = False
         self._name = ""
         # The picker's choices, in order.
-        self._offered = [_NOTHING, *range(len(field.variants)), *([_NULL] if field.nullable else [])]
+        self._options = [_NOTHING, *range(len(field.variants)), *([_NULL] if field.nullable else [])]
         titles = [variant.title for variant in field.variants]
-        labels = [unwritten_text(field, ABSENT), *titles, *(["null"] if field.nullable else [])]
-        self.picker = VariantPicker(kit.style, labels, kit.depth, self._on_picked)
+        labels = [placeholder_text(field, ABSENT), *titles, *(["null"] if field.nullable else [])]
+        self.picker = VariantPicker(factory.style, labels, factory.depth, self._on_picked)
         self.widget = QWidget()
         self._column = QBoxLayout(QBoxLayout.Direction.TopToBottom, self.widget)
         self._column.setContentsMargins(0, 0, 0, 0)
@@ -95,12 +97,12 @@ class UnionEditor(Editor):
             self._slot_of(variant).set_draft(self._first_draft(variant, before))
         self._show(variant)
 
-    def show_problems(self, problems: Problems, pointer: str) -> None:
-        self._problems, self._pointer = problems, pointer
+    def show_errors(self, errors: Errors, pointer: str) -> None:
+        self._errors, self._pointer = errors, pointer
         if self.slot is not None:
-            self.slot.show_problems(problems, pointer)
+            self.slot.show_errors(errors, pointer)
         elif self.picker.box is not None:
-            mark_error(self.picker.box, pointer in problems)
+            mark_error(self.picker.box, pointer in errors)
 
     def mark_touched(self) -> None:
         self._was_touched = True
@@ -133,7 +135,7 @@ class UnionEditor(Editor):
         return {**shared, **draft}
 
     def _on_picked(self, position: int) -> None:
-        self.pick(self._offered[position])
+        self.pick(self._options[position])
         self._on_change()
 
     def _slot_of(self, variant: int) -> ValueSlot:
@@ -142,13 +144,13 @@ class UnionEditor(Editor):
             position = QVBoxLayout()
             self._column.addLayout(position, 3)
             self._positions.append(position)
-            self._slots[variant] = ValueSlot(self._kit, field, position, self._on_change)
+            self._slots[variant] = ValueSlot(self._factory, field, position, self._on_change)
             self._slots[variant].set_name(self._name)
         return self._slots[variant]
 
     def _show(self, variant: int) -> None:
         self._current = variant
-        self.picker.pick(self._offered.index(variant))
+        self.picker.pick(self._options.index(variant))
         for position, slot in self._slots.items():
             # A constant is already shown by the picker.
             is_stated = isinstance(slot.field, ConstField) and not slot.is_raw
@@ -171,10 +173,6 @@ class UnionEditor(Editor):
             position.deleteLater()
         self._slots.clear()
         self._positions.clear()
-
-
-_LEVEL_WIDTH = 24
-_MIN_WIDTH = 96
 
 
 class VariantPicker(QWidget):

@@ -1,4 +1,4 @@
-"""Base of all form rows: the editor slot of one value, its state menu, example and problems.
+"""Base of all form rows: the editor slot of one value, its state menu, example and errors.
 
 `ValueSlot` shows a draft in the first editor that returns it exactly. Absent, null, empty and default are
 four different states; the label names the current one and the menu offers the others. Examples are
@@ -20,7 +20,7 @@ from inspector.base.json.text import same, write_line
 from inspector.base.json.values import JSON, shorten
 from inspector.base.plain_text import one_line
 from inspector.qt.forms.schema.choice_editors import CheckListEditor, choices_of
-from inspector.qt.forms.schema.editor import Editor, EditorFactory, OnChange, Problems
+from inspector.qt.forms.schema.editor import Editor, EditorFactory, Errors, OnChange
 from inspector.qt.forms.schema.text_editors import (
     JsonEditor,
     LineEditor,
@@ -46,47 +46,148 @@ from inspector.schema.fields import (
 from inspector.schema.samples import Slices, example_slices
 from inspector.schema.values import ABSENT, Draft, FormError, Pairs, Picked, Unreadable, draft_of, finish
 
-_TURN_S = 0.008
+STATE_KEY = "Ctrl+Down"
+_RAW_LEVELS = 2  # the last editors of every field: for large JSON, and for any JSON
+_EMPTY: tuple[tuple[type[Field], str, Draft], ...] = (
+    (TextField, "Empty string", ""),
+    (ListField, "Empty array", []),
+    (TupleField, "Empty array", []),
+    (ObjectField, "Empty object", {}),
+    (MapField, "Empty object", Pairs()),
+)
+_MAX_VARIANTS = 8  # checked for empty values
+_MAX_COMPARED_SIZE = 50  # parts; the state is recomputed on each key press
+_SLICE_SECONDS = 0.008
 
 
-class ExampleFiller(QObject):
-    """Generates one example at a time; a new one replaces the one in progress."""
+class ValueRow(QWidget):
+    """A value's place in a form. `on_change` is called after each change by the user.
 
-    def __init__(self, parent: QObject) -> None:
+    A subclass lays out its parts in `column` and creates `slot` there.
+    """
+
+    slot: ValueSlot
+    is_optional = True
+
+    def __init__(self, factory: EditorFactory, on_change: OnChange, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._slices: Slices[JSON] | None = None
-        self._put: Callable[[JSON], None] | None = None
-        self._timer = QTimer(self, interval=0)
-        self._timer.timeout.connect(self._go_on)
+        self._factory = factory
+        self._on_change = on_change
+        self._error_label: QLabel | None = None
+        self._example_filler: ExampleFiller | None = None
+        self.column = QVBoxLayout(self)
+        self.column.setContentsMargins(0, 0, 0, 0)
+        self.column.setSpacing(SPACE_1)
 
     @property
-    def is_busy(self) -> bool:
-        return self._slices is not None
+    def field(self) -> Field:
+        return self.slot.field
 
-    def begin(self, field: Field, put: Callable[[JSON], None]) -> None:
-        """Generate an example and pass it to `put`, usually at once, else when done."""
-        self._slices, self._put = example_slices(field), put
-        self._timer.start()
-        self._go_on()
+    def draft(self) -> Draft:
+        return self.slot.draft()
 
-    def cancel(self) -> None:
-        self._slices = self._put = None
-        self._timer.stop()
+    def set_draft(self, draft: Draft) -> None:
+        self.slot.set_draft(draft)
+        self.show_state()
 
-    def _go_on(self) -> None:
-        slices, put = self._slices, self._put
-        if slices is None or put is None:
-            return
-        until = time.perf_counter() + _TURN_S
+    def show_state(self) -> None:
+        """Show the state of the value in the row, if there is room."""
+
+    def show_errors(self, errors: Errors, pointer: str) -> None:
+        """Show the error of this value and let the editor mark errors inside it."""
+        self.slot.show_errors(errors, pointer)
+        error = errors.get(pointer, "")
+        if self._error_label is None and error:
+            self._error_label = small_label(self._factory.style, "", ERROR)
+            self.column.insertWidget(self._error_position(), self._error_label)
+        if self._error_label is not None:
+            set_label_text(self._error_label, error[:1].upper() + error[1:])
+            self._error_label.setVisible(bool(error))
+
+    def mark_touched(self) -> None:
+        """From now on, also report missing values, here and inside."""
+        self.slot.editor.mark_touched()
+
+    def error_text(self) -> str:
+        """Return the error shown for this value, "" if none."""
+        return self._error_label.text() if self._error_label is not None else ""
+
+    def at(self, path: Sequence[str]) -> QWidget:
+        return self.slot.at(path)
+
+    def open_state_menu(self) -> QMenu:
+        """Open the menu of the value's states and alternative editors."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for option in state_options(self.field, is_optional=self.is_optional):
+            menu.addAction(option.text).setData(option)
+        menu.addAction("Fill with example").triggered.connect(self._on_example_chosen)
+        menu.addSeparator()
+        self._add_views(menu)
+        menu.triggered.connect(self._on_option_chosen)
+        menu.popup(self._menu_corner() - QPoint(menu.sizeHint().width(), 0))
+        return menu
+
+    def put(self, draft: Draft) -> None:
+        """Set a value the user chose from a menu or a button."""
+        self.slot.set_draft(draft)
+        self.slot.editor.set_focus()
+        self.on_slot_changed()
+
+    def on_slot_changed(self) -> None:
+        if self._example_filler is not None:
+            self._example_filler.cancel()  # the user's edit takes precedence
+        self.show_state()
+        self._on_change()
+
+    def _menu_corner(self) -> QPoint:
+        return self.mapToGlobal(self.rect().topRight())
+
+    def _error_position(self) -> int:
+        return self.column.count()
+
+    def _add_views(self, menu: QMenu) -> None:
+        """Add the alternative editors to the menu."""
+        editor = self.slot.editor
+        is_line = isinstance(editor, LineEditor) and not isinstance(editor, NumberEditor)
+        if is_line or isinstance(editor, LongTextEditor):
+            menu.addAction("Edit as multi-line text").triggered.connect(self.slot.set_multiline)
+        if isinstance(editor, CheckListEditor):
+            menu.addAction("Edit as list").triggered.connect(self._on_rows_chosen)
+        elif choices_of(self.field) is not None and not self.slot.is_raw:
+            menu.addAction("Edit as checkboxes").triggered.connect(self._on_field_chosen)
+        if self.slot.is_raw:
+            action = menu.addAction("Edit as field")
+            action.setEnabled(not isinstance(editor.draft(), Unreadable))
+            action.triggered.connect(self._on_field_chosen)
+        elif not isinstance(editor, JsonEditor):
+            menu.addAction("Edit as JSON").triggered.connect(self._on_raw_chosen)
+
+    def _on_option_chosen(self, action: QAction) -> None:
+        option = action.data()
+        if isinstance(option, StateOption):
+            self.put(option.draft)
+
+    def _on_example_chosen(self) -> None:
+        field = self.field
+        self._example_filler = self._example_filler or ExampleFiller(self)
+        self._example_filler.start(field, lambda value: self.put(draft_of(field, value)))
+
+    def _on_raw_chosen(self) -> None:
         try:
-            while time.perf_counter() < until:
-                next(slices)
-        except StopIteration as done:
-            self.cancel()
-            put(cast(JSON, done.value))
+            whole = finish(self.field, self.slot.draft())
+        except FormError:
+            return  # a part is invalid JSON, and marked: it would be lost
+        self.slot.set_raw(whole)
+        self.on_slot_changed()
 
+    def _on_rows_chosen(self) -> None:
+        self.slot.show_as_rows()
+        self.on_slot_changed()
 
-_RAW_LEVELS = 2  # the last editors of every field: for large JSON, and for any JSON
+    def _on_field_chosen(self) -> None:
+        self.slot.set_draft(self.slot.draft())
+        self.on_slot_changed()
 
 
 class ValueSlot:
@@ -96,12 +197,12 @@ class ValueSlot:
     JSON. `on_change` is called after each change by the user.
     """
 
-    def __init__(self, kit: EditorFactory, field: Field, layout: QBoxLayout, on_change: OnChange) -> None:
+    def __init__(self, factory: EditorFactory, field: Field, layout: QBoxLayout, on_change: OnChange) -> None:
         self.field = field
-        self._kit = kit
+        self._factory = factory
         self._layout = layout
         self._on_change = on_change
-        self._makers = kit.makers(field)
+        self._makers = factory.makers(field)
         self._level = 0
         self._name = ""
         if isinstance(field, JsonField):
@@ -133,11 +234,11 @@ class ValueSlot:
         """Show a draft, JSON only, as JSON text, whatever the field."""
         self._show(draft, len(self._makers) - _RAW_LEVELS)
 
-    def set_rows(self) -> None:
+    def show_as_rows(self) -> None:
         """Show a list of choices row by row, where items can be duplicated and moved."""
         self._show(self.editor.draft(), 1)
 
-    def set_several_lines(self) -> None:
+    def set_multiline(self) -> None:
         """Switch a text to a multi-line editor without changing it."""
         self._edit_text(self.editor.draft())
 
@@ -150,21 +251,21 @@ class ValueSlot:
         except FormError:
             return
         had_focus = _has_focus(self.editor.widget)
-        self.field, self._makers, self._level = field, self._kit.makers(field), -1
+        self.field, self._makers, self._level = field, self._factory.makers(field), -1
         self.set_draft(value)
         if had_focus:
             self.editor.set_focus()
 
-    def show_problems(self, problems: Problems, pointer: str) -> None:
-        self.editor.show_problems(problems, pointer)
+    def show_errors(self, errors: Errors, pointer: str) -> None:
+        self.editor.show_errors(errors, pointer)
 
     def at(self, path: Sequence[str]) -> QWidget:
         return self.editor.at(path)
 
     def _make(self, level: int) -> Editor:
-        return self._prepared(self._makers[level](self.field, self._on_change))
+        return self._with_outgrown_handler(self._makers[level](self.field, self._on_change))
 
-    def _prepared(self, editor: Editor) -> Editor:
+    def _with_outgrown_handler(self, editor: Editor) -> Editor:
         editor.on_outgrown = self._on_outgrown
         return editor
 
@@ -175,7 +276,7 @@ class ValueSlot:
                 if not is_large(draft):
                     continue
             if level != self._level:
-                self._exchange(self._make(level))
+                self._replace_editor(self._make(level))
                 self._level = level
             if self.editor.set_draft(draft):
                 return
@@ -204,16 +305,18 @@ class ValueSlot:
 
     def _edit_text(self, draft: Draft) -> None:
         had_focus = _has_focus(self.editor.widget)
-        editor = self._prepared(LinesEditor(self._kit.style, self.field, self._on_change, max_length=None))
+        editor = self._with_outgrown_handler(
+            LinesEditor(self._factory.style, self.field, self._on_change, max_length=None)
+        )
         if not isinstance(self.field, TextField) or not editor.set_draft(draft):
             self.set_raw(draft)
             return
-        self._exchange(editor)
+        self._replace_editor(editor)
         self._level = -1
         if had_focus:
             editor.set_focus()
 
-    def _exchange(self, editor: Editor) -> None:
+    def _replace_editor(self, editor: Editor) -> None:
         old = self.editor.widget
         editor.set_name(self._name)
         self._layout.replaceWidget(old, editor.widget)
@@ -225,17 +328,6 @@ class ValueSlot:
 def _has_focus(widget: QWidget) -> bool:
     focused = widget.window().focusWidget() if widget.isVisible() else None
     return focused is not None and (focused is widget or widget.isAncestorOf(focused))
-
-
-_EMPTY: tuple[tuple[type[Field], str, Draft], ...] = (
-    (TextField, "Empty string", ""),
-    (ListField, "Empty array", []),
-    (TupleField, "Empty array", []),
-    (ObjectField, "Empty object", {}),
-    (MapField, "Empty object", Pairs()),
-)
-_MAX_VARIANTS = 8  # checked for empty values
-_MAX_COMPARED_SIZE = 50  # parts; the state is recomputed on each key press
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,10 +372,10 @@ def _empties(field: Field) -> Iterator[StateOption]:
         return
     used: set[str] = set()
     for position, variant in enumerate(field.variants[:_MAX_VARIANTS]):
-        for offer in _empties(variant.field) if not isinstance(variant.field, UnionField) else ():
-            if offer.text not in used:
-                used.add(offer.text)
-                yield StateOption(offer.text, Picked(position, offer.draft))
+        for option in _empties(variant.field) if not isinstance(variant.field, UnionField) else ():
+            if option.text not in used:
+                used.add(option.text)
+                yield StateOption(option.text, Picked(position, option.draft))
 
 
 def _is_default(field: Field, draft: Draft, value: object) -> bool:
@@ -308,134 +400,38 @@ def _shown(value: JSON) -> str:
     return one_line(shorten(write_line(value), 60)).replace("&", "&&")
 
 
-STATE_KEY = "Ctrl+Down"
+class ExampleFiller(QObject):
+    """Generates one example at a time; a new one replaces the one in progress."""
 
-
-class ValueRow(QWidget):
-    """A value's place in a form. `on_change` is called after each change by the user.
-
-    A subclass lays out its parts in `column` and creates `slot` there.
-    """
-
-    slot: ValueSlot
-    is_optional = True
-
-    def __init__(self, kit: EditorFactory, on_change: OnChange, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
-        self._kit = kit
-        self._on_change = on_change
-        self._problem: QLabel | None = None
-        self._filling: ExampleFiller | None = None
-        self.column = QVBoxLayout(self)
-        self.column.setContentsMargins(0, 0, 0, 0)
-        self.column.setSpacing(SPACE_1)
+        self._slices: Slices[JSON] | None = None
+        self._put: Callable[[JSON], None] | None = None
+        self._timer = QTimer(self, interval=0)
+        self._timer.timeout.connect(self._run_slice)
 
     @property
-    def field(self) -> Field:
-        return self.slot.field
+    def is_busy(self) -> bool:
+        return self._slices is not None
 
-    def draft(self) -> Draft:
-        return self.slot.draft()
+    def start(self, field: Field, put: Callable[[JSON], None]) -> None:
+        """Generate an example and pass it to `put`, usually at once, else when done."""
+        self._slices, self._put = example_slices(field), put
+        self._timer.start()
+        self._run_slice()
 
-    def set_draft(self, draft: Draft) -> None:
-        self.slot.set_draft(draft)
-        self.show_state()
+    def cancel(self) -> None:
+        self._slices = self._put = None
+        self._timer.stop()
 
-    def show_state(self) -> None:
-        """Show the state of the value in the row, if there is room."""
-
-    def show_problems(self, problems: Problems, pointer: str) -> None:
-        """Show the problem of this value and let the editor mark problems inside it."""
-        self.slot.show_problems(problems, pointer)
-        problem = problems.get(pointer, "")
-        if self._problem is None and problem:
-            self._problem = small_label(self._kit.style, "", ERROR)
-            self.column.insertWidget(self._problem_position(), self._problem)
-        if self._problem is not None:
-            set_label_text(self._problem, problem[:1].upper() + problem[1:])
-            self._problem.setVisible(bool(problem))
-
-    def mark_touched(self) -> None:
-        """From now on, also report missing values, here and inside."""
-        self.slot.editor.mark_touched()
-
-    def problem_text(self) -> str:
-        """Return the problem shown for this value, "" if none."""
-        return self._problem.text() if self._problem is not None else ""
-
-    def at(self, path: Sequence[str]) -> QWidget:
-        return self.slot.at(path)
-
-    def open_state_menu(self) -> QMenu:
-        """Open the menu of the value's states and alternative editors."""
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        for offer in state_options(self.field, is_optional=self.is_optional):
-            menu.addAction(offer.text).setData(offer)
-        menu.addAction("Fill with example").triggered.connect(self._on_example_chosen)
-        menu.addSeparator()
-        self._add_views(menu)
-        menu.triggered.connect(self._on_offer_chosen)
-        menu.popup(self._menu_corner() - QPoint(menu.sizeHint().width(), 0))
-        return menu
-
-    def put(self, draft: Draft) -> None:
-        """Set a value the user chose from a menu or a button."""
-        self.slot.set_draft(draft)
-        self.slot.editor.set_focus()
-        self.on_slot_changed()
-
-    def on_slot_changed(self) -> None:
-        if self._filling is not None:
-            self._filling.cancel()  # the user's edit takes precedence
-        self.show_state()
-        self._on_change()
-
-    def _menu_corner(self) -> QPoint:
-        return self.mapToGlobal(self.rect().topRight())
-
-    def _problem_position(self) -> int:
-        return self.column.count()
-
-    def _add_views(self, menu: QMenu) -> None:
-        """Add the alternative editors to the menu."""
-        editor = self.slot.editor
-        is_line = isinstance(editor, LineEditor) and not isinstance(editor, NumberEditor)
-        if is_line or isinstance(editor, LongTextEditor):
-            menu.addAction("Edit as multi-line text").triggered.connect(self.slot.set_several_lines)
-        if isinstance(editor, CheckListEditor):
-            menu.addAction("Edit as list").triggered.connect(self._on_rows_chosen)
-        elif choices_of(self.field) is not None and not self.slot.is_raw:
-            menu.addAction("Edit as checkboxes").triggered.connect(self._on_field_chosen)
-        if self.slot.is_raw:
-            action = menu.addAction("Edit as field")
-            action.setEnabled(not isinstance(editor.draft(), Unreadable))
-            action.triggered.connect(self._on_field_chosen)
-        elif not isinstance(editor, JsonEditor):
-            menu.addAction("Edit as JSON").triggered.connect(self._on_raw_chosen)
-
-    def _on_offer_chosen(self, action: QAction) -> None:
-        offer = action.data()
-        if isinstance(offer, StateOption):
-            self.put(offer.draft)
-
-    def _on_example_chosen(self) -> None:
-        field = self.field
-        self._filling = self._filling or ExampleFiller(self)
-        self._filling.begin(field, lambda value: self.put(draft_of(field, value)))
-
-    def _on_raw_chosen(self) -> None:
+    def _run_slice(self) -> None:
+        slices, put = self._slices, self._put
+        if slices is None or put is None:
+            return
+        until = time.perf_counter() + _SLICE_SECONDS
         try:
-            whole = finish(self.field, self.slot.draft())
-        except FormError:
-            return  # a part is invalid JSON, and marked: it would be lost
-        self.slot.set_raw(whole)
-        self.on_slot_changed()
-
-    def _on_rows_chosen(self) -> None:
-        self.slot.set_rows()
-        self.on_slot_changed()
-
-    def _on_field_chosen(self) -> None:
-        self.slot.set_draft(self.slot.draft())
-        self.on_slot_changed()
+            while time.perf_counter() < until:
+                next(slices)
+        except StopIteration as done:
+            self.cancel()
+            put(cast(JSON, done.value))

@@ -33,9 +33,24 @@ from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton, icon_button
 from inspector.qt.widgets.text.labels import MutedLabel
 
-_LINES = {"lines": 4, "words": 8}
+_LINES = {"lines": 4, "text": 8}
 _SECONDS_WIDTH = 90
 _SWATCH = 12
+_STORED = "in the secret store; type to replace it"
+_NAME, _VALUE = 2, 3  # width ratio
+
+
+def make_editor(field: EntryField, theme: Theme) -> EntryEditor:
+    """Create the editor for any kind but "named", which has its own."""
+    kinds: dict[str, Callable[[EntryField, Theme], EntryEditor]] = {
+        "seconds": SecondsEditor,
+        "lines": LinesEditor,
+        "text": LinesEditor,
+        "switch": SwitchEditor,
+        "choice": ChoiceEditor,
+        "color": ChoiceEditor,
+    }
+    return kinds.get(field.kind, LineEditor)(field, theme)
 
 
 class EntryEditor(QWidget):
@@ -54,7 +69,7 @@ class EntryEditor(QWidget):
     def show_content(self, content: JSON) -> bool:
         """Show `content`; return False, changing nothing, if only JSON can represent it."""
 
-    def _put(self, *widgets: QWidget) -> None:
+    def _lay_out(self, *widgets: QWidget) -> None:
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(SPACE_2)
@@ -76,8 +91,8 @@ class LineEditor(EntryEditor):
         self.browse_action = QAction("Choose…", self)
         self.browse_action.setToolTip(f"Choose: {field.label}")
         self.browse_action.triggered.connect(lambda: self._browse(field))
-        chooses = field.kind in ("file", "folder")
-        self._put(self.line, *([ActionButton(self.browse_action)] if chooses else []))
+        can_browse = field.kind in ("file", "folder")
+        self._lay_out(self.line, *([ActionButton(self.browse_action)] if can_browse else []))
 
     def content(self) -> JSON:
         return self.line.text()
@@ -113,12 +128,12 @@ class SecondsEditor(EntryEditor):
 
     def __init__(self, field: EntryField, theme: Theme) -> None:
         super().__init__()
-        self.line = QLineEdit(placeholderText="usual")
+        self.line = QLineEdit(placeholderText="default")
         self.line.setAccessibleName(field.label)
         self.line.setFixedWidth(_SECONDS_WIDTH)
         self.line.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.line.textEdited.connect(self.changed)
-        self._put(self.line, MutedLabel(theme, "s"), QWidget())
+        self._lay_out(self.line, MutedLabel(theme, "s"), QWidget())
 
     def content(self) -> JSON:
         text = self.line.text().strip()
@@ -136,7 +151,7 @@ class SecondsEditor(EntryEditor):
 
 
 class LinesEditor(EntryEditor):
-    """A list of strings, one per line; for the kind "words", one multi-line text."""
+    """A list of strings, one per line; for the kind "text", one multi-line text."""
 
     def __init__(self, field: EntryField, theme: Theme) -> None:
         super().__init__()
@@ -151,7 +166,7 @@ class LinesEditor(EntryEditor):
             self.box.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.box.setFixedHeight(self.box.fontMetrics().lineSpacing() * _LINES[field.kind] + SPACE_3)
         self.box.textChanged.connect(self.changed)
-        self._put(self.box)
+        self._lay_out(self.box)
 
     def content(self) -> JSON:
         text = self.box.toPlainText()
@@ -176,7 +191,7 @@ class SwitchEditor(EntryEditor):
         super().__init__()
         self.box = QCheckBox(field.label)
         self.box.clicked.connect(self.changed)
-        self._put(self.box)
+        self._lay_out(self.box)
 
     def content(self) -> JSON:
         return self.box.isChecked()
@@ -199,7 +214,7 @@ class ChoiceEditor(EntryEditor):
             self._paint()
             theme.changed.connect(self._paint)
         self.box.activated.connect(self.changed)
-        self._put(self.box, QWidget())
+        self._lay_out(self.box, QWidget())
 
     def content(self) -> JSON:
         value: str = self.box.currentData()
@@ -218,17 +233,183 @@ class ChoiceEditor(EntryEditor):
             self.box.setItemIcon(row, QIcon(_swatch(color)))
 
 
-def make_editor(field: EntryField, theme: Theme) -> EntryEditor:
-    """Create the editor for any kind but "named", which has its own."""
-    kinds: dict[str, Callable[[EntryField, Theme], EntryEditor]] = {
-        "seconds": SecondsEditor,
-        "lines": LinesEditor,
-        "words": LinesEditor,
-        "switch": SwitchEditor,
-        "choice": ChoiceEditor,
-        "color": ChoiceEditor,
-    }
-    return kinds.get(field.kind, LineEditor)(field, theme)
+@dataclass(frozen=True, slots=True)
+class NameValue:
+    """A row's state. `saved_ref` is the draft's reference, `value` what replaces it."""
+
+    name: str
+    value: str
+    is_secret: bool
+    saved_ref: JSONObject | None = None
+
+
+class NameValueEditor(EntryEditor):
+    """An editor with one row per named value.
+
+    A secret goes into the secret store under a name derived from `server`, and only that name into the
+    draft.
+    """
+
+    def __init__(self, field: EntryField, server: str, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._server = server
+        self._kind = "env" if field.member == "env" else "header"
+        self.what = "variable" if field.member == "env" else "header"
+        self.rows: list[NameValueRow] = []
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(SPACE_1)
+        self.add_action = QAction(f"Add {self.what}", self)
+        theme.set_icon(self.add_action, "plus")
+        self.add_action.triggered.connect(self._on_add)
+        self._empty_label = MutedLabel(theme, f"No {self.what}s.")
+        self._column.addWidget(self._empty_label)
+        foot = QHBoxLayout()
+        foot.addWidget(ActionButton(self.add_action))
+        foot.addStretch(1)
+        self._column.addLayout(foot)
+        self._column.addStretch(1)
+
+    def content(self) -> JSON:
+        content: JSONObject = {}
+        for item in self.name_values():
+            content[item.name] = self._reference(item) if item.is_secret else item.value
+        return content
+
+    def secrets(self) -> dict[str, str]:
+        """Return the secrets to store, by their names in the store."""
+        typed = [item for item in self.name_values() if item.is_secret and item.value]
+        return {str(self._reference(item)["ref"]): item.value for item in typed}
+
+    def without_value(self) -> list[str]:
+        """Return the secrets that have neither a typed nor a stored value."""
+        return [
+            item.name for item in self.name_values() if item.is_secret and not (item.value or item.saved_ref)
+        ]
+
+    def emptied(self) -> list[str]:
+        """Return the names that change from secret to plain text without a typed value."""
+        return [
+            item.name
+            for item in self.name_values()
+            if item.saved_ref and not item.is_secret and not item.value
+        ]
+
+    def name_values(self) -> list[NameValue]:
+        """Return the rows that have a name. Of two with the same name, the last one wins."""
+        return [row.name_value() for row in self.rows if row.name.text().strip()]
+
+    def show_content(self, content: JSON) -> bool:
+        if not isinstance(content, dict) or not all(_can_show(value) for value in content.values()):
+            return False
+        if content != self.content():
+            for row in [*self.rows]:
+                self._remove_row(row)
+            for name, value in content.items():
+                is_secret = isinstance(value, dict)
+                saved_ref = value if isinstance(value, dict) else None
+                self._add(NameValue(name, value if isinstance(value, str) else "", is_secret, saved_ref))
+        return True
+
+    def _reference(self, item: NameValue) -> JSONObject:
+        return item.saved_ref or {"ref": make_name(self._kind, self._server, item.name)}
+
+    def _add(self, item: NameValue) -> NameValueRow:
+        row = NameValueRow(self._theme, self.what, item)
+        self.rows.append(row)
+        self._column.insertWidget(len(self.rows), row)
+        row.changed.connect(self.changed)
+        row.remove_action.triggered.connect(lambda: self._on_remove(row))
+        self._empty_label.hide()
+        return row
+
+    def _remove_row(self, row: NameValueRow) -> None:
+        self.rows.remove(row)
+        self._column.removeWidget(row)
+        row.hide()
+        row.deleteLater()
+        self._empty_label.setVisible(not self.rows)
+
+    def _on_add(self) -> None:
+        row = self._add(NameValue("", "", is_secret=False))
+        row.show()
+        row.name.setFocus()
+
+    def _on_remove(self, row: NameValueRow) -> None:
+        position = self.rows.index(row)
+        self._remove_row(row)
+        if self.rows:  # keep the focus among the rows
+            self.rows[min(position, len(self.rows) - 1)].name.setFocus()
+        self.changed.emit()
+
+
+class NameValueRow(QWidget):
+    """A row of a `NameValueEditor`.
+
+    Signals:
+        changed: The user changed something in it.
+    """
+
+    changed = Signal()
+
+    def __init__(self, theme: Theme, what: str, item: NameValue) -> None:
+        super().__init__()
+        self._saved_ref = item.saved_ref
+        self._is_chosen = item.is_secret or bool(item.name)
+        self.name = QLineEdit(item.name, placeholderText="NAME" if what == "variable" else "Name")
+        self.name.setFont(theme.mono_font())
+        self.name.setAccessibleName(f"Name of the {what}")
+        self.value = QLineEdit(item.value)
+        self.value.setFont(theme.mono_font())
+        self.value.setAccessibleName(f"Value of the {what}")
+        self.secret_action = QAction("Save in the secret store", self, checkable=True)
+        self.secret_action.setChecked(item.is_secret)
+        theme.set_icon(self.secret_action, "key")
+        self.remove_action = QAction(f"Remove {what}", self)
+        theme.set_icon(self.remove_action, "trash")
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(SPACE_2)
+        grid.addWidget(self.name, 0, 0)
+        grid.addWidget(self.value, 0, 1)
+        grid.addWidget(icon_button(self.secret_action), 0, 2)
+        grid.addWidget(icon_button(self.remove_action), 0, 3)
+        grid.setColumnStretch(0, _NAME)
+        grid.setColumnStretch(1, _VALUE)
+        self.name.textEdited.connect(self._on_named)
+        self.value.textEdited.connect(self.changed)
+        self.secret_action.triggered.connect(self._on_secret)
+        self._show_secrecy()
+
+    def name_value(self) -> NameValue:
+        name = self.name.text().strip()
+        return NameValue(name, self.value.text(), self.secret_action.isChecked(), self._saved_ref)
+
+    def _on_named(self, name: str) -> None:
+        """Treat a new row named like a secret as one, unless the user chose otherwise."""
+        if not self._is_chosen:
+            self.secret_action.setChecked(is_secret_name(name.strip()))
+            self._show_secrecy()
+        self.changed.emit()
+
+    def _on_secret(self) -> None:
+        self._is_chosen = True
+        self._show_secrecy()
+        self.changed.emit()
+
+    def _show_secrecy(self) -> None:
+        is_secret = self.secret_action.isChecked()
+        mode = QLineEdit.EchoMode.Password if is_secret else QLineEdit.EchoMode.Normal
+        self.value.setEchoMode(mode)
+        is_stored = is_secret and self._saved_ref is not None
+        self.value.setPlaceholderText(_STORED if is_stored else "value")
+
+
+def _can_show(value: JSON) -> bool:
+    return (isinstance(value, str) and value.isprintable()) or (
+        isinstance(value, dict) and isinstance(value.get("ref"), str)
+    )
 
 
 def _text_of(content: JSON) -> str | None:
@@ -261,180 +442,3 @@ def _swatch(color: QColor) -> QPixmap:
     painter.drawEllipse(SPACE_1 // 2, SPACE_1 // 2, _SWATCH - SPACE_1, _SWATCH - SPACE_1)
     painter.end()
     return pixmap
-
-
-_STORED = "in the secret store; type to replace it"
-_NAME, _VALUE = 2, 3  # width ratio
-
-
-@dataclass(frozen=True, slots=True)
-class NameValue:
-    """A row's state. `before` is the draft's reference, `value` what replaces it."""
-
-    name: str
-    value: str
-    is_secret: bool
-    before: JSONObject | None = None
-
-
-class NameValueEditor(EntryEditor):
-    """An editor with one row per named value.
-
-    A secret goes into the secret store under a name derived from `server`, and only that name into the
-    draft.
-    """
-
-    def __init__(self, field: EntryField, server: str, theme: Theme) -> None:
-        super().__init__()
-        self._theme = theme
-        self._server = server
-        self._kind = "env" if field.member == "env" else "header"
-        self.what = "variable" if field.member == "env" else "header"
-        self.rows: list[NameValueRow] = []
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(SPACE_1)
-        self.add_action = QAction(f"Add {self.what}", self)
-        theme.set_icon(self.add_action, "plus")
-        self.add_action.triggered.connect(self._on_add)
-        self._none = MutedLabel(theme, f"No {self.what}s.")
-        self._column.addWidget(self._none)
-        foot = QHBoxLayout()
-        foot.addWidget(ActionButton(self.add_action))
-        foot.addStretch(1)
-        self._column.addLayout(foot)
-        self._column.addStretch(1)
-
-    def content(self) -> JSON:
-        content: JSONObject = {}
-        for given in self.given():
-            content[given.name] = self._reference(given) if given.is_secret else given.value
-        return content
-
-    def secrets(self) -> dict[str, str]:
-        """Return the secrets to store, by their names in the store."""
-        written = [given for given in self.given() if given.is_secret and given.value]
-        return {str(self._reference(given)["ref"]): given.value for given in written}
-
-    def without_value(self) -> list[str]:
-        """Return the secrets that have neither a typed nor a stored value."""
-        return [each.name for each in self.given() if each.is_secret and not (each.value or each.before)]
-
-    def emptied(self) -> list[str]:
-        """Return the names that change from secret to plain text without a typed value."""
-        return [each.name for each in self.given() if each.before and not each.is_secret and not each.value]
-
-    def given(self) -> list[NameValue]:
-        """Return the rows that have a name. Of two with the same name, the last one wins."""
-        return [row.given() for row in self.rows if row.name.text().strip()]
-
-    def show_content(self, content: JSON) -> bool:
-        if not isinstance(content, dict) or not all(_is_given(value) for value in content.values()):
-            return False
-        if content != self.content():
-            for row in [*self.rows]:
-                self._take_out(row)
-            for name, value in content.items():
-                is_secret = isinstance(value, dict)
-                before = value if isinstance(value, dict) else None
-                self._add(NameValue(name, value if isinstance(value, str) else "", is_secret, before))
-        return True
-
-    def _reference(self, given: NameValue) -> JSONObject:
-        return given.before or {"ref": make_name(self._kind, self._server, given.name)}
-
-    def _add(self, given: NameValue) -> NameValueRow:
-        row = NameValueRow(self._theme, self.what, given)
-        self.rows.append(row)
-        self._column.insertWidget(len(self.rows), row)
-        row.changed.connect(self.changed)
-        row.remove_action.triggered.connect(lambda: self._on_remove(row))
-        self._none.hide()
-        return row
-
-    def _take_out(self, row: NameValueRow) -> None:
-        self.rows.remove(row)
-        self._column.removeWidget(row)
-        row.hide()
-        row.deleteLater()
-        self._none.setVisible(not self.rows)
-
-    def _on_add(self) -> None:
-        row = self._add(NameValue("", "", is_secret=False))
-        row.show()
-        row.name.setFocus()
-
-    def _on_remove(self, row: NameValueRow) -> None:
-        position = self.rows.index(row)
-        self._take_out(row)
-        if self.rows:  # keep the focus among the rows
-            self.rows[min(position, len(self.rows) - 1)].name.setFocus()
-        self.changed.emit()
-
-
-class NameValueRow(QWidget):
-    """A row of a `GivenEditor`.
-
-    Signals:
-        changed: The user changed something in it.
-    """
-
-    changed = Signal()
-
-    def __init__(self, theme: Theme, what: str, given: NameValue) -> None:
-        super().__init__()
-        self._before = given.before
-        self._is_chosen = given.is_secret or bool(given.name)
-        self.name = QLineEdit(given.name, placeholderText="NAME" if what == "variable" else "Name")
-        self.name.setFont(theme.mono_font())
-        self.name.setAccessibleName(f"Name of the {what}")
-        self.value = QLineEdit(given.value)
-        self.value.setFont(theme.mono_font())
-        self.value.setAccessibleName(f"Value of the {what}")
-        self.secret_action = QAction("Save in the secret store", self, checkable=True)
-        self.secret_action.setChecked(given.is_secret)
-        theme.set_icon(self.secret_action, "key")
-        self.remove_action = QAction(f"Remove {what}", self)
-        theme.set_icon(self.remove_action, "trash")
-        grid = QGridLayout(self)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(SPACE_2)
-        grid.addWidget(self.name, 0, 0)
-        grid.addWidget(self.value, 0, 1)
-        grid.addWidget(icon_button(self.secret_action), 0, 2)
-        grid.addWidget(icon_button(self.remove_action), 0, 3)
-        grid.setColumnStretch(0, _NAME)
-        grid.setColumnStretch(1, _VALUE)
-        self.name.textEdited.connect(self._on_named)
-        self.value.textEdited.connect(self.changed)
-        self.secret_action.triggered.connect(self._on_secret)
-        self._show_secrecy()
-
-    def given(self) -> NameValue:
-        name = self.name.text().strip()
-        return NameValue(name, self.value.text(), self.secret_action.isChecked(), self._before)
-
-    def _on_named(self, name: str) -> None:
-        """Treat a new row named like a secret as one, unless the user chose otherwise."""
-        if not self._is_chosen:
-            self.secret_action.setChecked(is_secret_name(name.strip()))
-            self._show_secrecy()
-        self.changed.emit()
-
-    def _on_secret(self) -> None:
-        self._is_chosen = True
-        self._show_secrecy()
-        self.changed.emit()
-
-    def _show_secrecy(self) -> None:
-        is_secret = self.secret_action.isChecked()
-        mode = QLineEdit.EchoMode.Password if is_secret else QLineEdit.EchoMode.Normal
-        self.value.setEchoMode(mode)
-        is_stored = is_secret and self._before is not None
-        self.value.setPlaceholderText(_STORED if is_stored else "value")
-
-
-def _is_given(value: JSON) -> bool:
-    return (isinstance(value, str) and value.isprintable()) or (
-        isinstance(value, dict) and isinstance(value.get("ref"), str)
-    )

@@ -26,9 +26,10 @@ from inspector.qt.theme import SPACE_1, SPACE_2, Theme
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 from inspector.qt.widgets.text.text_box import GOES_ON, TextBox
 
-_NOTHING = "None, or log in when required"
+_NO_CREDENTIALS = "None, or log in when required"
 _BEARER = "Bearer token"
 _API_KEY = "API key header"
+_EXAMPLE_COMMAND = "npx -y @modelcontextprotocol/server-everything"
 
 
 class CredentialFields(QWidget):
@@ -42,9 +43,9 @@ class CredentialFields(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.access = QComboBox()
-        self.access.addItems([_NOTHING, _BEARER, _API_KEY])
-        self.access.setAccessibleName("Authentication")
+        self.method = QComboBox()
+        self.method.addItems([_NO_CREDENTIALS, _BEARER, _API_KEY])
+        self.method.setAccessibleName("Authentication")
         self.header = QLineEdit("X-API-Key")
         self.header.setAccessibleName("Header name")
         self.header.setFont(theme.mono_font())
@@ -54,7 +55,7 @@ class CredentialFields(QWidget):
         first = QHBoxLayout()
         first.setSpacing(SPACE_2)
         first.addWidget(MutedLabel(theme, "Authentication"))
-        first.addWidget(self.access)
+        first.addWidget(self.method)
         first.addWidget(self.header, 1)
         first.addWidget(self.secret, 2)
         first.addStretch(1)
@@ -63,7 +64,7 @@ class CredentialFields(QWidget):
         column.setSpacing(SPACE_1)
         column.addLayout(first)
         column.addWidget(self._note)
-        self.access.currentTextChanged.connect(self._on_chosen)
+        self.method.currentTextChanged.connect(self._on_chosen)
         self.header.textChanged.connect(self.changed)
         self.secret.textChanged.connect(self.changed)
         self._on_chosen()
@@ -73,23 +74,23 @@ class CredentialFields(QWidget):
 
         Raises ConfigError.
         """
-        chosen = self.access.currentText()
-        if isinstance(entry, StdioEntry) or chosen == _NOTHING:
+        chosen = self.method.currentText()
+        if isinstance(entry, StdioEntry) or chosen == _NO_CREDENTIALS:
             return entry, {}
         secret, is_key = self.secret.text().strip(), chosen == _API_KEY
         if not secret:
             raise ConfigError(
-                f"The {'key' if is_key else 'token'} is empty.", f"Enter it, or choose “{_NOTHING}”."
+                f"The {'key' if is_key else 'token'} is empty.", f"Enter it, or choose “{_NO_CREDENTIALS}”."
             )
         header = self.header.text().strip() if is_key else "Authorization"
         value = secret if is_key else f"Bearer {secret.removeprefix('Bearer ').strip()}"
         return with_references(with_given(entry, {check_header(header): check_header_value(value)}), [header])
 
     def _on_chosen(self) -> None:
-        chosen = self.access.currentText()
+        chosen = self.method.currentText()
         self.header.setVisible(chosen == _API_KEY)
-        self.secret.setVisible(chosen != _NOTHING)
-        self._note.setVisible(chosen != _NOTHING)
+        self.secret.setVisible(chosen != _NO_CREDENTIALS)
+        self._note.setVisible(chosen != _NO_CREDENTIALS)
         self.secret.setPlaceholderText("API key" if chosen == _API_KEY else "Token, without “Bearer”")
         self.secret.setAccessibleName(chosen)
         self.changed.emit()
@@ -117,7 +118,7 @@ class InputFields(QWidget):
             column.addLayout(inner)
         column.addWidget(MutedLabel(theme, "Saved in the secret store.", wrap=True))
 
-    def given(self) -> dict[str, str]:
+    def values(self) -> dict[str, str]:
         """Return what was typed or chosen, by input id."""
         return {id: text for id in self.fields if (text := self._text(id))}
 
@@ -142,9 +143,6 @@ class InputFields(QWidget):
         return line
 
 
-PROMPT = "npx -y @modelcontextprotocol/server-everything"
-
-
 class PasteBox(TextBox):
     """A text box for pasting.
 
@@ -159,7 +157,7 @@ class PasteBox(TextBox):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None, *, lines: tuple[int, int]) -> None:
         super().__init__(theme.mono_font(), parent, lines=lines)
-        self.setPlaceholderText(PROMPT)
+        self.setPlaceholderText(_EXAMPLE_COMMAND)
         self.setAccessibleName("Command, URL or configuration")
         self.setAcceptDrops(False)
         self.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)

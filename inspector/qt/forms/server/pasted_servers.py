@@ -31,13 +31,15 @@ from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
 from inspector.qt.widgets.text.long_text import WholeText
 
 _SLICE = 4  # servers shown per step: a file may hold hundreds
+_SHOWN_ELSEWHERE = ("type", "command", "args", "url")
+_MAX_ROWS, _MAX_ROW_LENGTH = 20, 500
 
 
 class PastedList(QScrollArea):
     """The servers found in pasted text. `servers` are those already shown; more follow shortly.
 
     Signals:
-        changed: More servers were shown, or the user ticked or typed something.
+        changed: More servers were shown, or the user checked or typed something.
         laid_out: The content may need another height.
     """
 
@@ -48,7 +50,7 @@ class PastedList(QScrollArea):
         super().__init__(parent)
         self._theme = theme
         self._found: tuple[FoundServer, ...] = ()
-        self._taken: Collection[str] = ()
+        self._used_names: Collection[str] = ()
         self._is_typed = True
         self.servers: list[PastedServer] = []
         self._inside = QWidget()
@@ -72,13 +74,15 @@ class PastedList(QScrollArea):
     def chosen(self) -> list[PastedServer]:
         return [server for server in self.servers if server.is_chosen]
 
-    def show_servers(self, found: tuple[FoundServer, ...], taken: Collection[str], *, is_typed: bool) -> None:
-        """Replace the servers; `taken` names are not suggested."""
-        self._found, self._taken, self._is_typed = found, taken, is_typed
-        for surplus in self.servers[len(found) :]:
-            self._column.removeWidget(surplus)
-            surplus.hide()
-            surplus.deleteLater()
+    def show_servers(
+        self, found: tuple[FoundServer, ...], used_names: Collection[str], *, is_typed: bool
+    ) -> None:
+        """Replace the servers; `used_names` are not suggested."""
+        self._found, self._used_names, self._is_typed = found, used_names, is_typed
+        for extra in self.servers[len(found) :]:
+            self._column.removeWidget(extra)
+            extra.hide()
+            extra.deleteLater()
         del self.servers[len(found) :]
         self._show_some(0)
 
@@ -91,7 +95,7 @@ class PastedList(QScrollArea):
         return max(by_width, self._column.totalMinimumSize().height())
 
     def read(self, *, with_inputs: bool) -> list[tuple[Entry, dict[str, str]]]:
-        """Return the ticked servers with their secrets.
+        """Return the checked servers with their secrets.
 
         Raises ConfigError, also for a missing input value.
         """
@@ -101,20 +105,20 @@ class PastedList(QScrollArea):
             if missing is not None:
                 what = shorten(one_line(missing.description or missing.id), 200)
                 raise ConfigError(
-                    f"{server.spoken_name()} needs a value: {what}.",
+                    f"{server.quoted_name()} needs a value: {what}.",
                     "Enter it, or add the server without connecting.",
                 )
             entry, secrets = server.read()
             if entry.name in [each.name for each, _ in chosen]:
-                text = f"Two servers are named {server.spoken_name()}."
+                text = f"Two servers are named {server.quoted_name()}."
                 raise ConfigError(text, "Rename one of them.")
             chosen.append((entry, secrets))
         return chosen
 
-    def untick(self, names: Sequence[str]) -> None:
+    def uncheck(self, names: Sequence[str]) -> None:
         for server in self.servers:
             if server.shown_name() in names:
-                server.tick.setChecked(False)
+                server.check_box.setChecked(False)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self._inside and event.type() is QEvent.Type.LayoutRequest:
@@ -127,16 +131,16 @@ class PastedList(QScrollArea):
 
     def _show_some(self, start: int) -> None:
         end = min(max(start + _SLICE, len(self.servers)), len(self._found))
-        names = {*self._taken, *(server.suggested for server in self.servers[:start])}
+        names = {*self._used_names, *(server.suggested for server in self.servers[:start])}
         for position in range(start, end):
             if position == len(self.servers):
                 self._add_server()
-            suggested = _free(self._found[position].name, names)
+            suggested = _unique_name(self._found[position].name, names)
             names.add(suggested)
             self.servers[position].show_server(
                 self._found[position],
                 suggested,
-                is_alone=len(self._found) == 1,
+                is_single=len(self._found) == 1,
                 is_typed=self._is_typed,
             )
         if end < len(self._found):
@@ -152,15 +156,13 @@ class PastedList(QScrollArea):
         server.show()
 
 
-def _free(name: str, taken: Collection[str]) -> str:
+def _unique_name(name: str, used_names: Collection[str]) -> str:
     """Return the name, with a number appended if it is taken."""
-    if name not in taken:
+    if name not in used_names:
         return name
-    return next(each for number in range(2, len(taken) + 3) if (each := f"{name} {number}") not in taken)
-
-
-_SHOWN_ELSEWHERE = ("type", "command", "args", "url")
-_MAX_ROWS, _MAX_ROW_LENGTH = 20, 500
+    return next(
+        each for number in range(2, len(used_names) + 3) if (each := f"{name} {number}") not in used_names
+    )
 
 
 class PastedServer(QWidget):
@@ -170,7 +172,7 @@ class PastedServer(QWidget):
     again.
 
     Signals:
-        changed: The user ticked it or typed something.
+        changed: The user checked it or typed something.
     """
 
     changed = Signal()
@@ -181,25 +183,25 @@ class PastedServer(QWidget):
         self.found: FoundServer | None = None
         self._is_typed = True
         self.suggested = ""
-        self.tick = QCheckBox()
-        self.tick.setChecked(True)
+        self.check_box = QCheckBox()
+        self.check_box.setChecked(True)
         self.name = QLineEdit()
         self.name.setAccessibleName("Name")
         self.inputs: InputFields | None = None
-        self.store: QCheckBox | None = None
+        self.store_box: QCheckBox | None = None
         self._badge = Badge(theme, "", parent=self)
         self._label = MutedLabel(theme, "Name")
         self._inside = QWidget()
         head = QHBoxLayout()
         head.setSpacing(SPACE_2)
-        for widget in (self.tick, self._label, self.name, self._badge):
+        for widget in (self.check_box, self._label, self.name, self._badge):
             head.addWidget(widget, 1 if widget is self.name else 0)
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(SPACE_2)
         self._column.addLayout(head)
         self._column.addWidget(self._inside)
-        self.tick.toggled.connect(self.changed)
+        self.check_box.toggled.connect(self.changed)
         self.name.textEdited.connect(self.changed)
 
     @property
@@ -208,33 +210,33 @@ class PastedServer(QWidget):
 
     @property
     def is_chosen(self) -> bool:
-        return self.tick.isChecked() and self.entry is not None
+        return self.check_box.isChecked() and self.entry is not None
 
     def shown_name(self) -> str:
         """Return the typed name, or the suggested one."""
         return self.name.text().strip() or self.suggested
 
-    def spoken_name(self) -> str:
+    def quoted_name(self) -> str:
         """Return the name quoted, for messages."""
         return f"“{shorten(one_line(self.shown_name()), 80)}”"
 
-    def show_server(self, found: FoundServer, suggested: str, *, is_alone: bool, is_typed: bool) -> None:
+    def show_server(self, found: FoundServer, suggested: str, *, is_single: bool, is_typed: bool) -> None:
         """Show a server; `suggested` is its default name.
 
         A typed command needs no explanation; for others, the less obvious settings are listed.
         """
         self.suggested = suggested
         self.name.setPlaceholderText(shorten(one_line(suggested), 200))
-        self.tick.setVisible(not is_alone)
-        self._label.setVisible(is_alone)
-        self.tick.setAccessibleName(f"Add {shorten(one_line(suggested), 200)}")
+        self.check_box.setVisible(not is_single)
+        self._label.setVisible(is_single)
+        self.check_box.setAccessibleName(f"Add {shorten(one_line(suggested), 200)}")
         if found.entry is not None and (problem := problem_of_size(found.entry)):
             found = replace(found, entry=None, problem=problem)
         if (found, is_typed) == (self.found, self._is_typed):
             return
         self.found, self._is_typed = found, is_typed
-        self.tick.setEnabled(found.entry is not None)
-        self.tick.setChecked(found.entry is not None)
+        self.check_box.setEnabled(found.entry is not None)
+        self.check_box.setChecked(found.entry is not None)
         self.name.setEnabled(found.entry is not None)
         self._badge.setVisible(found.entry is not None)
         self._badge.set_text(found.entry.transport if found.entry is not None else "")
@@ -242,8 +244,8 @@ class PastedServer(QWidget):
 
     def missing(self) -> InputSpec | None:
         """Return the first input without a value."""
-        given = self.inputs.given() if self.inputs is not None else {}
-        return next((each for each in self._requested() if each.id not in given), None)
+        values = self.inputs.values() if self.inputs is not None else {}
+        return next((each for each in self._required_inputs() if each.id not in values), None)
 
     def read(self) -> tuple[Entry, dict[str, str]]:
         """Return the entry and the secrets it refers to, by name. Raises ConfigError."""
@@ -251,8 +253,8 @@ class PastedServer(QWidget):
         if entry is None:
             raise ConfigError(self.found.problem if self.found is not None else "No command or URL entered.")
         entry = replace(entry, name=self.shown_name())
-        given = self.inputs.given() if self.inputs is not None else {}
-        secrets = {input_secret(entry.name, id): value for id, value in given.items()}
+        values = self.inputs.values() if self.inputs is not None else {}
+        secrets = {input_secret(entry.name, id): value for id, value in values.items()}
         if self.moves_secrets:
             entry, moved = moved_to_store(entry, plain_secrets_of(entry))
             secrets |= moved
@@ -261,9 +263,9 @@ class PastedServer(QWidget):
     @property
     def moves_secrets(self) -> bool:
         """True if its plain-text secrets are to be moved to the store."""
-        return self.store is not None and self.store.isChecked()
+        return self.store_box is not None and self.store_box.isChecked()
 
-    def _requested(self) -> tuple[InputSpec, ...]:
+    def _required_inputs(self) -> tuple[InputSpec, ...]:
         """Return the inputs it uses, whether or not they are described."""
         if self.found is None or self.found.entry is None:
             return ()
@@ -271,7 +273,7 @@ class PastedServer(QWidget):
         return tuple(known.get(id, InputSpec(id)) for id in names_in(self.found.entry).inputs)
 
     def _show(self, found: FoundServer) -> None:
-        self.inputs, self.store = None, None
+        self.inputs, self.store_box = None, None
         inside = QWidget()
         column = QVBoxLayout(inside)
         column.setContentsMargins(0, 0, 0, 0)
@@ -281,8 +283,8 @@ class PastedServer(QWidget):
             text = f"{position}{visible(found.problem)}"
             column.addWidget(PlainLabel(self._theme, text, tone="error", wrap=True, selectable=True))
         if found.entry is not None:
-            for caution in () if self._is_typed else warnings_for(found.entry):
-                column.addWidget(PlainLabel(self._theme, visible(caution), tone="warn", wrap=True))
+            for warning in () if self._is_typed else warnings_for(found.entry):
+                column.addWidget(PlainLabel(self._theme, visible(warning), tone="warn", wrap=True))
             self._add_entry(column, found.entry)
         for note in found.notes:
             column.addWidget(MutedLabel(self._theme, visible(note), wrap=True))
@@ -293,15 +295,15 @@ class PastedServer(QWidget):
         inside.show()
 
     def _add_entry(self, column: QVBoxLayout, entry: Entry) -> None:
-        column.addWidget(self._what(entry))
+        column.addWidget(self._summary(entry))
         self._add_settings(column, entry)
-        if requested := self._requested():
-            self.inputs = InputFields(self._theme, requested)
+        if required := self._required_inputs():
+            self.inputs = InputFields(self._theme, required)
             column.addWidget(self.inputs)
         if plain := plain_secrets_of(entry):
-            self.store = QCheckBox(f"Save {plural(len(plain), 'secret')} in the secret store")
-            self.store.setChecked(True)
-            column.addWidget(self.store)
+            self.store_box = QCheckBox(f"Save {plural(len(plain), 'secret')} in the secret store")
+            self.store_box.setChecked(True)
+            column.addWidget(self.store_box)
             column.addWidget(MutedLabel(self._theme, shorten(one_line(", ".join(plain)), 300), wrap=True))
 
     def _add_settings(self, column: QVBoxLayout, entry: Entry) -> None:
@@ -309,8 +311,8 @@ class PastedServer(QWidget):
         content = {name: value for name, value in write_entry(entry).items() if name not in _SHOWN_ELSEWHERE}
         rows = [(position, text) for position, text in flattened(masked(content)) if position]
         names = names_in(entry)
-        if looked_up := [f"${{{name}}}" for name in (*names.variables, *names.known)]:
-            rows.append(("Resolved variables", ", ".join(looked_up)))
+        if resolved := [f"${{{name}}}" for name in (*names.variables, *names.known)]:
+            rows.append(("Resolved variables", ", ".join(resolved)))
         if len(rows) > _MAX_ROWS or any(len(text) > _MAX_ROW_LENGTH for row in rows for text in row):
             text = words_text([f"{position} = {text}" for position, text in rows])
             column.addWidget(WholeText(self._theme, text, "Settings"))
@@ -318,7 +320,7 @@ class PastedServer(QWidget):
             facts = [Fact(one_line(position), visible(text), mono=True) for position, text in rows]
             column.addWidget(KeyValueList(self._theme, facts))
 
-    def _what(self, entry: Entry) -> WholeText:
+    def _summary(self, entry: Entry) -> WholeText:
         if isinstance(entry, StdioEntry):
             count = len(entry.args)
             name = f"Runs this command, with {plural(count, 'argument')}" if count else "Runs this command"

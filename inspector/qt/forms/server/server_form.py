@@ -44,8 +44,8 @@ from inspector.schema.values import FormError
 JSON_PAGE = "JSON"
 _PAGES_WIDTH = 130
 _COMMAND, _URL = "Command", "URL"
-_WAYS = (_COMMAND, _URL)
-_OF_WAY = {
+_SWITCH_LABELS = (_COMMAND, _URL)
+_MEMBERS_OF = {
     _COMMAND: ("command", "args", "env", "cwd", "watch"),
     _URL: ("url", "type", "headers", "network", "auth"),
 }
@@ -54,8 +54,8 @@ _OF_WAY = {
 class ServerForm(QWidget):
     """The form of a server's settings.
 
-    `draft` is the server as saved; its secrets are named after `server`. `mode` selects the transport and is
-    placed by the owner.
+    `draft` is the server as saved; its secrets are named after `server`. `transport_switch` selects the
+    transport and is placed by the owner.
 
     Signals:
         edited: The draft changed.
@@ -68,11 +68,11 @@ class ServerForm(QWidget):
         self._theme = theme
         self.draft = draft
         self._server = server
-        self._is_behind = False  # the fields lag behind the text
-        self._is_broken = False  # the text is invalid
-        self._put_by: JSONObject = {}  # settings of the other transport, in case the user switches back
-        self.mode = Segments(theme, _WAYS)
-        self.mode.setAccessibleName("Transport")
+        self._are_fields_outdated = False  # the fields lag behind the text
+        self._is_text_invalid = False  # the text is invalid
+        self._other_settings: JSONObject = {}  # of the other transport, restored when switching back
+        self.transport_switch = Segments(theme, _SWITCH_LABELS)
+        self.transport_switch.setAccessibleName("Transport")
         self.pages = QListWidget()
         self.pages.setAccessibleName("Pages")
         self.pages.setFixedWidth(_PAGES_WIDTH)
@@ -80,7 +80,7 @@ class ServerForm(QWidget):
         self._stack = QStackedWidget()
         self.text = JsonTextView(FormStyle.of(theme), "Server")
         self.editors: dict[str, EntryEditor] = {}
-        self._only_json: dict[str, MutedLabel] = {}
+        self._json_only: dict[str, MutedLabel] = {}
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(SPACE_3)
@@ -88,17 +88,17 @@ class ServerForm(QWidget):
         row.addWidget(self._stack, 1)
         self._make_pages()
         self._show_draft()
-        self.mode.chosen.connect(self._on_way)
+        self.transport_switch.chosen.connect(self._on_transport_chosen)
         self.pages.currentRowChanged.connect(self._on_page)
         self.text.text_changed.connect(self._on_text)
 
     def read(self, name: str) -> Entry:
         """Return the server entry of the draft. Raises ConfigError."""
-        if self.is_at_text or self._is_broken:  # also on another page: nothing typed is dropped
+        if self.is_json_shown or self._is_text_invalid:  # also on another page: nothing typed is dropped
             self._read_text()
-        self._catch_up()
+        self._update_fields()
         entry = read_entry(name, self.draft)
-        for editor in self._given_editors():
+        for editor in self._name_value_editors():
             if missing := editor.without_value():
                 raise ConfigError(
                     f"{plural(len(missing), 'secret')} without a value: {one_line(', '.join(missing))}.",
@@ -113,8 +113,10 @@ class ServerForm(QWidget):
 
     def secrets(self) -> dict[str, str]:
         """Return the secrets to store, by their names in the store."""
-        self._catch_up()
-        return {ref: value for editor in self._given_editors() for ref, value in editor.secrets().items()}
+        self._update_fields()
+        return {
+            ref: value for editor in self._name_value_editors() for ref, value in editor.secrets().items()
+        }
 
     def show_page(self, page: str) -> None:
         """Show one of the `pages_of` the transport, or "JSON"."""
@@ -124,19 +126,19 @@ class ServerForm(QWidget):
     def go_to(self, position: str) -> None:
         """Bring the field named by an error to the front, unless the JSON text is shown."""
         field = field_at(position, self._transport)
-        if field is not None and not self.is_at_text:
+        if field is not None and not self.is_json_shown:
             self.show_page(field.page)
             self.editors[field.member].setFocus()
 
     @property
-    def is_at_text(self) -> bool:
+    def is_json_shown(self) -> bool:
         return self.pages.currentRow() == self.pages.count() - 1
 
     @property
     def _transport(self) -> Transport:
         return transport_of(self.draft)
 
-    def _given_editors(self) -> list[NameValueEditor]:
+    def _name_value_editors(self) -> list[NameValueEditor]:
         return [editor for editor in self.editors.values() if isinstance(editor, NameValueEditor)]
 
     def _read_text(self) -> None:
@@ -149,10 +151,10 @@ class ServerForm(QWidget):
     def _make_pages(self) -> None:
         """Create the pages of the transport; the text box is reused."""
         row = self.pages.currentRow()
-        at = self.pages.item(row).text() if row >= 0 else ""
+        current = self.pages.item(row).text() if row >= 0 else ""
         self.text.setParent(None)
         self.editors.clear()
-        self._only_json.clear()
+        self._json_only.clear()
         with QSignalBlocker(self.pages):
             self.pages.clear()
             while (page := self._stack.widget(0)) is not None:
@@ -163,7 +165,7 @@ class ServerForm(QWidget):
                 self._stack.addWidget(self._make_page(title))
             self.pages.addItem(QListWidgetItem(JSON_PAGE))
             self._stack.addWidget(self.text)
-        self.show_page(at)
+        self.show_page(current)
         self._stack.setCurrentIndex(self.pages.currentRow())
 
     def _make_page(self, title: str) -> QWidget:
@@ -188,18 +190,18 @@ class ServerForm(QWidget):
             NameValueEditor(field, self._server, self._theme) if is_named else make_editor(field, self._theme)
         )
         self.editors[field.member] = editor
-        only_json = MutedLabel(
+        json_only = MutedLabel(
             self._theme, "Contains values that can only be edited on the JSON page.", wrap=True
         )
-        only_json.hide()
-        self._only_json[field.member] = only_json
+        json_only.hide()
+        self._json_only[field.member] = json_only
         editor.changed.connect(lambda: self._on_changed(field))
         column = QVBoxLayout()
         column.setSpacing(SPACE_1)
         if field.kind != "switch":
             column.addWidget(PlainLabel(self._theme, field.label))
         column.addWidget(editor)
-        column.addWidget(only_json)
+        column.addWidget(json_only)
         column.addWidget(MutedLabel(self._theme, field.sentence, wrap=True))
         return column
 
@@ -208,18 +210,18 @@ class ServerForm(QWidget):
         self._show_text()
 
     def _show_text(self) -> None:
-        self._is_broken = False
+        self._is_text_invalid = False
         self.text.set_value(self.draft)
 
     def _show_fields(self) -> None:
-        self._is_behind = False
-        self.mode.choose(_WAYS.index(_COMMAND if self._transport == "stdio" else _URL))
+        self._are_fields_outdated = False
+        self.transport_switch.choose(_SWITCH_LABELS.index(_COMMAND if self._transport == "stdio" else _URL))
         for field in fields_of(self._transport):
             editor = self.editors[field.member]
             with QSignalBlocker(editor):
                 can_show = editor.show_content(content_of(self.draft, field))
             editor.setVisible(can_show)
-            self._only_json[field.member].setVisible(not can_show)
+            self._json_only[field.member].setVisible(not can_show)
 
     def _on_changed(self, field: EntryField) -> None:
         transport = self._transport
@@ -236,35 +238,37 @@ class ServerForm(QWidget):
         try:
             self.draft = self.text.read_object()
         except FormError:
-            self._is_broken = True
+            self._is_text_invalid = True
             self.edited.emit()
             return  # shown below the text, and raised by `read`
-        self._is_broken = False
-        self._is_behind = True  # two hundred rows would be rebuilt on each key press
+        self._is_text_invalid = False
+        self._are_fields_outdated = True  # two hundred rows would be rebuilt on each key press
         if self._transport != transport:
             self._make_pages()
             self.show_page(JSON_PAGE)
             self.text.box.setFocus()
-            self._catch_up()
+            self._update_fields()
         self.edited.emit()
 
     def _on_page(self, row: int) -> None:
-        self._catch_up()
+        self._update_fields()
         self._stack.setCurrentIndex(row)
 
-    def _catch_up(self) -> None:
+    def _update_fields(self) -> None:
         """Update the fields from the edited text."""
-        if self._is_behind:
+        if self._are_fields_outdated:
             self._show_fields()
 
-    def _on_way(self, index: int) -> None:
-        mode, other = _WAYS[index], _WAYS[1 - index]
-        put_by = {member: self.draft[member] for member in _OF_WAY[other] if member in self.draft}
-        rest = {member: value for member, value in self.draft.items() if member not in put_by}
-        back = {member: value for member, value in self._put_by.items() if member in _OF_WAY[mode]}
-        first: JSONObject = {"command": ""} if mode == _COMMAND else {"url": ""}
-        self.draft = {**first, **back, **rest}
-        self._put_by = put_by
+    def _on_transport_chosen(self, index: int) -> None:
+        chosen, other = _SWITCH_LABELS[index], _SWITCH_LABELS[1 - index]
+        removed = {member: self.draft[member] for member in _MEMBERS_OF[other] if member in self.draft}
+        rest = {member: value for member, value in self.draft.items() if member not in removed}
+        restored = {
+            member: value for member, value in self._other_settings.items() if member in _MEMBERS_OF[chosen]
+        }
+        first: JSONObject = {"command": ""} if chosen == _COMMAND else {"url": ""}
+        self.draft = {**first, **restored, **rest}
+        self._other_settings = removed
         self._make_pages()
         self._show_draft()
         self.edited.emit()

@@ -14,10 +14,10 @@ from PySide6.QtWidgets import QWidget
 from inspector.base.errors import UserError
 from inspector.base.json.values import JSONObject, text_of
 from inspector.base.units import plural
-from inspector.base.web_link import may_open, read_link
+from inspector.base.web_link import read_link
 from inspector.engine.inbox.views import InboxRequest, Reply, RequestItem
 from inspector.protocol.server_requests.elicitation import secret_fields, secret_in_message
-from inspector.protocol.server_requests.replies import accepted, cancelled, consented, declined, problems_of
+from inspector.protocol.server_requests.replies import form_reply, cancel_reply, url_reply, decline_reply, reply_problems
 from inspector.protocol.server_requests.request import FormElicitation, UrlElicitation
 from inspector.qt.bridge import Bridge
 from inspector.qt.forms.schema.arguments_editor import ArgumentsEditor, SchemaValidator
@@ -57,7 +57,7 @@ class FormSection(Section):
         self.message = LongText(theme, requested.message.strip())
         self.secrets = Alert(theme)
         self.editor = ArgumentsEditor(
-            theme, submit_keys=False, validate=SchemaValidator(bridge, self), matches=True
+            theme, submit_keys=False, validate=SchemaValidator(bridge, self), fit_content=True
         )
         self._fill(self.requested, (self.message,))
         if not requested.message.strip():
@@ -87,7 +87,7 @@ class FormSection(Section):
         except FormError as exc:
             self._show_error(len(exc.errors), exc)
             return
-        problems = problems_of(self._requested, accepted(content), self._inbox_request.revision)
+        problems = reply_problems(self._requested, form_reply(content), self._inbox_request.revision)
         if problems:
             self.bar.alert.show_message("wrong", " ".join(problems), actions=[self.anyway_action])
         else:
@@ -124,13 +124,13 @@ class FormSection(Section):
             self.bar.alert.show_message("wrong", f"Can't send: {exc}", "Correct it first.")
 
     def _send(self, content: JSONObject) -> None:
-        self._decide(Reply(accepted(content)))
+        self._decide(Reply(form_reply(content)))
 
     def _decline(self) -> None:
-        self._decide(Reply(declined()))
+        self._decide(Reply(decline_reply()))
 
     def _cancel(self) -> None:
-        self._decide(Reply(cancelled()))
+        self._decide(Reply(cancel_reply()))
 
     def _warn_of_secrets(self) -> dict[str, str]:
         """Show a warning above the form; return the warnings for individual fields."""
@@ -195,7 +195,7 @@ class UrlSection(Section):
         )
         self.decline_action = self._action("Decline", self._decline, DECLINE_TIP)
         self.cancel_action = self._action("Cancel", self._cancel, CANCEL_TIP)
-        self.open_action.setEnabled(not may_open(self._link))
+        self.open_action.setEnabled(not self._link.problem)
         self.bar.add(self.open_action, "primary")
         self.bar.add(self.copy_action)
         self.bar.add(self.decline_action)
@@ -228,13 +228,13 @@ class UrlSection(Section):
         QGuiApplication.clipboard().setText(self._requested.url)
 
     def _consent(self) -> None:
-        self._decide(Reply(consented()))
+        self._decide(Reply(url_reply()))
 
     def _decline(self) -> None:
-        self._decide(Reply(declined()))
+        self._decide(Reply(decline_reply()))
 
     def _cancel(self) -> None:
-        self._decide(Reply(cancelled()))
+        self._decide(Reply(cancel_reply()))
 
     def _facts(self) -> list[Fact]:
         link = self._link
@@ -249,11 +249,11 @@ class UrlSection(Section):
 
     def _show_notes(self, notes: Sequence[str]) -> None:
         """Show the remarks, except one already shown as a warning."""
-        reason = may_open(read_link(text_of(self._input_request.params, "url")))
+        reason = read_link(text_of(self._input_request.params, "url")).problem
         super()._show_notes(tuple(each for each in notes if not reason or reason not in each))
 
     def _warn(self) -> None:
-        if reason := may_open(self._link):
+        if reason := self._link.problem:
             self.warnings.show_message("problem", f"MCP Lens does not open this URL. {reason}", tone="error")
         for number, warning in enumerate(self._link.warnings):
             self.warnings.show_message(str(number), warning)

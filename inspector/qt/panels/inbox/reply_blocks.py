@@ -126,7 +126,7 @@ class ToolUseRow(BlockRow):
         self.name.setCurrentText(text_of(block, "name") or next(iter(self._tools), ""))
         self.id = QLineEdit(text_of(block, "id") or f"call_{uuid.uuid4().hex[:8]}")
         self.id.setAccessibleName("Tool use id")
-        self.editor = ArgumentsEditor(theme, submit_keys=False, matches=True)
+        self.editor = ArgumentsEditor(theme, submit_keys=False, fit_content=True)
         self._show_schema()
         self.editor.set_arguments(object_of(block, "input") or {})
         row = QHBoxLayout()
@@ -155,7 +155,7 @@ class ToolUseRow(BlockRow):
 
     def problems(self) -> list[str]:
         name = one_line(self.name.currentText())
-        return [f"Input of {name}: {error}." for error in self.editor.problems()]
+        return [f"Input of {name}: {error}." for error in self.editor.all_errors()]
 
     def _on_name_changed(self, name: str) -> None:
         try:

@@ -43,12 +43,12 @@ class CompletedLine(QLineEdit):
     or Ctrl+Space requests them at once.
 
     Signals:
-        completions_wanted: Carries the text to complete. Replaces an earlier request.
-        completions_not_wanted: They are no longer needed.
+        completions_requested: Carries the text to complete. Replaces an earlier request.
+        completions_dismissed: They are no longer needed.
     """
 
-    completions_wanted = Signal(str)
-    completions_not_wanted = Signal()
+    completions_requested = Signal(str)
+    completions_dismissed = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -68,7 +68,7 @@ class CompletedLine(QLineEdit):
         """Request completions without waiting."""
         self._timer.stop()
         if self.completes:
-            self.completions_wanted.emit(self.text())
+            self.completions_requested.emit(self.text())
 
     def show_completions(self, values: Sequence[str]) -> None:
         """Show completions, unless focus was lost or the only one is the current text."""
@@ -130,14 +130,14 @@ class CompletedLine(QLineEdit):
 
     def _on_text_edited(self) -> None:
         self._close()
-        self.completions_not_wanted.emit()
+        self.completions_dismissed.emit()
         if self.completes:
             self._timer.start()
 
     def _abandon(self) -> None:
         self._timer.stop()
         self._close()
-        self.completions_not_wanted.emit()
+        self.completions_dismissed.emit()
 
     def _accept(self, suggestion: Suggestion) -> None:
         self._close()
