@@ -13,14 +13,14 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from inspector.base.errors import ConnectionLost, LensError, NotOffered, RemoteProtocolError
-from inspector.base.json.values import JSON, JSONObject, JSONProblem
+from inspector.base.errors import CapabilityMissing, ConnectionLost, LensError, RemoteProtocolError
+from inspector.base.json.values import JSON, JSONError, JSONObject
 from inspector.base.signals import Signal
 from inspector.protocol.handshake import Agreement, declared_in
-from inspector.protocol.http_rules import ParamHeaders, overlaid, read_param_headers
+from inspector.protocol.http_rules import ParamHeaders, merge_headers, read_param_headers
 from inspector.protocol.jsonrpc import Kind, Message, error_of, read
 from inspector.protocol.revisions import Era, missing_capability
-from inspector.protocol.round_trips import Rounds
+from inspector.protocol.round_trips import RoundTrips
 from inspector.protocol.subscriptions import Filter
 from inspector.protocol.types import (
     Completion,
@@ -42,92 +42,34 @@ from inspector.session.session import Session
 from inspector.session.task_client import TaskClient
 from inspector.transport.base import Headers
 
-_PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0)  # seconds before a broken stream is reopened
-_ACKNOWLEDGE_LIMIT = 5.0
-
-
-class ChangeSubscription:
-    """The open `subscriptions/listen` stream, replaced as the filter changes.
-
-    A broken stream is reopened, a few times in a row; one that the server ends is not.
-
-    Signals:
-        missed: A broken stream is open again; carries its filter. Changes in between were missed.
-    """
-
-    def __init__(self, session: Session) -> None:
-        self.missed: Signal[Filter] = Signal()
-        self._session = session
-        self._streams: list[asyncio.Task[Any]] = []  # the current one last, after those that it replaces
-
-    def want(self, filter: Filter) -> None:
-        """Open a stream with this filter.
-
-        Previous streams stay open until it is acknowledged, so that no change is missed.
-        """
-        if not filter:
-            self._retire(self._streams)
-            return
-        self._streams = [stream for stream in self._streams if not stream.done()]
-        self._streams.append(self._session.spawn("listen", self._keep_open(filter)))
-
-    async def _keep_open(self, filter: Filter) -> None:
-        stream = asyncio.current_task()
-        assert stream is not None
-        asyncio.get_running_loop().call_later(_ACKNOWLEDGE_LIMIT, self._retire_before, stream)
-        failures = 0
-
-        def state_text() -> None:
-            nonlocal failures
-            self._retire_before(stream)
-            if failures:
-                self.missed.emit(filter)
-            failures = 0
-
-        while not await self._session.listen(filter, state_text):
-            failures += 1
-            if failures > len(_PAUSES):
-                self._session.note("The notification stream failed repeatedly and stays closed.")
-                return
-            await asyncio.sleep(_PAUSES[failures - 1])
-
-    def _retire_before(self, stream: asyncio.Task[Any]) -> None:
-        """Close the streams before this one: it is acknowledged, or never will be."""
-        if stream in self._streams:
-            self._retire(self._streams[: self._streams.index(stream)])
-
-    def _retire(self, streams: list[asyncio.Task[Any]]) -> None:
-        for stream in streams:
-            stream.cancel()
-        self._streams = [stream for stream in self._streams if stream not in streams]
-
-
 _HEADER_MISMATCH = -32020
+_REOPEN_DELAYS = (1.0, 2.0, 4.0, 8.0, 16.0)  # seconds before a broken stream is reopened
+_ACKNOWLEDGE_TIMEOUT = 5.0
 
 
 class Client:
     """Typed calls on a session, the same in both eras.
 
-    `human`, if given, accumulates how long a call waited for replies from our side.
+    The `human` argument of a call, if given, accumulates how long it waited for replies to server requests.
     """
 
-    def __init__(self, session: Session, most_pages: int) -> None:
+    def __init__(self, session: Session, max_pages: int) -> None:
         self._session = session
-        self._max_pages = most_pages
-        self._mirroring = ParamHeaderMirror()
+        self._max_pages = max_pages
+        self._header_mirror = ParamHeaderMirror()
         self._subscribed: dict[str, None] = {}
         self._task_ids: tuple[str, ...] = ()
         self._log_level = ""
         self.changes = ChangeSubscription(session)
-        self.tasks = TaskClient(session, self._declared, self._inquire_of_task, most_pages)
+        self.tasks = TaskClient(session, self._declared, self._collector_for_task, max_pages)
 
-    def set_max_pages(self, most_pages: int) -> None:
-        self._max_pages = self.tasks.most_pages = most_pages
+    def set_max_pages(self, max_pages: int) -> None:
+        self._max_pages = self.tasks.max_pages = max_pages
 
     async def list_tools(self) -> Listing[Tool]:
         self._require("tools/list")
         listing = await list_all(self._session, "tools/list", "tools", Tool.read, self._max_pages)
-        return self._mirroring.learn(listing) if self._mirrors_arguments else listing
+        return self._header_mirror.update(listing) if self._mirrors_arguments else listing
 
     async def list_resources(self) -> Listing[Resource]:
         self._require("resources/list")
@@ -159,11 +101,11 @@ class Client:
         """Call a tool; return the raw response, a result or an error. It may have become a task.
 
         `meta` goes into `_meta` and overrides what the era puts there, except the progress token.
-        `capabilities` are declared for this call, exactly these, where each request declares its own.
+        `capabilities` replace those declared for the connection, for this call only (stateless era).
         """
         self._require("tools/call")
         if capabilities is not None:
-            self._require_own_declarations()
+            self._require_per_call_capabilities()
         params: JSONObject = {"name": name, "arguments": arguments}
         if meta:
             params["_meta"] = meta
@@ -171,40 +113,40 @@ class Client:
             params = self.tasks.design_for_calls().augment(params)
             if capabilities is None:
                 capabilities = self.tasks.declared()
-        call = partial(self._operate, "tools/call", params, timeout, on_progress, capabilities, human)
+        call = partial(self._call, "tools/call", params, timeout, on_progress, capabilities, human)
         done = await call(self._mirrored(name, arguments))
         if _is_header_mismatch(done.exchange) and self._mirrors_arguments:
-            # "Rebuild the map and retry once": the server's schema may have changed since it was listed.
+            # "Rebuild the map and retry once": the tool's schema may have changed since it was listed.
             await self.list_tools()
             done = await call(self._mirrored(name, arguments))
         return self._with_task(done) if as_task else done
 
     async def read_resource(self, uri: str) -> Listing[ResourceContents]:
-        done = await self.ask_resource(uri)
+        done = await self.request_resource(uri)
         items, malformed = read_items(
             result_of(done.exchange.response).get("contents"), ResourceContents.read
         )
         return Listing(tuple(items), tuple(malformed), pages=1)
 
     async def get_prompt(self, name: str, arguments: Mapping[str, str]) -> Listing[PromptMessage]:
-        done = await self.ask_prompt(name, arguments)
+        done = await self.request_prompt(name, arguments)
         items, malformed = read_items(result_of(done.exchange.response).get("messages"), PromptMessage.read)
         return Listing(tuple(items), tuple(malformed), pages=1)
 
-    async def ask_resource(self, uri: str, human: HumanWaitTime | None = None) -> CompletedCall:
+    async def request_resource(self, uri: str, human: HumanWaitTime | None = None) -> CompletedCall:
         """Read a resource; return the raw response, a result or an error."""
         self._require("resources/read")
-        return await self._operate("resources/read", {"uri": uri}, human=human)
+        return await self._call("resources/read", {"uri": uri}, human=human)
 
-    async def ask_prompt(
+    async def request_prompt(
         self, name: str, arguments: Mapping[str, str], human: HumanWaitTime | None = None
     ) -> CompletedCall:
         """Get a prompt; return the raw response."""
         self._require("prompts/get")
         params: JSONObject = {"name": name, "arguments": dict(arguments)}
-        return await self._operate("prompts/get", params, human=human)
+        return await self._call("prompts/get", params, human=human)
 
-    async def _operate(
+    async def _call(
         self,
         method: str,
         params: JSONObject,
@@ -235,11 +177,11 @@ class Client:
             )
 
         collector = InputCollector(self._session.conversation, human)
-        own = declared_in(params)  # in a `_meta` that the user wrote: it takes precedence over ours
-        rounds = Rounds(method, params, declared if own is None else own)
+        own = declared_in(params)  # in a user-written `_meta`, which takes precedence
+        rounds = RoundTrips(method, params, declared if own is None else own)
         return await run_rounds(rounds, params, send, collector)
 
-    def _inquire_of_task(self, id: str, human: HumanWaitTime | None, row: int | None) -> InputCollector:
+    def _collector_for_task(self, id: str, human: HumanWaitTime | None, row: int | None) -> InputCollector:
         return InputCollector(self._session.conversation, human, task_id=id, operation=row)
 
     def _with_task(self, done: CompletedCall) -> CompletedCall:
@@ -258,12 +200,12 @@ class Client:
         params: JSONObject = {"ref": ref, "argument": {"name": argument, "value": value}}
         if context:
             params["context"] = {"arguments": dict(context)}
-        return Completion.read(await self._ask("completion/complete", params))
+        return Completion.read(await self._request("completion/complete", params))
 
     async def set_level(self, level: str) -> None:
         """Set the log level. In the stateless era, it is sent with each later call instead."""
         if self._agreement.era is Era.HANDSHAKE:
-            await self._ask("logging/setLevel", {"level": level})
+            await self._request("logging/setLevel", {"level": level})
         else:
             self._require("logging/setLevel")
             self._log_level = level
@@ -280,7 +222,9 @@ class Client:
             return
         missing = missing_capability(method, self._declared(), agreement.revision)
         if missing:
-            raise NotOffered(f"MCP Lens did not declare the capability “{missing}”.", "Nothing was sent.")
+            raise CapabilityMissing(
+                f"MCP Lens did not declare the capability “{missing}”.", "Nothing was sent."
+            )
         await self._session.notify(method)
 
     async def send_raw(
@@ -292,29 +236,29 @@ class Client:
         timeout: float | None = None,
         split: bool = False,
     ) -> RawSent:
-        """Send raw bytes (`Session.send_raw`), offered or not; no rounds, no retries.
+        """Send raw bytes (`Session.send_raw`) without checking capabilities; no input rounds, no retries.
 
         Over HTTP a call is sent with the headers that mirror its arguments; `headers` override them.
         """
         if self._session.state.agreement is not None and self._mirrors_arguments:
-            headers = overlaid(self._mirroring.headers_of(read(raw)), headers)
+            headers = merge_headers(self._header_mirror.headers_of(read(raw)), headers)
         return await self._session.send_raw(
             raw, headers=headers, resent_of=resent_of, timeout=timeout, split=split
         )
 
     async def subscribe(self, uri: str) -> None:
-        """Subscribe to updates of a resource; restored after reconnecting."""
-        await self._ask_for_updates("resources/subscribe", uri)
+        """Subscribe to updates of a resource; the subscription is restored after reconnecting."""
+        await self._request_updates("resources/subscribe", uri)
         self._subscribed[uri] = None
         self._listen()
 
     async def unsubscribe(self, uri: str) -> None:
-        await self._ask_for_updates("resources/unsubscribe", uri)
+        await self._request_updates("resources/unsubscribe", uri)
         self._subscribed.pop(uri, None)
         self._listen()
 
-    def hear_of_tasks(self, ids: tuple[str, ...]) -> None:
-        """Subscribe to updates of exactly these tasks, where that is required."""
+    def subscribe_to_tasks(self, ids: tuple[str, ...]) -> None:
+        """Subscribe to updates of exactly these tasks, if the protocol version has such subscriptions."""
         if ids != self._task_ids:
             self._task_ids = ids
             self._listen()
@@ -325,22 +269,22 @@ class Client:
             self._session.spawn("subscribe again", self._subscribe_again())
         self._listen()
 
-    async def _ask_for_updates(self, method: str, uri: str) -> None:
+    async def _request_updates(self, method: str, uri: str) -> None:
         self._require(method)
         if self._agreement.era is Era.HANDSHAKE:
-            await self._ask(method, {"uri": uri})
+            await self._request(method, {"uri": uri})
 
     async def _subscribe_again(self) -> None:
         for uri in tuple(self._subscribed):
             with contextlib.suppress(LensError):  # visible in the traffic
-                await self._ask("resources/subscribe", {"uri": uri})
+                await self._request("resources/subscribe", {"uri": uri})
 
     def _listen(self) -> None:
-        """Update the stream in the stateless era; before that, servers notified by themselves."""
+        """Update the stream (stateless era). In the handshake era servers notify without a request."""
         if self._agreement.era is Era.STATELESS:
-            self.changes.want(self._wanted())
+            self.changes.set_filter(self._filter())
 
-    def _wanted(self) -> Filter:
+    def _filter(self) -> Filter:
         offered = self._agreement.capabilities
         return Filter(
             tools=_announces_changes(offered.get("tools")),
@@ -358,13 +302,13 @@ class Client:
     def _declared(self) -> JSONObject:
         return self._session.declared or {}
 
-    def _require_own_declarations(self) -> None:
+    def _require_per_call_capabilities(self) -> None:
         agreement = self._agreement
         if agreement.era is Era.HANDSHAKE:
-            raise NotOffered(
+            raise CapabilityMissing(
                 f"In {agreement.revision}, capabilities are declared once, on connect, not for a "
                 "single call. Nothing was sent.",
-                "Change them on the Client tab and reconnect, or leave the option of this call empty.",
+                "Change them on the Client tab and reconnect, or clear the capabilities of this call.",
             )
 
     @property
@@ -378,12 +322,12 @@ class Client:
         agreement = self._agreement
         missing = missing_capability(method, agreement.capabilities, agreement.revision)
         if missing:
-            raise NotOffered(
+            raise CapabilityMissing(
                 f"The server does not offer {method}: it did not declare the capability “{missing}”.",
                 "Nothing was sent.",
             )
 
-    async def _ask(self, method: str, params: JSONObject) -> JSONObject:
+    async def _request(self, method: str, params: JSONObject) -> JSONObject:
         self._require(method)
         return result_of((await self._session.request(method, params)).response)
 
@@ -393,7 +337,7 @@ class Client:
         return self._agreement.era is Era.STATELESS and self._session.is_over_http
 
     def _mirrored(self, tool: str, arguments: JSONObject) -> Headers:
-        return self._mirroring.headers_for(tool, arguments) if self._mirrors_arguments else ()
+        return self._header_mirror.headers_for(tool, arguments) if self._mirrors_arguments else ()
 
 
 def _announces_changes(capability: JSON) -> bool:
@@ -403,18 +347,74 @@ def _announces_changes(capability: JSON) -> bool:
 def _is_header_mismatch(exchange: Exchange) -> bool:
     try:
         return exchange.response.kind is Kind.ERROR and error_of(exchange.response).code == _HEADER_MISMATCH
-    except JSONProblem:
+    except JSONError:
         return False
 
 
+class ChangeSubscription:
+    """The open `subscriptions/listen` stream, replaced when the filter changes.
+
+    A broken stream is reopened, a few times in a row; one that the server ends is not.
+
+    Signals:
+        missed: A broken stream is open again, so changes may have been missed; carries its filter.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.missed: Signal[Filter] = Signal()
+        self._session = session
+        self._streams: list[asyncio.Task[Any]] = []  # the current one is last, after those it replaces
+
+    def set_filter(self, filter: Filter) -> None:
+        """Open a stream with this filter.
+
+        Previous streams stay open until it is acknowledged, so that no change is missed.
+        """
+        if not filter:
+            self._retire(self._streams)
+            return
+        self._streams = [stream for stream in self._streams if not stream.done()]
+        self._streams.append(self._session.spawn("listen", self._keep_open(filter)))
+
+    async def _keep_open(self, filter: Filter) -> None:
+        stream = asyncio.current_task()
+        assert stream is not None
+        asyncio.get_running_loop().call_later(_ACKNOWLEDGE_TIMEOUT, self._retire_before, stream)
+        failures = 0
+
+        def on_open() -> None:
+            nonlocal failures
+            self._retire_before(stream)
+            if failures:
+                self.missed.emit(filter)
+            failures = 0
+
+        while not await self._session.listen(filter, on_open):
+            failures += 1
+            if failures > len(_REOPEN_DELAYS):
+                self._session.note("The notification stream failed repeatedly and stays closed.")
+                return
+            await asyncio.sleep(_REOPEN_DELAYS[failures - 1])
+
+    def _retire_before(self, stream: asyncio.Task[Any]) -> None:
+        """Close the streams before this one: it was acknowledged, or the timeout has expired."""
+        if stream in self._streams:
+            self._retire(self._streams[: self._streams.index(stream)])
+
+    def _retire(self, streams: list[asyncio.Task[Any]]) -> None:
+        for stream in streams:
+            stream.cancel()
+        self._streams = [stream for stream in self._streams if stream not in streams]
+
+
 class ParamHeaderMirror:
-    """Header parameters of the tools, as last listed."""
+    """Headers that mirror tool arguments (`x-mcp-header`), from the last tool list."""
 
     def __init__(self) -> None:
         self._param_headers: dict[str, ParamHeaders] = {}
 
-    def learn(self, listing: Listing[Tool]) -> Listing[Tool]:
-        """Learn a tool list; drop tools with invalid annotations, with the reason.
+    def update(self, listing: Listing[Tool]) -> Listing[Tool]:
+        """Store the annotations of a tool list; move tools with invalid ones to `malformed`.
 
         "Clients MUST exclude a tool whose annotations are invalid".
         """
@@ -435,12 +435,12 @@ class ParamHeaderMirror:
         return () if known is None else known.headers_for(arguments)
 
     def headers_of(self, message: Message) -> Headers:
-        """Return the mirrored headers of a hand-written message; only `tools/call` has any."""
+        """Return the mirrored headers of a raw message; only `tools/call` has any."""
         if message.method != "tools/call":
             return ()
         try:
             params = message.params
-        except JSONProblem:
+        except JSONError:
             return ()
         arguments = params.get("arguments")
         return self.headers_for(params.get("name"), arguments if isinstance(arguments, dict) else {})

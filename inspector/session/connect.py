@@ -29,12 +29,12 @@ from inspector.protocol.client_capabilities import (
 from inspector.protocol.discovery import EraChoice, negotiation_for, read_era_choice
 from inspector.protocol.handshake import (
     Agreement,
-    Ask,
     ClientProfile,
     InitializeHandshake,
     Negotiation,
-    NoAnswer,
-    Reply,
+    NegotiationResponse,
+    NextRequest,
+    NoResponse,
 )
 from inspector.protocol.http_rules import suggests_http_sse
 from inspector.protocol.jsonrpc import Message
@@ -49,6 +49,8 @@ from inspector.transport.stdio import StdioTransport
 from inspector.transport.streamable_http import StreamableHttpTransport
 from inspector.transport.websocket import WebSocketTransport
 
+_EXTENSIONS = {"client_credentials": CLIENT_CREDENTIALS, "enterprise": ENTERPRISE, "wif": WORKLOAD}
+
 
 def make_routes(
     entry: Entry,
@@ -60,8 +62,8 @@ def make_routes(
 ) -> tuple[Route, ...]:
     """Return the routes to a server.
 
-    A URL without a stated type may be Streamable HTTP or the older HTTP+SSE. With unresolved secret
-    references, the routes refuse to connect: nothing is sent without its secrets.
+    A URL of type "auto" may be Streamable HTTP or the older HTTP+SSE. With unresolved secret references,
+    the routes refuse to connect: nothing is sent without its secrets.
     """
     if references_of(entry):
         routes = make_routes(without_references(entry), declared, guard, clock, settings, authorization)
@@ -69,19 +71,19 @@ def make_routes(
     profile = ClientProfile("mcp-lens", "MCP Lens", __version__, declared)
     choice = _era_choice(entry)
 
-    def probing(over_http: bool) -> Negotiation:
+    def negotiation(over_http: bool) -> Negotiation:
         return negotiation_for(choice, profile, over_http)
 
     if isinstance(entry, StdioEntry):
         command = Command((entry.command, *entry.args), plain_of(entry), entry.cwd)
         process = partial(StdioTransport, command, guard, clock, settings.line_cap)
-        return (Route(process, lambda: probing(over_http=False), profile, is_process=True),)
+        return (Route(process, lambda: negotiation(over_http=False), profile, is_process=True),)
     network = network_of(entry, settings)
     if isinstance(entry, WebSocketEntry):
         return (
             Route(
                 lambda: WebSocketTransport(entry.url, network, clock),
-                lambda: probing(over_http=False),
+                lambda: negotiation(over_http=False),
                 profile,
             ),
         )
@@ -93,60 +95,22 @@ def make_routes(
         )
     streamable = Route(
         partial(StreamableHttpTransport, entry.url, network, clock, authorization),
-        lambda: probing(over_http=True),
+        lambda: negotiation(over_http=True),
         profile,
         closes_to_cancel=True,
     )
     pinned = choice if isinstance(choice, Revision) else NEWEST_HANDSHAKE
-    old_sse = Route(
+    http_sse = Route(
         partial(LegacySseTransport, entry.url, network, clock, authorization=authorization),
         lambda: InitializeHandshake(profile, pinned),
         profile,
     )
-    return {"http": (streamable,), "sse": (old_sse,), "auto": (streamable, old_sse)}[entry.type]
+    return {"http": (streamable,), "sse": (http_sse,), "auto": (streamable, http_sse)}[entry.type]
 
 
 def _refuse(entry: Entry) -> Transport:
     filled(entry, {})  # raises
     raise ConfigError(f"The secrets of server {entry.name!r} were not loaded.")
-
-
-def capabilities_for(
-    entry: Entry, usual: ClientCapabilities, responded: Container[str]
-) -> ClientCapabilities:
-    """Return the capabilities to declare to a server: those chosen for it, or the usual ones.
-
-    The login extensions of the server are added to the usual ones. `responded` are the methods that have an
-    answerer: of the chosen ones, no others are declared, unless the declaration is exact.
-    """
-    if entry.capabilities is None:
-        for extension in _ways_to_log_in(entry):
-            usual = usual.switched(("extensions", extension), {})
-        return usual
-    chosen = ClientCapabilities(entry.capabilities, entry.exact_capabilities)
-    return chosen if chosen.is_exact else chosen.only(responded)
-
-
-_EXTENSIONS = {"client_credentials": CLIENT_CREDENTIALS, "enterprise": ENTERPRISE, "wif": WORKLOAD}
-
-
-def _ways_to_log_in(entry: Entry) -> Iterator[str]:
-    """Yield the extensions that the server's configured login uses."""
-    auth = entry.auth if isinstance(entry, HttpEntry) else None
-    if isinstance(auth, OAuthSettings):
-        if auth.grant in _EXTENSIONS:
-            yield _EXTENSIONS[auth.grant]
-        if auth.dpop:
-            yield DPOP
-
-
-def roots_of(folders: Callable[[], tuple[str, ...]]) -> RequestHandler:
-    """Return an answerer that lists the current folders."""
-
-    async def list_roots(params: JSONObject) -> JSONObject:
-        return {"roots": [root_of(folder) for folder in folders()]}
-
-    return list_roots
 
 
 def _era_choice(entry: Entry) -> EraChoice:
@@ -161,31 +125,62 @@ def _era_choice(entry: Entry) -> EraChoice:
 
 def network_of(entry: HttpEntry | WebSocketEntry, settings: Settings) -> Network:
     """Return the configured network options; headers from the secret store are not included."""
-    own = entry.network
+    options = entry.network
     return Network(
         headers=tuple(plain_of(entry).items()),
         connect_timeout=settings.connect_timeout,
-        proxy=own.proxy,
-        use_environment_proxy=own.environment_proxy,
-        ca_file=own.ca_file,
-        client_certificate=own.client_certificate,
-        client_key=own.client_key,
-        verify=own.verify,
-        http2=own.http2,
+        proxy=options.proxy,
+        use_environment_proxy=options.environment_proxy,
+        ca_file=options.ca_file,
+        client_certificate=options.client_certificate,
+        client_key=options.client_key,
+        verify=options.verify,
+        http2=options.http2,
         message_cap=settings.line_cap,
     )
 
 
+def capabilities_for(
+    entry: Entry, default: ClientCapabilities, handled: Container[str]
+) -> ClientCapabilities:
+    """Return the capabilities to declare to a server: those chosen for it, or the default.
+
+    The login extensions of the server are added to the default. `handled` are the methods that have a
+    handler: chosen capabilities for other methods are dropped, unless the declaration is exact.
+    """
+    if entry.capabilities is None:
+        for extension in _login_extensions(entry):
+            default = default.with_member(("extensions", extension), {})
+        return default
+    chosen = ClientCapabilities(entry.capabilities, entry.exact_capabilities)
+    return chosen if chosen.is_exact else chosen.restricted_to(handled)
+
+
+def _login_extensions(entry: Entry) -> Iterator[str]:
+    """Yield the extensions that the server's configured login uses."""
+    auth = entry.auth if isinstance(entry, HttpEntry) else None
+    if isinstance(auth, OAuthSettings):
+        if auth.grant in _EXTENSIONS:
+            yield _EXTENSIONS[auth.grant]
+        if auth.dpop:
+            yield DPOP
+
+
+def roots_of(folders: Callable[[], tuple[str, ...]]) -> RequestHandler:
+    """Return a `roots/list` handler that lists the current folders."""
+
+    async def list_roots(params: JSONObject) -> JSONObject:
+        return {"roots": [root_of(folder) for folder in folders()]}
+
+    return list_roots
+
+
 def root_of(folder: str) -> JSONObject:
-    """Return a folder as an MCP root. What is already a URI is sent unchanged."""
+    """Return a folder as an MCP root. A URI is sent unchanged."""
     if "://" in folder:
         return {"uri": folder, "name": unquote(folder.rstrip("/").rpartition("/")[2]) or folder}
     path = Path(folder).expanduser().absolute()
     return {"uri": path.as_uri(), "name": path.name or str(path)}
-
-
-class WrongRoute(ConnectFailed):
-    """The server rejected the connection as one with an older transport would."""
 
 
 class Negotiator:
@@ -196,7 +191,7 @@ class Negotiator:
 
     def __init__(
         self,
-        ask: Callable[[Ask], Awaitable[Message]],
+        ask: Callable[[NextRequest], Awaitable[Message]],
         restart: Callable[[], Awaitable[None]],
         *,
         is_process: bool,
@@ -209,28 +204,28 @@ class Negotiator:
         self._lost: ConnectionLost | None = None
 
     async def run(self, negotiation: Negotiation) -> Agreement:
-        step: Ask | Agreement = negotiation.first()
-        while isinstance(step, Ask):
+        step: NextRequest | Agreement = negotiation.first()
+        while isinstance(step, NextRequest):
             if step.needs_restart:
                 await self._restart()
-            step = self._judge(negotiation, await self._reply(step))
+            step = self._receive(negotiation, await self._reply(step))
         return step
 
-    def _judge(self, negotiation: Negotiation, reply: Reply) -> Ask | Agreement:
+    def _receive(self, negotiation: Negotiation, reply: NegotiationResponse) -> NextRequest | Agreement:
         try:
             return negotiation.receive(reply)
         except ConnectFailed as exc:
-            if isinstance(reply, NoAnswer) and self._lost is not None:
+            if isinstance(reply, NoResponse) and self._lost is not None:
                 # The exit code and the last lines of stderr say more than "no response".
-                raise ConnectFailed(self._lost.summary, self._lost.next_step) from exc
+                raise ConnectFailed(self._lost.summary, self._lost.next_step, kind=self._lost.kind) from exc
             raise
 
-    async def _reply(self, ask: Ask) -> Reply:
+    async def _reply(self, ask: NextRequest) -> NegotiationResponse:
         self._lost = None
         try:
             return await self._ask(ask)
         except RequestTimedOut:
-            return NoAnswer("timeout")
+            return NoResponse("timeout")
         except HttpRefused as exc:
             if (
                 ask.method == "initialize"
@@ -243,4 +238,8 @@ class Negotiator:
             if not self._is_process:
                 raise  # an outage says nothing about the protocol version
             self._lost = exc
-            return NoAnswer("exited")
+            return NoResponse("exited")
+
+
+class WrongRoute(ConnectFailed):
+    """The server rejected the connection as a server with the older HTTP+SSE transport would."""

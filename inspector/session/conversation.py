@@ -1,7 +1,7 @@
-"""One connection over one transport: what is sent, recorded, awaited and received.
+"""One connection over one transport: sends, records and receives messages.
 
-A session creates a new `Conversation` for each transport; no state outlives it. Also parses frames into
-messages, and tracks the `subscriptions/listen` streams of the stateless era (`ChangeStreams`).
+A session creates a new `Conversation` for each transport; no state outlives it. `ChangeStreams` tracks the
+`subscriptions/listen` streams of the stateless era.
 """
 
 from __future__ import annotations
@@ -14,8 +14,15 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from inspector.base.errors import ConnectionLost, NotReached, RequestCancelled, RequestTimedOut, UserError
-from inspector.base.json.values import JSONObject, JSONProblem
+from inspector.base.errors import (
+    ConnectionLost,
+    FailureKind,
+    NotReached,
+    RequestCancelled,
+    RequestTimedOut,
+    UserError,
+)
+from inspector.base.json.values import JSONError, JSONObject
 from inspector.config.preferences.settings import Settings
 from inspector.protocol.connection import (
     Connection,
@@ -35,7 +42,7 @@ from inspector.protocol.subscriptions import (
     Acknowledged,
     Ended,
     Filter,
-    SubscriptionStream,
+    SubscriptionStreams,
     listen_params,
 )
 from inspector.protocol.tasks import ClientTasks, related_task
@@ -50,34 +57,34 @@ from inspector.session.pending_requests import (
     PendingRequests,
 )
 from inspector.session.server_requests import (
-    OWN,
+    ONLY_KEY,
     PendingServerRequests,
     Responder,
     ServerRequest,
     ServerRequestTasks,
     compose_reply,
-    read_once,
-    requested_by,
+    input_request_of,
+    with_parsed_body,
 )
 from inspector.traffic.recorder import Recorder
-from inspector.traffic.records import RecordKind
+from inspector.traffic.records import RecordKind, Status
 from inspector.transport.base import PLAIN, Envelope, FramesReceived, RequestFailed, Transport
 from inspector.transport.task_scope import TaskScope
 
 _log = logging.getLogger(__name__)
 
-# A cancellation may still be on its way: over HTTP it takes a separate exchange.
-_GRACE_FOR_NOTICES = 0.5
-# Over HTTP a request has a separate exchange, which stays open this many seconds after the request is
-# cancelled.
-_GRACE_FOR_LAST_WORDS = 2.0
+# Seconds that pending notifications get on close: over HTTP each one takes a separate exchange.
+_NOTIFICATION_GRACE = 0.5
+# Seconds that the HTTP exchange of a cancelled request stays open.
+_CANCELLED_EXCHANGE_GRACE = 2.0
 
 
 class Conversation:
-    """One connection over one transport, which is not open yet at first.
+    """One connection over one transport, which the session opens later.
 
-    `is_agreed` once both sides have agreed on a protocol version. `declared` are the capabilities that we
-    declared on it. `on_notified` gets every notification that is not about a request of ours.
+    `is_negotiated` is set once both sides have agreed on a protocol version; `declared` are the client
+    capabilities on this connection. `on_notified` is called with every notification that is not about a
+    request of ours.
     """
 
     def __init__(
@@ -90,18 +97,18 @@ class Conversation:
         on_notified: Callable[[Message], None],
     ) -> None:
         self.connection = Connection()
-        self.waiting = PendingRequests()
-        self.server_requests = PendingServerRequests(responder, self.waiting)
-        self.is_agreed = False
+        self.pending = PendingRequests()
+        self.server_requests = PendingServerRequests(responder, self.pending)
+        self.is_negotiated = False
         self.recorder = recorder
         self._transport: Transport | None = transport
         self._settings = settings
         self.declared: JSONObject = {}
         self._tasks = tasks
         self._on_notified = on_notified
-        self._notices = TaskScope()
-        self._left: list[Message] = []  # cancelled requests whose exchange is still open
-        self._hearing = ChangeStreams(recorder)
+        self._notification_tasks = TaskScope()
+        self._cancelled: list[Message] = []  # cancelled requests whose exchange is still open
+        self._change_streams = ChangeStreams(recorder)
         client_tasks = ClientTasks(time.time_ns, lambda: str(uuid.uuid4()))
         self._request_tasks = ServerRequestTasks(
             self.connection,
@@ -113,8 +120,8 @@ class Conversation:
         )
 
     @property
-    def wire(self) -> Transport:
-        """The transport. Raises ConnectionLost if it has ended."""
+    def transport(self) -> Transport:
+        """The transport. Raises ConnectionLost if it was detached."""
         if self._transport is None:
             raise ConnectionLost("The connection is closed.", "Reconnect.")
         return self._transport
@@ -125,17 +132,17 @@ class Conversation:
 
     async def settle(self) -> None:
         """Give pending notifications, such as cancellations, time to be sent."""
-        await self._notices.settle(_GRACE_FOR_NOTICES)
+        await self._notification_tasks.settle(_NOTIFICATION_GRACE)
 
-    def fail(self, summary: str, next_step: str) -> None:
-        """Fail everything that is pending: no more responses will arrive."""
-        error = ConnectionLost(summary, next_step)
+    def fail(self, summary: str, next_step: str, kind: FailureKind = FailureKind.OTHER) -> None:
+        """Fail all pending requests: no more responses will arrive."""
+        error = ConnectionLost(summary, next_step, kind=kind)
         self.connection.drain()
-        self.waiting.fail_all(error)
+        self.pending.fail_all(error)
         self.server_requests.close(error)
 
-    def leave(self) -> Transport | None:
-        """Detach and return the transport, to be closed; None if already done.
+    def detach(self) -> Transport | None:
+        """Detach and return the transport, to be closed; None if already detached.
 
         Nothing is sent from now on.
         """
@@ -143,14 +150,14 @@ class Conversation:
         return transport
 
     async def close(self, transport: Transport) -> None:
-        """End what is still running, then close the detached transport."""
-        self.waiting.close()
-        await self._notices.close()
+        """Stop the timers and notification tasks, then close the detached transport."""
+        self.pending.close()
+        await self._notification_tasks.close()
         await transport.close()
 
     def limits(self, timeout: float | None) -> Limits:
         idle = timeout or self._settings.request_timeout
-        return Limits(idle, max(idle, self._settings.longest_request))
+        return Limits(idle, max(idle, self._settings.total_timeout))
 
     async def exchange(
         self,
@@ -161,15 +168,15 @@ class Conversation:
         human: HumanWaitTime | None = None,
     ) -> Exchange:
         """Send a request created by the connection, and wait for its response."""
-        waiter = self.waiting.enter(request, self.limits(timeout), on_progress, human)
+        pending = self.pending.add(request, self.limits(timeout), on_progress, human)
         try:
-            return await waiter.wait(self.send(request, envelope))
+            return await pending.wait(self.send(request, envelope))
         except (UserError, asyncio.CancelledError) as exc:
             is_late = human is not None and human.is_limit_reached
             self.abandon(request, exc, is_late=is_late)
             raise
         finally:
-            self.waiting.leave(request)
+            self.pending.remove(request)
 
     async def listen(self, filter: Filter, on_open: Callable[[], None]) -> bool:
         """Listen for changes (stateless era).
@@ -178,52 +185,49 @@ class Conversation:
         """
         request = self.connection.request(LISTEN, listen_params(filter))
         assert request.id is not None
-        self._hearing.open(request.id, filter, on_open)
-        waiter = self.waiting.enter(request, NO_LIMIT, None)
+        self._change_streams.open(request.id, filter, on_open)
+        pending = self.pending.add(request, NO_LIMIT, None)
         try:
-            await waiter.wait(self.send(request))
+            await pending.wait(self.send(request))
             return True
         except UserError as exc:
             self.abandon(request, exc)
-            return isinstance(exc, RequestCancelled) and self.waiting.holds(request)
+            return isinstance(exc, RequestCancelled) and self.pending.contains(request)
         except asyncio.CancelledError as exc:
             self.abandon(request, exc)
             raise
         finally:
-            if self.waiting.holds(request):
-                self._hearing.close(request.id)
-            self.waiting.leave(request)
+            if self.pending.contains(request):
+                self._change_streams.close(request.id)
+            self.pending.remove(request)
 
     def adopt(self, message: Message, timeout: float | None = None) -> list[PendingRequest]:
-        """Track a hand-written message that is about to be sent.
+        """Track a raw message that is about to be sent, and return its requests as pending requests.
 
-        Returns the waiters for the responses to its requests; an older request with the same id is no
-        longer waited for.
+        An older request with the same id is no longer waited for.
         """
         requests = self.connection.adopt(message)
         for item in items_of(message):
             if item.kind.is_response and item.id is not None:
-                self.server_requests.answered_by_hand(item.id)
+                self.server_requests.answered_manually(item.id)
         for request in requests:
             assert request.id is not None
-            self.recorder.abandoned(request.id)
+            self.recorder.end_request(request.id, Status.CANCELLED)
             if request.method == LISTEN:
-                self._hearing.open_by_hand(request)
-        return [
-            self.waiting.enter(request, self._limits_by_hand(request, timeout), None) for request in requests
-        ]
+                self._change_streams.open_raw(request)
+        return [self.pending.add(request, self._raw_limits(request, timeout), None) for request in requests]
 
-    def _limits_by_hand(self, request: Message, timeout: float | None) -> Limits:
+    def _raw_limits(self, request: Message, timeout: float | None) -> Limits:
         """Return the limits for a raw request; a `subscriptions/listen` stream has none by default."""
         return NO_LIMIT if request.method == LISTEN and timeout is None else self.limits(timeout)
 
     async def send(self, message: Message, envelope: Envelope = PLAIN) -> int:
         """Record a message, send it, and return its row."""
-        wire = self.wire
+        transport = self.transport
         row = self.recorder.sent(message)
         if message.kind is Kind.REQUEST:
-            self.waiting.sent(message, self.recorder.operation(row))
-        await wire.send(message, Envelope(envelope.revision, envelope.headers, row))
+            self.pending.sent(message, self.recorder.operation(row))
+        await transport.send(message, Envelope(envelope.revision, envelope.headers, row))
         return row
 
     async def send_quietly(self, message: Message) -> str:
@@ -239,36 +243,35 @@ class Conversation:
         return ""
 
     def abandon(self, request: Message, error: BaseException, *, is_late: bool = False) -> None:
-        """Stop waiting for a request, and notify the server where the protocol does so.
+        """Stop waiting for a request, and send the server a cancellation where the protocol has one.
 
-        `is_late`: it was cancelled because of a limit that covers more than this request. Does nothing for
-        a request whose id was taken over by another: everything under that id now belongs to the other.
+        `is_late`: it was cancelled by a timeout that covers more than this request. Does nothing if a newer
+        request has reused the id: a cancellation would refer to the newer one.
         """
         assert request.id is not None
-        if not self.waiting.holds(request):
+        if not self.pending.contains(request):
             return
-        self.recorder.abandoned(request.id, was_sent=not isinstance(error, NotReached))
+        self.recorder.end_request(request.id, _status_after(error, is_late=is_late))
         is_cancelled = isinstance(error, asyncio.CancelledError)
         reason = "cancelled by the user" if is_cancelled and not is_late else "timed out"
         notice = self.connection.cancel(request.id, reason)
         if self._transport is None:
             return
-        if notice is not None and (is_cancelled or isinstance(error, RequestTimedOut)) and self.is_agreed:
-            self._notices.spawn(f"cancel {request.id}", self.send_quietly(notice))
-            self._left.append(request)
-            self._tasks.spawn(f"leave {request.id}", self._forget_soon(request))
+        if notice is not None and (is_cancelled or isinstance(error, RequestTimedOut)) and self.is_negotiated:
+            self._notification_tasks.spawn(f"cancel {request.id}", self.send_quietly(notice))
+            self._cancelled.append(request)
+            self._tasks.spawn(f"forget {request.id}", self._forget_soon(request))
         else:
             self._transport.forget(request)
 
     async def _forget_soon(self, request: Message) -> None:
         """Forget a cancelled request after a grace period.
 
-        The server's reaction to the cancellation arrives on the same exchange as the response would have:
-        for example, that it cancels its own requests.
+        The server may still send messages on its exchange, for example cancel its own requests.
         """
-        await asyncio.sleep(_GRACE_FOR_LAST_WORDS)
-        self._left.remove(request)
-        if self._transport is not None and not self.waiting.has(request.id):
+        await asyncio.sleep(_CANCELLED_EXCHANGE_GRACE)
+        self._cancelled.remove(request)
+        if self._transport is not None and not self.pending.has_id(request.id):
             self._transport.forget(request)
 
     def receive(self, event: FramesReceived) -> list[Message]:
@@ -285,15 +288,15 @@ class Conversation:
         return messages
 
     def request_failed(self, event: RequestFailed) -> None:
-        if any(event.request is left for left in self._left):
-            return  # deliberately left without a response
+        if any(event.request is left for left in self._cancelled):
+            return  # cancelled: no response is expected
         self.recorder.note(RecordKind.LOCAL, f"{event.request.method}: {event.error}")
-        self.waiting.failed(event.request, event.error)
+        self.pending.failed(event.request, event.error)
 
     def _dispatch(self, event: Event, row: int, carrier: RequestId | None = None) -> None:
         match event:
             case NotificationReceived():
-                self._take_notification(event.notification, carrier)
+                self._on_notification(event.notification, carrier)
             case UnexpectedRequest(request):
                 text = (
                     f"The server sent the request {request.method}; this protocol version does not allow "
@@ -301,64 +304,75 @@ class Conversation:
                 )
                 self.recorder.note(RecordKind.LOCAL, text)
             case ResponseReceived(request, response):
-                self._hearing.responded(request, response)
-                self.waiting.responded(request, response, row)
+                self._change_streams.responded(request, response)
+                self.pending.responded(request, response, row)
             case ProgressReceived():
-                self.waiting.progressed(event)
+                self.pending.progressed(event)
             case RequestReceived(request):
-                self._take_request(request, row)
+                self._on_request(request, row)
             case RequestWithdrawn(id, reason):
-                self.recorder.withdrawn(id)
+                self.recorder.cancel_server_request(id)
                 self.server_requests.withdraw(id, reason)
             case _:
                 pass  # orphaned responses are in the log; nothing waits for them
 
-    def _take_notification(self, notification: Message, carrier: RequestId | None) -> None:
+    def _on_notification(self, notification: Message, carrier: RequestId | None) -> None:
         """Dispatch a notification.
 
         In the stateless era, changes arrive on a requested stream; violations of that are recorded.
         """
-        if not self.connection.dialect.takes_requests:
-            ended = self._hearing.receive(notification, carrier)
+        if not self.connection.dialect.allows_server_requests:
+            ended = self._change_streams.receive(notification, carrier)
             if ended is not None:
-                self.waiting.ended(ended.id, RequestCancelled("The server closed the stream."))
+                self.pending.ended(ended.id, RequestCancelled("The server closed the stream."))
         self._on_notified(notification)
 
-    def _take_request(self, request: Message, row: int) -> None:
-        request = read_once(request)
+    def _on_request(self, request: Message, row: int) -> None:
+        request = with_parsed_body(request)
         assert request.id is not None
-        input_request = requested_by(request)
-        server_request = self.server_request({OWN: input_request}, row, self.recorder.operation(row))
+        input_request = input_request_of(request)
+        server_request = self.server_request({ONLY_KEY: input_request}, row, self.recorder.operation(row))
         related = related_task(input_request.params.get("_meta"))
         server_request = replace(server_request, task_id=related, size=len(request.raw))
         if input_request.method in SERVER_REQUEST_METHODS:
-            self.server_requests.take(request.id, server_request)
-        self._tasks.spawn(f"answer {request.method}", self._response(request, request.id, server_request))
+            self.server_requests.register(request.id, server_request)
+        self._tasks.spawn(f"reply to {request.method}", self._reply(request, request.id, server_request))
 
-    async def _response(self, request: Message, id: RequestId, server_request: ServerRequest) -> None:
+    async def _reply(self, request: Message, id: RequestId, server_request: ServerRequest) -> None:
         try:
-            if self._request_tasks.takes(server_request):
+            if self._request_tasks.handles(server_request):
                 response = await self._request_tasks.response(request, server_request)
             else:
                 response = await compose_reply(
                     request, server_request, self.connection, self.server_requests, self.declared
                 )
         finally:
-            self.server_requests.leave(id, server_request)
-        problem = await self.send_quietly(response) if response is not None else ""
-        self.server_requests.sent(server_request, problem)
+            self.server_requests.unregister(id, server_request)
+        error = await self.send_quietly(response) if response is not None else ""
+        self.server_requests.sent(server_request, error)
 
     def server_request(
         self, input_requests: Mapping[str, InputRequest], row: int | None, operation: int | None
     ) -> ServerRequest:
-        """Build the `Asking` for the requests in a row's frame, on behalf of an operation."""
-        method, subject = ("", "") if operation is None else self.recorder.about(operation)
+        """Build the `ServerRequest` for the requests in one message, made during an operation."""
+        method, subject = ("", "") if operation is None else self.recorder.method_and_subject(operation)
         revision = self.connection.dialect.revision
         return ServerRequest(input_requests, revision, row, operation, method, subject)
 
 
+def _status_after(error: BaseException, *, is_late: bool) -> Status:
+    """Return the traffic status of a request that ended with this error instead of a response."""
+    if isinstance(error, NotReached):
+        return Status.NOT_SENT
+    if isinstance(error, RequestTimedOut) or (is_late and isinstance(error, asyncio.CancelledError)):
+        return Status.TIMED_OUT
+    if isinstance(error, RequestCancelled | asyncio.CancelledError):
+        return Status.CANCELLED
+    return Status.NO_RESPONSE
+
+
 def read_frame(frame: bytes | Overlong, request: RequestId | None = None) -> Message:
-    """Parse a frame; `request` is the one that its HTTP exchange responds to.
+    """Parse a frame; `request` is the request of its HTTP exchange.
 
     An error without an id belongs to that request: a server that could not parse a request cannot name it.
     """
@@ -371,7 +385,7 @@ def read_frame(frame: bytes | Overlong, request: RequestId | None = None) -> Mes
 
 
 def sizes_of(frames: Sequence[bytes | Overlong]) -> list[int] | None:
-    """Return the size of each frame on the wire; None if all were kept whole."""
+    """Return the size of each frame on the wire; None if none was cut."""
     if Overlong not in map(type, frames):
         return None
     return [frame.size if isinstance(frame, Overlong) else len(frame) for frame in frames]
@@ -385,7 +399,7 @@ class ChangeStreams:
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._listening = SubscriptionStream()
+        self._listening = SubscriptionStreams()
         self._on_open: dict[RequestId, Callable[[], None]] = {}
 
     def open(self, id: RequestId, filter: Filter, on_open: Callable[[], None]) -> None:
@@ -393,9 +407,9 @@ class ChangeStreams:
         self._listening.open(id, filter)
         self._on_open[id] = on_open
 
-    def open_by_hand(self, request: Message) -> None:
-        """Register a hand-written stream request, so that its notifications are not violations."""
-        with contextlib.suppress(JSONProblem):
+    def open_raw(self, request: Message) -> None:
+        """Register a stream that a raw request opens, so that its notifications are not violations."""
+        with contextlib.suppress(JSONError):
             if request.id is not None:
                 self._listening.open(request.id, Filter.read(request.params.get("notifications")))
 
@@ -427,5 +441,6 @@ class ChangeStreams:
                 return None
 
     def _note_end(self, ended: Ended) -> None:
-        text = f"no longer listening: {ended.how.value} {ended.reason}".strip()
+        reason = f": {ended.reason}" if ended.reason else ""
+        text = f"Change stream closed: {ended.how.value}{reason}"
         self._recorder.note(RecordKind.STATE, text)

@@ -15,14 +15,14 @@ Item = TypeVar("Item")
 
 
 async def list_all(
-    session: Session, method: str, member: str, read: Callable[[JSONObject], Item], most_pages: int
+    session: Session, method: str, member: str, read: Callable[[JSONObject], Item], max_pages: int
 ) -> Listing[Item]:
     """List all pages; malformed items are collected separately, the others are used."""
     items: list[Item] = []
     malformed: list[Malformed] = []
     pages = 0
     cache: CacheHints | None = None
-    async for page in _pages(session, method, most_pages):
+    async for page in _pages(session, method, max_pages):
         if not pages and "ttlMs" in page:
             cache = CacheHints.read(page)
         good, bad = read_items(page.get(member), read)
@@ -32,14 +32,14 @@ async def list_all(
     return Listing(tuple(items), tuple(malformed), pages, cache)
 
 
-async def _pages(session: Session, method: str, most_pages: int) -> AsyncIterator[JSONObject]:
+async def _pages(session: Session, method: str, max_pages: int) -> AsyncIterator[JSONObject]:
     """Yield the pages of a list.
 
     Cursors are opaque, and an empty string is one: only absence ends the list.
     """
     cursor: JSON = None
     seen: set[str] = set()
-    for _ in range(most_pages):
+    for _ in range(max_pages):
         params: JSONObject | None = None if cursor is None else {"cursor": cursor}
         page = result_of((await session.request(method, params)).response)
         yield page
@@ -53,4 +53,4 @@ async def _pages(session: Session, method: str, most_pages: int) -> AsyncIterato
                 f"{method} returned the cursor {excerpt(cursor)!r} repeatedly; the list never ends"
             )
         seen.add(cursor)
-    raise RemoteProtocolError(f"{method} has more than {most_pages:,} pages")
+    raise RemoteProtocolError(f"{method} has more than {max_pages:,} pages")

@@ -1,8 +1,8 @@
-"""Sending raw bytes that the user wrote, whatever they are.
+"""Raw bytes that the user wrote, sent unchanged, valid or not.
 
-What they parse as only decides which responses are awaited: one per request, also within a batch. If an
-id is already in use, the newer request gets the response and the older one fails at once
-(`pending_requests.PendingRequests`). Without a readable id nothing is awaited.
+Parsing them only decides which responses are awaited: one per request, also within a batch. If an id is
+already in use, the newer request gets the response and the older one fails at once
+(`pending_requests.PendingRequests`). Without a valid id no response is awaited.
 
 A rejection by the server, including an HTTP error, is a reply here and not an exception.
 """
@@ -24,9 +24,9 @@ from inspector.transport.base import Envelope
 
 @dataclass(frozen=True, slots=True)
 class RawReply:
-    """The responses to what was sent, one per request, or why some are missing.
+    """The responses, one per request sent, or why some are missing.
 
-    A `failure` of type HttpRefused has the status and body that the server sent instead.
+    A `failure` of type HttpRefused holds the HTTP status and body that the server sent instead.
     """
 
     responses: tuple[Message, ...] = ()
@@ -45,28 +45,24 @@ class RawSent:
     request: Message
     failure: UserError | None
     _conversation: Conversation
-    _waiters: tuple[PendingRequest, ...]
-
-    @property
-    def awaits_response(self) -> bool:
-        return bool(self._waiters)
+    _pending: tuple[PendingRequest, ...]
 
     async def response(self) -> RawReply:
-        """Wait for the responses, within the timeout given when sending. Call once.
+        """Wait for the responses, within the timeout passed to `send_raw`. Call once.
 
-        When it times out or the caller is cancelled, the server is notified, as for any request.
+        When it times out or the caller is cancelled, the server gets a cancellation, as for any request.
         """
         responses: list[Message] = []
         try:
-            for waiter in self._waiters:
-                responses.append(await waiter.wait_on())
-            _leave(self._conversation, self._waiters)
+            for request in self._pending:
+                responses.append(await request.wait_for_response())
+            _remove(self._conversation, self._pending)
             return RawReply(tuple(responses), self.failure)
         except UserError as exc:
-            _abandon(self._conversation, self._waiters, exc)
+            _abandon(self._conversation, self._pending, exc)
             return RawReply(tuple(responses), exc)
         except asyncio.CancelledError as exc:
-            _abandon(self._conversation, self._waiters, exc)
+            _abandon(self._conversation, self._pending, exc)
             raise
 
 
@@ -83,29 +79,29 @@ async def send_raw(
     """
     messages = [read(frame) for frame in frames]
     rows: list[int] = []
-    waiters: list[PendingRequest] = []
+    pending: list[PendingRequest] = []
     failure: UserError | None = None
     limit = conversation.limits(timeout).idle
     try:
         async with asyncio.timeout(limit):
             for message in messages:
-                wire = conversation.wire
-                waiters += conversation.adopt(message, timeout)
+                transport = conversation.transport
+                pending += conversation.adopt(message, timeout)
                 rows.append(conversation.recorder.sent(message, None if rows else resent_of))
-                await wire.send(message, envelope._replace(tag=rows[-1]))
+                await transport.send(message, envelope._replace(tag=rows[-1]))
     except TimeoutError:
-        failure = _not_taken(limit)
+        failure = _send_timeout(limit)
     except UserError as exc:
         failure = exc
     except asyncio.CancelledError as exc:
-        _abandon(conversation, waiters, exc)
+        _abandon(conversation, pending, exc)
         raise
     if failure is not None:
-        _abandon(conversation, waiters, failure)
-        waiters = []
+        _abandon(conversation, pending, failure)
+        pending = []
         if not rows:  # the connection was lost before anything was sent
             raise failure
-    return RawSent(rows[0], messages[0], failure, conversation, tuple(waiters))
+    return RawSent(rows[0], messages[0], failure, conversation, tuple(pending))
 
 
 def lines_of(raw: bytes, *, split: bool) -> list[bytes]:
@@ -115,31 +111,31 @@ def lines_of(raw: bytes, *, split: bool) -> list[bytes]:
     """
     if split:
         lines = raw.split(b"\n")
-        return lines[:-1] if len(lines) > 1 and not lines[-1] else lines  # the last break is sent anyway
+        return lines[:-1] if len(lines) > 1 and not lines[-1] else lines  # the last line break is added
     if not is_one_line(raw):
         line = min(at for at in (raw.find(b"\n"), raw.find(b"\r")) if at >= 0)
         raise UserError(
-            f"It contains a line break (byte {line + 1}), which ends a message over stdio.",
-            "Send it compacted on one line, or split: each line is then a separate message.",
+            f"The message contains a line break (byte {line + 1}), which ends a message over stdio.",
+            "Send it compacted on one line, or split into one message per line.",
         )
     return [raw]
 
 
-def _abandon(conversation: Conversation, waiters: Sequence[PendingRequest], error: BaseException) -> None:
+def _abandon(conversation: Conversation, pending: Sequence[PendingRequest], error: BaseException) -> None:
     """Cancel the requests that have no response yet, and stop waiting."""
-    for waiter in waiters:
-        if not waiter.is_responded:
-            conversation.abandon(waiter.request, error)
-    _leave(conversation, waiters)
+    for request in pending:
+        if not request.has_response:
+            conversation.abandon(request.request, error)
+    _remove(conversation, pending)
 
 
-def _leave(conversation: Conversation, waiters: Sequence[PendingRequest]) -> None:
-    for waiter in waiters:
-        conversation.waiting.leave(waiter.request)
+def _remove(conversation: Conversation, pending: Sequence[PendingRequest]) -> None:
+    for request in pending:
+        conversation.pending.remove(request.request)
 
 
-def _not_taken(limit: float) -> RequestTimedOut:
+def _send_timeout(limit: float) -> RequestTimedOut:
     return RequestTimedOut(
-        f"The server did not accept it within {duration(round(limit * 1e9))}.",
-        "It may have stopped reading: check its Console, or reconnect.",
+        f"The message could not be sent within {duration(round(limit * 1e9))}.",
+        "The server may have stopped reading: check its Console, or reconnect.",
     )

@@ -1,8 +1,8 @@
 """Pending server requests of one connection, their replies, and tasks made of them.
 
-There is always a response, whatever goes wrong. While a server request is pending, the timeouts of the
-call that waits for it are paused, so that the user can take their time. A task-augmented request
-(2025-11-25) is answered with a task at once, and with its result when the server fetches it.
+Every server request gets a response, also after an internal error. While one is pending, the timeouts of
+the call that waits for it are paused. A task-augmented request (2025-11-25) is answered with a task at
+once, and with its result when the server fetches it.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from enum import Enum, auto
 from typing import Protocol, TypeAlias
 
 from inspector.base.errors import ConnectionLost, LocalProtocolError, RequestCancelled, RpcError, UserError
-from inspector.base.json.values import JSON, JSONObject, JSONProblem, shorten
+from inspector.base.json.values import JSON, JSONError, JSONObject, shorten
 from inspector.base.plain_text import one_line
 from inspector.protocol.connection import Connection
 from inspector.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Message, RequestId
 from inspector.protocol.revisions import R4, Revision
-from inspector.protocol.round_trips import missing_for
+from inspector.protocol.round_trips import missing_capability_for
 from inspector.protocol.server_requests.request import read_server_request
 from inspector.protocol.tasks import (
     STATUS_NOTIFICATION,
     TASK_METHODS,
     ClientTask,
     ClientTasks,
-    check_offered,
     is_augmented,
+    require_declared,
 )
 from inspector.protocol.types import InputRequest
 from inspector.session.pending_requests import HumanWaitTime, PendingRequests
@@ -37,119 +37,20 @@ from inspector.session.state import RequestHandler
 from inspector.transport.task_scope import TaskScope
 
 _log = logging.getLogger(__name__)
-
-
-def read_once(request: Message) -> Message:
-    """Return the request with its body parsed, if possible, so that large ones are parsed once."""
-    try:
-        return request._replace(parsed=request.body())
-    except JSONProblem:
-        return request
-
-
-def requested_by(request: Message) -> InputRequest:
-    """Return a request as an `InputRequest`.
-
-    An unreadable one becomes empty, and is rejected as such.
-    """
-    try:
-        return InputRequest(request.method, request.params, request.body())
-    except JSONProblem:
-        return InputRequest(request.method, {}, {})
-
-
-async def compose_reply(
-    request: Message,
-    server_request: ServerRequest,
-    connection: Connection,
-    server_requests: PendingServerRequests,
-    declared: JSONObject,
-) -> Message | None:
-    """Return the response to send; None if it is no longer wanted.
-
-    `declared` are our declared capabilities.
-    """
-    assert request.id is not None
-    try:
-        return await _compose(request, request.id, server_request, connection, server_requests, declared)
-    except LocalProtocolError:
-        return None
-
-
-async def _compose(
-    request: Message,
-    id: RequestId,
-    server_request: ServerRequest,
-    connection: Connection,
-    server_requests: PendingServerRequests,
-    declared: JSONObject,
-) -> Message | None:
-    if request.method == "ping" and _fault_of_frame(request) is None:
-        return connection.response(id, {})
-    if fault := fault_of(request, server_request, declared):
-        server_requests.refuse(server_request, fault.message)
-        return connection.refuse(id, fault.code, fault.message)
-    try:
-        return connection.response(id, (await server_requests.ask_own(server_request, id))[OWN])
-    except RpcError as exc:
-        return connection.refuse(id, exc.code, exc.message, exc.data)
-    except (ConnectionLost, RequestCancelled):
-        return None
-    except LocalProtocolError:
-        raise
-    except Exception:
-        _log.exception("could not answer %s", request.method)
-        return connection.refuse(id, INTERNAL_ERROR, "Internal error")
-
-
-def fault_of(request: Message, server_request: ServerRequest, declared: JSONObject) -> RpcError | None:
-    """Return why a request is to be rejected; None if it is acceptable.
-
-    `declared` are our declared capabilities.
-    """
-    return _fault_of_frame(request) or _fault_of(server_request, declared)
-
-
-def _fault_of_frame(request: Message) -> RpcError | None:
-    try:
-        request.body()
-    except JSONProblem as exc:
-        return RpcError(INVALID_PARAMS, f"Could not parse the params: {exc}")
-    return None
-
-
-def _fault_of(server_request: ServerRequest, declared: JSONObject) -> RpcError | None:
-    input_request = server_request.input_requests[OWN]
-    method, missing = input_request.method, missing_for(input_request, declared)
-    if missing:
-        if "." in missing:
-            return RpcError(
-                INVALID_PARAMS, f"The client does not support this in {method}: {missing} was not declared"
-            )
-        return RpcError(
-            METHOD_NOT_FOUND, f"The client does not support {method}: the capability was not declared"
-        )
-    try:
-        read_server_request(method, input_request.source.get("params"), server_request.revision)
-    except ValueError as exc:
-        return RpcError(INVALID_PARAMS, f"Invalid params for {method}: {exc}")
-    return None
-
-
 Replies: TypeAlias = Mapping[str, JSONObject]
-
-# The key of the single question in a server request.
-OWN = ""
+# Key of the only input request in a JSON-RPC server request.
+ONLY_KEY = ""
+_CALL_ENDED = "The call that caused it has ended; the server may still expect a response."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ServerRequest:
-    """All requests that a server makes at one moment.
+    """A JSON-RPC request of the server, or all input requests of one result.
 
-    `row` is that of the requesting frame; `operation` is the first row of the call that waits for the
-    replies, None if unknown, and `method` and `subject` are those of that call. `round` is 0 for a server
-    request, else it counts the rounds of this call. With `awaits_pages` the replies are due only when the
-    pages that they consent to are completed. `size` is that of the frame.
+    `row` and `size` are those of the message; `operation` is the first row of the call that waits for the
+    replies, None if unknown, and `method` and `subject` are those of that call. `round` is 0 for a JSON-RPC
+    request, else it counts the input rounds of the call. With `awaits_urls` the replies are sent only when
+    the accepted URL elicitations are completed.
     """
 
     input_requests: Mapping[str, InputRequest]
@@ -161,18 +62,18 @@ class ServerRequest:
     round: int = 0
     max_rounds: int = 0
     task_id: str = ""
-    awaits_pages: bool = False
+    awaits_urls: bool = False
     size: int = 0
 
 
 class ServerRequestEnd(Enum):
-    """Why no reply is wanted, or no longer wanted."""
+    """Why a server request needs no reply, or no longer needs one."""
 
-    REFUSED = auto()  # by us, without asking: malformed, or requires an undeclared capability
-    WITHDRAWN = auto()  # by the server
+    REFUSED = auto()  # malformed, or requires an undeclared capability; an error was sent
+    WITHDRAWN = auto()  # cancelled by the server
     CALL_ENDED = auto()
     SERVER_GONE = auto()
-    BY_HAND = auto()  # the user sent a hand-written response
+    ANSWERED_MANUALLY = auto()  # the user sent a raw response
 
 
 class RequestRefused(RpcError):
@@ -184,36 +85,39 @@ class RequestRefused(RpcError):
 
 
 class Responder(Protocol):
-    """Answers server requests."""
+    """Replies to server requests."""
 
     async def respond(self, server_request: ServerRequest) -> Replies:
-        """Return a reply for each request, by key. Raises Refusal; cancelled when `ended` is called."""
+        """Return a reply for each input request, by key.
+
+        Raises RequestRefused. Cancelled when `ended` is called.
+        """
         ...
 
     def ended(self, server_request: ServerRequest, end: ServerRequestEnd, why: str) -> None:
-        """Handle that no reply is wanted: the request has ended, or was rejected and never asked."""
+        """Called when the request needs no reply: it has ended, or was rejected without `respond`."""
         ...
 
     def noted(self, server_request: ServerRequest, text: str) -> None:
-        """Handle a note for the user. The reply is still wanted."""
+        """Called with a note for the user; the request still needs a reply."""
         ...
 
-    def sent(self, server_request: ServerRequest, problem: str) -> None:
-        """Handle that the reply to a server request was sent, or why it could not be."""
+    def sent(self, server_request: ServerRequest, error: str) -> None:
+        """Called when the reply was sent, or with the reason why it could not be sent."""
         ...
 
 
 def responder_of(handlers: Mapping[str, RequestHandler]) -> Responder:
-    """Return a responder that answers each method with its answerer, all requests concurrently."""
-    return _Answering(handlers)
+    """Return a responder that calls the handler of each method, for all requests concurrently."""
+    return _HandlerResponder(handlers)
 
 
-class _Answering:
+class _HandlerResponder:
     def __init__(self, handlers: Mapping[str, RequestHandler]) -> None:
         self._handlers = handlers
 
     async def respond(self, server_request: ServerRequest) -> Replies:
-        """Answer all requests; the first one that is refused cancels the others."""
+        """Reply to all requests; the first one that is refused cancels the others."""
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = {
@@ -239,28 +143,25 @@ class _Answering:
     def noted(self, server_request: ServerRequest, text: str) -> None:
         pass
 
-    def sent(self, server_request: ServerRequest, problem: str) -> None:
+    def sent(self, server_request: ServerRequest, error: str) -> None:
         pass
-
-
-_CALL_ENDED = "The call that caused it has ended; the server may still expect a response."
 
 
 class PendingServerRequests:
     """Pending server requests of one connection, in either era."""
 
-    def __init__(self, responder: Responder, waiting: PendingRequests) -> None:
+    def __init__(self, responder: Responder, client_requests: PendingRequests) -> None:
         self._responder = responder
-        self._waiting = waiting
+        self._client_requests = client_requests
         self._open: dict[ServerRequest, asyncio.Task[Replies]] = {}
-        self._own: dict[RequestId, ServerRequest] = {}  # server requests
+        self._by_id: dict[RequestId, ServerRequest] = {}  # JSON-RPC requests
         self._over: dict[ServerRequest, UserError] = {}
         self._lost: ConnectionLost | None = None
 
     async def ask(self, server_request: ServerRequest, human: HumanWaitTime | None = None) -> Replies:
-        """Return the replies to what a result asks for. `human` accumulates the time that took.
+        """Return the replies to the input requests of a result; `human` accumulates the time it takes.
 
-        Raises Refusal, and ConnectionLost if the connection ends meanwhile.
+        Raises RequestRefused, and ConnectionLost if the connection ends meanwhile.
         """
         if human is None:
             return await self._ask(server_request)
@@ -270,34 +171,34 @@ class PendingServerRequests:
         finally:
             human.end()
 
-    def take(self, id: RequestId, server_request: ServerRequest) -> None:
-        """Register a server request. It may be cancelled before the user is asked."""
-        self._own[id] = server_request
+    def register(self, id: RequestId, server_request: ServerRequest) -> None:
+        """Register a JSON-RPC request. It may be cancelled before the responder gets it."""
+        self._by_id[id] = server_request
 
-    def leave(self, id: RequestId, server_request: ServerRequest) -> None:
-        """Unregister a server request that was answered or needs no response."""
+    def unregister(self, id: RequestId, server_request: ServerRequest) -> None:
+        """Unregister a JSON-RPC request that was answered or needs no response."""
         self._over.pop(server_request, None)
-        if self._own.get(id) is server_request:
-            del self._own[id]
+        if self._by_id.get(id) is server_request:
+            del self._by_id[id]
 
-    async def ask_own(self, server_request: ServerRequest, id: RequestId) -> Replies:
-        """Return the reply to a server request.
+    async def ask_single(self, server_request: ServerRequest, id: RequestId) -> Replies:
+        """Return the reply to a JSON-RPC request.
 
-        Raises as `ask` does, and RequestCancelled if the server cancelled it, or the user has already
-        responded by hand.
+        Raises as `ask` does, and RequestCancelled if the server cancelled it or the user has already sent a
+        raw response.
         """
-        self.take(id, server_request)
+        self.register(id, server_request)
         try:
             with self._paused(server_request):
                 return await self._ask(server_request)
         finally:
-            self.leave(id, server_request)
+            self.unregister(id, server_request)
 
     async def _ask(self, server_request: ServerRequest) -> Replies:
         if error := self._over.pop(server_request, None) or self._lost:
             raise error
-        # A separate task: it can be cancelled while its waiter goes on.
-        task = asyncio.get_running_loop().create_task(self._respond(server_request), name="ask")
+        # A separate task: it can be cancelled without cancelling the caller.
+        task = asyncio.get_running_loop().create_task(self._respond(server_request), name="reply")
         self._open[server_request] = task
         try:
             return await task
@@ -323,37 +224,38 @@ class PendingServerRequests:
             if server_request in self._open and server_request not in self._over:
                 self._responder.noted(server_request, _CALL_ENDED)
 
-        waiters = self._waiting.of_operation(server_request.operation)
-        for waiter in waiters:
-            waiter.pause()
+        paused = self._client_requests.of_operation(server_request.operation)
+        for request in paused:
+            request.pause()
             if server_request.operation is not None:
-                waiter.response.add_done_callback(on_over)
+                request.response.add_done_callback(on_over)
         try:
             yield
         finally:
-            for waiter in waiters:
-                waiter.unpause()
-                waiter.response.remove_done_callback(on_over)  # a call may go through this for hours
+            for request in paused:
+                request.resume()
+                request.response.remove_done_callback(on_over)  # a long call may cause many requests
 
-    def sent(self, server_request: ServerRequest, problem: str = "") -> None:
+    def sent(self, server_request: ServerRequest, error: str = "") -> None:
         """Report that the reply to a server request was sent, or why not."""
-        self._responder.sent(server_request, problem)
+        self._responder.sent(server_request, error)
 
     def refuse(self, server_request: ServerRequest, why: str) -> None:
-        """Reject without asking: the user only sees the request and why it was not answered."""
+        """Report a request that was rejected without calling the responder."""
         if server_request not in self._over:
             self._responder.ended(server_request, ServerRequestEnd.REFUSED, why)
 
     def withdraw(self, id: RequestId, reason: str) -> None:
-        """Cancel a pending request on behalf of the server."""
+        """Handle the server's cancellation of a pending request."""
         text = shorten(one_line(reason), 300)
-        self._end(
-            self._own.get(id), ServerRequestEnd.WITHDRAWN, text, RequestCancelled("The server cancelled it.")
-        )
+        error = RequestCancelled("The server cancelled it.")
+        self._end(self._by_id.get(id), ServerRequestEnd.WITHDRAWN, text, error)
 
-    def answered_by_hand(self, id: RequestId) -> None:
+    def answered_manually(self, id: RequestId) -> None:
+        """Handle a raw response of the user to a pending request."""
         error = RequestCancelled("It was answered manually.")
-        self._end(self._own.get(id), ServerRequestEnd.BY_HAND, "The response was written manually.", error)
+        why = "The response was written manually."
+        self._end(self._by_id.get(id), ServerRequestEnd.ANSWERED_MANUALLY, why, error)
 
     def close(self, error: ConnectionLost) -> None:
         """End all pending requests: the connection is over."""
@@ -374,10 +276,104 @@ class PendingServerRequests:
             task.cancel()
 
 
+async def compose_reply(
+    request: Message,
+    server_request: ServerRequest,
+    connection: Connection,
+    server_requests: PendingServerRequests,
+    declared: JSONObject,
+) -> Message | None:
+    """Return the response to send; None if none is needed any more.
+
+    `declared` are the declared client capabilities.
+    """
+    assert request.id is not None
+    try:
+        return await _compose(request, request.id, server_request, connection, server_requests, declared)
+    except LocalProtocolError:
+        return None
+
+
+async def _compose(
+    request: Message,
+    id: RequestId,
+    server_request: ServerRequest,
+    connection: Connection,
+    server_requests: PendingServerRequests,
+    declared: JSONObject,
+) -> Message | None:
+    if request.method == "ping" and _fault_of_frame(request) is None:
+        return connection.response(id, {})
+    if fault := fault_of(request, server_request, declared):
+        server_requests.refuse(server_request, fault.message)
+        return connection.refuse(id, fault.code, fault.message)
+    try:
+        return connection.response(id, (await server_requests.ask_single(server_request, id))[ONLY_KEY])
+    except RpcError as exc:
+        return connection.refuse(id, exc.code, exc.message, exc.data)
+    except (ConnectionLost, RequestCancelled):
+        return None
+    except LocalProtocolError:
+        raise
+    except Exception:
+        _log.exception("could not reply to %s", request.method)
+        return connection.refuse(id, INTERNAL_ERROR, "Internal error")
+
+
+def fault_of(request: Message, server_request: ServerRequest, declared: JSONObject) -> RpcError | None:
+    """Return the error with which a request is rejected; None if it is acceptable.
+
+    `declared` are the declared client capabilities.
+    """
+    return _fault_of_frame(request) or _fault_of(server_request, declared)
+
+
+def _fault_of_frame(request: Message) -> RpcError | None:
+    try:
+        request.body()
+    except JSONError as exc:
+        return RpcError(INVALID_PARAMS, f"Could not parse the params: {exc}")
+    return None
+
+
+def _fault_of(server_request: ServerRequest, declared: JSONObject) -> RpcError | None:
+    input_request = server_request.input_requests[ONLY_KEY]
+    method, missing = input_request.method, missing_capability_for(input_request, declared)
+    if missing:
+        if "." in missing:
+            return RpcError(
+                INVALID_PARAMS, f"The client does not support this in {method}: {missing} was not declared"
+            )
+        return RpcError(
+            METHOD_NOT_FOUND, f"The client does not support {method}: the capability was not declared"
+        )
+    try:
+        read_server_request(method, input_request.source.get("params"), server_request.revision)
+    except ValueError as exc:
+        return RpcError(INVALID_PARAMS, f"Invalid params for {method}: {exc}")
+    return None
+
+
+def with_parsed_body(request: Message) -> Message:
+    """Return the request with its body parsed, if possible, so that large ones are parsed once."""
+    try:
+        return request._replace(parsed=request.body())
+    except JSONError:
+        return request
+
+
+def input_request_of(request: Message) -> InputRequest:
+    """Return a request as an `InputRequest`; one that cannot be parsed becomes empty."""
+    try:
+        return InputRequest(request.method, request.params, request.body())
+    except JSONError:
+        return InputRequest(request.method, {}, {})
+
+
 class ServerRequestTasks:
     """Task-augmented server requests of one connection.
 
-    `declared` returns what we declare on it; `send` sends a message that nothing waits for.
+    `declared` returns the declared client capabilities; `send` sends a message without awaiting a response.
     """
 
     def __init__(
@@ -398,9 +394,9 @@ class ServerRequestTasks:
         self._requests: dict[str, RequestId] = {}  # by task id
         self._ended: dict[str, asyncio.Event] = {}
 
-    def takes(self, server_request: ServerRequest) -> bool:
-        """True if a request is about a task, or is to become one."""
-        input_request = server_request.input_requests[OWN]
+    def handles(self, server_request: ServerRequest) -> bool:
+        """True if a request is a task method, or is task-augmented."""
+        input_request = server_request.input_requests[ONLY_KEY]
         if input_request.method in TASK_METHODS:
             return _has_tasks(server_request.revision)
         return is_augmented(
@@ -408,62 +404,64 @@ class ServerRequestTasks:
         )
 
     async def response(self, request: Message, server_request: ServerRequest) -> Message | None:
-        """Return the response to send; None if it is no longer wanted."""
+        """Return the response to send; None if none is needed any more."""
         assert request.id is not None
-        input_request = server_request.input_requests[OWN]
+        input_request = server_request.input_requests[ONLY_KEY]
         try:
             try:
                 if input_request.method in TASK_METHODS:
-                    check_offered(input_request.method, self._declared())
-                    result = await self._about_task(input_request.method, input_request.params)
+                    require_declared(input_request.method, self._declared())
+                    result = await self._call_task_method(input_request.method, input_request.params)
                 else:
-                    result = self._begin(request, server_request)
+                    result = self._create_task(request, server_request)
             except RpcError as exc:
                 return self._connection.refuse(request.id, exc.code, exc.message, exc.data)
             return self._connection.response(request.id, result)
         except LocalProtocolError:
             return None  # cancelled meanwhile
 
-    def _begin(self, request: Message, server_request: ServerRequest) -> JSONObject:
+    def _create_task(self, request: Message, server_request: ServerRequest) -> JSONObject:
         assert request.id is not None
         if fault := fault_of(request, server_request, self._declared()):
             self._server_requests.refuse(server_request, fault.message)
             raise fault
-        input_request = server_request.input_requests[OWN]
+        input_request = server_request.input_requests[ONLY_KEY]
         try:
             task = self._client_tasks.create(input_request.method, input_request.params)
         except RpcError as exc:
             self._server_requests.refuse(server_request, exc.message)
             raise
         self._requests[task.id], self._ended[task.id] = request.id, asyncio.Event()
-        work = self._ask(task, replace(server_request, task_id=task.id), request.id)
-        self._scope.spawn(f"answer task {task.id}", work)
+        work = self._run(task, replace(server_request, task_id=task.id), request.id)
+        self._scope.spawn(f"run task {task.id}", work)
         return {"task": task.to_json()}
 
-    async def _ask(self, task: ClientTask, server_request: ServerRequest, id: RequestId) -> None:
+    async def _run(self, task: ClientTask, server_request: ServerRequest, id: RequestId) -> None:
         loop = asyncio.get_running_loop()
         expiry = loop.call_later(
             task.ttl_ms / 1000, self._server_requests.withdraw, id, "Its time to live has expired."
         )
         try:
-            outcome: JSONObject | RpcError = (await self._server_requests.ask_own(server_request, id))[OWN]
+            outcome: JSONObject | RpcError = (await self._server_requests.ask_single(server_request, id))[
+                ONLY_KEY
+            ]
         except RpcError as exc:
             outcome = exc
         except (ConnectionLost, RequestCancelled):  # cancelled, or expired
             self._client_tasks.expire(task)
             return
         except Exception:
-            _log.exception("could not answer %s", task.method)
+            _log.exception("could not reply to %s", task.method)
             outcome = RpcError(INTERNAL_ERROR, "Internal error")
         finally:
             expiry.cancel()
-            self._server_requests.sent(server_request)  # the server fetches it
+            self._server_requests.sent(server_request)  # the server fetches the reply itself
             del self._requests[task.id]
             self._ended.pop(task.id).set()
         if self._client_tasks.settle(task, outcome):
             await self._report(task)
 
-    async def _about_task(self, method: str, params: JSONObject) -> JSONObject:
+    async def _call_task_method(self, method: str, params: JSONObject) -> JSONObject:
         if method == "tasks/list":
             return self._client_tasks.list(params)
         if method == "tasks/cancel":

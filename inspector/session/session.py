@@ -14,22 +14,22 @@ from typing import Any
 from inspector.base.errors import (
     ConnectFailed,
     ConnectionLost,
+    FailureKind,
     NeedsLogin,
     UserError,
 )
 from inspector.base.json.values import JSONObject, shorten
 from inspector.base.plain_text import one_line
-from inspector.base.redaction import masked_text
+from inspector.base.redaction import masked_command
 from inspector.base.signals import Signal
 from inspector.config.preferences.settings import Settings
-from inspector.protocol.handshake import Agreement, Ask, declared_in, dialect_for
+from inspector.protocol.handshake import Agreement, NextRequest, declared_in, dialect_for
 from inspector.protocol.jsonrpc import Kind, Message
 from inspector.protocol.revisions import Era, Revision
 from inspector.protocol.subscriptions import Filter
-from inspector.session import input_rounds
 from inspector.session.connect import Negotiator, WrongRoute
 from inspector.session.conversation import Conversation
-from inspector.session.input_rounds import InputCollector
+from inspector.session.input_rounds import InputCollector, handle_required_urls, url_error_of
 from inspector.session.pending_requests import Exchange, HumanWaitTime, OnProgress
 from inspector.session.raw_send import RawSent, lines_of, send_raw
 from inspector.session.server_requests import Responder
@@ -54,12 +54,12 @@ from inspector.transport.task_scope import TaskScope
 class Session:
     """The connection to one server. It can connect again after it ended, or after `close`.
 
-    `responder` answers server requests.
+    `responder` replies to server requests.
 
     Signals:
         state_changed: Carries the new SessionState.
         notified: The server sent a notification; carries it.
-        process_seen: Our child process started or ended; carries the transport's event.
+        process_observed: The server process started or exited; carries the transport's event.
     """
 
     def __init__(
@@ -73,15 +73,15 @@ class Session:
         self.state_changed: Signal[SessionState] = Signal()
         self.notified: Signal[Message] = Signal()
         self.process_observed: Signal[ProcessStarted | ProcessExited] = Signal()
-        self._routes = self._coming = routes
+        self._routes = self._next_routes = routes
         self._route = routes[0]
         self._recorder = recorder
         self._settings = settings
         self._responder = responder
-        self._open_session: Conversation | None = None  # the latest
+        self._current: Conversation | None = None  # it may have ended
         self._tasks = TaskScope()
-        self._strays: list[str] = []
-        self._life = asyncio.Lock()  # connecting and ending never overlap
+        self._stray_lines: list[str] = []
+        self._lifecycle = asyncio.Lock()  # connecting and closing never overlap
 
     @property
     def is_over_http(self) -> bool:
@@ -95,18 +95,15 @@ class Session:
 
     @property
     def is_ending(self) -> bool:
-        """True if there is no connection that is meant to stay open.
-
-        Whatever happens on the transport now is intended.
-        """
-        return self._open_session is None or self._open_session.is_over
+        """True if there is no connection, or MCP Lens is closing it."""
+        return self._current is None or self._current.is_over
 
     def use(self, routes: Sequence[Route]) -> None:
         """Use these routes from the next connect on.
 
         In the stateless era, what they declare takes effect immediately, because each request declares it.
         """
-        self._coming = routes
+        self._next_routes = routes
         agreement = self.state.agreement
         if agreement is not None and agreement.era is Era.STATELESS:
             self._set_dialect(self._conversation, agreement.revision)
@@ -115,20 +112,20 @@ class Session:
         """Use these settings from the next connect on."""
         self._settings = settings
 
-    async def connect(self, look_up: Callable[[], Awaitable[Sequence[Route]]] | None = None) -> None:
-        """Connect and negotiate. Raises UserError, after the state reports the same.
+    async def connect(self, find_routes: Callable[[], Awaitable[Sequence[Route]]] | None = None) -> None:
+        """Connect and negotiate. Raises UserError, after setting the state accordingly.
 
-        `look_up` returns the routes where secrets are needed; it may wait for the user, without a limit.
+        `find_routes` returns the routes if they need secrets; it may wait for the user without a timeout.
         """
-        async with self._life:
+        async with self._lifecycle:
             await self._end(SessionState(Status.IDLE))
             try:
-                if look_up is not None:
+                if find_routes is not None:
                     self._set_state(SessionState(Status.CONNECTING, waits_for="the secret store"))
-                    self._coming = await look_up()
-                self._routes = self._coming
+                    self._next_routes = await find_routes()
+                self._routes = self._next_routes
                 self._begin(self._routes[0])
-                agreement = await self._connect_in_time()
+                agreement = await self._connect_with_timeout()
             except UserError as exc:
                 status = Status.NEEDS_LOGIN if isinstance(exc, NeedsLogin) else Status.FAILED
                 await self._fail(SessionState(status, exc.summary, exc.next_step))
@@ -142,12 +139,12 @@ class Session:
                 )
                 await self._fail(SessionState(Status.FAILED, error.summary, error.next_step))
                 raise error from exc
-            self._conversation.is_agreed = True
+            self._conversation.is_negotiated = True
             self._set_state(SessionState(Status.CONNECTED, agreement=agreement, pid=self.state.pid))
 
     async def close(self) -> None:
         """Close the connection, including its process."""
-        async with self._life:
+        async with self._lifecycle:
             await self._end(SessionState(Status.IDLE))
 
     def explain_login(self, error: NeedsLogin) -> None:
@@ -157,7 +154,7 @@ class Session:
 
     async def _lose(self, closed: Closed) -> None:
         """Handle the end of the transport."""
-        async with self._life:
+        async with self._lifecycle:
             lost = closed.is_session_lost
             await self._end(
                 SessionState(Status.FAILED, closed.summary, closed.next_step, is_session_lost=lost)
@@ -165,9 +162,9 @@ class Session:
 
     def _begin(self, route: Route) -> None:
         self._recorder.new_conversation()
-        self._strays = []
+        self._stray_lines = []
         self._route = route
-        self._open_session = Conversation(
+        self._current = Conversation(
             route.make_transport(),
             self._recorder,
             self._settings,
@@ -177,63 +174,66 @@ class Session:
         )
         self._set_state(SessionState(Status.CONNECTING, waits_for="the server to start"))
 
-    async def _connect_in_time(self) -> Agreement:
+    async def _connect_with_timeout(self) -> Agreement:
         limit = self._settings.connect_timeout
         try:
             async with asyncio.timeout(limit):
                 return await self._connect()
         except TimeoutError:
             raise ConnectFailed(
-                f"Timed out after {limit:g} s waiting for {self.state.waits_for}.", self._what_came_instead()
+                f"Timed out after {limit:g} s waiting for {self.state.waits_for}.",
+                self._timeout_hint(),
+                kind=FailureKind.TIMEOUT,
             ) from None
         except ConnectionLost as exc:
-            raise ConnectFailed(exc.summary, exc.next_step) from exc
+            raise ConnectFailed(exc.summary, exc.next_step, kind=exc.kind) from exc
 
     async def _connect(self) -> Agreement:
-        """Try the routes in turn: the next one if this one is rejected as an older server would."""
+        """Try the routes in turn; the next one is tried if a route raises WrongRoute."""
         *others, last = self._routes
         refusals: list[WrongRoute] = []
         for route, following in zip(others, self._routes[1:], strict=True):
             try:
-                return await self._connect_by(route)
+                return await self._connect_over(route)
             except WrongRoute as exc:
                 refusals.append(exc)
                 self._recorder.note(RecordKind.LOCAL, f"{exc} Trying the older transport.")
-                await self._leave_wire()
+                await self._close_transport()
                 self._begin(following)
         if not refusals:
-            return await self._connect_by(last)
-        return await self._connect_by_older(last, refusals[0])
+            return await self._connect_over(last)
+        return await self._connect_over_fallback(last, refusals[0])
 
-    async def _connect_by_older(self, route: Route, refusal: WrongRoute) -> Agreement:
+    async def _connect_over_fallback(self, route: Route, refusal: WrongRoute) -> Agreement:
         try:
-            agreement = await self._connect_by(route)
+            agreement = await self._connect_over(route)
         except NeedsLogin:
             raise
         except (ConnectFailed, ConnectionLost) as exc:
             raise ConnectFailed(
                 f"{refusal.summary} Tried HTTP+SSE: {exc.summary}",
                 "Check the path of the URL; /mcp and /sse are common.",
+                kind=exc.kind,
             ) from exc
         how = f"{agreement.how}. Streamable HTTP was rejected, so this is HTTP+SSE (2024-11-05)."
         return replace(agreement, how=how)
 
-    async def _connect_by(self, route: Route) -> Agreement:
-        await self._conversation.wire.open(self._on_wire)
+    async def _connect_over(self, route: Route) -> Agreement:
+        await self._conversation.transport.open(self._on_event)
         is_last = route is self._routes[-1]
         negotiator = Negotiator(self._ask, self._restart, is_process=route.is_process, is_last_route=is_last)
         agreement = await negotiator.run(route.make_negotiation())
         conversation = self._conversation
         self._set_dialect(conversation, agreement.revision)
-        conversation.wire.agreed(agreement.revision)
-        self._recorder.agreed(str(agreement.revision))
-        if agreement.encrypted_by:
-            await conversation.send(conversation.connection.notify(agreement.encrypted_by))
+        conversation.transport.agreed(agreement.revision)
+        self._recorder.set_revision(str(agreement.revision))
+        if agreement.completed_by:
+            await conversation.send(conversation.connection.notify(agreement.completed_by))
         for problem in agreement.problems:
             self._recorder.note(RecordKind.LOCAL, problem)
         return agreement
 
-    async def _ask(self, ask: Ask) -> Message:
+    async def _ask(self, ask: NextRequest) -> Message:
         waits_for = f"the response to {ask.method}"
         self._set_state(SessionState(Status.CONNECTING, waits_for=waits_for, pid=self.state.pid))
         conversation = self._conversation
@@ -244,7 +244,7 @@ class Session:
 
     def _set_dialect(self, conversation: Conversation, revision: Revision) -> None:
         """Set the dialect and, in the stateless era, the capabilities that each request declares."""
-        profile = self._coming[0].profile
+        profile = self._next_routes[0].profile
         conversation.connection.dialect = dialect_for(
             revision, profile, over_http=self._route.closes_to_cancel
         )
@@ -252,43 +252,43 @@ class Session:
             conversation.declared = profile.declared.capabilities(revision)
 
     async def _restart(self) -> None:
-        """Restart the process: the previous one exited on the probe."""
-        await self._leave_wire()
+        """Restart the process, which exited on the probe."""
+        await self._close_transport()
         self._begin(self._route)
-        await self._conversation.wire.open(self._on_wire)
+        await self._conversation.transport.open(self._on_event)
 
-    async def _leave_wire(self) -> None:
-        wire = self._conversation.leave()
-        if wire is not None:
-            await self._conversation.close(wire)
+    async def _close_transport(self) -> None:
+        transport = self._conversation.detach()
+        if transport is not None:
+            await self._conversation.close(transport)
 
-    def _what_came_instead(self) -> str:
-        if self._strays:
-            return f"It wrote text that is not JSON-RPC: “{self._strays[0]}”. Is this an MCP server?"
+    def _timeout_hint(self) -> str:
+        if self._stray_lines:
+            return f"It wrote text that is not JSON-RPC: “{self._stray_lines[0]}”. Is this an MCP server?"
         if self.state.pid is not None:
-            return "Its process is running but sent no message. Is this an MCP server that uses stdout?"
+            return "Its process is running but sent no message. Is this an MCP server that uses stdio?"
         return "Check that the server is running and the URL is correct."
 
     async def _fail(self, state: SessionState) -> None:
-        """Fail to connect, perhaps before there was a transport."""
+        """Set the state after a failed connection attempt, also if there is no transport yet."""
         await self._end(state)
         self._set_state(state)
 
     async def _end(self, state: SessionState) -> None:
         """Close the transport, if any; pending requests fail with the state's reason."""
-        conversation = self._open_session
+        conversation = self._current
         if conversation is None:
             return
         if state.status is Status.IDLE:
             await conversation.settle()
-        wire = conversation.leave()
-        if wire is None:
+        transport = conversation.detach()
+        if transport is None:
             return
         if state.status in (Status.FAILED, Status.NEEDS_LOGIN):
             self._set_state(state)  # immediately: stopping the process may take seconds
         conversation.fail(state.reason or "The connection was closed.", state.next_step or "Reconnect.")
         await self._tasks.close()
-        await conversation.close(wire)
+        await conversation.close(transport)
         self._recorder.new_conversation()
         self._set_state(state)
 
@@ -314,8 +314,8 @@ class Session:
     ) -> Exchange:
         """Send a request and wait for its response, a result or an error. `headers` are for HTTP.
 
-        `capabilities` and `log_level` apply to this request alone, where the era allows that. `human`
-        accumulates the time spent waiting for replies from our side, during which timeouts are paused.
+        `capabilities` and `log_level` apply to this request alone (stateless era). `human` accumulates the
+        time spent waiting for replies to server requests, during which timeouts are paused.
         Raises ConnectionLost, RequestTimedOut. Cancelling the caller cancels the request on the server.
         """
         envelope = Envelope(headers=headers) if headers else PLAIN
@@ -330,11 +330,11 @@ class Session:
                 log_level=log_level,
             )
             exchange = await conversation.exchange(request, timeout, on_progress, envelope, human)
-            error = input_rounds.wanted_by(exchange, conversation)
+            error = url_error_of(exchange, conversation)
             if error is None:
                 return exchange
             collector = collector or InputCollector(self.conversation, human)
-            if not await input_rounds.are_done(error, exchange, conversation, collector):
+            if not await handle_required_urls(error, exchange, conversation, collector):
                 return exchange
 
     async def send_raw(
@@ -346,7 +346,7 @@ class Session:
         timeout: float | None = None,
         split: bool = False,
     ) -> RawSent:
-        """Send raw bytes as one frame, whatever they are; see `rawsend`.
+        """Send raw bytes as one frame, valid or not; see `raw_send`.
 
         `headers` are for HTTP and override the usual ones. `resent_of` is the row of the request that this
         one repeats. Over stdio a line break would end the frame: that raises UserError, unless `split` says
@@ -381,9 +381,9 @@ class Session:
 
     @property
     def _conversation(self) -> Conversation:
-        if self._open_session is None:
+        if self._current is None:
             raise ConnectionLost("The connection is closed.", "Reconnect.")
-        return self._open_session
+        return self._current
 
     def conversation(self) -> Conversation:
         """Return the current connection. Raises ConnectionLost if the server is not connected."""
@@ -393,7 +393,7 @@ class Session:
             )
         return self._conversation
 
-    def _on_wire(self, event: WireEvent) -> None:
+    def _on_event(self, event: WireEvent) -> None:
         match event:
             case FramesReceived():
                 self._on_frames(event)
@@ -416,15 +416,15 @@ class Session:
         messages = self._conversation.receive(event)
         if is_connecting:
             for message in messages:
-                self._remember_stray(message)
+                self._keep_stray_line(message)
 
-    def _remember_stray(self, message: Message) -> None:
-        if message.kind is Kind.TEXT and len(self._strays) < 3 and message.raw.strip():
-            self._strays.append(shorten(one_line(message.raw[:300].decode(errors="replace")), 120))
+    def _keep_stray_line(self, message: Message) -> None:
+        if message.kind is Kind.TEXT and len(self._stray_lines) < 3 and message.raw.strip():
+            self._stray_lines.append(shorten(one_line(message.raw[:300].decode(errors="replace")), 120))
 
     def _on_started(self, event: ProcessStarted) -> None:
         names = ", ".join(event.environment_names) or "none"
-        text = f"Process {event.pid} started: {' '.join(masked_text(event.command))}"
+        text = f"Process {event.pid} started: {' '.join(masked_command(event.command))}"
         where = f" in {event.cwd}" if event.cwd else ""
         self._recorder.note(RecordKind.PROCESS, f"{text}{where} (environment variables: {names})")
         self.process_observed.emit(event)
@@ -432,10 +432,10 @@ class Session:
 
     def _on_closed(self, event: Closed) -> None:
         if self._conversation.is_over:
-            return  # we are closing it ourselves
-        self._conversation.fail(event.summary, event.next_step)
+            return  # closed by MCP Lens
+        self._conversation.fail(event.summary, event.next_step, event.kind)
         if self.state.status is Status.CONNECTED:
-            self._tasks.spawn("lose the connection", self._lose(event))
+            self._tasks.spawn("end lost connection", self._lose(event))
 
 
 def _as_text(state: SessionState) -> str:

@@ -18,8 +18,8 @@ RequestHandler: TypeAlias = Callable[[JSONObject], Awaitable[JSONObject]]
 class Route:
     """A way to connect: a transport, and how negotiation starts on it.
 
-    `closes_to_cancel` is for Streamable HTTP, where each request has its own exchange; `is_process` for a
-    child process, which can be restarted.
+    `closes_to_cancel` is set for Streamable HTTP, where each request has a separate exchange; `is_process`
+    for a child process, which can be restarted.
     """
 
     make_transport: Callable[[], Transport]
@@ -41,7 +41,8 @@ class Status(Enum):
 class SessionState:
     """State of a connection.
 
-    `reason` and `next_step` say why it is in this state and what to do; `pid` is that of our child process.
+    `reason` and `next_step` say why it is in this state and what to do; `pid` is that of the server process;
+    `waits_for` says what a connection attempt waits for.
     """
 
     status: Status = Status.IDLE
@@ -50,4 +51,4 @@ class SessionState:
     agreement: Agreement | None = None
     pid: int | None = None
     waits_for: str = ""
-    is_session_lost: bool = False  # the server has dropped the session: a new one can be started at once
+    is_session_lost: bool = False  # the server dropped the session: a new one can be started at once

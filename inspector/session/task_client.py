@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from inspector.base.errors import ConnectionLost, NotOffered, RemoteProtocolError, RequestCancelled
+from inspector.base.errors import CapabilityMissing, ConnectionLost, RemoteProtocolError, RequestCancelled
 from inspector.base.json.values import JSONObject
 from inspector.protocol.handshake import Agreement
 from inspector.protocol.revisions import TASKS_EXTENSION, missing_capability
-from inspector.protocol.round_trips import fault_of
+from inspector.protocol.round_trips import violation_of
 from inspector.protocol.tasks import Call, Task, TaskDesign, TaskStatus, tasks_of
 from inspector.protocol.types import InputRequest, Listing
 from inspector.session.input_rounds import InputCollector, result_of, task_error, task_of
@@ -18,57 +18,57 @@ from inspector.session.pagination import list_all
 from inspector.session.pending_requests import HumanWaitTime
 from inspector.session.session import Session
 
-# Builds the inquiry for a task id: the time to answer is added to `HumanTime`; the row is the call's.
-InquireOf: TypeAlias = Callable[[str, HumanWaitTime | None, int | None], InputCollector]
+# Makes the collector for a task id, a wait time to add to, and the row of the call that became the task.
+MakeCollector: TypeAlias = Callable[[str, HumanWaitTime | None, int | None], InputCollector]
 
 
 class TaskClient:
     """Task methods of a connected server.
 
-    `capabilities` returns those that we currently declare.
+    `capabilities` returns the declared client capabilities.
     """
 
     def __init__(
         self,
         session: Session,
         capabilities: Callable[[], JSONObject],
-        inquire: InquireOf,
-        most_pages: int,
+        make_collector: MakeCollector,
+        max_pages: int,
     ) -> None:
         self._session = session
         self._capabilities = capabilities
-        self._collector_for = inquire
-        self.most_pages = most_pages
+        self._make_collector = make_collector
+        self.max_pages = max_pages
 
     async def get(self, id: str) -> Task:
         return task_of(await self._run(self.design_for("tasks/get").get(id)))
 
     async def list(self) -> Listing[Task]:
-        """List the server's tasks. Raises NotOffered if the protocol version has no such list."""
+        """List the server's tasks. Raises CapabilityMissing if the protocol version has no such list."""
         call = self.design_for("tasks/list").list(self._agreement.capabilities)
         if call is None:
             revision = self._agreement.revision
-            raise NotOffered(f"Protocol version {revision} cannot list tasks.", "Nothing was sent.")
-        return await list_all(self._session, call[0], "tasks", Task.read, self.most_pages)
+            raise CapabilityMissing(f"Protocol version {revision} cannot list tasks.", "Nothing was sent.")
+        return await list_all(self._session, call[0], "tasks", Task.read, self.max_pages)
 
     async def cancel(self, id: str) -> Task | None:
         """Cancel a task. Returns its new state, if the design reports it."""
         call = self.design_for("tasks/cancel").cancel(id, self._agreement.capabilities)
-        assert call is not None, "the capability is there"
+        assert call is not None, "design_for checked the capability"
         result = await self._run(call)
         return task_of(result) if "taskId" in result else None
 
     @property
-    def has_waiting_result(self) -> bool:
-        """True if a request exists that waits for the result and lets the server ask meanwhile."""
+    def can_wait_for_result(self) -> bool:
+        """True if the design has a request that waits for the result (`tasks/result`)."""
         agreement = self._session.state.agreement
         design = tasks_of(agreement.revision) if agreement is not None else None
         return design is not None and design.outcome("") is not None
 
     async def outcome(self, task: Task, human: HumanWaitTime | None = None) -> JSONObject:
-        """Return what the call would have returned, fetching it if the task does not hold it.
+        """Return the result of the call, fetching it if the task does not hold it.
 
-        That may wait: the server may send requests meanwhile, and the user may take their time. Raises
+        May wait without a timeout until the task ends; the server may send requests meanwhile. Raises
         RpcError if the task failed, RequestCancelled if it was cancelled.
         """
         if task.status is TaskStatus.CANCELLED:
@@ -80,7 +80,7 @@ class TaskClient:
             raise task_error(task)
         return task.result or {}
 
-    async def answers_to(
+    async def replies_to(
         self,
         id: str,
         requested: Mapping[str, InputRequest],
@@ -90,11 +90,10 @@ class TaskClient:
         """Return the replies to a task's input requests, by the rules for those of a call.
 
         `row` is that of the call that became the task; `human` accumulates the time that the replies took.
-
-        Raises RemoteProtocolError for what we did not declare, RequestCancelled if one was refused.
+        Raises RemoteProtocolError for an undeclared capability, RequestCancelled if one was refused.
         """
-        collector = self._collector_for(id, human, row)
-        faults = (fault_of(request, self._capabilities()) for request in requested.values())
+        collector = self._make_collector(id, human, row)
+        faults = (violation_of(request, self._capabilities()) for request in requested.values())
         if fault := next(filter(None, faults), ""):
             collector.refuse_all(requested, fault)
             raise RemoteProtocolError(f"the task cannot continue: {fault}")
@@ -103,7 +102,7 @@ class TaskClient:
     async def update(self, id: str, responses: Mapping[str, JSONObject]) -> None:
         """Send the replies to the server."""
         call = self.design_for("tasks/update").update(id, responses)
-        assert call is not None, "only the extension asks inside a task"
+        assert call is not None, "only the tasks extension has input requests"
         await self._run(call)
 
     def note(self, text: str) -> None:
@@ -121,10 +120,10 @@ class TaskClient:
         return {**capabilities, "extensions": {TASKS_EXTENSION: {}, **own}}
 
     def design_for_calls(self) -> TaskDesign:
-        """Return the task design, if tools may run as tasks. Raises NotOffered."""
+        """Return the task design, if tools may run as tasks. Raises CapabilityMissing."""
         design = self.design_for("tasks/get")
-        if not design.is_offered(self._agreement.capabilities):
-            raise NotOffered(
+        if not design.is_supported(self._agreement.capabilities):
+            raise CapabilityMissing(
                 "The server cannot run tools as tasks: it did not declare the capability "
                 "“tasks.requests.tools.call”.",
                 "Nothing was sent.",
@@ -132,14 +131,16 @@ class TaskClient:
         return design
 
     def design_for(self, method: str) -> TaskDesign:
-        """Return the task design, if this method of it may be called. Raises NotOffered."""
+        """Return the task design, if this method of it may be called. Raises CapabilityMissing."""
         agreement = self._agreement
         design = tasks_of(agreement.revision)
         if design is None:
-            raise NotOffered(f"Protocol version {agreement.revision} has no tasks.", "Nothing was sent.")
+            raise CapabilityMissing(
+                f"Protocol version {agreement.revision} has no tasks.", "Nothing was sent."
+            )
         missing = missing_capability(method, agreement.capabilities, agreement.revision)
         if missing:
-            raise NotOffered(
+            raise CapabilityMissing(
                 f"The server does not offer {method}: it did not declare the capability “{missing}”.",
                 "Nothing was sent.",
             )

@@ -1,4 +1,4 @@
-"""A client and its session on a wire in memory, in either era. The test plays the server."""
+"""A client and its session over an in-memory transport, in either era. The test plays the server."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from inspector.traffic.records import Record, RecordKind
 from inspector.transport.base import PLAIN, Envelope, FramesReceived
 from tests.helpers.fakes import FakeClock, MemoryWire
 
-SETTINGS = Settings(connect_timeout=15, request_timeout=10, longest_request=25)
+SETTINGS = Settings(connect_timeout=15, request_timeout=10, total_timeout=25)
 META = "io.modelcontextprotocol/"
 TASKS = f"{META}tasks"
 
 
 class EnvelopeWire(MemoryWire):
-    """Keeps the envelopes as well: what went beside each message."""
+    """Also records the envelope of each message."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class EnvelopeWire(MemoryWire):
 
 
 class EraStage:
-    """Connected at one revision. `over_http`: each request has an exchange of its own."""
+    """A session connected with one protocol version; `over_http` gives each request its own exchange."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class EraStage:
         return await asyncio.wait_for(self.wire.next(), 30)
 
     async def reply(self, **result: JSON) -> JSONObject:
-        """Answer the next request; gives it."""
+        """Respond to the next request and return it."""
         request = await self.next()
         self.wire.show_message(id=request["id"], result=result)
         return request
@@ -95,14 +95,14 @@ class EraStage:
         self.wire.show_message(id=request["id"], error={"code": code, "message": message, "data": data})
         return request
 
-    def say_on(self, request: JSONObject, frame: bytes, exchange: int | None = None) -> None:
-        """Answer on the HTTP exchange of a request, with any bytes."""
+    def send_on_exchange(self, request: JSONObject, frame: bytes, exchange: int | None = None) -> None:
+        """Send any bytes on the HTTP exchange of a request."""
         id = request["id"]
         assert isinstance(id, int)
         self.wire.happen(FramesReceived([frame], 0, exchange, id))
 
     def notify(self, method: str, stream: JSONObject, **params: JSON) -> None:
-        """A notification on a stream of changes, named by the request that opened it."""
+        """Send a notification on a change stream, identified by the request that opened it."""
         self.wire.show_message(
             method=f"notifications/{method}",
             params={**params, "_meta": {f"{META}subscriptionId": stream["id"]}},
@@ -136,7 +136,7 @@ async def connected(
     handlers: Mapping[str, RequestHandler] | None = None,
     responder: Responder | None = None,
 ) -> AsyncIterator[EraStage]:
-    """`responder` answers what the server asks, or `handlers` do, by its method."""
+    """Yield a connected stage; `responder` or `handlers` (by method) reply to server requests."""
     responder = responder or responder_of(handlers or {})
     stage = EraStage(revision, over_http=over_http, capabilities=capabilities, responder=responder)
     await stage.connect(**(offered or {}))
@@ -147,28 +147,28 @@ async def connected(
 
 
 async def settle() -> None:
-    """Let everything happen that can happen without time or the other side."""
+    """Run everything that needs neither time nor the peer."""
     for _ in range(20):
         await asyncio.sleep(0)
 
 
 def params_of(request: JSONObject) -> dict[str, Any]:
-    """The params without what every request of the stateless era carries."""
+    """Return the params without `_meta`."""
     params = request.get("params")
     assert isinstance(params, dict)
     return {name: value for name, value in params.items() if name != "_meta"}
 
 
 def meta_of(request: JSONObject) -> dict[str, Any]:
-    """What the request says of itself, under short names."""
+    """Return the `_meta` of a request, with short keys."""
     params = request.get("params")
     meta = params.get("_meta") if isinstance(params, dict) else None
     assert isinstance(meta, dict)
     return {name.removeprefix(META): value for name, value in meta.items()}
 
 
-def capabilities_for_methods(*responses: JSONObject) -> RequestHandler:
-    """Answers what it is asked with these, in turn; the last one again and again."""
+def replying_with(*responses: JSONObject) -> RequestHandler:
+    """Return a handler that replies with these in turn, and then repeats the last one."""
     left = list(responses)
 
     async def response(params: JSONObject) -> JSONObject:

@@ -1,4 +1,4 @@
-"""Everything that a client can ask, in both eras: what goes out, what comes back, what is never sent."""
+"""Typed client calls in both eras: what is sent, what is returned, and what is never sent."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from inspector.base.errors import NotOffered, RemoteProtocolError, RequestTimedOut, RpcError
+from inspector.base.errors import CapabilityMissing, RemoteProtocolError, RequestTimedOut, RpcError
 from inspector.base.json.values import JSON, JSONObject
 from inspector.protocol.connection import ProgressReceived
 from inspector.protocol.revisions import R1, R2, R3, R4, R5, Revision
@@ -22,7 +22,7 @@ Ask = Callable[[Client], Awaitable[Any]]
 
 REF: JSONObject = {"type": "ref/prompt", "name": "p"}
 
-# How it is asked, and what the server must have declared for it, in the revision of each column.
+# Call, and the capability that the server must have declared for it in R4 and R5.
 GATED: list[tuple[str, Ask, str, str]] = [
     ("list tools", lambda client: client.list_tools(), "tools", "tools"),
     ("call", lambda client: client.call_tool("x", {}), "tools", "tools"),
@@ -53,7 +53,7 @@ async def test_unsupported_request_is_not_sent_and_the_error_names_the_capabilit
     ask: Ask, old: str, new: str, revision: Revision, over_http: bool
 ) -> None:
     async with connected(revision, over_http=over_http) as stage:
-        with pytest.raises(NotOffered) as caught:
+        with pytest.raises(CapabilityMissing) as caught:
             await ask(stage.client)
         assert f"“{old if revision is R4 else new}”" in caught.value.summary
         assert caught.value.next_step == "Nothing was sent."
@@ -63,7 +63,7 @@ async def test_unsupported_request_is_not_sent_and_the_error_names_the_capabilit
 @pytest.mark.parametrize("revision", [R4, R5], ids=str)
 async def test_call_as_a_task_is_not_sent_to_a_server_without_task_support(revision: Revision) -> None:
     async with connected(revision, offered={"tools": {}, "tasks": {"list": {}}}) as stage:
-        with pytest.raises(NotOffered, match=r"“(tasks.requests.tools.call|extensions.*)”"):
+        with pytest.raises(CapabilityMissing, match=r"“(tasks.requests.tools.call|extensions.*)”"):
             await stage.client.call_tool("x", {}, as_task=True)
         assert await stage.sends_nothing_more()
 
@@ -71,7 +71,9 @@ async def test_call_as_a_task_is_not_sent_to_a_server_without_task_support(revis
 @pytest.mark.parametrize("revision", [R1, R2, R3], ids=str)
 async def test_versions_before_tasks_say_so(revision: Revision) -> None:
     async with connected(revision, offered={"tools": {}}) as stage:
-        with pytest.raises(NotOffered, match=f"Revision {revision} has no tasks. Nothing was sent."):
+        with pytest.raises(
+            CapabilityMissing, match=f"Protocol version {revision} has no tasks. Nothing was sent."
+        ):
             await stage.client.tasks.get("t")
         assert await stage.sends_nothing_more()
 
@@ -204,11 +206,13 @@ async def test_roots_change_is_notified_where_declared() -> None:
         await stage.client.roots_changed()
         assert (await stage.next())["method"] == "notifications/roots/list_changed"
     async with connected(R4, capabilities={"roots": {}}) as stage:
-        with pytest.raises(NotOffered, match=r"We did not declare the capability “roots\.listChanged”"):
+        with pytest.raises(
+            CapabilityMissing, match=r"MCP Lens did not declare the capability “roots\.listChanged”"
+        ):
             await stage.client.roots_changed()
         assert await stage.sends_nothing_more()
     async with connected(R5, capabilities={"roots": {}}) as stage:
-        await stage.client.roots_changed()  # the era has no word for it
+        await stage.client.roots_changed()  # the stateless era has no such notification
         assert await stage.sends_nothing_more()
 
 
@@ -235,7 +239,8 @@ async def test_tool_with_an_invalid_annotation_is_dropped_over_http_and_kept_wit
     assert not_an_object.value == 5
     assert bad.value == tool("bad", region="not a token")
     assert bad.reason == (
-        "bad: property “region”: x-mcp-header “not a token” has characters that no header name may have"
+        "bad: property “region”: x-mcp-header “not a token” contains characters that are not allowed in a "
+        "header name"
     )
 
 
@@ -327,7 +332,7 @@ async def test_cancelling_a_call_is_signaled_according_to_version_and_transport(
             await call
         await settle()
         time = LoopTime()
-        if notices:  # the server may have a last word, such as that it takes back what it asked
+        if notices:  # the server may still cancel its own requests on the exchange
             assert stage.wire.forgotten == []
             await time.advance(2.1)
         assert [message.id for message in stage.wire.forgotten] == [request["id"]]
@@ -349,7 +354,7 @@ async def test_error_without_an_id_belongs_to_the_request_of_its_http_exchange(
         other = stage.start(stage.client.call_tool("y", {}))
         request, second = await stage.next(), await stage.next()
         frame = b'{"jsonrpc":"2.0",%s"error":{"code":-32600,"message":"cannot read you"}}' % id_member
-        stage.say_on(request, frame)
+        stage.send_on_exchange(request, frame)
         response = (await call).exchange.response
         assert response.raw == frame
         assert not other.done()
@@ -398,7 +403,7 @@ async def test_server_request_in_stateless_mode_is_recorded_and_not_answered() -
         stage.wire.show_message(id="mine", method="roots/list")
         assert await stage.sends_nothing_more()
         assert stage.notes() == [
-            "The server sent the request roots/list; this revision lets servers send none."
+            "The server sent the request roots/list; this protocol version does not allow server requests."
         ]
 
 
@@ -406,5 +411,5 @@ async def test_unreadable_task_is_a_server_error() -> None:
     async with connected(R4, offered={"tasks": {}}) as stage:
         pending = stage.start(stage.client.tasks.get("t"))
         await stage.reply(taskId="t", status="dreaming")
-        with pytest.raises(RemoteProtocolError, match=r"the task cannot be read.*dreaming"):
+        with pytest.raises(RemoteProtocolError, match=r"could not parse the task.*dreaming"):
             await pending

@@ -1,4 +1,4 @@
-"""Which ways to log in we declare: those that a server is configured with, where there is a word for them."""
+"""Login extensions that are declared to a server: those of its configured login."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def extensions(entry: Entry, usual: ClientCapabilities = ALL) -> list[str]:
         (OAuthSettings(grant="client_credentials", dpop=True), [CLIENT, DPOP]),
     ],
 )
-def test_server_is_told_how_we_log_in(auth: Auth | None, expected: list[str]) -> None:
+def test_configured_login_is_declared(auth: Auth | None, expected: list[str]) -> None:
     assert extensions(entry(auth)) == expected
     assert extensions(entry(auth), NOTHING) == expected
 
@@ -60,15 +60,15 @@ def test_user_choice_wins() -> None:
 
 
 @pytest.mark.parametrize("revision", [R1, R4])
-def test_versions_without_the_capability_are_told_nothing(revision: Revision) -> None:
+def test_versions_without_extensions_get_no_declaration(revision: Revision) -> None:
     declared = capabilities_for(entry(OAuthSettings(grant="wif", dpop=True)), ALL, ())
     assert "extensions" not in declared.capabilities(revision)
 
 
-def test_stdio_server_is_told_nothing() -> None:
+def test_stdio_server_gets_no_declaration() -> None:
     assert extensions(StdioEntry(name="s", command="x")) == []
 
 
-def test_each_login_extension_can_be_switched_in_the_window() -> None:
+def test_each_login_extension_has_a_switch_in_the_window() -> None:
     paths = [switch.path for switch in CAPABILITY_SWITCHES]
     assert {("extensions", name) for name in (CLIENT, COMPANY, WORKLOAD, DPOP)} <= set(paths)

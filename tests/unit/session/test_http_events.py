@@ -1,4 +1,4 @@
-"""What an HTTP transport reports, put into the log; frames know the exchange that they rode on."""
+"""HTTP events in the traffic log: exchanges, and the messages that they carried."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from inspector.protocol.revisions import R5
 from inspector.traffic.records import Direction, RecordKind
 from inspector.transport.base import (
     FramesReceived,
-    HttpAnswered,
     HttpEnded,
     HttpRequested,
+    HttpResponded,
     HttpTimings,
     SseReceived,
 )
@@ -35,8 +35,8 @@ async def test_exchange_is_one_row_that_is_updated_as_it_proceeds() -> None:
         assert exchange is not None
         assert (exchange.method, exchange.url, exchange.request_size) == ("POST", "https://x/mcp", 120)
         assert (exchange.status, exchange.is_over) == (None, False)
-        stage.wire.happen(HttpAnswered(7, 200, "HTTP/2", GOT, 0))
-        stage.say_on(request, b'{"jsonrpc":"2.0","id":2,"result":{}}', exchange=7)
+        stage.wire.happen(HttpResponded(7, 200, "HTTP/2", GOT, 0))
+        stage.send_on_exchange(request, b'{"jsonrpc":"2.0","id":2,"result":{}}', exchange=7)
         stage.wire.happen(HttpEnded(7, 36, HttpTimings(1, 2, 3, 4, 5), "", 0))
         await call
     exchange = stage.log.http(row.number)
@@ -53,7 +53,7 @@ async def test_both_messages_point_to_the_exchange_that_carried_them() -> None:
         call = stage.start(stage.client.call_tool("x", {}))
         request = await stage.next()
         begin(stage, 7, stage.wire.envelopes[-1].tag)
-        stage.say_on(request, b'{"jsonrpc":"2.0","id":2,"result":{}}', exchange=7)
+        stage.send_on_exchange(request, b'{"jsonrpc":"2.0","id":2,"result":{}}', exchange=7)
         done = (await call).exchange
     (row,) = stage.rows(RecordKind.HTTP)
     response = stage.log.partner(done.row)
@@ -70,7 +70,7 @@ async def test_redirected_request_points_to_the_exchange_that_answered_it() -> N
         request = await stage.next()
         for exchange in (7, 8):
             begin(stage, exchange, stage.wire.envelopes[-1].tag)
-        stage.say_on(request, b'{"jsonrpc":"2.0","id":2,"result":{}}', exchange=8)
+        stage.send_on_exchange(request, b'{"jsonrpc":"2.0","id":2,"result":{}}', exchange=8)
         done = (await call).exchange
     first, second = stage.rows(RecordKind.HTTP)
     assert stage.log.exchange(done.row) == second.number != first.number
@@ -79,7 +79,7 @@ async def test_redirected_request_points_to_the_exchange_that_answered_it() -> N
 async def test_failed_exchange_keeps_its_error_and_its_non_message_body() -> None:
     async with connected(R5, over_http=True) as stage:
         begin(stage, 3)
-        stage.wire.happen(HttpAnswered(3, 502, "HTTP/1.1", (), 0))
+        stage.wire.happen(HttpResponded(3, 502, "HTTP/1.1", (), 0))
         stage.wire.happen(HttpEnded(3, 17, HttpTimings(), "it broke off", 0, b"<h1>Bad Gateway</h1>"))
     (row,) = stage.rows(RecordKind.HTTP)
     exchange = stage.log.http(row.number)
@@ -116,7 +116,7 @@ async def test_each_stream_event_and_comment_is_a_row(event: SseReceived, text: 
 
 async def test_update_of_an_unknown_exchange_is_not_an_error() -> None:
     async with connected(R5, over_http=True) as stage:
-        stage.wire.happen(HttpAnswered(99, 200, "HTTP/1.1", (), 0))
+        stage.wire.happen(HttpResponded(99, 200, "HTTP/1.1", (), 0))
         stage.wire.happen(SseReceived(99, "message", None, None, "", 0, 0))
         stage.wire.happen(FramesReceived([b'{"jsonrpc":"2.0","method":"x"}'], 0, 99))
     assert stage.rows(RecordKind.HTTP) == []
@@ -128,8 +128,8 @@ async def test_exchanges_of_the_next_connection_are_separate() -> None:
         begin(stage, 1)
         await stage.session.close()
         await stage.connect()
-        stage.wire.happen(HttpAnswered(1, 500, "HTTP/1.1", (), 0))
+        stage.wire.happen(HttpResponded(1, 500, "HTTP/1.1", (), 0))
         begin(stage, 1)
-        stage.wire.happen(HttpAnswered(1, 200, "HTTP/1.1", (), 0))
+        stage.wire.happen(HttpResponded(1, 200, "HTTP/1.1", (), 0))
     exchanges = [stage.log.http(row.number) for row in stage.rows(RecordKind.HTTP)]
     assert [exchange.status for exchange in exchanges if exchange is not None] == [None, 200]

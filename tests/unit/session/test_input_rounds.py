@@ -1,4 +1,4 @@
-"""Calls that take several rounds: what a server asks inside a result is answered, and the call repeated."""
+"""Input rounds: the input requests of a result get replies, and the call is sent again."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import pytest
 
 from inspector.base.errors import RemoteProtocolError, RequestCancelled, RpcError
 from inspector.base.json.values import JSON, JSONObject
-from inspector.protocol.jsonrpc import PARSE_AT_ARRIVAL, Message, read
+from inspector.protocol.jsonrpc import EAGER_PARSE_LIMIT, Message, read
 from inspector.protocol.revisions import R4
-from inspector.session.input_rounds import may_ask
+from inspector.session.input_rounds import may_need_input
 from tests.helpers.fakes import LoopTime
 from tests.unit.session.session_stage import (
-    capabilities_for_methods,
     connected,
     meta_of,
     params_of,
     raising,
+    replying_with,
     settle,
 )
 
@@ -49,7 +49,7 @@ async def test_request_is_answered_and_the_call_repeated_with_the_exact_state() 
     async with connected(
         offered=OFFERED,
         capabilities=CAPABILITIES,
-        handlers={"elicitation/create": capabilities_for_methods(ACCEPT)},
+        handlers={"elicitation/create": replying_with(ACCEPT)},
     ) as stage:
         call = stage.start(stage.client.call_tool("greet", {"a": 1}))
         first = await stage.reply(**needs_input(state, who=ASK))
@@ -73,7 +73,7 @@ async def test_several_requests_are_asked_at_once_and_answered_together() -> Non
 
     async def response(params: JSONObject) -> JSONObject:
         requested.append(params)
-        await both.wait()  # neither is answered before the other was asked
+        await both.wait()  # neither replies before both were asked
         return {"roots": []} if not params else ACCEPT
 
     handlers = {"elicitation/create": response, "roots/list": response}
@@ -92,7 +92,7 @@ async def test_each_round_sends_only_its_own_replies_and_state() -> None:
     async with connected(
         offered=OFFERED,
         capabilities=CAPABILITIES,
-        handlers={"elicitation/create": capabilities_for_methods(*responses)},  # type: ignore[arg-type]
+        handlers={"elicitation/create": replying_with(*responses)},  # type: ignore[arg-type]
     ) as stage:
         call = stage.start(stage.client.call_tool("greet", {}))
         await stage.reply(**needs_input("one", a=ASK))
@@ -131,7 +131,7 @@ async def test_prompts_and_resources_may_take_rounds_too(
     async with connected(
         offered=OFFERED,
         capabilities=CAPABILITIES,
-        handlers={"elicitation/create": capabilities_for_methods(ACCEPT)},
+        handlers={"elicitation/create": replying_with(ACCEPT)},
     ) as stage:
         pending = stage.start(ask(stage.client))
         first = await stage.reply(**needs_input("s", who=ASK))
@@ -145,7 +145,7 @@ async def test_declined_request_is_a_normal_reply() -> None:
     async with connected(
         offered=OFFERED,
         capabilities=CAPABILITIES,
-        handlers={"elicitation/create": capabilities_for_methods(decline)},
+        handlers={"elicitation/create": replying_with(decline)},
     ) as stage:
         call = stage.start(stage.client.call_tool("greet", {}))
         await stage.reply(**needs_input(who=ASK))
@@ -170,7 +170,7 @@ async def test_rejection_ends_the_call_without_another_round_and_closes_other_re
             await call
         assert await stage.sends_nothing_more()
     assert str(caught.value) == (
-        "The server asked for roots/list, and that was refused: I will not say. The call was not repeated."
+        "The server requested roots/list, which was rejected: I will not say. The call was not continued."
     )
     assert was_closed.is_set()
 
@@ -181,7 +181,7 @@ async def test_internal_error_while_replying_reaches_the_caller(caplog: pytest.L
         call = stage.start(stage.client.call_tool("greet", {}))
         with caplog.at_level(logging.CRITICAL):
             await stage.reply(**needs_input(dirs={"method": "roots/list"}))
-            with pytest.raises(RequestCancelled, match="we could not answer: ZeroDivisionError"):
+            with pytest.raises(RequestCancelled, match="MCP Lens could not reply: ZeroDivisionError"):
                 await call
         assert await stage.sends_nothing_more()
 
@@ -217,10 +217,10 @@ async def test_cancelling_a_call_closes_its_pending_request() -> None:
             needs_input(a={"method": "elicitation/create", "params": {"mode": "url"}}),
             "did not declare elicitation.",
         ),
-        (needs_input(a={"method": "tools/list"}), "“tools/list”, which cannot be asked for inside a result"),
+        (needs_input(a={"method": "tools/list"}), "“tools/list”, which is not allowed inside a result"),
         (needs_input(), "neither inputRequests nor requestState"),
         (needs_input(5), "its requestState is not a string"),
-        ({"resultType": "magic"}, "its resultType “magic” is none that this request allows"),
+        ({"resultType": "magic"}, "its resultType “magic” is not allowed for this request"),
         ({"resultType": "task", "taskId": "t", "status": "working"}, "did not declare the tasks extension"),
         ({"resultType": "input_required", "inputRequests": [1]}, '"inputRequests" must be an object'),
     ],
@@ -229,7 +229,7 @@ async def test_invalid_result_is_neither_used_nor_answered(result: JSONObject, r
     async with connected(
         offered=OFFERED,
         capabilities=CAPABILITIES,
-        handlers={"elicitation/create": capabilities_for_methods(ACCEPT)},
+        handlers={"elicitation/create": replying_with(ACCEPT)},
     ) as stage:
         call = stage.start(stage.client.call_tool("greet", {}))
         await stage.reply(**result)
@@ -243,12 +243,14 @@ async def test_server_that_asks_endlessly_is_stopped_after_ten_rounds() -> None:
     async with connected(
         offered=OFFERED,
         capabilities=CAPABILITIES,
-        handlers={"elicitation/create": capabilities_for_methods(ACCEPT)},
+        handlers={"elicitation/create": replying_with(ACCEPT)},
     ) as stage:
         call = stage.start(stage.client.call_tool("greet", {}))
         for _ in range(11):
             await stage.reply(**needs_input("s", who=ASK))
-        with pytest.raises(RemoteProtocolError, match="the server asked 10 times in a row and asks again"):
+        with pytest.raises(
+            RemoteProtocolError, match="the server requested input 10 times in a row and requests it again"
+        ):
             await call
         assert await stage.sends_nothing_more()
 
@@ -290,7 +292,7 @@ async def test_error_in_a_later_round_is_the_result() -> None:
     async with connected(
         offered=OFFERED,
         capabilities=CAPABILITIES,
-        handlers={"elicitation/create": capabilities_for_methods(ACCEPT)},
+        handlers={"elicitation/create": replying_with(ACCEPT)},
     ) as stage:
         call = stage.start(stage.client.call_tool("greet", {}))
         await stage.reply(**needs_input(who=ASK))
@@ -320,7 +322,7 @@ async def test_every_round_declares_client_info_and_capabilities() -> None:
     async with connected(
         offered=OFFERED,
         capabilities=CAPABILITIES,
-        handlers={"elicitation/create": capabilities_for_methods(ACCEPT)},
+        handlers={"elicitation/create": replying_with(ACCEPT)},
     ) as stage:
         call = stage.start(stage.client.call_tool("greet", {}))
         rounds = [await stage.reply(**needs_input(who=ASK)), await stage.reply(**DONE)]
@@ -332,16 +334,16 @@ async def test_every_round_declares_client_info_and_capabilities() -> None:
 
 
 def big(result: bytes) -> Message:
-    padding = b"x" * PARSE_AT_ARRIVAL
+    padding = b"x" * EAGER_PARSE_LIMIT
     return read(b'{"jsonrpc":"2.0","id":1,"result":{"text":"%s"%s}}' % (padding, result))
 
 
 def test_megabytes_are_not_parsed_to_find_no_input_request() -> None:
     message = big(b',"resultType":"complete"')
     assert message.parsed is None
-    assert not may_ask(message)
-    assert may_ask(big(b',"resultType":"input_required"'))
-    assert may_ask(big(b',"resultType":"task"'))
+    assert not may_need_input(message)
+    assert may_need_input(big(b',"resultType":"input_required"'))
+    assert may_need_input(big(b',"resultType":"task"'))
 
 
 async def test_big_result_is_returned_verbatim() -> None:
@@ -359,7 +361,7 @@ async def test_big_result_with_requests_is_answered_like_a_small_one() -> None:
     async with connected(offered=OFFERED) as stage:
         time = LoopTime()
         call = stage.start(stage.client.call_tool("greet", {}))
-        state = "s" * PARSE_AT_ARRIVAL
+        state = "s" * EAGER_PARSE_LIMIT
         await stage.reply(**needs_input(state))
         await settle()
         await time.advance(0.1)

@@ -1,4 +1,4 @@
-"""How an era is found out on a live wire: probe, fall back, start the process again, give up."""
+"""Era detection on a live connection: probe, fall back, restart the process, fail."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ DISCOVERED: JSONObject = {"supportedVersions": ["2026-07-28"], "capabilities": {
 PROCESS, HTTP = "process", "http"
 
 
-class Finding:
-    """A session that finds an era out. `options` are the routes, each with its own wires, in `wires`."""
+class EraDetection:
+    """A session that detects the era; `options` are the routes, `wires` the transports made so far."""
 
     def __init__(self, choice: EraChoice = AUTO, *options: str) -> None:
         self.wires: list[MemoryWire] = []
@@ -69,17 +69,17 @@ class Finding:
         self.wires[-1].show_message(id=request["id"], error={"code": code, "message": message})
 
     async def refuse_http(self, method: str, status: int, body: bytes = b"") -> None:
-        """As the transport tells of an HTTP status that is no answer."""
+        """Fail the next request as the transport does for an HTTP error status."""
         await self.next(method)
         error = HttpRefused(f"HTTP {status}.", "Look at its log.", status, body)
-        self.fail_request(method, NeedsLogin("It wants a login.", "Log in.") if status == 401 else error)
+        self.fail_request(method, NeedsLogin("It requires login.", "Log in.") if status == 401 else error)
 
     def fail_request(self, method: str, error: UserError) -> None:
         row = [row for row in self.log.find("srv", RecordKind.REQUEST) if row.method == method][-1]
         self.wires[-1].happen(RequestFailed(read(row.raw), error, 0))
 
     async def agree(self) -> str:
-        """Connected: the revision, and how it was found out."""
+        """Return the negotiated version and how it was found, and close the session."""
         await self.connecting
         agreement = self.session.state.agreement
         assert agreement is not None
@@ -100,175 +100,175 @@ class Finding:
 
 
 async def test_server_that_answers_the_probe_is_stateless() -> None:
-    finding = Finding()
-    request = await finding.reply("server/discover", DISCOVERED)
+    detection = EraDetection()
+    request = await detection.reply("server/discover", DISCOVERED)
     assert "_meta" in request["params"]  # type: ignore[operator]
-    assert (await finding.agree()).startswith("2026-07-28: The server answered server/discover")
-    await finding.nothing_more()  # no initialized: there is nothing to seal
+    assert (await detection.agree()).startswith("2026-07-28: The server accepted server/discover")
+    await detection.nothing_more()  # no initialized: there is nothing to seal
 
 
 async def test_a_server_that_does_not_know_the_probe_is_initialized() -> None:
-    finding = Finding()
-    await finding.refuse("server/discover", -32601, "Method not found")
-    await finding.reply("initialize", INITIALIZED)
-    assert "“Method not found” (-32601)" in await finding.agree()
-    assert (await finding.wires[-1].next())["method"] == "notifications/initialized"
-    assert len(finding.wires) == 1
+    detection = EraDetection()
+    await detection.refuse("server/discover", -32601, "Method not found")
+    await detection.reply("initialize", INITIALIZED)
+    assert "“Method not found” (-32601)" in await detection.agree()
+    assert (await detection.wires[-1].next())["method"] == "notifications/initialized"
+    assert len(detection.wires) == 1
 
 
 async def test_process_that_exits_on_the_probe_is_restarted_and_initialized_immediately() -> None:
-    finding = Finding()
-    await finding.next("server/discover")
-    finding.wires[0].end("The server exited with code 1.", "Its last lines on stderr:\nbad request")
-    await finding.reply("initialize", INITIALIZED)
-    assert "Its process ended when it was asked server/discover" in await finding.agree()
-    assert len(finding.wires) == 2
-    assert finding.wires[0].is_closed
-    assert (await finding.wires[-1].next())["method"] == "notifications/initialized"
+    detection = EraDetection()
+    await detection.next("server/discover")
+    detection.wires[0].end("The server exited with code 1.", "Its last lines on stderr:\nbad request")
+    await detection.reply("initialize", INITIALIZED)
+    assert "Its process exited on server/discover" in await detection.agree()
+    assert len(detection.wires) == 2
+    assert detection.wires[0].is_closed
+    assert (await detection.wires[-1].next())["method"] == "notifications/initialized"
 
 
 async def test_process_that_exits_again_fails_with_its_last_output() -> None:
-    finding = Finding()
+    detection = EraDetection()
     for method in ("server/discover", "initialize"):
-        await finding.next(method)
-        finding.wires[-1].end("The server exited with code 1.", "Its last lines on stderr:\nno token")
-    error = await finding.fail()
+        await detection.next(method)
+        detection.wires[-1].end("The server exited with code 1.", "Its last lines on stderr:\nno token")
+    error = await detection.fail()
     assert str(error) == "The server exited with code 1. Its last lines on stderr:\nno token"
-    assert len(finding.wires) == 2  # and not a third time
+    assert len(detection.wires) == 2  # and not a third time
 
 
 async def test_silent_process_is_initialized_and_its_late_response_changes_nothing() -> None:
-    finding = Finding()
+    detection = EraDetection()
     time = LoopTime()
-    probe = await finding.next("server/discover")
+    probe = await detection.next("server/discover")
     await time.advance(4.9)
-    await finding.nothing_more()
+    await detection.nothing_more()
     await time.advance(0.2)
-    request = await finding.next("initialize")
-    finding.wires[0].show_message(id=probe["id"], result=DISCOVERED)
+    request = await detection.next("initialize")
+    detection.wires[0].show_message(id=probe["id"], result=DISCOVERED)
     await settle()
-    assert not finding.connecting.done()
-    finding.wires[0].show_message(id=request["id"], result=INITIALIZED)
-    assert (await finding.agree()).startswith("2025-11-25")
-    (late,) = (row for row in finding.log.find("srv", RecordKind.RESULT) if row.id == probe["id"])
+    assert not detection.connecting.done()
+    detection.wires[0].show_message(id=request["id"], result=INITIALIZED)
+    assert (await detection.agree()).startswith("2025-11-25")
+    (late,) = (row for row in detection.log.find("srv", RecordKind.RESULT) if row.id == probe["id"])
     assert late.problem  # it is there to be seen, and marked
-    sent = [row.method for row in finding.log.find("srv", RecordKind.NOTIFICATION)]
+    sent = [row.method for row in detection.log.find("srv", RecordKind.NOTIFICATION)]
     assert "notifications/cancelled" not in sent
 
 
 async def test_newer_server_that_rejects_initialize_with_its_version_is_probed_again() -> None:
-    finding = Finding()
+    detection = EraDetection()
     time = LoopTime()
-    await finding.next("server/discover")
+    await detection.next("server/discover")
     await time.advance(5.1)
-    request = await finding.next("initialize")
+    request = await detection.next("initialize")
     error: JSONObject = {"code": -32022, "message": "old", "data": {"supported": ["2026-07-28"]}}
-    finding.wires[0].show_message(id=request["id"], error=error)
-    await finding.reply("server/discover", DISCOVERED)
-    assert "The server refused initialize and named 2026-07-28" in await finding.agree()
+    detection.wires[0].show_message(id=request["id"], error=error)
+    await detection.reply("server/discover", DISCOVERED)
+    assert "The server rejected initialize and named 2026-07-28" in await detection.agree()
 
 
 async def test_connection_shows_what_it_waits_for() -> None:
-    finding = Finding()
-    request = await finding.next("server/discover")
-    assert finding.session.state.waits_for == "the answer to server/discover"
-    finding.wires[0].show_message(id=request["id"], error={"code": -32601, "message": "no"})
+    detection = EraDetection()
+    request = await detection.next("server/discover")
+    assert detection.session.state.waits_for == "the response to server/discover"
+    detection.wires[0].show_message(id=request["id"], error={"code": -32601, "message": "no"})
     await settle()
-    assert finding.session.state.waits_for == "the answer to initialize"
-    finding.connecting.cancel()
+    assert detection.session.state.waits_for == "the response to initialize"
+    detection.connecting.cancel()
     await settle()
 
 
 async def test_legacy_first_never_probes_a_server_that_can_be_initialized() -> None:
-    finding = Finding(LEGACY_FIRST)
-    await finding.reply("initialize", INITIALIZED)
-    assert (await finding.agree()).startswith("2025-11-25: initialize at 2025-11-25")
-    assert [row.method for row in finding.log.find("srv", RecordKind.REQUEST)] == ["initialize"]
+    detection = EraDetection(LEGACY_FIRST)
+    await detection.reply("initialize", INITIALIZED)
+    assert (await detection.agree()).startswith("2025-11-25: initialize with 2025-11-25")
+    assert [row.method for row in detection.log.find("srv", RecordKind.REQUEST)] == ["initialize"]
 
 
 async def test_legacy_first_probes_when_initialize_is_rejected() -> None:
-    finding = Finding(LEGACY_FIRST)
-    await finding.refuse("initialize", -32601)
-    await finding.reply("server/discover", DISCOVERED)
-    assert (await finding.agree()).startswith("2026-07-28: The server refused initialize.")
+    detection = EraDetection(LEGACY_FIRST)
+    await detection.refuse("initialize", -32601)
+    await detection.reply("server/discover", DISCOVERED)
+    assert (await detection.agree()).startswith("2026-07-28: The server rejected initialize.")
 
 
 @pytest.mark.parametrize("revision", [R1, R3, R4], ids=str)
 async def test_pinned_session_version_is_sent_in_initialize(revision: EraChoice) -> None:
-    finding = Finding(revision)
-    request = await finding.reply("initialize", INITIALIZED | {"protocolVersion": str(revision)})
+    detection = EraDetection(revision)
+    request = await detection.reply("initialize", INITIALIZED | {"protocolVersion": str(revision)})
     assert params_of(request)["protocolVersion"] == str(revision)
-    assert (await finding.agree()).startswith(str(revision))
+    assert (await detection.agree()).startswith(str(revision))
 
 
 async def test_pinned_stateless_version_never_falls_back() -> None:
-    finding = Finding(R5)
-    await finding.refuse("server/discover", -32601, "Method not found")
-    error = await finding.fail()
-    assert error.summary.startswith("The server does not speak 2026-07-28")
-    await finding.nothing_more()
+    detection = EraDetection(R5)
+    await detection.refuse("server/discover", -32601, "Method not found")
+    error = await detection.fail()
+    assert error.summary.startswith("The server does not support 2026-07-28")
+    await detection.nothing_more()
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 403])
 async def test_outage_gives_no_verdict_and_never_falls_back(status: int) -> None:
-    finding = Finding(AUTO, HTTP, HTTP)
-    await finding.refuse_http("server/discover", status)
-    assert str(await finding.fail()) == f"HTTP {status}. Look at its log."
-    assert len(finding.wires) == 1
+    detection = EraDetection(AUTO, HTTP, HTTP)
+    await detection.refuse_http("server/discover", status)
+    assert str(await detection.fail()) == f"HTTP {status}. Look at its log."
+    assert len(detection.wires) == 1
 
 
 async def test_login_takes_precedence() -> None:
-    finding = Finding(AUTO, HTTP, HTTP)
-    await finding.refuse_http("server/discover", 401)
-    assert isinstance(await finding.fail(), NeedsLogin)
-    assert finding.session.state.status is Status.NEEDS_LOGIN
-    assert len(finding.wires) == 1
+    detection = EraDetection(AUTO, HTTP, HTTP)
+    await detection.refuse_http("server/discover", 401)
+    assert isinstance(await detection.fail(), NeedsLogin)
+    assert detection.session.state.status is Status.NEEDS_LOGIN
+    assert len(detection.wires) == 1
 
 
 @pytest.mark.parametrize("status", [400, 404, 405])
 async def test_server_that_rejects_posts_is_reached_over_the_older_transport(status: int) -> None:
-    finding = Finding(AUTO, HTTP, "sse")
-    await finding.refuse_http("server/discover", status)
-    await finding.refuse_http("initialize", status)
-    await finding.refuse("server/discover", -32601)
-    await finding.reply("initialize", INITIALIZED)
-    await finding.agree()
-    first, second = finding.wires
+    detection = EraDetection(AUTO, HTTP, "sse")
+    await detection.refuse_http("server/discover", status)
+    await detection.refuse_http("initialize", status)
+    await detection.refuse("server/discover", -32601)
+    await detection.reply("initialize", INITIALIZED)
+    await detection.agree()
+    first, second = detection.wires
     assert first.is_closed
     assert first is not second
-    notes = [row.raw.decode() for row in finding.log.find("srv", RecordKind.LOCAL)]
+    notes = [row.raw.decode() for row in detection.log.find("srv", RecordKind.LOCAL)]
     assert f"HTTP {status}. Look at its log. Trying the older transport." in notes
 
 
 async def test_with_an_explicit_transport_a_rejection_is_final() -> None:
-    finding = Finding(AUTO, HTTP)
-    await finding.refuse_http("server/discover", 405)
-    await finding.refuse_http("initialize", 405)
-    assert (await finding.fail()).summary == "HTTP 405."
-    assert len(finding.wires) == 1
+    detection = EraDetection(AUTO, HTTP)
+    await detection.refuse_http("server/discover", 405)
+    await detection.refuse_http("initialize", 405)
+    assert (await detection.fail()).summary == "HTTP 405."
+    assert len(detection.wires) == 1
 
 
 async def test_rejection_specific_to_stateless_servers_does_not_lead_to_the_older_transport() -> None:
-    finding = Finding(LEGACY_FIRST, HTTP, "sse")
+    detection = EraDetection(LEGACY_FIRST, HTTP, "sse")
     body = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}'
-    await finding.refuse_http("initialize", 404, body)
-    await finding.reply("server/discover", DISCOVERED)
-    assert (await finding.agree()).startswith("2026-07-28")
-    assert len(finding.wires) == 1
+    await detection.refuse_http("initialize", 404, body)
+    await detection.reply("server/discover", DISCOVERED)
+    assert (await detection.agree()).startswith("2026-07-28")
+    assert len(detection.wires) == 1
 
 
 async def test_network_failure_during_the_probe_is_reported_as_such() -> None:
-    finding = Finding(AUTO, HTTP, "sse")
-    await finding.next("server/discover")
-    finding.fail_request("server/discover", ConnectionLost("The connection broke.", "Is it there?"))
-    assert str(await finding.fail()) == "The connection broke. Is it there?"
-    assert len(finding.wires) == 1
+    detection = EraDetection(AUTO, HTTP, "sse")
+    await detection.next("server/discover")
+    detection.fail_request("server/discover", ConnectionLost("The connection broke.", "Is it there?"))
+    assert str(await detection.fail()) == "The connection broke. Is it there?"
+    assert len(detection.wires) == 1
 
 
 async def test_silence_over_http_does_not_determine_the_protocol_mode() -> None:
-    finding = Finding(AUTO, HTTP)
+    detection = EraDetection(AUTO, HTTP)
     time = LoopTime()
-    await finding.next("server/discover")
+    await detection.next("server/discover")
     await time.advance(10.1)
-    assert (await finding.fail()).summary == "The server did not answer server/discover in time."
-    await finding.nothing_more()
+    assert (await detection.fail()).summary == "The server did not respond to server/discover in time."
+    await detection.nothing_more()

@@ -1,4 +1,4 @@
-"""Bytes that a person wrote, on a wire in memory: books, ids, answers, and what cannot be one frame."""
+"""Raw bytes over an in-memory transport: recording, ids, responses, and line breaks."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tests.helpers.stage import Stage
 from tests.unit.session.session_stage import META, settle
 from tests.unit.session.session_stage import connected as era
 
-# With what we would never write ourselves: spaces, a key twice, a long-winded number, a strange member.
+# Unusual on purpose: extra spaces, a duplicate key, a number with trailing zeros, an unknown member.
 CALL = b'{ "method":"tools/call","jsonrpc" : "2.0","id":%s, "params":{"name":"x","name":"y","n":1.10},"z":[]}'
 
 
 class ByteWire(MemoryWire):
-    """Keeps the bytes; refuses those that were said to be refused."""
+    """Records the bytes sent; raises `refusal` if it is set."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,46 +38,46 @@ class ByteWire(MemoryWire):
 
 
 @pytest.fixture
-async def bytewise(stage: Stage) -> tuple[Stage, ByteWire]:
-    """Connected, and what was sent for that forgotten."""
+async def byte_stage(stage: Stage) -> tuple[Stage, ByteWire]:
+    """Yield a connected stage and its transport, without the messages of the handshake."""
     stage.next_wire = wire = ByteWire()
     await stage.connect()
     wire.bytes.clear()
     return stage, wire
 
 
-def answer_of(reply: RawReply) -> Message:
+def only_response(reply: RawReply) -> Message:
     (response,) = reply.responses
     assert reply.failure is None
     return response
 
 
 async def test_request_is_sent_as_written_and_gets_its_response(
-    bytewise: tuple[Stage, ByteWire],
+    byte_stage: tuple[Stage, ByteWire],
 ) -> None:
-    stage, wire = bytewise
+    stage, wire = byte_stage
     sent = await stage.session.send_raw(CALL % b'"mine"')
     assert wire.bytes == [CALL % b'"mine"']
-    assert (sent.request.kind, sent.request.id, sent.awaits_response) == (Kind.REQUEST, "mine", True)
+    assert (sent.request.kind, sent.request.id) == (Kind.REQUEST, "mine")
     wire.show_message(id="mine", result={"ok": True})
-    assert answer_of(await sent.response()).result == {"ok": True}
+    assert only_response(await sent.response()).result == {"ok": True}
     row = stage.log.record(sent.row)
     assert (row.raw, row.status, row.method) == (CALL % b'"mine"', Status.OK, "tools/call")
     assert stage.rows()[-1].problem == ""
 
 
-async def test_response_that_arrives_before_anyone_waits_is_kept(connected: Stage) -> None:
+async def test_response_that_arrives_before_the_wait_is_stored(connected: Stage) -> None:
     sent = await connected.session.send_raw(CALL % b"70")
     connected.wire.show_message(id=70, error={"code": 1, "message": "no"})
     await settle()
-    assert answer_of(await sent.response()).kind is Kind.ERROR
+    assert only_response(await sent.response()).kind is Kind.ERROR
 
 
 async def test_unawaited_message_is_harmless_when_the_connection_ends(connected: Stage) -> None:
     sent = await connected.session.send_raw(CALL % b"70")
     connected.wire.end()
     await connected.ended()
-    assert connected.log.status(sent.row) is Status.GIVEN_UP  # the stage looks for errors that nobody heard
+    assert connected.log.status(sent.row) is Status.GIVEN_UP  # the stage checks for unretrieved errors
 
 
 async def test_unanswered_request_times_out_and_the_server_is_notified(connected: Stage) -> None:
@@ -114,13 +114,12 @@ async def test_progress_under_its_own_token_extends_the_timeout(connected: Stage
     await time.advance(4)
     assert not waiting.done()
     connected.wire.show_message(id=70, result={})
-    assert answer_of(await waiting).result == {}
+    assert only_response(await waiting).result == {}
 
 
 @pytest.mark.parametrize("id", [b"null", b"1.5", b"true", b"{}", b"[1]"])
 async def test_without_a_valid_id_there_is_nothing_to_wait_for(connected: Stage, id: bytes) -> None:
     sent = await connected.session.send_raw(CALL % id)
-    assert not sent.awaits_response
     assert await sent.response() == RawReply()
 
 
@@ -143,7 +142,7 @@ async def test_server_that_stopped_reading_is_a_reported_failure_and_not_an_exce
     await settle()
     await time.advance(2.1)
     sent = await sending
-    assert str((await sent.response()).failure).startswith("The server did not take it within 2.")
+    assert str((await sent.response()).failure).startswith("The message could not be sent within 2.")
 
 
 async def test_our_counter_skips_ids_used_by_the_user(connected: Stage) -> None:
@@ -163,12 +162,12 @@ async def test_reusing_a_pending_id_gives_the_response_to_the_newer_request(
     id = (await connected.wire.next())["id"]
     sent = await connected.session.send_raw(CALL % str(id).encode())
     assert await connected.wire.next()
-    with pytest.raises(RequestCancelled, match="Another request with the id 2 was sent by hand"):
+    with pytest.raises(RequestCancelled, match="Another request with the id 2 was sent manually"):
         await call
-    assert connected.wire.sends_nothing()  # a notice would name the newer one
+    assert connected.wire.sends_nothing()  # a cancellation would name the newer one
     assert connected.wire.forgotten == []
     connected.wire.show_message(id=id, result={"to": "the newer"})
-    assert answer_of(await sent.response()).result == {"to": "the newer"}
+    assert only_response(await sent.response()).result == {"to": "the newer"}
     listed, called = connected.rows(RecordKind.REQUEST)[-2:]
     assert (listed.status, called.status) == (Status.GIVEN_UP, Status.OK)
     connected.wire.show_message(id=id, result={})
@@ -181,14 +180,14 @@ async def test_failure_of_the_older_request_does_not_affect_the_newer(connected:
     connected.wire.happen(RequestFailed(older.request, ConnectionLost("It broke.", ""), 0))
     connected.wire.show_message(id=70, result={})
     assert isinstance((await older.response()).failure, RequestCancelled)
-    assert answer_of(await newer.response()).result == {}
+    assert only_response(await newer.response()).result == {}
 
 
 async def test_id_can_be_reused_once_answered(connected: Stage) -> None:
     for _ in range(2):
         sent = await connected.session.send_raw(CALL % b"70")
         connected.wire.show_message(id=70, result={})
-        assert answer_of(await sent.response()).result == {}
+        assert only_response(await sent.response()).result == {}
     assert [row.problem for row in connected.rows(RecordKind.RESULT)[-2:]] == ["", ""]
 
 
@@ -210,9 +209,9 @@ async def test_resent_request_is_linked_to_the_original(connected: Stage) -> Non
     ],
 )
 async def test_any_bytes_are_sent_and_recorded(
-    bytewise: tuple[Stage, ByteWire], raw: bytes, kind: RecordKind
+    byte_stage: tuple[Stage, ByteWire], raw: bytes, kind: RecordKind
 ) -> None:
-    stage, wire = bytewise
+    stage, wire = byte_stage
     sent = await stage.session.send_raw(raw)
     assert wire.bytes == [raw]
     assert stage.rows()[-1].number == sent.row
@@ -249,12 +248,12 @@ async def test_manual_reply_is_the_only_one_the_server_gets(stage: Stage) -> Non
     assert stage.wire.sends_nothing()
 
 
-async def test_transport_rejection_is_returned_as_the_failure(bytewise: tuple[Stage, ByteWire]) -> None:
-    stage, wire = bytewise
+async def test_transport_rejection_is_returned_as_the_failure(byte_stage: tuple[Stage, ByteWire]) -> None:
+    stage, wire = byte_stage
     wire.refusal = refusal = HttpRefused("The server answered it with HTTP 400: no.", "", 400, b"no")
     for raw in (b"{", CALL % b"70"):
         sent = await stage.session.send_raw(raw)
-        assert (sent.failure, sent.awaits_response) == (refusal, False)
+        assert sent.failure is refusal
         assert (await sent.response()).failure is refusal
     assert stage.rows(RecordKind.REQUEST)[-1].status is Status.GIVEN_UP
 
@@ -274,9 +273,9 @@ async def test_manually_opened_change_stream_is_not_a_server_violation() -> None
         )
         stage.wire.show_message(method="notifications/tools/list_changed", params={"_meta": reported})
         await time.advance(3600)
-        assert not waiting.done()  # it is answered when it is over, and that may take hours
+        assert not waiting.done()  # the response comes at the end of the stream, which may take hours
         stage.wire.show_message(id="L", result={"_meta": reported})
-        assert answer_of(await waiting).kind is Kind.RESULT
+        assert only_response(await waiting).kind is Kind.RESULT
         assert stage.notes() == []
 
 
@@ -299,17 +298,17 @@ async def test_manual_call_mirrors_its_arguments_in_headers_and_user_headers_win
 
 
 async def test_a_line_break_is_refused_over_stdio_and_nothing_is_sent(
-    bytewise: tuple[Stage, ByteWire],
+    byte_stage: tuple[Stage, ByteWire],
 ) -> None:
-    stage, wire = bytewise
+    stage, wire = byte_stage
     rows = len(stage.log)
-    with pytest.raises(UserError, match=r"line break in it \(byte 2\).*Send it compacted.*or send it split"):
+    with pytest.raises(UserError, match=r"line break \(byte 2\).*Send it compacted.*or split"):
         await stage.session.send_raw(b'{\n"jsonrpc":"2.0"}')
     assert (wire.bytes, len(stage.log)) == ([], rows)
 
 
-async def test_when_split_each_line_is_a_separate_message(bytewise: tuple[Stage, ByteWire]) -> None:
-    stage, wire = bytewise
+async def test_when_split_each_line_is_a_separate_message(byte_stage: tuple[Stage, ByteWire]) -> None:
+    stage, wire = byte_stage
     sent = await stage.session.send_raw(b"%s\n{\n%s\n" % (CALL % b"70", CALL % b"71"), split=True)
     assert wire.bytes == [CALL % b"70", b"{", CALL % b"71"]
     assert [row.number for row in stage.rows()[-3:]] == [sent.row, sent.row + 1, sent.row + 2]

@@ -1,4 +1,4 @@
-"""From an entry to the ways to its server, and to what we say about ourselves."""
+"""Routes to a configured server, and the client capabilities declared to it."""
 
 from __future__ import annotations
 
@@ -99,12 +99,12 @@ def test_older_transport_only_initializes_with_the_chosen_version(
 
 def test_older_transport_does_not_support_stateless_mode(guard: OrphanGuard) -> None:
     entry = HttpEntry(name="a", url=URL, type="sse", era="2026-07-28")
-    with pytest.raises(ConfigError, match="to speak 2026-07-28 over HTTP\\+SSE, which that revision"):
+    with pytest.raises(ConfigError, match="set to 2026-07-28 over HTTP\\+SSE, which that protocol version"):
         routes_to(entry, guard)
 
 
 def test_unknown_protocol_mode_is_rejected_with_the_valid_ones(guard: OrphanGuard) -> None:
-    with pytest.raises(ConfigError, match=r"Server 'a' has the era 'soon', which is none\. Give “auto”"):
+    with pytest.raises(ConfigError, match=r"Server 'a' has an unknown protocol version: 'soon'\. Use “auto”"):
         routes_to(StdioEntry(name="a", command="x", era="soon"), guard)
 
 
@@ -150,7 +150,7 @@ async def test_folder_roots_become_urls_and_urls_are_kept() -> None:
     list_roots = roots_of(lambda: tuple(folders))
     files: JSONObject = {"uri": "file:///srv/my%20files", "name": "my files"}
     assert await list_roots({}) == {"roots": [files]}
-    folders += ["file:///C:/a%20b/", "repo://x"]  # those of the moment are asked for
+    folders += ["file:///C:/a%20b/", "repo://x"]  # the current folders are used
     assert await list_roots({}) == {
         "roots": [
             files,

@@ -1,4 +1,4 @@
-"""Typed calls: lists with all their pages, and nothing called that was not offered."""
+"""Typed calls: lists with all their pages; capabilities that the server did not declare."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from inspector.base.errors import ConnectionLost, NotOffered, RemoteProtocolError, RpcError
+from inspector.base.errors import CapabilityMissing, ConnectionLost, RemoteProtocolError, RpcError
 from inspector.base.json.values import JSON, JSONObject
 from inspector.protocol.types import Listing, Malformed, Tool
 from inspector.session.client import Client
@@ -21,11 +21,11 @@ async def serve(stage: Stage, response: Callable[[JSONObject], JSONObject]) -> N
 
 
 async def list_tools(
-    stage: Stage, response: Callable[[JSONObject], JSONObject], most_pages: int = 100
+    stage: Stage, response: Callable[[JSONObject], JSONObject], max_pages: int = 100
 ) -> Listing[Tool]:
     server = stage.start(serve(stage, response))
     try:
-        return await Client(stage.session, most_pages).list_tools()
+        return await Client(stage.session, max_pages).list_tools()
     finally:
         server.cancel()
 
@@ -71,19 +71,19 @@ async def test_a_page_without_its_list_is_one_malformed_item(connected: Stage) -
 
 
 async def test_repeated_cursor_ends_the_list_with_the_reason(connected: Stage) -> None:
-    with pytest.raises(RemoteProtocolError, match="tools/list gives the cursor 'round' again"):
+    with pytest.raises(RemoteProtocolError, match="tools/list returned the cursor 'round' repeatedly"):
         await list_tools(connected, lambda request: page("a", nextCursor="round"))
 
 
 async def test_non_string_cursor_ends_the_list_with_the_reason(connected: Stage) -> None:
-    with pytest.raises(RemoteProtocolError, match="tools/list gives a cursor that is no string: 5"):
+    with pytest.raises(RemoteProtocolError, match="tools/list returned a cursor that is not a string: 5"):
         await list_tools(connected, lambda request: page("a", nextCursor=5))
 
 
 async def test_list_with_too_many_pages_ends(connected: Stage) -> None:
     cursors = iter(range(1000))
     with pytest.raises(RemoteProtocolError, match="tools/list has more than 3 pages"):
-        await list_tools(connected, lambda request: page("a", nextCursor=str(next(cursors))), most_pages=3)
+        await list_tools(connected, lambda request: page("a", nextCursor=str(next(cursors))), max_pages=3)
 
 
 async def test_error_in_the_middle_of_a_list_is_a_server_error(connected: Stage) -> None:
@@ -99,7 +99,7 @@ async def test_unreadable_response_says_so(connected: Stage) -> None:
     pending = connected.start(Client(connected.session, 10).list_tools())
     await connected.wire.next()
     connected.wire.send_frames(b'{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name": oops}]}}')
-    with pytest.raises(RemoteProtocolError, match="the answer cannot be read: Expecting value"):
+    with pytest.raises(RemoteProtocolError, match="could not parse the response: Expecting value"):
         await pending
 
 
@@ -116,7 +116,9 @@ async def test_unsupported_list_is_not_requested(
     stage: Stage, ask: Callable[[Client], object], capability: str
 ) -> None:
     await stage.connect(capabilities={})
-    with pytest.raises(NotOffered, match=f"did not declare the capability “{capability}”. Nothing was sent."):
+    with pytest.raises(
+        CapabilityMissing, match=f"did not declare the capability “{capability}”. Nothing was sent."
+    ):
         await ask(Client(stage.session, 10))  # type: ignore[misc]
     await asyncio.sleep(0)
     assert stage.wire.sends_nothing()

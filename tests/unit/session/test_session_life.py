@@ -1,4 +1,4 @@
-"""The life of a connection: how it begins, how it fails, how it ends and begins again."""
+"""Life cycle of a session: connecting, failing, closing and connecting again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ async def test_connecting_says_what_it_waits_for_and_ends_with_a_negotiated_vers
     await stage.connect()
     assert [(state.status, state.waits_for) for state in stage.states] == [
         (Status.CONNECTING, "the server to start"),
-        (Status.CONNECTING, "the answer to initialize"),
+        (Status.CONNECTING, "the response to initialize"),
         (Status.CONNECTED, ""),
     ]
     agreement = stage.session.state.agreement
@@ -45,7 +45,7 @@ async def test_negotiation_findings_are_recorded(stage: Stage) -> None:
     ("error", "status"),
     [
         (ConnectFailed("No such command.", "Install it."), Status.FAILED),
-        (NeedsLogin("It wants a login.", "Log in."), Status.NEEDS_LOGIN),
+        (NeedsLogin("It requires login.", "Log in."), Status.NEEDS_LOGIN),
     ],
 )
 async def test_transport_that_cannot_be_opened_fails_with_its_reason(
@@ -76,9 +76,9 @@ async def test_rejected_handshake_fails_and_closes_the_transport(stage: Stage) -
         ("nothing", "Check that the server is running and the URL is correct."),
         (
             "process",
-            "Its process is running but sent no message. Is this an MCP server that uses stdout?",
+            "Its process is running but sent no message. Is this an MCP server that uses stdio?",
         ),
-        ("banner", "It printed text that is no message: “Welcome to ␛[1mbash”. Is this an MCP server?"),
+        ("banner", "It wrote text that is not JSON-RPC: “Welcome to ␛[1mbash”. Is this an MCP server?"),
     ],
 )
 async def test_connection_timeout_says_what_it_waited_for_and_what_arrived_instead(
@@ -94,7 +94,7 @@ async def test_connection_timeout_says_what_it_waited_for_and_what_arrived_inste
     await time.advance(15.1)
     with pytest.raises(ConnectFailed) as caught:
         await connecting
-    assert caught.value.summary == "Gave up after 15 s waiting for the answer to initialize."
+    assert caught.value.summary == "Timed out after 15 s waiting for the response to initialize."
     assert caught.value.next_step == next_step
     assert stage.session.state.reason == caught.value.summary
     assert stage.wire.is_closed
@@ -113,12 +113,12 @@ async def test_transport_that_ends_while_connecting_fails_with_its_reason(stage:
 async def test_transport_is_closed_whatever_goes_wrong_while_connecting(stage: Stage) -> None:
     class Broken:
         def first(self) -> None:
-            raise ZeroDivisionError("a bug of ours")
+            raise ZeroDivisionError("an internal error")
 
         def receive(self, response: Message) -> None: ...
 
     stage.negotiation = Broken  # type: ignore[assignment]
-    with pytest.raises(ConnectFailed, match="a bug of ours"):
+    with pytest.raises(ConnectFailed, match="an internal error"):
         await stage.session.connect()
     assert stage.session.state.status is Status.FAILED
     assert stage.wire.is_closed
@@ -223,7 +223,7 @@ async def test_messages_that_arrive_while_the_transport_closes_are_recorded(conn
 async def test_process_events_are_recorded(connected: Stage) -> None:
     connected.wire.start_process(pid=99)
     connected.wire.write_stderr([b"hello", b"world"])
-    assert connected.notes(RecordKind.PROCESS) == ["Process 99 started: server (configured variables: none)"]
+    assert connected.notes(RecordKind.PROCESS) == ["Process 99 started: server (environment variables: none)"]
     assert connected.notes(RecordKind.STDERR) == ["hello", "world"]
     assert connected.session.state.pid == 99
 
@@ -244,4 +244,4 @@ async def test_request_that_fails_on_the_transport_fails_alone(connected: Stage)
     assert connected.session.state.status is Status.CONNECTED
     assert connected.notes(RecordKind.LOCAL) == ["tools/call: The server answered HTTP 500. Try again."]
     await asyncio.sleep(0)
-    assert connected.wire.sends_nothing()  # it is over: there is nothing to cancel
+    assert connected.wire.sends_nothing()  # it has ended: there is nothing to cancel

@@ -1,4 +1,4 @@
-"""Requests in both directions: limits, progress, cancelling, and answering what the server asks."""
+"""Requests in both directions: timeouts, progress, cancellation, and replies to server requests."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def test_unanswered_cancelled_call_is_not_an_error(connected: Stage) -> No
     await connected.wire.next()
     call.cancel()
     await asyncio.wait([call])
-    (left,) = connected.session.conversation()._left
+    (left,) = connected.session.conversation()._cancelled
     connected.wire.happen(RequestFailed(left, ConnectionLost("The stream ended.", "Call again."), 0))
     assert connected.rows(RecordKind.LOCAL) == []
 
@@ -46,7 +46,7 @@ async def test_timeout_fails_the_call_and_notifies_the_server(connected: Stage) 
     await time.advance(9.9)
     assert not call.done()
     await time.advance(0.2)
-    with pytest.raises(RequestTimedOut, match=r"The server did not answer tools/call within 10\.10 s"):
+    with pytest.raises(RequestTimedOut, match=r"The server did not respond to tools/call within 10\.10 s"):
         await call
     assert await connected.wire.next() == {
         "jsonrpc": "2.0",
@@ -75,7 +75,7 @@ async def test_late_response_is_recorded_and_otherwise_ignored(connected: Stage)
     with pytest.raises(RequestTimedOut):
         await call
     connected.wire.show_message(id=2, result={})
-    assert connected.rows()[-1].problem == "answers a request that was given up (id 2)"
+    assert connected.rows()[-1].problem == "response to a cancelled or timed-out request (id 2)"
 
 
 async def test_progress_extends_the_timeout_but_not_endlessly(connected: Stage) -> None:
@@ -84,7 +84,7 @@ async def test_progress_extends_the_timeout_but_not_endlessly(connected: Stage) 
     call = connected.start(connected.session.request("tools/call", on_progress=seen.append))
     request = await connected.wire.next()
     assert request["params"] == {"_meta": {"progressToken": 2}}
-    for step in range(1, 4):  # 9, 18 and 25 s: the idle limit is 10, the longest 25
+    for step in range(1, 4):  # 9, 18 and 25 s: the idle timeout is 10 s, the total timeout 25 s
         await time.advance(9 if step < 3 else 6.9)
         assert not call.done()
         connected.wire.show_message(
@@ -118,7 +118,7 @@ async def test_server_that_stops_reading_does_not_stop_the_timeout(connected: St
     connected.wire.unblock_sending()
 
 
-async def test_cancelling_the_caller_tells_the_server_why(connected: Stage) -> None:
+async def test_cancelling_the_caller_sends_the_server_the_reason(connected: Stage) -> None:
     call = connected.start(connected.session.request("tools/call", {"name": "slow"}))
     request = await connected.wire.next()
     call.cancel()
@@ -140,7 +140,7 @@ async def test_closing_right_after_cancelling_still_sends_the_notification(conne
 
 
 async def test_transport_lost_while_sending_fails_the_call_once(connected: Stage) -> None:
-    """The waiting fails and the sending fails: the caller hears of one, and nothing is left unheard."""
+    """Both sending and waiting fail: the caller gets one error, and none is left unretrieved."""
     connected.wire.block_sending()
     call = connected.start(connected.session.request("tools/list"))
     await asyncio.sleep(0)
@@ -164,7 +164,7 @@ async def test_failing_receiver_does_not_lose_later_messages(
     connected: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(message: Message) -> None:
-        raise ZeroDivisionError("a bug of ours")
+        raise ZeroDivisionError("an internal error")
 
     connected.session.notified.connect(fail)
     call = connected.start(connected.session.request("ping"))
@@ -173,7 +173,7 @@ async def test_failing_receiver_does_not_lose_later_messages(
         b'{"jsonrpc":"2.0","method":"notifications/message"}', b'{"jsonrpc":"2.0","id":2,"result":{}}'
     )
     assert (await call).response.result == {}
-    assert "a bug of ours" in caplog.text
+    assert "an internal error" in caplog.text
 
 
 async def test_every_received_message_is_recorded_whatever_it_is(connected: Stage) -> None:
@@ -204,7 +204,7 @@ async def test_unsupported_request_is_rejected(connected: Stage) -> None:
     response = await connected.wire.next()
     assert response["error"] == {
         "code": -32601,
-        "message": "We do not offer sampling/createMessage: no such capability was declared",
+        "message": "The client does not support sampling/createMessage: the capability was not declared",
     }
 
 
@@ -244,7 +244,7 @@ async def test_unreadable_request_is_rejected(connected: Stage) -> None:
     assert response["id"] == 1
     assert response["error"] == {
         "code": -32602,
-        "message": "The params cannot be read: nested too deeply to be read",
+        "message": "Could not parse the params: nested too deeply to parse",
     }
 
 
@@ -282,6 +282,6 @@ async def test_two_pending_requests_with_one_id_are_answered_as_one(
     connected.wire.show_message(id=1, method="ping")
     connected.wire.show_message(id=1, method="ping")
     assert (await connected.wire.next())["id"] == 1
-    connected.wire.show_message(id=1, method="ping")  # after the answer the id is free again
+    connected.wire.show_message(id=1, method="ping")  # after the response the id is free again
     assert (await connected.wire.next())["id"] == 1
     assert caplog.text == ""

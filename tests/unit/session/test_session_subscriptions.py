@@ -1,4 +1,4 @@
-"""Hearing of changes: by itself in the handshake era, on streams that are asked for in the stateless one."""
+"""Change notifications: unrequested in the handshake era, on requested streams in the stateless era."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OFFERED: JSONObject = {"tools": {"listChanged": True}, "resources": {"subscribe"
 
 @asynccontextmanager
 async def listening(*, over_http: bool = False) -> AsyncIterator[tuple[EraStage, JSONObject]]:
-    """Connected, with a stream for changes of the tools that the server has acknowledged."""
+    """Yield a connected stage with an acknowledged stream for changes of the tools."""
     async with connected(offered=OFFERED, over_http=over_http) as stage:
         stage.client.resume()
         stream = await stage.next()
@@ -31,7 +31,7 @@ async def listening(*, over_http: bool = False) -> AsyncIterator[tuple[EraStage,
 
 
 async def break_off(stage: EraStage) -> None:
-    """As when the response that carries the stream ends without its answer."""
+    """End the HTTP response that carries the stream, without a result."""
     request = read(stage.rows(RecordKind.REQUEST)[-1].raw)
     assert request.method == "subscriptions/listen"
     stage.wire.happen(RequestFailed(request, ConnectionLost("The event stream ended.", "Call again."), 0))
@@ -99,7 +99,7 @@ async def test_subscription_extends_the_filter_and_replaces_the_stream_once_ackn
         assert params_of(new) == {
             "notifications": {"toolsListChanged": True, "resourceSubscriptions": ["file:///a"]}
         }
-        assert await stage.sends_nothing_more()  # the old one still hears what the new one may not yet
+        assert await stage.sends_nothing_more()  # the old stream stays until the new one is acknowledged
         stage.acknowledge(new)
         notice = await stage.next()
         assert notice["method"] == "notifications/cancelled"
@@ -141,7 +141,7 @@ async def test_rapid_subscriptions_end_in_one_stream_for_all() -> None:
             "file:///b",
             "file:///c",
         ]
-        stage.acknowledge(streams[0])  # too late: it was taken back
+        stage.acknowledge(streams[0])  # too late: it was cancelled
         assert await stage.sends_nothing_more()
 
 
@@ -180,7 +180,7 @@ async def test_subscriptions_are_restored_on_a_new_connection() -> None:
         assert [params_of(request)["uri"] for request in (first, second)] == ["file:///a", "file:///b"]
 
 
-async def test_a_refused_subscription_is_not_kept() -> None:
+async def test_a_refused_subscription_is_not_stored() -> None:
     async with connected(R4, offered=OFFERED) as stage:
         pending = stage.start(stage.client.subscribe("file:///a"))
         await stage.refuse(-32602, "no such resource")
@@ -206,7 +206,9 @@ async def test_stream_ended_by_the_server_is_not_reopened() -> None:
         stage.wire.show_message(id=stream["id"], result={"_meta": {f"{META}subscriptionId": stream["id"]}})
         await time.advance(60)
         assert await stage.sends_nothing_more()
-        assert stage.notes(RecordKind.STATE)[-1] == "no longer listening: the server ended it with its result"
+        assert (
+            stage.notes(RecordKind.STATE)[-1] == "Change stream closed: the server ended it with its result"
+        )
 
 
 async def test_stream_cancelled_by_the_server_is_not_reopened() -> None:
@@ -216,7 +218,7 @@ async def test_stream_cancelled_by_the_server_is_not_reopened() -> None:
         stage.wire.show_message(method="notifications/cancelled", params=params)
         await time.advance(60)
         assert await stage.sends_nothing_more()
-        assert stage.notes(RecordKind.STATE)[-1] == "no longer listening: the server cancelled it tidying"
+        assert stage.notes(RecordKind.STATE)[-1] == "Change stream closed: the server cancelled it: tidying"
         row = next(row for row in stage.rows(RecordKind.REQUEST) if row.method == "subscriptions/listen")
         assert row.status is Status.GIVEN_UP
 
@@ -228,7 +230,9 @@ async def test_server_without_streams_is_not_asked_again() -> None:
         await stage.refuse(-32601, "Method not found")
         await time.advance(60)
         assert await stage.sends_nothing_more()
-        assert stage.notes(RecordKind.STATE)[-1].startswith("no longer listening: the server refused it")
+        assert stage.notes(RecordKind.STATE)[-1].startswith(
+            "Change stream closed: the server rejected it: Method not found"
+        )
 
 
 async def test_broken_stream_is_reopened_with_increasing_delays() -> None:

@@ -1,15 +1,15 @@
-"""What can be asked about tasks, in both designs. That they are followed is the engine's part."""
+"""Task methods in both designs. Following tasks is tested with the engine."""
 
 from __future__ import annotations
 
 import pytest
 
-from inspector.base.errors import NotOffered, RemoteProtocolError, RequestTimedOut
+from inspector.base.errors import CapabilityMissing, RemoteProtocolError, RequestTimedOut
 from inspector.base.json.values import JSON, JSONObject
 from inspector.protocol.revisions import R4, R5
 from inspector.protocol.tasks import TaskStatus
 from tests.helpers.fakes import LoopTime
-from tests.unit.session.session_stage import TASKS, capabilities_for_methods, connected, meta_of, params_of
+from tests.unit.session.session_stage import TASKS, connected, meta_of, params_of, replying_with
 
 CORE: JSONObject = {
     "tools": {},
@@ -61,7 +61,7 @@ async def test_unreadable_task_is_a_violation() -> None:
     async with connected(R4, offered=CORE) as stage:
         call = stage.start(stage.client.call_tool("x", {}, as_task=True))
         await stage.reply(task={"status": "working"})
-        with pytest.raises(RemoteProtocolError, match="became a task that cannot be read"):
+        with pytest.raises(RemoteProtocolError, match="became a task that could not be parsed"):
             await call
 
 
@@ -92,7 +92,7 @@ async def test_task_is_cancelled_where_supported() -> None:
         await pending
     assert (request["method"], params_of(request)) == ("tasks/cancel", {"taskId": "t"})
     async with connected(R4, offered={"tasks": {}}) as stage:
-        with pytest.raises(NotOffered, match=r"“tasks\.cancel”"):
+        with pytest.raises(CapabilityMissing, match=r"“tasks\.cancel”"):
             await stage.client.tasks.cancel("t")
 
 
@@ -107,7 +107,7 @@ async def test_extension_is_declared_only_where_a_task_is_wanted() -> None:
         done = await call
         declared: JSONObject = {"roots": {}, "extensions": {TASKS: {}}}
         assert meta_of(request)["clientCapabilities"] == declared
-        assert params_of(request) == {"name": "x", "arguments": {}}  # the wish is in the capability alone
+        assert params_of(request) == {"name": "x", "arguments": {}}  # only the capability requests a task
         assert done.task is not None
         pending = stage.start(stage.client.tasks.get("t"))
         assert meta_of(await stage.reply(**state("working")))["clientCapabilities"] == declared
@@ -115,7 +115,7 @@ async def test_extension_is_declared_only_where_a_task_is_wanted() -> None:
 
 
 async def test_rounds_may_precede_the_task() -> None:
-    handlers = {"elicitation/create": capabilities_for_methods(ACCEPT)}
+    handlers = {"elicitation/create": replying_with(ACCEPT)}
     capabilities: JSONObject = {"elicitation": {"form": {}}}
     async with connected(R5, offered=EXTENSION, capabilities=capabilities, handlers=handlers) as stage:
         call = stage.start(stage.client.call_tool("x", {}, as_task=True))
@@ -128,7 +128,7 @@ async def test_rounds_may_precede_the_task() -> None:
 
 async def test_the_extension_has_no_list() -> None:
     async with connected(R5, offered=EXTENSION) as stage:
-        with pytest.raises(NotOffered, match="Revision 2026-07-28 has no list of tasks"):
+        with pytest.raises(CapabilityMissing, match="Protocol version 2026-07-28 cannot list tasks"):
             await stage.client.tasks.list()
         assert await stage.sends_nothing_more()
 
