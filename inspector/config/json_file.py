@@ -5,13 +5,12 @@ Writes replace the whole file or leave it unchanged. `JsonDocument` is for MCP L
 lock around each read-modify-write. `read_file` and `write_file` are for folders that may come from
 anyone: reads are limited in size and accept regular files only.
 
-`readable_stem` and its relatives make file names from arbitrary names, valid on every platform.
-`FileLock` excludes other processes; the system releases it when the process ends.
+`FileLock` excludes other processes; the system releases it when the process ends. `readable_stem` and its
+relatives make file names from arbitrary names, valid on every platform.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
@@ -19,7 +18,6 @@ import re
 import secrets
 import stat
 import sys
-import tempfile
 import threading
 import time
 import unicodedata
@@ -30,16 +28,73 @@ from pathlib import Path
 
 from inspector.base.errors import ConfigError
 from inspector.base.json.scanner import reindent
-from inspector.base.json.values import JSON, JSONObject, JSONProblem, read_number, to_wire
+from inspector.base.json.values import JSON, JSONError, JSONObject, read_number, to_wire
 from inspector.base.plain_text import one_line
 from inspector.base.units import size
 
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(handle: int) -> None:
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _try_lock(handle: int) -> None:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+MAX_BYTES = 4 * 1024 * 1024
+
 # How long to wait for another process; none should hold the lock for more than a moment.
-_TIMEOUT_S = 2.0
+_LOCK_TIMEOUT_S = 2.0
+# Polling interval: there is no portable lock call with a timeout.
+_LOCK_POLL_S = 0.02
 
 
-class _Turn:
-    """Exclusive access to a file, among the threads of this process and among processes.
+class JsonDocument:
+    """A JSON file. Errors are sentences that name the file.
+
+    Do every read-modify-write inside `locked`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the file's lock, so that nothing else writes it between a read and a write."""
+        with suppress(OSError):
+            self.path.parent.mkdir(parents=True, exist_ok=True)  # the lock file is next to the file
+        with _locks.setdefault(os.path.realpath(self.path), _DocumentLock(self.path)):
+            yield
+
+    def read(self) -> JSONObject:
+        """Return the file's object; a missing file is an empty object. Raises ConfigError."""
+        try:
+            document = read_exactly(self.path.read_text(encoding="utf-8-sig"), last_wins=True)
+        except FileNotFoundError:
+            return {}
+        except (OSError, UnicodeDecodeError, JSONError) as exc:
+            raise _not_read(self.path, exc) from exc
+        return _require_object(self.path, document)
+
+    def write(self, document: JSONObject) -> None:
+        """Replace the file; it becomes readable only by its owner, as it may contain secrets.
+
+        Raises ConfigError, leaving the file unchanged.
+        """
+        path = Path(os.path.realpath(self.path))  # users symlink such files: keep the link
+        try:
+            data = (write_exactly(document) + "\n").encode()
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            _replace(path, data, is_private=True)
+        except (OSError, JSONError) as exc:
+            raise _not_written(self.path, exc) from exc
+
+
+class _DocumentLock:
+    """Exclusive access to a document, among the threads of this process and among processes.
 
     If the lock file cannot be created, or another process keeps holding it, continue without: not being
     able to save at all would be worse.
@@ -56,7 +111,7 @@ class _Turn:
         self._depth += 1
         if self._depth == 1:
             with suppress(OSError):
-                self._processes.take(_TIMEOUT_S)
+                self._processes.acquire(_LOCK_TIMEOUT_S)
 
     def __exit__(self, *reason: object) -> None:
         self._depth -= 1
@@ -66,87 +121,41 @@ class _Turn:
 
 
 # One per file and process: several modules store sections in the same file, on several threads.
-_turns: dict[str, _Turn] = {}
+_locks: dict[str, _DocumentLock] = {}
 
 
-class JsonDocument:
-    """A JSON file. Errors are sentences that name the file.
-
-    Do every read-modify-write inside `changing`.
-    """
+class FileLock:
+    """An exclusive file lock, also between threads. Its file stays: deleting it would be a race."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self._path = path
+        self._handle: int | None = None
 
-    @contextmanager
-    def changing(self) -> Iterator[None]:
-        """Hold the file's lock, so that nothing else writes it between a read and a write."""
-        with suppress(OSError):
-            self.path.parent.mkdir(parents=True, exist_ok=True)  # the lock file is next to the file
-        with _turns.setdefault(os.path.realpath(self.path), _Turn(self.path)):
-            yield
-
-    def read(self) -> JSONObject:
-        """Return the file's object; a missing file is an empty object. Raises ConfigError."""
+    def try_acquire(self) -> bool:
+        """Acquire the lock if it is free. Raises OSError if the file cannot be opened."""
+        flags = os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+        handle = os.open(self._path, flags, 0o600)
         try:
-            document = read_exactly(self.path.read_text(encoding="utf-8-sig"), last_wins=True)
-        except FileNotFoundError:
-            return {}
-        except (OSError, UnicodeDecodeError) as exc:
-            raise ConfigError(
-                f"Could not read {self.path}: {exc}.", "Check the file and its permissions."
-            ) from exc
-        except JSONProblem as exc:
-            raise ConfigError(f"{self.path} is not valid JSON: {exc}.", "Fix it in the file.") from exc
-        if not isinstance(document, dict):
-            raise ConfigError(f"{self.path} must contain a JSON object.", "Fix it in the file.")
-        return document
+            _try_lock(handle)
+        except OSError:
+            os.close(handle)
+            return False
+        self._handle = handle
+        return True
 
-    def write(self, document: JSONObject) -> None:
-        """Replace the file. Raises ConfigError, leaving the file unchanged."""
-        path = os.path.realpath(self.path)  # users symlink such files: keep the link
-        try:
-            data = (write_exactly(document) + "\n").encode()
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            _replace(path, data)
-        except (OSError, JSONProblem) as exc:
-            raise ConfigError(f"Could not write {self.path}: {exc}.", "The file was not changed.") from exc
+    def acquire(self, timeout: float) -> bool:
+        """Wait for the lock for up to `timeout` seconds. Raises OSError like `try_acquire`."""
+        deadline = time.monotonic() + timeout
+        while not self.try_acquire():
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(_LOCK_POLL_S)
+        return True
 
-
-def _replace(path: str, data: bytes) -> None:
-    """Replace a file atomically, readable only by its owner: it may contain secrets."""
-    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=os.path.basename(path))
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())  # otherwise a power failure could leave an empty file
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
-MAX_BYTES = 4 * 1024 * 1024
-
-
-def read_exactly(text: str, *, last_wins: bool = False) -> JSON:
-    """Parse a JSON value, preserving number spelling. Raises JSONProblem.
-
-    A repeated key is an error too, unless `last_wins`.
-    """
-    try:
-        value: JSON = (_TOLERANT if last_wins else _DECODER).decode(text)
-    except json.JSONDecodeError as exc:
-        raise JSONProblem(f"{exc.msg} at line {exc.lineno}, column {exc.colno}") from exc
-    except RecursionError as exc:
-        raise JSONProblem("nested too deeply to parse") from exc
-    return value
-
-
-def write_exactly(value: JSON) -> str:
-    """Return indented JSON, the inverse of `read_exactly`. Raises JSONProblem if too deep."""
-    return reindent(to_wire(value).decode())
+    def release(self) -> None:
+        if self._handle is not None:
+            os.close(self._handle)  # releases the lock
+            self._handle = None
 
 
 def read_file(path: Path, max_bytes: int = MAX_BYTES) -> JSONObject:
@@ -155,15 +164,9 @@ def read_file(path: Path, max_bytes: int = MAX_BYTES) -> JSONObject:
         document = read_exactly(read_text(path, max_bytes))
     except FileNotFoundError:
         raise
-    except (OSError, UnicodeDecodeError) as exc:
-        raise ConfigError(
-            f"Could not read {_shown(path)}: {exc}.", "Check the file and its permissions."
-        ) from exc
-    except JSONProblem as exc:
-        raise ConfigError(f"{_shown(path)} is not valid JSON: {exc}.", "Fix it in the file.") from exc
-    if not isinstance(document, dict):
-        raise ConfigError(f"{_shown(path)} must contain a JSON object.", "Fix it in the file.")
-    return document
+    except (OSError, UnicodeDecodeError, JSONError) as exc:
+        raise _not_read(path, exc) from exc
+    return _require_object(path, document)
 
 
 def write_file(path: Path, document: JSONObject, *, is_private: bool) -> None:
@@ -173,7 +176,7 @@ def write_file(path: Path, document: JSONObject, *, is_private: bool) -> None:
     """
     try:
         data = (write_exactly(document) + "\n").encode()
-    except JSONProblem as exc:
+    except JSONError as exc:
         raise _not_written(path, exc) from exc
     write_bytes(path, data, is_private=is_private)
 
@@ -182,54 +185,87 @@ def write_bytes(path: Path, data: bytes, *, is_private: bool) -> None:
     """Like `write_file`, for raw bytes."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700 if is_private else 0o777)
-        _replace_exactfile(path, data, is_private=is_private)
+        _replace(path, data, is_private=is_private)
     except OSError as exc:
         raise _not_written(path, exc) from exc
 
 
-def _not_written(path: Path, cause: Exception) -> ConfigError:
-    return ConfigError(f"Could not write {_shown(path)}: {cause}.", "The file was not changed.")
-
-
 def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
     """Read a regular UTF-8 file. Raises OSError and UnicodeDecodeError."""
-    _require_plain(path.stat())  # merely opening a device can have side effects
-    with open(path, "rb", opener=_open_at_once) as file:
-        _require_plain(os.fstat(file.fileno()))  # it may have been replaced meanwhile
+    _require_regular(path.stat())  # merely opening a device can have side effects
+    with open(path, "rb", opener=_open_without_blocking) as file:
+        _require_regular(os.fstat(file.fileno()))  # it may have been replaced meanwhile
         data = file.read(max_bytes + 1)
     if len(data) > max_bytes:
         raise OSError(f"it is larger than {size(max_bytes)}")
     return data.decode("utf-8-sig")
 
 
-def _require_plain(status: os.stat_result) -> None:
+def _require_regular(status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise OSError("it is not a regular file")
 
 
-def _open_at_once(path: str, flags: int) -> int:
-    """Open without blocking: opening a FIFO would wait for a writer."""
+def _open_without_blocking(path: str, flags: int) -> int:
+    """Open a file. Opening a FIFO the usual way would wait for a writer."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
-def _replace_exactfile(path: Path, data: bytes, *, is_private: bool) -> None:
+def _replace(path: Path, data: bytes, *, is_private: bool) -> None:
     # Not `tempfile`: its files are always private, and only the OS knows the default mode (umask).
     temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
     handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if is_private else 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
+            file.flush()
+            os.fsync(file.fileno())  # otherwise a power failure could leave an empty file
         if not is_private and path.exists():
             os.chmod(temporary, stat.S_IMODE(path.stat().st_mode))
         os.replace(temporary, path)
-    except OSError:
-        with contextlib.suppress(OSError):
+    except BaseException:
+        with suppress(OSError):
             os.unlink(temporary)
         raise
 
 
-def _shown(path: Path) -> str:
+def _not_read(path: Path, cause: Exception) -> ConfigError:
+    if isinstance(cause, JSONError):
+        return ConfigError(f"{_display(path)} is not valid JSON: {cause}.", "Fix it in the file.")
+    return ConfigError(f"Could not read {_display(path)}: {cause}.", "Check the file and its permissions.")
+
+
+def _not_written(path: Path, cause: Exception) -> ConfigError:
+    return ConfigError(f"Could not write {_display(path)}: {cause}.", "The file was not changed.")
+
+
+def _require_object(path: Path, document: JSON) -> JSONObject:
+    if not isinstance(document, dict):
+        raise ConfigError(f"{_display(path)} must contain a JSON object.", "Fix it in the file.")
+    return document
+
+
+def _display(path: Path) -> str:
     return one_line(str(path))
+
+
+def read_exactly(text: str, *, last_wins: bool = False) -> JSON:
+    """Parse a JSON value, preserving number spelling. Raises JSONError.
+
+    A repeated key is an error too, unless `last_wins`.
+    """
+    try:
+        value: JSON = (_TOLERANT_DECODER if last_wins else _DECODER).decode(text)
+    except json.JSONDecodeError as exc:
+        raise JSONError(f"{exc.msg} at line {exc.lineno}, column {exc.colno}") from exc
+    except RecursionError as exc:
+        raise JSONError("nested too deeply to parse") from exc
+    return value
+
+
+def write_exactly(value: JSON) -> str:
+    """Return indented JSON, the inverse of `read_exactly`. Raises JSONError if too deep."""
+    return reindent(to_wire(value).decode())
 
 
 def _number(text: str) -> int | float:
@@ -241,26 +277,26 @@ def _number(text: str) -> int | float:
 def _object(pairs: list[tuple[str, JSON]]) -> JSONObject:
     members = dict(pairs)
     if len(members) < len(pairs):  # writing it back would lose one of them
-        twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise JSONProblem(f"duplicate key {twice[:60]!r}")
+        duplicate, _ = Counter(key for key, _ in pairs).most_common(1)[0]
+        raise JSONError(f"duplicate key {duplicate[:60]!r}")
     return members
 
 
-_TOLERANT = json.JSONDecoder(parse_int=_number, parse_float=_number)
 _DECODER = json.JSONDecoder(parse_int=_number, parse_float=_number, object_pairs_hook=_object)
+_TOLERANT_DECODER = json.JSONDecoder(parse_int=_number, parse_float=_number)
 
 
-_MAX_BYTES = 80  # UTF-8; file systems allow 255, and suffixes and numbers are added
+_MAX_STEM_BYTES = 80  # UTF-8; file systems allow 255, and suffixes and numbers are added
 # Reserved device names on Windows, with any extension.
-_DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])", re.IGNORECASE)
+_DEVICE_NAME = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])", re.IGNORECASE)
 
 
-def readable_stem(name: str, otherwise: str) -> str:
+def readable_stem(name: str, default: str) -> str:
     """Keep letters and digits of any script; replace everything else with single hyphens."""
     letters = (char if char.isalnum() else "-" for char in unicodedata.normalize("NFC", name[:400]))
     stem = re.sub("-+", "-", "".join(letters))
-    stem = stem.encode(errors="ignore")[:_MAX_BYTES].decode(errors="ignore").strip("-")
-    return f"{stem}-" if _DEVICES.fullmatch(stem) else stem or otherwise
+    stem = stem.encode(errors="ignore")[:_MAX_STEM_BYTES].decode(errors="ignore").strip("-")
+    return f"{stem}-" if _DEVICE_NAME.fullmatch(stem) else stem or default
 
 
 def free_stem(stem: str, taken: Container[str]) -> str:
@@ -282,53 +318,3 @@ def distinct_stem(*names: str) -> str:
     readable = "-".join(filter(None, (readable_stem(name[:40], "") for name in names)))
     readable = readable_stem(readable, "call")
     return f"{readable}-{hashlib.sha256(exact).hexdigest()[:16]}"
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _try_lock(handle: int) -> None:
-        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-else:
-    import fcntl
-
-    def _try_lock(handle: int) -> None:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-# Polling interval: there is no portable lock call with a timeout.
-_POLL_S = 0.02
-
-
-class FileLock:
-    """An exclusive file lock, also between threads. Its file stays: deleting it would be a race."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._handle: int | None = None
-
-    def try_take(self) -> bool:
-        """Try to take the lock. Raises OSError if the file cannot be opened."""
-        flags = os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-        handle = os.open(self._path, flags, 0o600)
-        try:
-            _try_lock(handle)
-        except OSError:
-            os.close(handle)
-            return False
-        self._handle = handle
-        return True
-
-    def take(self, limit: float) -> bool:
-        """Wait for the lock for up to `limit` seconds. Raises OSError like `try_take`."""
-        deadline = time.monotonic() + limit
-        while not self.try_take():
-            if time.monotonic() >= deadline:
-                return False
-            time.sleep(_POLL_S)
-        return True
-
-    def release(self) -> None:
-        if self._handle is not None:
-            os.close(self._handle)  # releases the lock
-            self._handle = None

@@ -3,15 +3,16 @@
     {"rules": [
       {"id": "1f", "name": "Always yes", "on": true, "filter": "server:demo method:elicitation/create",
        "kind": "canned", "answer": {"action": "accept", "content": {"sure": true}}},
-      {"name": "By the book", "kind": "script", "script": "answers.jsonl", "loop": true},
+      {"name": "Prepared replies", "kind": "script", "script": "answers.jsonl", "loop": true},
       {"name": "A model", "kind": "endpoint", "endpoint": {"url": "http://localhost:11434/v1", "model": "…",
        "key": "answers/endpoint/1f", "timeout": 60, "perMinute": 20, "extra": {"seed": 7}}},
-      {"name": "Parrot", "kind": "echo"}
+      {"name": "Echo", "kind": "echo"}
     ]}
 
-A reply is a string (the text of a sampling result), {"error": {"code": …, "message": …}}, or any other
-object: the result, sent as it is. A rule without "on": true is off. Unknown members are preserved, and so
-are members of the kinds that a rule is not; an invalid rule stays in the file and is reported.
+A reply ("answer") is a string (the text of a sampling result), {"error": {"code": …, "message": …}}, or
+any other object: the result, sent unchanged. A rule without "on": true is disabled. Unknown members are
+preserved, and so are members that belong to other kinds of rules; an invalid rule stays in the file and is
+reported.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from inspector.base.errors import ConfigError
-from inspector.base.json.values import JSON, JSONObject, JSONProblem, shorten
+from inspector.base.json.values import JSON, JSONError, JSONObject, shorten
 from inspector.base.plain_text import one_line
 from inspector.config.json_file import read_exactly, read_file, read_text, write_file
 from inspector.config.secrets.records import is_below, make_name
@@ -76,7 +77,7 @@ class ReplyRule:
     kind: RuleKind = RuleKind.CANNED
     filter: str = ""
     is_on: bool = False
-    answer: JSON = ""
+    reply: JSON = ""
     script: str = ""
     loops: bool = False
     endpoint: Endpoint = field(default_factory=Endpoint)
@@ -110,10 +111,10 @@ class ReplyRulesFile:
 
     def stamp(self) -> Stamp | None:
         try:
-            found = self.path.stat()
+            status = self.path.stat()
         except OSError:
             return None
-        return found.st_mtime_ns, found.st_size
+        return status.st_mtime_ns, status.st_size
 
     def load(self) -> LoadedRules:
         """Read the rules. Never raises: an unreadable file yields no rules."""
@@ -142,7 +143,7 @@ class ReplyRulesFile:
     def save(self, rules: Sequence[ReplyRule]) -> None:
         """Replace the rules in the file. Raises ConfigError.
 
-        Entries that could not be parsed are kept, after these rules.
+        Entries that could not be parsed stay in the file, after these rules.
         """
         try:
             document = read_file(self.path)
@@ -157,8 +158,8 @@ class ReplyRulesFile:
         written: list[JSON] = [write_rule(rule) for rule in rules]
         write_file(self.path, {**document, "rules": written + unusable}, is_private=True)
 
-    def _problem(self, text: str, step: str = "") -> str:
-        return f"{one_line(self.path.name)}: {text}. {step}".strip()
+    def _problem(self, text: str, consequence: str = "") -> str:
+        return f"{one_line(self.path.name)}: {text}. {consequence}".strip()
 
 
 def _entries(document: JSONObject) -> list[JSON]:
@@ -175,8 +176,8 @@ def read_rule(entry: JSON, number: int, taken: dict[str, ReplyRule]) -> ReplyRul
     """
     if not isinstance(entry, dict):
         raise ValueError("it must be an object")
-    name, answer = _text(entry, "name"), entry.get("answer", "")
-    if problem := reply_problem(answer):
+    name, reply = _text(entry, "name"), entry.get("answer", "")
+    if problem := reply_problem(reply):
         raise ValueError(problem)
     id = _text(entry, "id") or name or f"rule {number}"
     return ReplyRule(
@@ -185,7 +186,7 @@ def read_rule(entry: JSON, number: int, taken: dict[str, ReplyRule]) -> ReplyRul
         kind=_kind(entry),
         filter=_text(entry, "filter"),
         is_on=entry.get("on") is True,
-        answer=answer,
+        reply=reply,
         script=_text(entry, "script"),
         loops=entry.get("loop") is True,
         endpoint=_endpoint(entry.get("endpoint", {})),
@@ -197,27 +198,27 @@ def write_rule(rule: ReplyRule) -> JSONObject:
     """Return the rule's JSON; empty members are written only if they were already present."""
     endpoint = rule.source.get("endpoint")
     before = endpoint if isinstance(endpoint, dict) else {}
-    now: JSONObject = {
-        "answer": rule.answer,
+    values: JSONObject = {
+        "answer": rule.reply,
         "script": rule.script,
         "loop": rule.loops,
         "endpoint": {**before, **_written_endpoint(rule.endpoint, before)},
     }
     empty: JSONObject = {"answer": "", "script": "", "loop": False, "endpoint": {}}
-    members = {name: value for name, value in now.items() if value != empty[name] or name in rule.source}
+    members = {name: value for name, value in values.items() if value != empty[name] or name in rule.source}
     head: JSONObject = {"id": rule.id, "name": rule.name, "on": rule.is_on, "filter": rule.filter}
     return {**rule.source, **head, "kind": rule.kind.value, **members}
 
 
-def reply_problem(answer: JSON) -> str:
+def reply_problem(reply: JSON) -> str:
     """Return what is wrong with a reply, as the end of a sentence; "" if it is valid."""
-    if isinstance(answer, str):
+    if isinstance(reply, str):
         return ""
-    if not isinstance(answer, dict):
+    if not isinstance(reply, dict):
         return "a reply must be a string or an object"
-    if list(answer) != ["error"]:
+    if list(reply) != ["error"]:
         return ""
-    error = answer["error"]
+    error = reply["error"]
     code = error.get("code") if isinstance(error, dict) else None
     message = error.get("message") if isinstance(error, dict) else None
     if not isinstance(code, int) or isinstance(code, bool) or not isinstance(message, str):
@@ -256,17 +257,23 @@ def _endpoint(value: JSON) -> Endpoint:
 
 
 def _written_endpoint(endpoint: Endpoint, before: JSONObject) -> JSONObject:
-    now: JSONObject = {
+    values: JSONObject = {
         "url": endpoint.url,
         "model": endpoint.model,
         "key": endpoint.key,
-        "timeout": endpoint.timeout if endpoint.timeout != DEFAULT_TIMEOUT else 0,
-        "perMinute": endpoint.per_minute if endpoint.per_minute != DEFAULT_PER_MINUTE else 0,
+        "timeout": endpoint.timeout,
+        "perMinute": endpoint.per_minute,
         "extra": endpoint.extra,
     }
-    given: JSONObject = {"timeout": endpoint.timeout, "perMinute": endpoint.per_minute}
-    wanted = {name: value for name, value in now.items() if value or name in before}
-    return {name: given.get(name, value) for name, value in wanted.items()}
+    defaults: JSONObject = {
+        "url": "",
+        "model": "",
+        "key": "",
+        "timeout": DEFAULT_TIMEOUT,
+        "perMinute": DEFAULT_PER_MINUTE,
+        "extra": {},
+    }
+    return {name: value for name, value in values.items() if value != defaults[name] or name in before}
 
 
 def _text(source: JSONObject, name: str) -> str:
@@ -296,39 +303,39 @@ def read_script(path: Path) -> list[JSON]:
         text = read_text(path)
     except (OSError, UnicodeDecodeError) as exc:
         why = exc.strerror if isinstance(exc, OSError) and exc.strerror else exc
-        raise ConfigError(f"Could not read the script {_shown(path)}: {why}.", "Check the path.") from exc
-    responses = _array(path, text) if text.lstrip().startswith("[") else _lines(path, text)
-    for number, answer in enumerate(responses, 1):
-        if problem := reply_problem(answer):
+        raise ConfigError(f"Could not read the script {_display(path)}: {why}.", "Check the path.") from exc
+    replies = _read_array(path, text) if text.lstrip().startswith("[") else _read_lines(path, text)
+    for number, reply in enumerate(replies, 1):
+        if problem := reply_problem(reply):
             raise ConfigError(
-                f"Reply {number:,} in {_shown(path)} is invalid: {problem}.", "Fix it in the file."
+                f"Reply {number:,} in {_display(path)} is invalid: {problem}.", "Fix it in the file."
             )
-    return responses
+    return replies
 
 
-def _array(path: Path, text: str) -> list[JSON]:
+def _read_array(path: Path, text: str) -> list[JSON]:
     try:
         value = read_exactly(text)
-    except JSONProblem as exc:
-        raise ConfigError(f"{_shown(path)} is not valid JSON: {exc}.", "Fix it in the file.") from exc
+    except JSONError as exc:
+        raise ConfigError(f"{_display(path)} is not valid JSON: {exc}.", "Fix it in the file.") from exc
     assert isinstance(value, list)  # the text starts with "["
     return value
 
 
-def _lines(path: Path, text: str) -> list[JSON]:
-    responses: list[JSON] = []
+def _read_lines(path: Path, text: str) -> list[JSON]:
+    replies: list[JSON] = []
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
-            responses.append(read_exactly(line))
-        except JSONProblem as exc:
+            replies.append(read_exactly(line))
+        except JSONError as exc:
             raise ConfigError(
-                f"Line {number:,} of {_shown(path)} is not valid JSON: {exc}.",
+                f"Line {number:,} of {_display(path)} is not valid JSON: {exc}.",
                 "Write one reply per line, with strings in quotation marks, or all replies in one array.",
             ) from exc
-    return responses
+    return replies
 
 
-def _shown(path: Path) -> str:
+def _display(path: Path) -> str:
     return one_line(shorten(str(path), 200))

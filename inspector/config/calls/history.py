@@ -1,8 +1,8 @@
 """Call history on disk: the last arguments and the latest calls of each tool, per server.
 
-One small file per tool, in a private folder. Arguments are stored as JSON text, so numbers come back
-digit by digit. Values under secret names are replaced by a mark (`variables.SECRET_MARK`) unless the user
-opted in. An unreadable file is renamed to `*.broken` and reported, never overwritten.
+One small file per tool, in a private folder. Arguments are stored as JSON text, so numbers keep their
+spelling. Secrets in arguments are replaced by `SECRET_MARK` unless the user opted in. An unreadable file
+is renamed to `*.broken` and reported, never overwritten.
 
 `add` and `set_last` only queue; a background thread writes, coalescing changes. The reading methods block
 on disk: call them on a thread.
@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from inspector.base.errors import ConfigError
-from inspector.base.json.values import JSON, JSONObject, JSONProblem, to_wire
+from inspector.base.json.values import JSON, JSONError, JSONObject, to_wire
+from inspector.base.redaction import MASK, Secrecy, masked_command, secrecy
 from inspector.base.signals import Signal
-from inspector.config.calls.variables import mark_secrets
+from inspector.config.calls.variables import is_reference
 from inspector.config.json_file import distinct_stem, read_exactly, read_file, write_file
 
 MAX_CALLS = 50
@@ -31,9 +32,13 @@ MAX_LAST_CHARACTERS = 1024 * 1024
 MAX_ALL_CHARACTERS = 1024 * 1024  # all calls of one tool; the oldest are dropped
 MAX_TOOLS = 5_000  # files; the least recently called are deleted first
 
-_COALESCING = 0.3
+_BATCH_S = 0.3  # how long to collect entries before writing them
 _VERSION = 1
-_MAX_BYTES = 16 * 1024 * 1024  # larger than any file we write
+_MAX_BYTES = 16 * 1024 * 1024  # larger than any file written here
+
+# Stands for a secret that was not saved.
+_MARK = "mcp-lens:notKept"
+SECRET_MARK: JSONObject = {_MARK: True}
 
 Key: TypeAlias = tuple[str, str]  # server, tool
 
@@ -72,7 +77,7 @@ class ToolHistory:
         return _arguments_of(self.last_text)
 
 
-NOTHING_KEPT = ToolHistory()
+EMPTY_HISTORY = ToolHistory()
 
 
 class CallHistory:
@@ -98,7 +103,7 @@ class CallHistory:
         self.keep_secrets = keep_secrets
         self._folder = folder
         self._max_calls = max_calls
-        self._notes: deque[tuple[Key, _Note]] = deque()
+        self._entries: deque[tuple[Key, _Entry]] = deque()
         self._appended = threading.Condition()
         self._files = threading.Lock()  # serializes reads, writes and deletes
         self._thread: threading.Thread | None = None
@@ -118,27 +123,29 @@ class CallHistory:
     ) -> None:
         """Record a finished call. `arguments` and `options` as typed, with variables not expanded."""
         text, options_text = self._text(arguments), self._text(options or {})
-        kept, also = (each if len(each) <= MAX_CHARACTERS else "" for each in (text, options_text))
-        call = RecordedCall(at_ns or time.time_ns(), outcome, elapsed_ns, kept, also)
-        self._note((server, tool), _Note(text, call))
+        stored, stored_options = (
+            each if len(each) <= MAX_CHARACTERS else "" for each in (text, options_text)
+        )
+        call = RecordedCall(at_ns or time.time_ns(), outcome, elapsed_ns, stored, stored_options)
+        self._queue((server, tool), _Entry(text, call))
 
     def set_last(self, server: str, tool: str, arguments: JSONObject) -> None:
         """Save the current form contents as the tool's last arguments, called or not."""
-        self._note((server, tool), _Note(self._text(arguments)))
+        self._queue((server, tool), _Entry(self._text(arguments)))
 
     def _text(self, arguments: JSONObject) -> str:
         try:
             return to_wire(arguments if self.keep_secrets else mark_secrets(arguments)).decode()
-        except (JSONProblem, RecursionError):
+        except (JSONError, RecursionError):
             return ""
 
-    def _note(self, key: Key, note: _Note) -> None:
+    def _queue(self, key: Key, entry: _Entry) -> None:
         if self._folder is None or not self.is_on:
             return
         with self._appended:
             if self._is_closed:
                 return
-            self._notes.append((key, note))
+            self._entries.append((key, entry))
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="call history", daemon=True)
                 self._thread.start()
@@ -147,12 +154,12 @@ class CallHistory:
     def of(self, server: str, tool: str) -> ToolHistory:
         """Return the history of a tool, including entries not written yet. Never raises."""
         if self._folder is None or not self.is_on:
-            return NOTHING_KEPT
+            return EMPTY_HISTORY
         with self._files:
             history = self._load((server, tool))
             with self._appended:
-                notes = [note for key, note in self._notes if key == (server, tool)]
-            return self._with(history, notes) if history is not None else NOTHING_KEPT
+                entries = [entry for key, entry in self._entries if key == (server, tool)]
+            return self._with(history, entries) if history is not None else EMPTY_HISTORY
 
     def rename_server(self, before: str, after: str) -> None:
         """Move a server's history to its new name. Never raises.
@@ -177,10 +184,10 @@ class CallHistory:
                 write_file(target, {**document, "server": after}, is_private=True)
                 path.unlink()
         except (OSError, ConfigError) as exc:
-            self._report(f"Could not keep the call history of the renamed server {before!r}: {exc}")
+            self._report(f"Could not move the call history of the renamed server {before!r}: {exc}")
 
     def forget(self, server: str, tool: str) -> None:
-        """Revoke the approval of a server. Raises ConfigError."""
+        """Delete the history of a tool. Raises ConfigError."""
         self._drop(lambda key: key == (server, tool))
         self._delete([self._path((server, tool))])
 
@@ -190,11 +197,11 @@ class CallHistory:
         if self._folder is not None:
             self._delete([path for path in self._folder.glob("*.json*") if path.is_file()])
 
-    def _drop(self, is_meant: Callable[[Key], bool]) -> None:
+    def _drop(self, matches: Callable[[Key], bool]) -> None:
         with self._appended:
-            kept = [(key, note) for key, note in self._notes if not is_meant(key)]
-            self._notes.clear()
-            self._notes.extend(kept)
+            remaining = [(key, entry) for key, entry in self._entries if not matches(key)]
+            self._entries.clear()
+            self._entries.extend(remaining)
 
     def _delete(self, paths: list[Path]) -> None:
         with self._files:
@@ -210,15 +217,14 @@ class CallHistory:
         """Write pending entries now."""
         with self._files:
             with self._appended:
-                notes = list(self._notes)
-            for key in dict.fromkeys(key for key, _ in notes):
-                self._write(key, [note for other, note in notes if other == key])
+                entries = list(self._entries)
+            for key in dict.fromkeys(key for key, _ in entries):
+                self._write(key, [entry for other, entry in entries if other == key])
             with self._appended:
-                # Remove only after writing, so that a concurrent reader finds each note in one of the two
-                # places.
-                for written in notes:
+                # Remove only after writing: a concurrent reader must find each entry in the file or here.
+                for written in entries:
                     with contextlib.suppress(ValueError):  # deleted meanwhile
-                        self._notes.remove(written)
+                        self._entries.remove(written)
 
     def close(self) -> None:
         """Write pending entries and stop recording."""
@@ -232,21 +238,21 @@ class CallHistory:
     def _run(self) -> None:
         while True:
             with self._appended:
-                self._appended.wait_for(lambda: self._notes or self._is_closed)
+                self._appended.wait_for(lambda: self._entries or self._is_closed)
                 if not self._is_closed:  # batch writes: calls in a loop come in quick succession
-                    self._appended.wait_for(lambda: self._is_closed, _COALESCING)
+                    self._appended.wait_for(lambda: self._is_closed, _BATCH_S)
                 if self._is_closed:
                     return
             self.flush()
 
-    def _write(self, key: Key, notes: list[_Note]) -> None:
+    def _write(self, key: Key, entries: list[_Entry]) -> None:
         path = self._path(key)
         history = self._load(key)
         if history is None:
             return
         is_new = not path.exists()
         try:
-            write_file(path, _document(key, self._with(history, notes)), is_private=True)
+            write_file(path, _document(key, self._with(history, entries)), is_private=True)
         except ConfigError as exc:
             self._report(f"Call history is not saved: {exc}")
         if is_new:
@@ -276,11 +282,11 @@ class CallHistory:
                 return None
             return _read(document)
         except FileNotFoundError:
-            return NOTHING_KEPT
+            return EMPTY_HISTORY
         except (ConfigError, ValueError) as exc:
-            return self._without(path, exc)
+            return self._set_aside(path, exc)
 
-    def _without(self, path: Path, reason: Exception) -> ToolHistory | None:
+    def _set_aside(self, path: Path, reason: Exception) -> ToolHistory | None:
         """Set an unusable file aside; leave one that cannot be accessed where it is."""
         text = reason.summary if isinstance(reason, ConfigError) else f"{path}: {reason}."
         if isinstance(reason.__cause__, OSError):
@@ -293,7 +299,7 @@ class CallHistory:
             self._report(f"{text} Renaming the file failed too: {exc}. The tool's history is not saved.")
             return None
         self._report(f"{text} The file was renamed to {aside.name}; the tool's history starts empty.")
-        return NOTHING_KEPT
+        return EMPTY_HISTORY
 
     def _report(self, sentence: str) -> None:
         """Emit `problem_found`, once per distinct sentence."""
@@ -301,27 +307,29 @@ class CallHistory:
             self._reported.add(sentence)
             self.problem_found.emit(sentence)
 
-    def _with(self, history: ToolHistory, notes: list[_Note]) -> ToolHistory:
+    def _with(self, history: ToolHistory, entries: list[_Entry]) -> ToolHistory:
         last, calls = history.last_text, list(reversed(history.calls))
-        for note in notes:
-            last = note.last if 0 < len(note.last) <= MAX_LAST_CHARACTERS else last
-            if note.call is not None:
-                calls.append(note.call)
-        return ToolHistory(last, tuple(_matching(calls[-self._max_calls :])))
+        for entry in entries:
+            last = entry.last if 0 < len(entry.last) <= MAX_LAST_CHARACTERS else last
+            if entry.call is not None:
+                calls.append(entry.call)
+        return ToolHistory(last, tuple(_newest(calls[-self._max_calls :])))
 
 
 @dataclass(frozen=True, slots=True)
-class _Note:
+class _Entry:
+    """A queued change: the tool's last arguments, and the call if there was one."""
+
     last: str
     call: RecordedCall | None = None
 
 
-def _matching(calls: list[RecordedCall]) -> Iterator[RecordedCall]:
+def _newest(calls: list[RecordedCall]) -> Iterator[RecordedCall]:
     """Yield the newest calls first, as many as fit in a file."""
-    room = MAX_ALL_CHARACTERS
+    remaining = MAX_ALL_CHARACTERS
     for call in reversed(calls):
-        room -= len(call.text) + len(call.options)
-        if room < 0:
+        remaining -= len(call.text) + len(call.options)
+        if remaining < 0:
             return
         yield call
 
@@ -342,7 +350,7 @@ def _document(key: Key, history: ToolHistory) -> JSONObject:
 
 
 def _read(document: JSONObject) -> ToolHistory:
-    """Parse a history file. Raises ValueError if it does not have our format."""
+    """Parse a history file. Raises ValueError if it is not one."""
     last, calls = document.get("last"), document.get("calls")
     if not isinstance(last, str) or not isinstance(calls, list):
         raise ValueError("it is not a call history")
@@ -368,6 +376,72 @@ def _arguments_of(text: str) -> JSONObject | None:
         return None
     try:
         arguments = read_exactly(text)
-    except JSONProblem:
+    except JSONError:
         return None
     return arguments if isinstance(arguments, dict) else None
+
+
+def mark_secrets(arguments: JSONObject) -> JSONObject:
+    """Replace secrets in arguments with a mark, for storage. Raises RecursionError.
+
+    A secret is a value under a secret name, or one in a well-known key format. `${name}` is only a
+    placeholder and stays.
+    """
+    return {name: _marked(name, value) for name, value in arguments.items()}
+
+
+def is_secret_mark(value: JSON) -> bool:
+    """True for the mark that replaces a secret."""
+    return isinstance(value, dict) and len(value) == 1 and value.get(_MARK) is True
+
+
+def without_marks(arguments: JSONObject) -> tuple[JSONObject, tuple[str, ...]]:
+    """Remove the marks from stored arguments; also return JSON pointers to where they were.
+
+    The pointers refer to `arguments`; a marked array item is removed, so the items after it move up.
+    """
+    locations = tuple(_locations(arguments, ""))
+    if not locations:
+        return arguments, ()
+    unmarked = _unmarked(arguments)
+    assert isinstance(unmarked, dict)
+    return unmarked, locations
+
+
+def _marked(name: str, value: JSON) -> JSON:
+    if _is_secret(name, value):
+        return SECRET_MARK
+    if isinstance(value, dict):
+        return mark_secrets(value)
+    # Array items have no name; the name of the array is not secret.
+    return [_marked("", item) for item in value] if isinstance(value, list) else value
+
+
+def _is_secret(name: str, value: JSON) -> bool:
+    if value is None or isinstance(value, bool) or value in ("", [], {}) or is_reference(value):
+        return False
+    if isinstance(value, str) and masked_command([value]) == [MASK]:
+        return True
+    certainty = secrecy(name)
+    return certainty is Secrecy.SURE or (certainty is Secrecy.LIKELY and isinstance(value, str))
+
+
+def _children(value: dict[str, JSON] | list[JSON]) -> Iterator[tuple[str | int, JSON]]:
+    yield from value.items() if isinstance(value, dict) else enumerate(value)
+
+
+def _locations(value: JSON, pointer: str) -> Iterator[str]:
+    if is_secret_mark(value):
+        yield pointer
+    elif isinstance(value, dict | list):
+        for key, child in _children(value):
+            step = str(key).replace("~", "~0").replace("/", "~1")
+            yield from _locations(child, f"{pointer}/{step}")
+
+
+def _unmarked(value: JSON) -> JSON:
+    if isinstance(value, dict):
+        return {name: _unmarked(child) for name, child in value.items() if not is_secret_mark(child)}
+    if isinstance(value, list):
+        return [_unmarked(child) for child in value if not is_secret_mark(child)]
+    return value

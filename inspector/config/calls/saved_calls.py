@@ -1,4 +1,4 @@
-"""Saved calls in folders fit for git, their expected results, and watch permissions.
+"""Saved calls in folders fit for git, their expected results, and the approved regression calls.
 
     calls/Yesterdays-log.json               a call, one JSON file each
     calls/expected/Yesterdays-log.json      {"result": {…}}, or {"error": {…}} where that is expected
@@ -8,11 +8,12 @@
      "watch": true, "ignore": ["result.content[*].text"]}
 
 Only `tool` is required; `name` defaults to the file name. Unknown members and member order are preserved.
-A call with `watch` is made again when its server's files change and compared with the expected result,
-except for the paths in `ignore`. Expected results are written only when the user accepts a result.
+A call with `watch` is a regression call: it is re-run when its server's files change and compared with
+the expected result, except for the paths in `ignore`. Expected results are written only when the user
+accepts a result.
 
 Folders are untrusted: other files, links that lead out of the folder, and files too big or malformed are
-skipped, with a sentence about each. A folder can change with every `git pull`, so a watched call of an
+skipped, with a sentence about each. A folder can change with every `git pull`, so a regression call of an
 added folder runs automatically only once the user allowed exactly that call: server, tool, arguments and
 options. `AllowedCalls` stores digests of those in a private file.
 """
@@ -30,7 +31,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from inspector.base.errors import ConfigError
-from inspector.base.json.values import JSON, JSONObject, JSONProblem, shorten, to_wire
+from inspector.base.json.values import JSON, JSONError, JSONObject, shorten, to_wire
 from inspector.base.plain_text import one_line
 from inspector.base.units import size
 from inspector.config.calls.variables import FILE_NAME, LOCAL_FILE_NAME
@@ -45,146 +46,22 @@ from inspector.config.json_file import (
     write_file,
 )
 
-ALLOWED_CALLS_FILE_NAME = ".allowed.json"
-LIMIT = 5_000
-_MEMBER = "allowed"
-
-
-class AllowedCalls:
-    """Digests of the watched calls that the user has allowed to run automatically.
-
-    Without a path, nothing is persisted. An unreadable file allows no calls.
-    """
-
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
-        self._digests: dict[str, None] | None = None  # most recent last
-
-    def has(self, call: SavedCall) -> bool:
-        return digest(call) in self._read()
-
-    def add(self, *calls: SavedCall) -> None:
-        """Allow these calls.
-
-        Raises ConfigError when the file cannot be written; the calls are still allowed until the app exits.
-        """
-        known = self._read()
-        new = [each for each in map(digest, calls) if each not in known]
-        if not new:
-            return
-        known.update(dict.fromkeys(new))
-        while len(known) > LIMIT:
-            del known[next(iter(known))]
-        if self._path is not None:
-            write_file(self._path, {_MEMBER: list(known)}, is_private=True)
-
-    def _read(self) -> dict[str, None]:
-        if self._digests is None:
-            self._digests = dict.fromkeys(self._written())
-        return self._digests
-
-    def _written(self) -> list[str]:
-        if self._path is None:
-            return []
-        try:
-            digests = read_file(self._path).get(_MEMBER)
-        except (FileNotFoundError, ConfigError):
-            return []
-        return [each for each in digests if isinstance(each, str)] if isinstance(digests, list) else []
-
-
-def digest(call: SavedCall) -> str:
-    """Return a digest of everything that is sent and of the target server.
-
-    The call's name and the location of its file are not included.
-    """
-    sent: list[JSON] = [call.server, call.tool, call.arguments, call.meta, call.as_task, call.capabilities]
-    return hashlib.sha256(to_wire(sent)).hexdigest()
-
-
-FOLDER = "expected"
-MAX_EXPECTED_BYTES = 4 * 1024 * 1024
-
-
-def expected_path(call: Path) -> Path:
-    """Return the path of the expected result of a saved call."""
-    return call.parent / FOLDER / call.name
-
-
-def read_expected(call: Path) -> bytes | None:
-    """Return the expected result as JSON, None if there is none yet. Raises ConfigError."""
-    path = expected_path(call)
-    _require_inside(path, call.parent)
-    try:
-        return to_wire(read_file(path, MAX_EXPECTED_BYTES))
-    except FileNotFoundError:
-        return None
-
-
-def write_expected(call: Path, data: bytes, *, is_private: bool) -> None:
-    """Save the expected result, indented. Raises ConfigError if it is no JSON object or too big."""
-    path = expected_path(call)
-    _require_inside(path, call.parent)
-    text = (write_exactly(_object(data)) + "\n").encode()
-    if len(text) > MAX_EXPECTED_BYTES:
-        limit = size(MAX_EXPECTED_BYTES)
-        raise ConfigError(
-            f"The result is {size(len(text))}; expected results are limited to {limit}.",
-            "Request less data.",
-        )
-    write_bytes(path, text, is_private=is_private)
-
-
-def take_expected(call: Path) -> bytes | None:
-    """Delete the expected result and return what it was; None if that fails. Never raises."""
-    path = expected_path(call)
-    with contextlib.suppress(OSError, ConfigError):
-        _require_inside(path, call.parent)
-        data = path.read_bytes()
-        path.unlink()
-        with contextlib.suppress(OSError):
-            path.parent.rmdir()  # fails unless empty
-        return data
-    return None
-
-
-def move_expected(old: Path, new: Path) -> None:
-    """Move the expected result along with its call. If that fails, it stays where it is."""
-    before, after = expected_path(old), expected_path(new)
-    with contextlib.suppress(OSError, ConfigError):
-        _require_inside(before, old.parent)
-        before.replace(after)
-
-
-def _object(data: bytes) -> JSONObject:
-    try:
-        value = read_exactly(data.decode())
-    except (UnicodeDecodeError, JSONProblem) as exc:
-        message = f"Could not save this as the expected result: {exc}."
-        raise ConfigError(message, "See Traffic for the raw message.") from exc
-    if not isinstance(value, dict):
-        raise ConfigError("Could not save this as the expected result: it is not an object.")
-    return value
-
-
-def _require_inside(path: Path, folder: Path) -> None:
-    if not path.resolve().is_relative_to(folder.resolve()):
-        raise ConfigError(
-            f"{one_line(str(path))} is a link that points outside its folder.",
-            "Replace it with a regular file.",
-        )
-
-
 SUFFIX = ".json"
+EXPECTED_FOLDER = "expected"
+ALLOWED_CALLS_FILE_NAME = ".allowed.json"
+
 MAX_FILES = 2_000
 MAX_BYTES = 1024 * 1024
+MAX_EXPECTED_BYTES = 4 * 1024 * 1024
+MAX_ALLOWED_CALLS = 5_000
 
 Stamp: TypeAlias = tuple[int, int]  # (mtime, size) of a file
 Snapshot: TypeAlias = dict[str, Stamp]
 
+_ALLOWED = "allowed"
 _CAPABILITIES = "capabilities"
-_NOT_CALLS = {FILE_NAME, LOCAL_FILE_NAME}
-_TAKEN = {folded(Path(name).stem) for name in _NOT_CALLS}
+_RESERVED_NAMES = {FILE_NAME, LOCAL_FILE_NAME}
+_RESERVED_STEMS = {folded(Path(name).stem) for name in _RESERVED_NAMES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +80,7 @@ class SavedCall:
     capabilities: JSONObject | None = None  # declared for this call only
     path: Path | None = None
     stamp: Stamp | None = None
-    watch: bool = False
+    watch: bool = False  # a regression call
     ignore: tuple[str, ...] = ()
 
     @property
@@ -289,7 +166,7 @@ class SavedCallFolder:
         old = self._own(call)
         _require_unchanged(call)
         target = replace(call, name=name, path=None, stamp=None)
-        path = self._path_of(target, but=old.name)
+        path = self._path_of(target, reusable=old.name)
         try:
             before = read_file(old, MAX_BYTES)
         except FileNotFoundError:
@@ -308,11 +185,9 @@ class SavedCallFolder:
         except FileNotFoundError:
             return None
         except OSError as exc:
-            raise ConfigError(
-                f"Could not delete {one_line(str(path))}: {exc}.", "Check that its folder is writable."
-            ) from exc
+            raise _not_deleted(path, exc) from exc
         _unlink(path)
-        return DeletedCall(call, data, take_expected(path))
+        return DeletedCall(call, data, remove_expected(path))
 
     def restore(self, deleted: DeletedCall) -> SavedCall:
         """Write a deleted call back byte for byte; to a new file if its name is taken.
@@ -320,7 +195,7 @@ class SavedCallFolder:
         Raises ConfigError.
         """
         path = self._own(deleted.call)
-        taken = _TAKEN | {folded(Path(name).stem) for name in self._names()}
+        taken = _RESERVED_STEMS | {folded(Path(name).stem) for name in self._names()}
         path = path.with_name(f"{free_stem(path.stem, taken)}{SUFFIX}")
         write_bytes(path, deleted.data, is_private=self._is_private)
         if deleted.expected is not None:
@@ -337,9 +212,9 @@ class SavedCallFolder:
                         message = f"{self.path} contains more than {MAX_FILES:,} files; the rest are ignored."
                         problems.append(one_line(message))
                         break
-                    found = _stamp_of_entry(entry, self.path)
-                    if found is not None:
-                        snapshot[entry.name] = found
+                    stamp = _entry_stamp(entry, self.path)
+                    if stamp is not None:
+                        snapshot[entry.name] = stamp
         except FileNotFoundError:
             pass
         except OSError as exc:
@@ -348,12 +223,12 @@ class SavedCallFolder:
             )
         return dict(sorted(snapshot.items())), problems
 
-    def _path_of(self, call: SavedCall, but: str = "") -> Path:
-        """Return the call's file in this folder, or a new name for it. `but` is a name to reuse."""
+    def _path_of(self, call: SavedCall, reusable: str = "") -> Path:
+        """Return the call's file in this folder, or a free one; `reusable` counts as free."""
         if call.path is not None and call.path.parent == self.path:
             return self._own(call)
         stem = readable_stem(call.name, "call")
-        taken = _TAKEN | {folded(Path(name).stem) for name in self._names() if name != but}
+        taken = _RESERVED_STEMS | {folded(Path(name).stem) for name in self._names() if name != reusable}
         return self.path / f"{free_stem(stem, taken)}{SUFFIX}"
 
     def _names(self) -> list[str]:
@@ -364,7 +239,7 @@ class SavedCallFolder:
 
     def _own(self, call: SavedCall) -> Path:
         path = call.path
-        if path is None or path.parent != self.path or path.suffix != SUFFIX or path.name in _NOT_CALLS:
+        if path is None or path.parent != self.path or path.suffix != SUFFIX or path.name in _RESERVED_NAMES:
             raise ConfigError(f"{call.name!r} is not in {one_line(str(self.path))}.", "Save it there first.")
         return path
 
@@ -379,13 +254,13 @@ def read_call(path: Path, stamp: Stamp | None = None) -> SavedCall | None:
             name=_text(document, "name") or path.stem,
             tool=_required_text(document, "tool"),
             server=_text(document, "server"),
-            arguments=_object_savedcalls(document, "arguments"),
+            arguments=_object(document, "arguments"),
             description=_text(document, "description"),
             timeout=_seconds(document, "timeout"),
             total=_seconds(document, "total"),
-            meta=_object_savedcalls(document, "meta"),
+            meta=_object(document, "meta"),
             as_task=_flag(document, "task"),
-            capabilities=_object_savedcalls(document, _CAPABILITIES) if _CAPABILITIES in document else None,
+            capabilities=_object(document, _CAPABILITIES) if _CAPABILITIES in document else None,
             path=path,
             stamp=stamp or _stamp(path),
             watch=_flag(document, "watch"),
@@ -397,7 +272,7 @@ def read_call(path: Path, stamp: Stamp | None = None) -> SavedCall | None:
 
 def _written(call: SavedCall, before: JSONObject) -> JSONObject:
     """Return the updated file content: member order is kept, empty members only if present."""
-    now: dict[str, JSON] = {
+    values: dict[str, JSON] = {
         "name": call.name,
         "server": call.server,
         "tool": call.tool,
@@ -411,12 +286,14 @@ def _written(call: SavedCall, before: JSONObject) -> JSONObject:
         "ignore": list(call.ignore),
     }
     always = ("name", "server", "tool", "arguments")
-    document = {member: value for member, value in before.items() if member not in (*now, _CAPABILITIES)}
-    wanted = {member: now[member] for member in now if member in always or now[member] or member in before}
-    if call.capabilities is not None:  # declaring nothing differs from not saying
-        wanted[_CAPABILITIES] = call.capabilities
-    order = [*before, *(member for member in wanted if member not in before)]
-    merged = {**document, **wanted}
+    written = {
+        member: value for member, value in values.items() if member in always or value or member in before
+    }
+    if call.capabilities is not None:  # {} declares no capabilities, None leaves the usual ones
+        written[_CAPABILITIES] = call.capabilities
+    unknown = {member: value for member, value in before.items() if member not in (*values, _CAPABILITIES)}
+    merged = {**unknown, **written}
+    order = [*before, *(member for member in written if member not in before)]
     return {member: merged[member] for member in order if member in merged}
 
 
@@ -434,7 +311,7 @@ def _text(document: JSONObject, member: str) -> str:
     return value or ""
 
 
-def _object_savedcalls(document: JSONObject, member: str) -> JSONObject:
+def _object(document: JSONObject, member: str) -> JSONObject:
     value = document.get(member)
     if value is not None and not isinstance(value, dict):
         raise ValueError(f"“{member}” must be an object")
@@ -466,30 +343,30 @@ def _seconds(document: JSONObject, member: str) -> float | None:
 
 def _json_files(entries: Iterator[os.DirEntry[str]]) -> Iterator[os.DirEntry[str]]:
     for entry in entries:
-        is_ours = entry.name.endswith(SUFFIX) and not entry.name.startswith(".")
-        if is_ours and entry.name not in _NOT_CALLS:
+        is_visible_json = entry.name.endswith(SUFFIX) and not entry.name.startswith(".")
+        if is_visible_json and entry.name not in _RESERVED_NAMES:
             yield entry
 
 
-def _stamp_of_entry(entry: os.DirEntry[str], folder: Path) -> Stamp | None:
+def _entry_stamp(entry: os.DirEntry[str], folder: Path) -> Stamp | None:
     """Return None for anything but a regular file, or a symlink out of the folder."""
     try:
-        found = entry.stat()
-        if not stat.S_ISREG(found.st_mode):
+        status = entry.stat()
+        if not stat.S_ISREG(status.st_mode):
             return None
         if entry.is_symlink() and not Path(entry.path).resolve().is_relative_to(folder.resolve()):
             return None
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size
+    return status.st_mtime_ns, status.st_size
 
 
 def _stamp(path: Path) -> Stamp | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size
+    return status.st_mtime_ns, status.st_size
 
 
 def _require_unchanged(call: SavedCall) -> None:
@@ -514,3 +391,124 @@ def _not_deleted(path: Path, cause: OSError) -> ConfigError:
     return ConfigError(
         f"Could not delete {one_line(str(path))}: {cause}.", "Check that its folder is writable."
     )
+
+
+def expected_path(call: Path) -> Path:
+    """Return the path of the expected result of a saved call."""
+    return call.parent / EXPECTED_FOLDER / call.name
+
+
+def read_expected(call: Path) -> bytes | None:
+    """Return the expected result as JSON, None if there is none yet. Raises ConfigError."""
+    path = expected_path(call)
+    _require_inside(path, call.parent)
+    try:
+        return to_wire(read_file(path, MAX_EXPECTED_BYTES))
+    except FileNotFoundError:
+        return None
+
+
+def write_expected(call: Path, data: bytes, *, is_private: bool) -> None:
+    """Save the expected result, indented. Raises ConfigError if it is not a JSON object or too big."""
+    path = expected_path(call)
+    _require_inside(path, call.parent)
+    text = (write_exactly(_parse_object(data)) + "\n").encode()
+    if len(text) > MAX_EXPECTED_BYTES:
+        limit = size(MAX_EXPECTED_BYTES)
+        raise ConfigError(
+            f"The result is {size(len(text))}; expected results are limited to {limit}.",
+            "Request less data.",
+        )
+    write_bytes(path, text, is_private=is_private)
+
+
+def remove_expected(call: Path) -> bytes | None:
+    """Delete the expected result and return its content; None if that fails. Never raises."""
+    path = expected_path(call)
+    with contextlib.suppress(OSError, ConfigError):
+        _require_inside(path, call.parent)
+        data = path.read_bytes()
+        path.unlink()
+        with contextlib.suppress(OSError):
+            path.parent.rmdir()  # fails unless empty
+        return data
+    return None
+
+
+def move_expected(old: Path, new: Path) -> None:
+    """Move the expected result along with its call. If that fails, it stays where it is."""
+    before, after = expected_path(old), expected_path(new)
+    with contextlib.suppress(OSError, ConfigError):
+        _require_inside(before, old.parent)
+        before.replace(after)
+
+
+def _parse_object(data: bytes) -> JSONObject:
+    try:
+        value = read_exactly(data.decode())
+    except (UnicodeDecodeError, JSONError) as exc:
+        message = f"Could not save this as the expected result: {exc}."
+        raise ConfigError(message, "See Traffic for the raw message.") from exc
+    if not isinstance(value, dict):
+        raise ConfigError("Could not save this as the expected result: it is not an object.")
+    return value
+
+
+def _require_inside(path: Path, folder: Path) -> None:
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise ConfigError(
+            f"{one_line(str(path))} is a link that points outside its folder.",
+            "Replace it with a regular file.",
+        )
+
+
+class AllowedCalls:
+    """Digests of the regression calls that the user has allowed to run automatically.
+
+    Without a path, nothing is persisted. An unreadable file allows no calls.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._digests: dict[str, None] | None = None  # most recent last
+
+    def has(self, call: SavedCall) -> bool:
+        return digest(call) in self._load()
+
+    def add(self, *calls: SavedCall) -> None:
+        """Allow these calls.
+
+        Raises ConfigError when the file cannot be written; the calls are still allowed until the app exits.
+        """
+        known = self._load()
+        new = [each for each in map(digest, calls) if each not in known]
+        if not new:
+            return
+        known.update(dict.fromkeys(new))
+        while len(known) > MAX_ALLOWED_CALLS:
+            del known[next(iter(known))]
+        if self._path is not None:
+            write_file(self._path, {_ALLOWED: list(known)}, is_private=True)
+
+    def _load(self) -> dict[str, None]:
+        if self._digests is None:
+            self._digests = dict.fromkeys(self._stored())
+        return self._digests
+
+    def _stored(self) -> list[str]:
+        if self._path is None:
+            return []
+        try:
+            digests = read_file(self._path).get(_ALLOWED)
+        except (FileNotFoundError, ConfigError):
+            return []
+        return [each for each in digests if isinstance(each, str)] if isinstance(digests, list) else []
+
+
+def digest(call: SavedCall) -> str:
+    """Return a digest of everything that is sent and of the target server.
+
+    The call's name and the location of its file are not included.
+    """
+    sent: list[JSON] = [call.server, call.tool, call.arguments, call.meta, call.as_task, call.capabilities]
+    return hashlib.sha256(to_wire(sent)).hexdigest()

@@ -1,4 +1,4 @@
-"""Variables (`${name}`) in call arguments, and the mark that replaces secrets on disk.
+"""Call variables: `${name}` in the arguments of a call, and the files with their values.
 
     "${n}"                 alone in a string: the variable's value itself, also a number or an object
     "page ${n} of ${all}"  within a string: the value as text
@@ -7,91 +7,21 @@
 
 Expanded when a call is sent, stored unexpanded everywhere else. Only what the user typed or saved is
 expanded, never text from a server and never a variable's own value. `expand` does no I/O; `VariablesFile`
-holds the values of one folder. `mark_secrets` replaces secrets in arguments that go to disk.
+holds the values of one folder.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from inspector.base.errors import ConfigError, UserError
 from inspector.base.json.values import JSON, JSONObject, shorten, to_wire
 from inspector.base.plain_text import one_line
-from inspector.base.redaction import MASK, Secrecy, masked_text, secrecy
+from inspector.base.redaction import secrecy
 from inspector.config.json_file import read_file, write_file
-
-_MARK = "mcp-lens:notKept"
-SECRET_MARK: JSONObject = {_MARK: True}
-
-
-def mark_secrets(arguments: JSONObject) -> JSONObject:
-    """Replace secrets in arguments with a mark, for storage. Raises RecursionError.
-
-    A secret is a value under a secret name, or one that looks like a well-known key format. `${name}` is
-    only a placeholder and is left alone.
-    """
-    return {name: _kept(name, value) for name, value in arguments.items()}
-
-
-def is_secret_mark(value: JSON) -> bool:
-    """True for the mark that replaces a secret."""
-    return isinstance(value, dict) and len(value) == 1 and value.get(_MARK) is True
-
-
-def without_marks(arguments: JSONObject) -> tuple[JSONObject, tuple[str, ...]]:
-    """Remove the marks from stored arguments; also return JSON pointers to where they were.
-
-    The pointers refer to `arguments`; a marked array item is removed, so the items after it move up.
-    """
-    locations = tuple(_locations(arguments, ""))
-    if not locations:
-        return arguments, ()
-    cleaned = _cleaned(arguments)
-    assert isinstance(cleaned, dict)
-    return cleaned, locations
-
-
-def _kept(name: str, value: JSON) -> JSON:
-    if _is_secret(name, value):
-        return SECRET_MARK
-    if isinstance(value, dict):
-        return mark_secrets(value)
-    # Items count as named like their array, which was not secret.
-    return [_kept("", item) for item in value] if isinstance(value, list) else value
-
-
-def _is_secret(name: str, value: JSON) -> bool:
-    if value is None or isinstance(value, bool) or value in ("", [], {}) or is_reference(value):
-        return False
-    if isinstance(value, str) and masked_text([value]) == [MASK]:
-        return True
-    certainty = secrecy(name)
-    return certainty is Secrecy.SURE or (certainty is Secrecy.LIKELY and isinstance(value, str))
-
-
-def _children(value: dict[str, JSON] | list[JSON]) -> Iterator[tuple[str | int, JSON]]:
-    yield from value.items() if isinstance(value, dict) else enumerate(value)
-
-
-def _locations(value: JSON, pointer: str) -> Iterator[str]:
-    if is_secret_mark(value):
-        yield pointer
-    elif isinstance(value, dict | list):
-        for key, child in _children(value):
-            step = str(key).replace("~", "~0").replace("/", "~1")
-            yield from _locations(child, f"{pointer}/{step}")
-
-
-def _cleaned(value: JSON) -> JSON:
-    if isinstance(value, dict):
-        return {name: _cleaned(child) for name, child in value.items() if not is_secret_mark(child)}
-    if isinstance(value, list):
-        return [_cleaned(child) for child in value if not is_secret_mark(child)]
-    return value
-
 
 FILE_NAME = "variables.json"
 LOCAL_FILE_NAME = "variables.local.json"  # next to it and overrides it; for what must not be committed
@@ -102,7 +32,7 @@ IN_SECRETS: JSONObject = {"mcp-lens:secret": True}
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _ENVIRONMENT = "env:"
 _REFERENCE = re.compile(rf"\$\$\{{|\$\{{(?P<name>(?:{_ENVIRONMENT})?{_NAME.pattern})\}}")
-_MAX_NAMED = 8
+_MAX_LISTED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,19 +43,16 @@ class Variables:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
-NO_VARIABLES = Variables()
-
-
 class UnknownVariables(UserError):
     """These names have no value; nothing was sent."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
-        super().__init__(_unknown_summary(names), _unknown_step(names))
+        super().__init__(_unknown_summary(names), _unknown_next_step(names))
         self.names = names
 
 
 def expand(value: JSON, variables: Variables) -> JSON:
-    """Replace every `${name}` in the texts of a value; member names stay as they are.
+    """Replace every `${name}` in the strings of a value; member names stay as they are.
 
     Raises UnknownVariables listing all names without a value, and UserError if nested too deeply.
     """
@@ -148,23 +75,23 @@ def expand_object(value: JSONObject, variables: Variables) -> JSONObject:
 def names_in(value: JSON) -> tuple[str, ...]:
     """Return the variables that a value refers to, without duplicates, in order."""
     names: dict[str, None] = {}
-    left = [value]
-    while left:
-        item = left.pop()
+    stack = [value]
+    while stack:
+        item = stack.pop()
         if isinstance(item, str):
             names.update((match["name"], None) for match in _REFERENCE.finditer(item) if match["name"])
         elif isinstance(item, dict | list):
-            left += reversed(list(item.values()) if isinstance(item, dict) else item)
+            stack += reversed(list(item.values()) if isinstance(item, dict) else item)
     return tuple(names)
 
 
 def escape(text: str) -> str:
-    """Escape a text so that it is sent verbatim."""
+    """Escape a string so that it is sent verbatim."""
     return text.replace("${", "$${")
 
 
 def is_reference(value: JSON) -> bool:
-    """True if the text is a single variable and nothing else."""
+    """True if the value is a string that consists of a single variable."""
     match = _REFERENCE.fullmatch(value) if isinstance(value, str) else None
     return match is not None and match["name"] is not None
 
@@ -175,24 +102,24 @@ def is_secret(name: str) -> bool:
 
 
 def is_known(name: str, variables: Variables) -> bool:
-    return _find(name, variables) is not _NOTHING
+    return _lookup(name, variables) is not _NO_VALUE
 
 
 def is_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None
 
 
-class _Nothing:
+class _NoValue:
     """Type of the "no value" sentinel, as null is a valid value."""
 
 
-_NOTHING = _Nothing()
+_NO_VALUE = _NoValue()
 
 
-def _find(name: str, variables: Variables) -> JSON | _Nothing:
+def _lookup(name: str, variables: Variables) -> JSON | _NoValue:
     if name.startswith(_ENVIRONMENT):
-        return variables.environment.get(name.removeprefix(_ENVIRONMENT), _NOTHING)
-    return variables.values.get(name, _NOTHING)
+        return variables.environment.get(name.removeprefix(_ENVIRONMENT), _NO_VALUE)
+    return variables.values.get(name, _NO_VALUE)
 
 
 def _expanded(value: JSON, variables: Variables) -> JSON:
@@ -203,18 +130,18 @@ def _expanded(value: JSON, variables: Variables) -> JSON:
     if not isinstance(value, str) or "${" not in value:
         return value
     if is_reference(value):
-        return _found(value[2:-1], variables)
+        return _value(value[2:-1], variables)
 
-    def replaced(match: re.Match[str]) -> str:
-        return _as_text(_found(match["name"], variables)) if match["name"] else "${"
+    def replacement(match: re.Match[str]) -> str:
+        return _as_text(_value(match["name"], variables)) if match["name"] else "${"
 
-    return _REFERENCE.sub(replaced, value)
+    return _REFERENCE.sub(replacement, value)
 
 
-def _found(name: str, variables: Variables) -> JSON:
-    found = _find(name, variables)
-    assert not isinstance(found, _Nothing)  # checked before anything was replaced
-    return found
+def _value(name: str, variables: Variables) -> JSON:
+    value = _lookup(name, variables)
+    assert not isinstance(value, _NoValue)  # `expand` has checked all names
+    return value
 
 
 def _as_text(value: JSON) -> str:
@@ -222,16 +149,16 @@ def _as_text(value: JSON) -> str:
 
 
 def _unknown_summary(names: tuple[str, ...]) -> str:
-    shown = ", ".join(f"${{{shorten(name, 60)}}}" for name in names[:_MAX_NAMED])
-    more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+    listed = ", ".join(f"${{{shorten(name, 60)}}}" for name in names[:_MAX_LISTED])
+    more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
     verb = "has" if len(names) == 1 else "have"
-    return f"{shown}{more} {verb} no value, so nothing was sent."
+    return f"{listed}{more} {verb} no value, so nothing was sent."
 
 
-def _unknown_step(names: Iterable[str]) -> str:
+def _unknown_next_step(names: Iterable[str]) -> str:
     if any(name.startswith(_ENVIRONMENT) for name in names):
         return "Allow the environment variable in Settings, or write $${ to send a literal ${."
-    return "Set a value under Variables, or write $${ to send a literal ${."
+    return "Set a value under Call variables, or write $${ to send a literal ${."
 
 
 class VariablesFile:
@@ -264,7 +191,7 @@ class VariablesFile:
                 f"{one_line(shorten(name, 60))!r} is not a valid variable name.",
                 "Start with a letter, followed by letters, digits, _, . or -.",
             )
-        path, document = self._holder_of(name)
+        path, document = self._file_with(name)
         write_file(path, {**document, name: value}, is_private=path == self._local)
 
     def remove(self, name: str) -> None:
@@ -275,7 +202,7 @@ class VariablesFile:
                 del document[name]
                 write_file(path, document, is_private=path == self._local)
 
-    def _holder_of(self, name: str) -> tuple[Path, JSONObject]:
+    def _file_with(self, name: str) -> tuple[Path, JSONObject]:
         """Return the file to write to: a value in the local file (not in git) stays there."""
         local = _read_or_empty(self._local)
         return (self._local, local) if name in local else (self.path, _read_or_empty(self.path))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from inspector.base.errors import ConfigError
-from inspector.base.json.values import JSON, JSONObject, JSONProblem, parse
+from inspector.base.json.values import JSON, JSONError, JSONObject, parse
 from inspector.config.servers.entries import name_from_argv
 
 _PROMPT = re.compile(r"^\s*(?:\$|%|PS [^>\n]*>|[A-Za-z]:\\[^>\n]*>)\s+")
@@ -267,7 +267,7 @@ def _is_url(word: str) -> bool:
 def _json(text: str) -> JSONObject:
     try:
         value: JSON = parse(text)
-    except JSONProblem as exc:
+    except JSONError as exc:
         step = "Check the shell quoting."
         raise ConfigError(f"Could not parse the JSON in the command: {exc}.", step) from exc
     if not isinstance(value, dict):

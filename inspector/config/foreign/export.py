@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 from inspector.base.errors import ConfigError
 from inspector.base.json.values import JSON, JSONObject, compact, pretty
 from inspector.base.plain_text import one_line
-from inspector.base.redaction import MASK, is_secret_name, masked_text
+from inspector.base.redaction import MASK, is_secret_name, masked_command
 from inspector.config.foreign.server_json import server_json_of
 from inspector.config.servers.entries import (
     BearerSettings,
@@ -489,7 +489,7 @@ def _value(name: str, value: Given, names: _Names) -> str:
         return value
     if is_secret_name(name):
         return names.variable(name, value)
-    masked = masked_text([value])[0]
+    masked = masked_command([value])[0]
     return value if masked == value else masked.replace(MASK, names.variable(name, value))
 
 
@@ -498,7 +498,7 @@ def _header(name: str, value: Given, names: _Names) -> str:
         return names.own(name, value)
     if not value or is_expanded(value):
         return value
-    if not is_secret_name(name) and masked_text([value])[0] == value:
+    if not is_secret_name(name) and masked_command([value])[0] == value:
         return value
     scheme = re.match(r"(?:Bearer|Basic|Token) ", value, re.IGNORECASE)
     return f"{scheme[0]}{names.own('token', value)}" if scheme is not None else names.own(name, value)

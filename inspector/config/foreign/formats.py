@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 
 from inspector.base.errors import ConfigError
 from inspector.base.json.scanner import member_locations
-from inspector.base.json.values import JSON, JSONObject, JSONProblem
+from inspector.base.json.values import JSON, JSONError, JSONObject
 from inspector.base.units import size
 from inspector.config.foreign.discovery import InputSpec
 from inspector.config.json_file import read_exactly
@@ -49,7 +49,7 @@ def read_document(text: str, syntax: Syntax) -> Document:
 def _read_json(text: str) -> Document:
     try:
         value, plain = read(text)
-    except JSONProblem as exc:
+    except JSONError as exc:
         message = str(exc).replace(" at at ", " at ")  # Python's wording for an unterminated string
         raise ConfigError(f"It is not valid JSON: {message}.", "Fix it in the file.") from exc
 
@@ -276,20 +276,20 @@ _NOT_A_BREAK = re.compile(r"[^\r\n]")
 
 
 def read(text: str) -> tuple[JSON, str]:
-    """Return the value, and the text as plain JSON with offsets unchanged. Raises JSONProblem.
+    """Return the value, and the text as plain JSON with offsets unchanged. Raises JSONError.
 
     For repeated keys the last one wins; numbers keep their spelling.
     """
     text = text.removeprefix("\ufeff")
     try:
         return read_exactly(text, last_wins=True), text
-    except JSONProblem:
+    except JSONError:
         plain = blank_comments(text)
         return read_exactly(plain, last_wins=True), plain
 
 
 def blank_comments(text: str) -> str:
-    """Replace comments and trailing commas with spaces, keeping newlines. Raises JSONProblem."""
+    """Replace comments and trailing commas with spaces, keeping newlines. Raises JSONError."""
     pieces: list[str] = []
     comma = -1  # index of a piece that may turn out to be a trailing comma
     last = ""
@@ -298,7 +298,7 @@ def blank_comments(text: str) -> str:
         mark = token["mark"]
         if token["comment"] is not None:
             if piece.startswith("/*") and token["end"] is None:
-                raise JSONProblem(f"Unterminated comment starting at {position_of(text, token.start())}")
+                raise JSONError(f"Unterminated comment starting at {position_of(text, token.start())}")
             piece = _NOT_A_BREAK.sub(" ", piece)
         elif not piece.isspace():
             if mark in ("]", "}") and comma >= 0:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from inspector.base.errors import ConfigError
-from inspector.base.json.values import JSONObject, JSONProblem, parse
+from inspector.base.json.values import JSONError, JSONObject, parse
 from inspector.base.units import size
 from inspector.config.foreign.command_lines import commands_in, name_of, read_command, unexpanded_in
 from inspector.config.foreign.discovery import PASTED, FoundServer, Source
@@ -64,7 +64,7 @@ def _json(text: str) -> JSONObject:
             raise _unreadable() from exc
     try:
         value = parse(text)
-    except JSONProblem as exc:
+    except JSONError as exc:
         raise ConfigError(f"The link contains invalid JSON: {exc}.", "Copy the whole link.") from exc
     if not isinstance(value, dict):
         raise _unreadable()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from inspector.base.errors import ConfigError
-from inspector.base.json.values import JSON, JSONObject, JSONProblem
+from inspector.base.json.values import JSON, JSONError, JSONObject
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural
 from inspector.config.foreign.discovery import ConfigLocation, FoundFile, FoundServer, InputSpec, Source
@@ -208,7 +208,7 @@ def servers_at(
         return (), (f"“{'.'.join(path)}” must be an object.",)
     try:
         lines = document.lines_of(path)
-    except JSONProblem:  # parsed before, so only pathological text gets here
+    except JSONError:  # parsed before, so only pathological text gets here
         lines = _NO_LINES
     specs = inputs_of(document.value, path) if path else ()
     inputs = {spec.id: (location, spec) for location, spec in enumerate(specs)}

@@ -1,6 +1,8 @@
 """Sections of the preferences file: `calls`, `inbox` and `captures`.
 
-    {"inbox": {"answerWithin": 300}, …}
+    {"calls": {"keepHistory": true, "keepSecrets": false, "folders": ["…"], "environment": ["HOME"]},
+     "inbox": {"answerWithin": 300},
+     "captures": {"record": true, "keepDays": 30, "keepMebibytes": 2048}}
 
 `answerWithin` is the Inbox timeout in seconds; a request that is pending for longer gets the reply
 "cancel", or an error where there is no such reply. Without the member there is no timeout. Unknown
@@ -17,15 +19,18 @@ from inspector.base.errors import ConfigError
 from inspector.base.json.values import JSON, JSONObject
 from inspector.config.json_file import JsonDocument
 
-_SECTION = "calls"
+_CALLS = "calls"
+_INBOX, _INBOX_TIMEOUT = "inbox", "answerWithin"
+_CAPTURES = "captures"
+_MIB = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class CallPrefs:
     """Preferences for calling tools by hand.
 
-    `folders` hold saved calls besides our own. `environment` lists the variables that `${env:NAME}` may
-    read: saved calls can come from anyone, so it is empty by default.
+    `folders` hold saved calls besides MCP Lens's own folder. `environment` lists the variables that
+    `${env:NAME}` may read: saved calls can come from anyone, so it is empty by default.
     """
 
     keep_history: bool = True
@@ -41,30 +46,29 @@ class CallPrefsFile:
         self._file = JsonDocument(path)
 
     def load(self) -> tuple[CallPrefs, list[str]]:
-        """Return the settings and one sentence per problem. Never raises."""
-        try:
-            section = self._file.read().get(_SECTION, {})
-        except ConfigError as exc:
-            return CallPrefs(), [str(exc)]
-        if not isinstance(section, dict):
-            return CallPrefs(), [self._problem("", "an object")]
-        problems: list[str] = []
+        """Return the preferences and one sentence per problem. Never raises."""
         default = CallPrefs()
+        try:
+            section = self._file.read().get(_CALLS, {})
+        except ConfigError as exc:
+            return default, [str(exc)]
+        if not isinstance(section, dict):
+            return default, [self._problem(_CALLS, "an object")]
+        problems: list[str] = []
         prefs = CallPrefs(
             self._flag(section, "keepHistory", default.keep_history, problems),
             self._flag(section, "keepSecrets", default.keep_secrets, problems),
-            self._texts(section, "folders", problems),
-            self._texts(section, "environment", problems),
+            self._strings(section, "folders", problems),
+            self._strings(section, "environment", problems),
         )
         return prefs, problems
 
     def save(self, prefs: CallPrefs) -> None:
         """Write the preferences. Raises ConfigError."""
-        with self._file.changing():
+        with self._file.locked():
             document = self._file.read()
-            section = document.get(_SECTION)
-            document[_SECTION] = {
-                **(section if isinstance(section, dict) else {}),
+            document[_CALLS] = {
+                **_section(document, _CALLS),
                 "keepHistory": prefs.keep_history,
                 "keepSecrets": prefs.keep_secrets,
                 "folders": list(prefs.folders),
@@ -72,33 +76,29 @@ class CallPrefsFile:
             }
             self._file.write(document)
 
-    def _flag(self, section: JSONObject, member: str, otherwise: bool, problems: list[str]) -> bool:
-        value: JSON = section.get(member, otherwise)
+    def _flag(self, section: JSONObject, member: str, default: bool, problems: list[str]) -> bool:
+        value: JSON = section.get(member, default)
         if isinstance(value, bool):
             return value
-        problems.append(self._problem(member, "a boolean"))
-        return otherwise
+        problems.append(self._problem(f"{_CALLS}.{member}", "true or false"))
+        return default
 
-    def _texts(self, section: JSONObject, member: str, problems: list[str]) -> tuple[str, ...]:
+    def _strings(self, section: JSONObject, member: str, problems: list[str]) -> tuple[str, ...]:
         value = section.get(member, [])
         if isinstance(value, list) and all(isinstance(item, str) and item for item in value):
             return tuple(str(item) for item in value)
-        problems.append(self._problem(member, "an array of strings"))
+        problems.append(self._problem(f"{_CALLS}.{member}", "an array of strings"))
         return ()
 
-    def _problem(self, member: str, wanted: str) -> str:
-        location = f"{_SECTION}.{member}" if member else _SECTION
-        return f"{self._file.path.name}: “{location}” must be {wanted}. The default is used."
-
-
-_SECTION_INBOXPREFS, _MEMBER = "inbox", "answerWithin"
+    def _problem(self, location: str, expected: str) -> str:
+        return f"{self._file.path.name}: “{location}” must be {expected}. The default is used."
 
 
 @dataclass(frozen=True, slots=True)
 class InboxPrefs:
-    """Inbox preferences. `answer_within` is in seconds; None is unlimited."""
+    """Inbox preferences. `timeout` is in seconds; None is unlimited."""
 
-    answer_within: float | None = None
+    timeout: float | None = None
 
 
 class InboxPrefsFile:
@@ -108,43 +108,37 @@ class InboxPrefsFile:
         self._file = JsonDocument(path)
 
     def load(self) -> tuple[InboxPrefs, list[str]]:
-        """Return the settings and one sentence per problem. Never raises."""
+        """Return the preferences and one sentence per problem. Never raises."""
         try:
-            section = self._file.read().get(_SECTION_INBOXPREFS, {})
+            section = self._file.read().get(_INBOX, {})
         except ConfigError as exc:
             return InboxPrefs(), [str(exc)]
         if not isinstance(section, dict):
-            return InboxPrefs(), [self._problem(_SECTION_INBOXPREFS, "an object")]
-        within = section.get(_MEMBER)
-        if within is None:
+            return InboxPrefs(), [self._problem(_INBOX, "an object")]
+        timeout = section.get(_INBOX_TIMEOUT)
+        if timeout is None:
             return InboxPrefs(), []
-        if isinstance(within, bool) or not isinstance(within, int | float) or not 0 < within < math.inf:
-            return InboxPrefs(), [
-                self._problem(f"{_SECTION_INBOXPREFS}.{_MEMBER}", "a number of seconds greater than 0")
-            ]
-        return InboxPrefs(within), []
+        if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout < math.inf:
+            location = f"{_INBOX}.{_INBOX_TIMEOUT}"
+            return InboxPrefs(), [self._problem(location, "a number of seconds greater than 0")]
+        return InboxPrefs(timeout), []
 
     def save(self, prefs: InboxPrefs) -> None:
         """Write the preferences. Raises ConfigError."""
-        with self._file.changing():
+        with self._file.locked():
             document = self._file.read()
-            section = document.get(_SECTION_INBOXPREFS)
-            kept = dict(section) if isinstance(section, dict) else {}
-            kept.pop(_MEMBER, None)
-            if prefs.answer_within is not None:
-                kept[_MEMBER] = prefs.answer_within
-            self._file.write({**document, _SECTION_INBOXPREFS: kept})
+            section = _section(document, _INBOX)
+            section.pop(_INBOX_TIMEOUT, None)
+            if prefs.timeout is not None:
+                section[_INBOX_TIMEOUT] = prefs.timeout
+            self._file.write({**document, _INBOX: section})
 
-    def _problem(self, location: str, wanted: str) -> str:
-        return f"{self._file.path.name}: “{location}” must be {wanted}. Server requests never time out."
-
-
-_SECTION_PREFERENCES = "captures"
-_MIB = 1024 * 1024
+    def _problem(self, location: str, expected: str) -> str:
+        return f"{self._file.path.name}: “{location}” must be {expected}. Server requests never time out."
 
 
 @dataclass(frozen=True, slots=True)
-class KeepCaptures:
+class CapturePrefs:
     """Retention of automatic captures, by age in days and by total size.
 
     With `is_on` false nothing is written to disk at all.
@@ -159,53 +153,54 @@ class KeepCaptures:
         return self.mebibytes * _MIB
 
 
-class Preferences:
-    """The preferences file. Invalid members fall back to their default and are reported."""
+class CapturePrefsFile:
+    """The `CapturePrefs` section of the preferences file."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
         self._file = JsonDocument(path)
 
-    def captures(self) -> tuple[KeepCaptures, list[str]]:
-        """Return the retention settings and one sentence per problem. Never raises."""
+    def load(self) -> tuple[CapturePrefs, list[str]]:
+        """Return the preferences and one sentence per problem. Never raises."""
+        default = CapturePrefs()
         try:
-            section = self._file.read().get(_SECTION_PREFERENCES, {})
+            section = self._file.read().get(_CAPTURES, {})
         except ConfigError as exc:
-            return KeepCaptures(), [str(exc)]
+            return default, [str(exc)]
         if not isinstance(section, dict):
-            return KeepCaptures(), [
-                f"{self.path.name}: “{_SECTION_PREFERENCES}” must be an object. The defaults are used."
-            ]
-        return self._read_captures(section)
+            return default, [self._problem(_CAPTURES, "an object", "The defaults are used.")]
+        problems: list[str] = []
+        days = self._number(section, "keepDays", default.days, problems)
+        mebibytes = self._number(section, "keepMebibytes", default.mebibytes, problems)
+        is_on = section.get("record", True)
+        if not isinstance(is_on, bool):
+            problems.append(self._problem(f"{_CAPTURES}.record", "true or false", "Using true."))
+        return CapturePrefs(days, mebibytes, is_on is not False), problems
 
-    def save_captures(self, chosen: KeepCaptures) -> None:
-        """Write the retention settings. Raises ConfigError."""
-        with self._file.changing():
+    def save(self, prefs: CapturePrefs) -> None:
+        """Write the preferences. Raises ConfigError."""
+        with self._file.locked():
             document = self._file.read()
-            section = document.get(_SECTION_PREFERENCES)
-            document[_SECTION_PREFERENCES] = {
-                **(section if isinstance(section, dict) else {}),
-                "record": chosen.is_on,
-                "keepDays": chosen.days,
-                "keepMebibytes": chosen.mebibytes,
+            document[_CAPTURES] = {
+                **_section(document, _CAPTURES),
+                "record": prefs.is_on,
+                "keepDays": prefs.days,
+                "keepMebibytes": prefs.mebibytes,
             }
             self._file.write(document)
 
-    def _read_captures(self, section: JSONObject) -> tuple[KeepCaptures, list[str]]:
-        default, problems = KeepCaptures(), []
+    def _number(self, section: JSONObject, member: str, default: int, problems: list[str]) -> int:
+        value: JSON = section.get(member, default)
+        if type(value) is int and value >= 1:
+            return value
+        location = f"{_CAPTURES}.{member}"
+        problems.append(self._problem(location, "an integer of at least 1", f"Using {default}."))
+        return default
 
-        def number(member: str, otherwise: int) -> int:
-            value: JSON = section.get(member, otherwise)
-            if type(value) is int and value >= 1:
-                return value
-            text = f"{self.path.name}: “{_SECTION_PREFERENCES}.{member}” must be an integer of at least 1"
-            problems.append(f"{text}. Using {otherwise}.")
-            return otherwise
+    def _problem(self, location: str, expected: str, consequence: str) -> str:
+        return f"{self._file.path.name}: “{location}” must be {expected}. {consequence}"
 
-        is_on = section.get("record", True)
-        if not isinstance(is_on, bool):
-            problems.append(
-                f"{self.path.name}: “{_SECTION_PREFERENCES}.record” must be true or false. Using true."
-            )
-        days, mebibytes = number("keepDays", default.days), number("keepMebibytes", default.mebibytes)
-        return KeepCaptures(days, mebibytes, is_on is not False), problems
+
+def _section(document: JSONObject, name: str) -> JSONObject:
+    """Return a copy of the section; an invalid one counts as empty."""
+    section = document.get(name)
+    return dict(section) if isinstance(section, dict) else {}

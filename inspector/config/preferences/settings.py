@@ -25,7 +25,7 @@ from inspector.base.errors import ConfigError
 from inspector.base.json.values import JSON, JSONObject, excerpt
 from inspector.base.plain_text import one_line
 from inspector.config.json_file import JsonDocument
-from inspector.config.preferences.sections import CallPrefs, KeepCaptures
+from inspector.config.preferences.sections import CallPrefs, CapturePrefs
 from inspector.protocol.framing import DEFAULT_LINE_CAP
 
 
@@ -35,16 +35,16 @@ class Settings:
 
     connect_timeout: float = 15.0
     request_timeout: float = 120.0
-    longest_request: float = 3600.0  # upper limit when progress extends a request's timeout
+    total_timeout: float = 3600.0  # upper limit when progress extends a request's timeout
     keep_alive: float = 0.0  # ping interval; 0: off
     line_cap: int = DEFAULT_LINE_CAP
-    most_pages: int = 10_000
-    examine_failures: bool = True  # diagnose the server in front when connecting fails
-    remember_lists: bool = True  # store baselines to detect changes
-    ask_for_lists: bool = True  # and for that fetch lists that are not shown
+    max_pages: int = 10_000
+    diagnose_failures: bool = True  # run Doctor when connecting fails
+    save_baselines: bool = True  # store baselines to detect changes
+    fetch_all_lists: bool = True  # also fetch lists that are not shown, to compare them
 
 
-MEBIBYTE = 1024 * 1024
+_MIB = 1024 * 1024
 _DAY = 86_400.0
 _MAX_NAMES = 1_000
 
@@ -57,33 +57,33 @@ class Kind(Enum):
     CHOICE = "choice"  # one of `choices`
     NAMES = "names"  # a list of environment variable names
     COMMAND = "command"  # no value: runs the window command `target`
-    PLACE = "place"  # no value: shows our file or folder `target` (`config.paths.Files`)
+    FILE = "file"  # no value: shows the file or folder `target` (`config.paths.Files`)
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
     """A setting.
 
-    `zero` is the meaning of 0 where it is not a plain number. `choices` are pairs of value and label.
+    `zero_text` is shown for 0 where it has a special meaning. `choices` are pairs of value and label.
     """
 
     id: str
     section: str
     title: str
-    sentence: str
+    description: str
     kind: Kind
     default: JSON = None
     minimum: float = 0.0
     maximum: float = math.inf
     is_integer: bool = False
     unit: str = ""
-    zero: str = ""
+    zero_text: str = ""
     choices: tuple[tuple[str, str], ...] = ()
     target: str = ""
 
     @property
     def has_value(self) -> bool:
-        return self.kind not in (Kind.COMMAND, Kind.PLACE)
+        return self.kind not in (Kind.COMMAND, Kind.FILE)
 
     @property
     def json_section(self) -> str:
@@ -94,39 +94,39 @@ class Setting:
         return self.id.partition(".")[2]
 
     def matches(self, words: Sequence[str]) -> bool:
-        """True if its texts contain all these words; for search."""
-        text = f"{self.section} {self.title} {self.sentence} {self.id}".casefold()
+        """True if the section, title, description and ID contain all search words."""
+        text = f"{self.section} {self.title} {self.description} {self.id}".casefold()
         return all(word.casefold() in text for word in words)
 
 
-_NEXT = "Takes effect on reconnect."
-_OWN = "Can be overridden per server."
-_usual, _captures, _calls = Settings(), KeepCaptures(), CallPrefs()
+_ON_RECONNECT = "Takes effect on reconnect."
+_PER_SERVER = "Can be overridden per server."
+_defaults, _captures, _calls = Settings(), CapturePrefs(), CallPrefs()
 
 SETTINGS = (
     Setting("connections.connectTimeout", "Connections", "Connection timeout",
-            f"Maximum time to connect, including starting the server. {_OWN} {_NEXT}",
-            Kind.NUMBER, _usual.connect_timeout, 0.1, 3600, unit="s"),
+            f"Maximum time to connect, including starting the server. {_PER_SERVER} {_ON_RECONNECT}",
+            Kind.NUMBER, _defaults.connect_timeout, 0.1, 3600, unit="s"),
     Setting("connections.requestTimeout", "Connections", "Request timeout",
-            f"Maximum time without a response or progress. {_OWN} {_NEXT}",
-            Kind.NUMBER, _usual.request_timeout, 0.1, _DAY, unit="s"),
+            f"Maximum time without a response or progress. {_PER_SERVER} {_ON_RECONNECT}",
+            Kind.NUMBER, _defaults.request_timeout, 0.1, _DAY, unit="s"),
     Setting("connections.longestRequest", "Connections", "Total request timeout",
-            f"Maximum time for a request, regardless of progress. {_OWN} {_NEXT}",
-            Kind.NUMBER, _usual.longest_request, 1, 7 * _DAY, unit="s"),
+            f"Maximum time for a request, regardless of progress. {_PER_SERVER} {_ON_RECONNECT}",
+            Kind.NUMBER, _defaults.total_timeout, 1, 7 * _DAY, unit="s"),
     Setting("connections.keepAlive", "Connections", "Keep-alive interval",
-            f"How often a ping is sent. Pings appear in Traffic. {_OWN} {_NEXT}",
-            Kind.NUMBER, _usual.keep_alive, 0, _DAY, unit="s", zero="never"),
+            f"How often a ping is sent. Pings appear in Traffic. {_PER_SERVER} {_ON_RECONNECT}",
+            Kind.NUMBER, _defaults.keep_alive, 0, _DAY, unit="s", zero_text="never"),
     Setting("connections.lineCapMebibytes", "Connections", "Maximum message size",
-            f"Larger messages are skipped and reported. A message must fit into memory. {_NEXT}",
-            Kind.NUMBER, _usual.line_cap // MEBIBYTE, 1, 2048, is_integer=True, unit="MiB"),
+            f"Larger messages are skipped and reported. A message must fit into memory. {_ON_RECONNECT}",
+            Kind.NUMBER, _defaults.line_cap // _MIB, 1, 2048, is_integer=True, unit="MiB"),
     Setting("connections.mostPages", "Connections", "Pagination limit",
             "Maximum number of pages fetched for one list, in case a server never stops paginating. "
-                f"{_NEXT}",
-            Kind.NUMBER, _usual.most_pages, 1, 1_000_000, is_integer=True, unit="pages"),
+                f"{_ON_RECONNECT}",
+            Kind.NUMBER, _defaults.max_pages, 1, 1_000_000, is_integer=True, unit="pages"),
     Setting("connections.examineFailures", "Connections", "Diagnose failed connections automatically",
             "Runs Doctor when a connection fails; this starts a command again. If off, run Doctor "
                 "yourself. Takes effect immediately.",
-            Kind.FLAG, _usual.examine_failures),
+            Kind.FLAG, _defaults.diagnose_failures),
     Setting("captures.record", "Traffic and captures", "Record traffic automatically",
             "Writes all traffic to a capture while MCP Lens is running. Takes effect immediately.",
             Kind.FLAG, _captures.is_on),
@@ -144,7 +144,7 @@ SETTINGS = (
     Setting("inbox.answerWithin", "Inbox", "Inbox timeout",
             "After this time, elicitations are cancelled and sampling requests are rejected. Applies "
                 "to new server requests.",
-            Kind.NUMBER, None, 0, 7 * _DAY, unit="s", zero="no limit"),
+            Kind.NUMBER, None, 0, 7 * _DAY, unit="s", zero_text="no limit"),
     Setting("window.answerRules", "Inbox", "Reply rules",
             "Answer server requests automatically.",
             Kind.COMMAND, target="app.answers"),
@@ -161,14 +161,14 @@ SETTINGS = (
     Setting("window.savedCalls", "Calls", "Saved calls",
             "Rename, describe and delete saved calls; choose their folders.",
             Kind.COMMAND, target="call.manage"),
-    Setting("window.variables", "Calls", "Variables",
+    Setting("window.variables", "Calls", "Call variables",
             "Values for ${name} in arguments.", Kind.COMMAND, target="call.variables"),
     Setting("lists.remember", "Change detection", "Save baselines",
-            f"Compares tools, resources and prompts with the baseline and reports changes. {_NEXT}",
-            Kind.FLAG, _usual.remember_lists),
+            f"Compares tools, resources and prompts with the baseline and reports changes. {_ON_RECONNECT}",
+            Kind.FLAG, _defaults.save_baselines),
     Setting("lists.askForLists", "Change detection", "Fetch all lists on connect",
             "If off, only the lists you open are compared. The requests appear in Traffic.",
-            Kind.FLAG, _usual.ask_for_lists),
+            Kind.FLAG, _defaults.fetch_all_lists),
     Setting("look.scheme", "Appearance", "Theme", "Light, dark, or system theme. Takes effect immediately.",
             Kind.CHOICE, "system", choices=(("system", "System"), ("light", "Light"), ("dark", "Dark"))),
     Setting("window.secrets", "Secrets", "Secret storage",
@@ -176,32 +176,32 @@ SETTINGS = (
                 "in memory only.",
             Kind.COMMAND, target="app.secrets"),
     Setting("files.server_list", "Files", "Servers", "Your server list (JSON).",
-            Kind.PLACE, target="server_list"),
+            Kind.FILE, target="server_list"),
     Setting("files.preferences", "Files", "Settings", "These settings, filters and color rules (JSON).",
-            Kind.PLACE, target="preferences"),
+            Kind.FILE, target="preferences"),
     Setting("files.answers", "Files", "Reply rules", "Your reply rules (JSON).",
-            Kind.PLACE, target="reply_rules"),
+            Kind.FILE, target="reply_rules"),
     Setting("files.captures", "Files", "Captures", "Captured traffic, one file per capture.",
-            Kind.PLACE, target="captures"),
+            Kind.FILE, target="captures"),
     Setting("files.calls", "Files", "Saved calls", "Your saved calls and variables, one JSON file each.",
-            Kind.PLACE, target="calls"),
+            Kind.FILE, target="calls"),
     Setting("files.history", "Files", "Call history", "Past calls, one file per tool.",
-            Kind.PLACE, target="history"),
+            Kind.FILE, target="history"),
     Setting("files.baselines", "Files", "Baselines",
             "Baselines used to detect changes, one file per server.",
-            Kind.PLACE, target="baselines"),
+            Kind.FILE, target="baselines"),
     Setting("files.trust", "Files", "Trusted servers",
             "Servers from other tools that you trust, and exactly what you approved (JSON).",
-            Kind.PLACE, target="trust"),
+            Kind.FILE, target="trust"),
     Setting("files.secrets", "Files", "Secrets", "Keys and tokens, encrypted.",
-            Kind.PLACE, target="secrets"),
+            Kind.FILE, target="secrets"),
     Setting("files.layout", "Files", "Layout", "Window layout: sizes, columns, theme.",
-            Kind.PLACE, target="layout"),
+            Kind.FILE, target="layout"),
 )  # fmt: skip
 
 IN_LAYOUT = frozenset({"look.scheme"})
 _BY_ID = {setting.id: setting for setting in SETTINGS}
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_()]*")
+_ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_()]*")
 
 
 def setting_of(id: str) -> Setting:
@@ -212,26 +212,27 @@ def setting_of(id: str) -> Setting:
         raise ConfigError(f"Unknown setting {id!r}.") from None
 
 
-def checked(setting: Setting, value: JSON) -> JSON:
-    """Return the value if valid. Raises ConfigError whose summary says what is expected."""
-    wanted = wanted_of(setting)
+def checked_value(setting: Setting, value: JSON) -> JSON:
+    """Return the value if it is valid. Raises ConfigError whose summary says what is expected."""
     if value is None and setting.default is None:
         return None
-    is_fine = {
+    is_valid = {
         Kind.FLAG: lambda: isinstance(value, bool),
         Kind.NUMBER: lambda: _is_number(setting, value),
         Kind.CHOICE: lambda: value in [choice for choice, _ in setting.choices],
-        Kind.NAMES: lambda: _are_names(value),
+        Kind.NAMES: lambda: _is_name_list(value),
     }.get(setting.kind)
-    if is_fine is None or not is_fine():
-        raise ConfigError(f"“{setting.title}” must be {wanted}, not {one_line(excerpt(value))}.")
+    if is_valid is None or not is_valid():
+        raise ConfigError(
+            f"“{setting.title}” must be {expected_text(setting)}, not {one_line(excerpt(value))}."
+        )
     return value
 
 
-def wanted_of(setting: Setting) -> str:
-    """Describe the valid values."""
+def expected_text(setting: Setting) -> str:
+    """Describe the valid values, as the end of a sentence."""
     if setting.kind is Kind.FLAG:
-        return "a boolean"
+        return "true or false"
     if setting.kind is Kind.CHOICE:
         return f"one of {', '.join(value for value, _ in setting.choices)}"
     if setting.kind is Kind.NAMES:
@@ -246,41 +247,41 @@ def _is_number(setting: Setting, value: JSON) -> bool:
     return setting.minimum <= value <= setting.maximum and (not setting.is_integer or value == int(value))
 
 
-def _are_names(value: JSON) -> bool:
+def _is_name_list(value: JSON) -> bool:
     if not isinstance(value, list) or len(value) > _MAX_NAMES:
         return False
-    return all(isinstance(name, str) and _VARIABLE.fullmatch(name) for name in value)
+    return all(isinstance(name, str) and _ENVIRONMENT_NAME.fullmatch(name) for name in value)
 
 
 # By setting id: the field of `Settings`, and the factor from the file's unit to the field's.
 _FIELDS = {
     "connections.connectTimeout": ("connect_timeout", 1),
     "connections.requestTimeout": ("request_timeout", 1),
-    "connections.longestRequest": ("longest_request", 1),
+    "connections.longestRequest": ("total_timeout", 1),
     "connections.keepAlive": ("keep_alive", 1),
-    "connections.lineCapMebibytes": ("line_cap", MEBIBYTE),
-    "connections.mostPages": ("most_pages", 1),
-    "connections.examineFailures": ("examine_failures", 1),
-    "lists.remember": ("remember_lists", 1),
-    "lists.askForLists": ("ask_for_lists", 1),
+    "connections.lineCapMebibytes": ("line_cap", _MIB),
+    "connections.mostPages": ("max_pages", 1),
+    "connections.examineFailures": ("diagnose_failures", 1),
+    "lists.remember": ("save_baselines", 1),
+    "lists.askForLists": ("fetch_all_lists", 1),
 }
 IDS = tuple(_FIELDS)
 
 
 def value_of(settings: Settings, id: str) -> JSON:
     """Return the value as written in the file."""
-    field, unit = _FIELDS[id]
+    field, factor = _FIELDS[id]
     value: JSON = getattr(settings, field)
-    return value if unit == 1 else int(getattr(settings, field)) // unit
+    return value if factor == 1 else int(getattr(settings, field)) // factor
 
 
 def with_value(settings: Settings, id: str, value: JSON) -> Settings:
     """Return the settings with one value changed. Raises ConfigError if it is invalid."""
-    field, unit = _FIELDS[id]
-    fine: Any = checked(setting_of(id), value)
+    field, factor = _FIELDS[id]
+    valid: Any = checked_value(setting_of(id), value)
     if setting_of(id).is_integer:
-        fine = int(fine) * unit
-    return replace(settings, **{field: fine})
+        valid = int(valid) * factor
+    return replace(settings, **{field: valid})
 
 
 class SettingsFile:
@@ -290,7 +291,7 @@ class SettingsFile:
         self._file = JsonDocument(path)
 
     def load(self) -> tuple[Settings, list[str]]:
-        """Return the settings and one sentence per problem. Never raises."""
+        """Return the settings and one description per problem. Never raises."""
         try:
             return self._settings(self._file.read())
         except ConfigError as exc:
@@ -302,7 +303,7 @@ class SettingsFile:
         A default is not written, so that it follows the app. Manual edits made meanwhile are kept and take
         effect.
         """
-        with self._file.changing():
+        with self._file.locked():
             document = self._file.read()
             _put(document, setting_of(id), value_of(with_value(Settings(), id, value), id))
             self._file.write(document)
@@ -320,11 +321,11 @@ class SettingsFile:
                 try:
                     settings = with_value(settings, id, members[setting.member])
                 except ConfigError:
-                    problems.append(self._problem(f"“{id}” must be {wanted_of(setting)}"))
+                    problems.append(self._problem(f"“{id}” must be {expected_text(setting)}"))
         return settings, problems
 
-    def _problem(self, words: str) -> str:
-        return f"{self._file.path.name}: {words}. The default is used."
+    def _problem(self, text: str) -> str:
+        return f"{self._file.path.name}: {text}. The default is used."
 
 
 def _put(document: JSONObject, setting: Setting, value: JSON) -> None:

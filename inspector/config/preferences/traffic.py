@@ -65,7 +65,7 @@ class TrafficPrefsFile:
 
     def save(self, prefs: TrafficPrefs) -> None:
         """Write the preferences. Raises ConfigError."""
-        with self._file.changing():
+        with self._file.locked():
             document = self._file.read()
             known = document.get("colorRules", document.pop("colourRules", None))
             document["filters"] = dict(prefs.filters)

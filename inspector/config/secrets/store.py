@@ -45,7 +45,7 @@ class RefreshLocks:
         if name in self._held:
             return None
         lock = FileLock(self._folder / _file_name(name)) if self._folder is not None else None
-        if lock is not None and not lock.try_take():
+        if lock is not None and not lock.try_acquire():
             return None
         self._held.add(name)
         return RefreshLock(self._held, name, lock)
@@ -329,7 +329,7 @@ class SecretStore:
         lock = FileLock(self._file.path.with_name("vault.lock"))
         try:
             self._file.prepare_folder()
-            is_ours = lock.take(_LOCK_TIMEOUT)
+            is_ours = lock.acquire(_LOCK_TIMEOUT)
         except OSError as exc:
             raise _cannot_lock(exc) from exc
         if not is_ours:

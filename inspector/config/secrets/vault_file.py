@@ -26,7 +26,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from inspector.base.errors import ConfigError
-from inspector.base.json.values import JSON, JSONObject, JSONProblem, compact, parse, pretty
+from inspector.base.json.values import JSON, JSONError, JSONObject, compact, parse, pretty
 from inspector.base.plain_text import one_line
 from inspector.base.units import size
 from inspector.config.secrets.records import SecretsUnavailable, StorageLevel, StorageStatus, is_name
@@ -184,7 +184,7 @@ class VaultFile:
             raise self._unreadable(f"cannot be read: {exc.strerror or exc}") from exc
         try:
             document = parse(data.decode())
-        except (UnicodeDecodeError, JSONProblem) as exc:
+        except (UnicodeDecodeError, JSONError) as exc:
             raise self._unreadable("is damaged: it is not valid JSON") from exc
         return self._vault(document)
 

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from inspector.base.errors import ConfigError
 from inspector.base.json.values import JSON, JSONObject
-from inspector.base.redaction import MASK, masked_text, masked_url
+from inspector.base.redaction import MASK, masked_command, masked_url
 from inspector.config.secrets.records import is_name
 from inspector.protocol.discovery import read_era_choice
 from inspector.protocol.revisions import REVISIONS
@@ -250,7 +250,7 @@ class StdioEntry(_Entry):
     @property
     def address(self) -> str:
         """The command line as it would be typed, secrets masked; for display."""
-        return " ".join(_quoted(word) for word in masked_text((self.command, *self.args)))
+        return " ".join(_quoted(word) for word in masked_command((self.command, *self.args)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

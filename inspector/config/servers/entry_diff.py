@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from inspector.base.json.values import JSON, JSONObject, to_wire
-from inspector.base.redaction import MASK, is_secret_name, masked_text, masked_url
+from inspector.base.redaction import MASK, is_secret_name, masked_command, masked_url
 from inspector.config.servers.entries import Entry
 from inspector.config.servers.server_list import write_entry
 
@@ -140,14 +140,14 @@ def masked(content: JSONObject, mask: Callable[[str], str] = lambda value: MASK)
 def _masked_given(name: str, value: JSON, mask: Callable[[str], str]) -> JSON:
     if isinstance(value, str) and _ONLY_NAMES.fullmatch(value):
         return value  # a placeholder is not a secret, and shows which one is meant
-    is_plain = isinstance(value, str) and value and masked_text([value]) == [value]
+    is_plain = isinstance(value, str) and value and masked_command([value]) == [value]
     is_secret = isinstance(value, str) and value and (is_secret_name(name) or not is_plain)
     return mask(value) if is_secret and isinstance(value, str) else value
 
 
 def _masked_args(words: list[str], mask: Callable[[str], str]) -> list[JSON]:
     shown: list[JSON] = []
-    for word, hidden in zip(words, masked_text(words), strict=True):
+    for word, hidden in zip(words, masked_command(words), strict=True):
         if hidden == word:
             shown.append(word)
         else:

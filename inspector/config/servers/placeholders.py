@@ -24,7 +24,13 @@ from typing import TypeAlias
 
 from inspector.base.errors import ConfigError
 from inspector.base.plain_text import one_line
-from inspector.base.redaction import header_in, is_secret_name, is_secret_parameter, looks_secret, url_start
+from inspector.base.redaction import (
+    is_secret_name,
+    is_secret_parameter,
+    looks_secret,
+    secret_header,
+    url_start,
+)
 from inspector.config.secrets.records import make_name
 from inspector.config.servers.entries import Entry, Given, SecretRef, StdioEntry, check_url
 from inspector.config.servers.entry_secrets import (
@@ -304,7 +310,7 @@ def _in_arguments(args: tuple[str, ...]) -> Iterator[TextSecret]:
         bare, start = name.lstrip("-"), len(name) + 1
         if option and not word.startswith("-"):
             yield TextSecret(f"argument {option}", _id(option), location, 0, len(word))
-        elif header := header_in(word):
+        elif header := secret_header(word):
             name = header["name"]
             yield TextSecret(f"argument {one_line(name)}", _id(name), location, *header.span("value"))
         elif (begin := url_start(word)) >= 0:

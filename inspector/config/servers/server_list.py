@@ -101,7 +101,7 @@ class ServerListFile:
 
     def add(self, entry: Entry) -> None:
         """Add a new server. Raises ConfigError if the name exists, even for a broken entry."""
-        with self._file.changing():
+        with self._file.locked():
             if entry.name in _servers(self._file.read()):
                 raise ConfigError(
                     f"A server named {entry.name!r} already exists in {self.path}.", "Choose another name."
@@ -118,7 +118,7 @@ class ServerListFile:
 
         Unknown members are taken from `draft`, or else stay as they are in the file.
         """
-        with self._file.changing():
+        with self._file.locked():
             document = self._file.read()
             servers = _servers(document)
             if entry.name != name and entry.name in servers:
@@ -135,7 +135,7 @@ class ServerListFile:
 
     def copy(self, name: str, entry: Entry) -> None:
         """Insert a server after the one called `name`, copying that one's unknown members."""
-        with self._file.changing():
+        with self._file.locked():
             document = self._file.read()
             servers = _servers(document)
             location = list(servers).index(name) + 1 if name in servers else len(servers)
@@ -143,7 +143,7 @@ class ServerListFile:
             self._write(document, _inserted(servers, entry.name, written, location))
 
     def remove(self, name: str) -> RemovedEntry | None:
-        with self._file.changing():
+        with self._file.locked():
             document = self._file.read()
             servers = _servers(document)
             if name not in servers:
@@ -155,7 +155,7 @@ class ServerListFile:
 
     def put_back(self, taken: RemovedEntry) -> None:
         """Restore a removed server at its old position. Raises ConfigError if its name is taken."""
-        with self._file.changing():
+        with self._file.locked():
             document = self._file.read()
             servers = _servers(document)
             if taken.name in servers:

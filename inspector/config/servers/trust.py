@@ -294,7 +294,7 @@ class TrustStore:
 
     def approve(self, content: JSONObject, variables: Iterable[str] = ()) -> Approval:
         """Approve this content, replacing an earlier approval of the server. Raises ConfigError."""
-        with self._changing():
+        with self._locked():
             document = self._read()
             salt = _salt(document) or secrets.token_hex(16)
             approval = Approval(
@@ -312,7 +312,7 @@ class TrustStore:
 
     def forget(self, file: str, folder: str, name: str) -> None:
         """Revoke the approval of a server. Raises ConfigError."""
-        with self._changing():
+        with self._locked():
             document = self._read()
             others = self._others(document, file, folder, name)
             if len(others) < len(_approvals(document)):
@@ -328,8 +328,8 @@ class TrustStore:
 
         return masked(content, mask)
 
-    def _changing(self) -> AbstractContextManager[None]:
-        return self._file.changing() if self._file is not None else nullcontext()
+    def _locked(self) -> AbstractContextManager[None]:
+        return self._file.locked() if self._file is not None else nullcontext()
 
     def _read(self) -> JSONObject:
         return self._memory if self._file is None else self._file.read()

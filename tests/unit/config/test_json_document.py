@@ -1,4 +1,4 @@
-"""Files of ours that people edit too: what is written again is as they wrote it."""
+"""Files of MCP Lens that users edit too: exact round trips, and no lost concurrent writes."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from inspector.config.json_file import JsonDocument
 from inspector.config.preferences.sections import (
     CallPrefs,
     CallPrefsFile,
+    CapturePrefs,
+    CapturePrefsFile,
     InboxPrefs,
     InboxPrefsFile,
-    KeepCaptures,
-    Preferences,
 )
 from inspector.config.preferences.settings import SettingsFile
 from inspector.config.preferences.traffic import TrafficPrefs, TrafficPrefsFile
@@ -88,7 +88,7 @@ def test_declared_capabilities_are_saved_digit_for_digit(path: Path) -> None:
 
 
 def test_concurrent_writers_on_several_threads_lose_nothing(path: Path, tmp_path: Path) -> None:
-    """One of them reaches the file by a link, as people have it."""
+    """One of them opens the file through a symlink."""
     link = tmp_path / "link.json"
     link.symlink_to(path)
     files = [JsonDocument(path), JsonDocument(path), JsonDocument(link)]
@@ -97,7 +97,7 @@ def test_concurrent_writers_on_several_threads_lose_nothing(path: Path, tmp_path
     def write(number: int) -> None:
         start.wait()
         for turn in range(20):
-            with files[number].changing():
+            with files[number].locked():
                 files[number].write({**files[number].read(), f"{number}.{turn}": turn})
 
     with ThreadPoolExecutor() as threads:
@@ -106,10 +106,10 @@ def test_concurrent_writers_on_several_threads_lose_nothing(path: Path, tmp_path
 
 
 def test_sections_of_the_preferences_are_never_written_concurrently(path: Path) -> None:
-    """Each part reads the whole file and writes it whole."""
+    """Each writer reads and writes the whole file."""
     writers: list[Callable[[int], object]] = [
         lambda turn: SettingsFile(path).set("connections.connectTimeout", turn + 1),
-        lambda turn: Preferences(path).save_captures(KeepCaptures(days=turn + 1)),
+        lambda turn: CapturePrefsFile(path).save(CapturePrefs(days=turn + 1)),
         lambda turn: CallPrefsFile(path).save(CallPrefs(environment=(f"V{turn}",))),
         lambda turn: InboxPrefsFile(path).save(InboxPrefs(turn + 1)),
         lambda turn: TrafficPrefsFile(path).save(TrafficPrefs({f"f{turn}": "dur>1s"})),
@@ -125,9 +125,9 @@ def test_sections_of_the_preferences_are_never_written_concurrently(path: Path) 
     with ThreadPoolExecutor() as threads:
         list(threads.map(write, writers))
     assert SettingsFile(path).load()[0].connect_timeout == last + 1
-    assert Preferences(path).captures()[0].days == last + 1
+    assert CapturePrefsFile(path).load()[0].days == last + 1
     assert CallPrefsFile(path).load()[0].environment == (f"V{last}",)
-    assert InboxPrefsFile(path).load()[0].answer_within == last + 1
+    assert InboxPrefsFile(path).load()[0].timeout == last + 1
     assert list(TrafficPrefsFile(path).load()[0].filters) == [f"f{last}"]
     assert asyncio.run(LoginOptions(path).of("s")).scope == f"s{last}"
 
@@ -170,13 +170,13 @@ def test_two_processes_writing_servers_concurrently_lose_none(path: Path) -> Non
 
 def test_nested_change_does_not_deadlock(path: Path) -> None:
     file = JsonDocument(path)
-    with file.changing(), file.changing():
+    with file.locked(), file.locked():
         file.write({"a": 1})
     assert file.read() == {"a": 1}
 
 
 def test_concurrently_written_server_is_not_overwritten(path: Path) -> None:
     path.write_text('{"mcpServers": {"broken": {"command": 5}}}')
-    with pytest.raises(ConfigError, match="There is a server 'broken'"):
+    with pytest.raises(ConfigError, match="A server named 'broken' already exists"):
         ServerListFile(path).add(StdioEntry(name="broken", command="x"))
     assert '"command": 5' in path.read_text()

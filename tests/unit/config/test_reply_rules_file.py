@@ -1,4 +1,4 @@
-"""Answer rules in their file: hand-edited, with what we do not know; and the scripts that rules read."""
+"""The reply rules file, also when edited by hand, and the script files that rules refer to."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ def test_rule_is_disabled_unless_it_says_enabled(path: Path, on: dict[str, Any])
 
 def test_every_kind_of_rule_round_trips(path: Path) -> None:
     rules = [
-        ReplyRule("1", "Yes", RuleKind.CANNED, "server:a", True, answer={"action": "accept", "content": {}}),
-        ReplyRule("2", "Said", RuleKind.CANNED, answer="Hello"),
-        ReplyRule("3", "Parrot", RuleKind.ECHO),
-        ReplyRule("4", "Book", RuleKind.SCRIPT, script="a.jsonl", loops=True),
+        ReplyRule("1", "Yes", RuleKind.CANNED, "server:a", True, reply={"action": "accept", "content": {}}),
+        ReplyRule("2", "Greeting", RuleKind.CANNED, reply="Hello"),
+        ReplyRule("3", "Echo", RuleKind.ECHO),
+        ReplyRule("4", "Script", RuleKind.SCRIPT, script="a.jsonl", loops=True),
         ReplyRule(
             "5",
             "Model",
@@ -79,20 +79,20 @@ def test_every_kind_of_rule_round_trips(path: Path) -> None:
     filter=st.text(max_size=9),
     kind=st.sampled_from(RuleKind),
     is_on=st.booleans(),
-    response=st.text(max_size=5) | st.dictionaries(st.sampled_from(["action", "role"]), st.text(max_size=3)),
+    reply=st.text(max_size=5) | st.dictionaries(st.sampled_from(["action", "role"]), st.text(max_size=3)),
     script=st.text(max_size=5),
     timeout=st.floats(min_value=0.1, max_value=1e6),
 )
 def test_written_rule_is_read_back_unchanged(
-    name: str, filter: str, kind: RuleKind, is_on: bool, response: Any, script: str, timeout: float
+    name: str, filter: str, kind: RuleKind, is_on: bool, reply: Any, script: str, timeout: float
 ) -> None:
     endpoint = Endpoint(url=script, timeout=timeout, per_minute=1 + len(name))
-    rule = ReplyRule("7", name, kind, filter, is_on, response, script, is_on, endpoint)
+    rule = ReplyRule("7", name, kind, filter, is_on, reply, script, is_on, endpoint)
     assert read_rule(write_rule(rule), 1, {}) == rule
     assert read_rule(json.loads(json.dumps(write_rule(rule))), 1, {}) == rule
 
 
-def test_unknown_members_are_kept_everywhere(path: Path) -> None:
+def test_unknown_members_are_preserved_everywhere(path: Path) -> None:
     file = write(
         path,
         {"kind": "endpoint", "name": "A", "color": "red", "endpoint": {"url": "http://x", "org": "us"}},
@@ -107,40 +107,44 @@ def test_unknown_members_are_kept_everywhere(path: Path) -> None:
 
 
 def test_unusable_rule_is_reported_and_stays_in_the_file(path: Path) -> None:
-    odd = {"kind": "magic", "name": "From a newer version"}
-    file = write(path, odd, {"kind": "echo", "name": "Parrot"}, 7)
+    unknown = {"kind": "magic", "name": "From a newer version"}
+    file = write(path, unknown, {"kind": "echo", "name": "Echo"}, 7)
     loaded = file.load()
-    assert [rule.name for rule in loaded.rules] == ["Parrot"]
+    assert [rule.name for rule in loaded.rules] == ["Echo"]
     assert loaded.problems[0] == (
-        "answers.json: rule 1: its “kind” must be one of canned, echo, script, endpoint. It is not used."
+        "answers.json: rule 1: its “kind” must be one of canned, echo, script, endpoint. "
+        "This rule is ignored."
     )
     assert "rule 3" in loaded.problems[1]
     file.save(loaded.rules)
-    assert written(path)["rules"][1:] == [odd, 7]
+    assert written(path)["rules"][1:] == [unknown, 7]
     assert file.load().rules == loaded.rules
 
 
 @pytest.mark.parametrize(
-    ("entry", "words"),
+    ("entry", "expected"),
     [
-        ({"kind": "echo", "filter": 3}, "“filter” must be a text"),
+        ({"kind": "echo", "filter": 3}, "“filter” must be a string"),
         ({"kind": "canned", "answer": 3}, "a reply must be a string or an object"),
-        ({"kind": "canned", "answer": {"error": {"code": "x"}}}, "an “error” needs a “code”"),
+        ({"kind": "canned", "answer": {"error": {"code": "x"}}}, "an “error” needs an integer “code”"),
         ({"kind": "endpoint", "endpoint": []}, "“endpoint” must be an object"),
         (
             {"kind": "endpoint", "endpoint": {"timeout": 0}},
             "“timeout” must be a number of seconds greater than 0",
         ),
-        ({"kind": "endpoint", "endpoint": {"perMinute": 0}}, "“perMinute” must be a whole number from 1 to"),
-        ({"kind": "endpoint", "endpoint": {"perMinute": True}}, "“perMinute” must be a whole number from 1"),
+        ({"kind": "endpoint", "endpoint": {"perMinute": 0}}, "“perMinute” must be an integer from 1 to"),
+        ({"kind": "endpoint", "endpoint": {"perMinute": True}}, "“perMinute” must be an integer from 1"),
         ({"kind": "endpoint", "endpoint": {"extra": 1}}, "“extra” must be an object"),
-        ({"kind": "endpoint", "endpoint": {"key": "oauth/x"}}, "must be the name of a secret that begins"),
+        (
+            {"kind": "endpoint", "endpoint": {"key": "oauth/x"}},
+            "name of a secret that starts with answers/",
+        ),
     ],
 )
-def test_errors_in_a_rule_are_described(path: Path, entry: dict[str, Any], words: str) -> None:
+def test_errors_in_a_rule_are_described(path: Path, entry: dict[str, Any], expected: str) -> None:
     loaded = write(path, entry).load()
     assert loaded.rules == ()
-    assert words in loaded.problems[0]
+    assert expected in loaded.problems[0]
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"rules": {}}', "\x00", '{"rules": [], "rules": []}'])
@@ -169,7 +173,7 @@ def test_numbers_in_a_reply_keep_their_spelling(path: Path) -> None:
     assert '"n": 1.10' in path.read_text()
 
 
-def test_rules_beyond_the_limit_are_reported_and_kept(path: Path) -> None:
+def test_rules_beyond_the_limit_are_reported_and_preserved(path: Path) -> None:
     file = write(path, *({"kind": "echo", "name": f"{n}"} for n in range(MAX_RULES + 2)))
     loaded = file.load()
     assert len(loaded.rules) == MAX_RULES
@@ -194,22 +198,22 @@ def test_script_is_an_array_or_has_one_reply_per_line(tmp_path: Path, text: str)
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "expected"),
     [
         ('"one"\nHello there\n', "Line 2 of"),
         ('["one"', "is not valid JSON"),
-        ('["one", 2]', "Answer 2 of"),
-        ('"one"\n{"error": "no"}', "Answer 2 of"),
+        ('["one", 2]', "Reply 2 in"),
+        ('"one"\n{"error": "no"}', "Reply 2 in"),
     ],
 )
-def test_script_errors_name_the_position(tmp_path: Path, text: str, words: str) -> None:
+def test_script_errors_name_the_position(tmp_path: Path, text: str, expected: str) -> None:
     script = tmp_path / "s.jsonl"
     script.write_text(text)
-    with pytest.raises(ConfigError, match=words):
+    with pytest.raises(ConfigError, match=expected):
         read_script(script)
 
 
 def test_script_that_is_not_a_regular_file_is_rejected(tmp_path: Path) -> None:
     for path in (tmp_path / "missing.json", tmp_path):
-        with pytest.raises(ConfigError, match="unreadable"):
+        with pytest.raises(ConfigError, match="Could not read the script"):
             read_script(path)

@@ -1,4 +1,4 @@
-"""The history of calls: what comes back after a restart, what is never written, what is never overwritten."""
+"""Call history: restored after a restart, without secrets, never overwriting an unreadable file."""
 
 from __future__ import annotations
 
@@ -13,8 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.base.json.values import JSON, JSONObject, to_wire
-from inspector.config.calls.history import MAX_CHARACTERS, NOTHING_KEPT, CallHistory, RecordedCall
-from inspector.config.calls.variables import SECRET_MARK, is_secret_mark, mark_secrets, without_marks
+from inspector.config.calls.history import (
+    EMPTY_HISTORY,
+    MAX_CHARACTERS,
+    SECRET_MARK,
+    CallHistory,
+    RecordedCall,
+    is_secret_mark,
+    mark_secrets,
+    without_marks,
+)
 from inspector.config.json_file import read_exactly
 from inspector.config.preferences.sections import CallPrefs, CallPrefsFile
 from tests.unit.config.test_json_file import json_values
@@ -45,8 +53,8 @@ def the_file(folder: Path) -> Path:
 
 
 def test_nothing_is_stored_for_a_tool_that_was_never_called(history: CallHistory) -> None:
-    assert history.of("srv", "tool") == NOTHING_KEPT
-    assert NOTHING_KEPT.last_arguments() is None
+    assert history.of("srv", "tool") == EMPTY_HISTORY
+    assert EMPTY_HISTORY.last_arguments() is None
 
 
 def test_call_is_available_immediately_and_after_a_restart(tmp_path: Path, history: CallHistory) -> None:
@@ -57,7 +65,7 @@ def test_call_is_available_immediately_and_after_a_restart(tmp_path: Path, histo
     later = CallHistory(tmp_path)
     assert later.of("srv", "tool").calls == expected
     assert later.of("srv", "tool").last_arguments() == {"n": 1}
-    assert later.of("srv", "other") == NOTHING_KEPT
+    assert later.of("srv", "other") == EMPTY_HISTORY
 
 
 def test_call_options_are_restored_without_their_secrets(tmp_path: Path, history: CallHistory) -> None:
@@ -75,8 +83,8 @@ def test_call_saved_before_options_existed_is_readable(tmp_path: Path, history: 
     document = json.loads(the_file(tmp_path).read_text())
     del document["calls"][0]["options"]
     the_file(tmp_path).write_text(json.dumps(document))
-    (kept,) = CallHistory(tmp_path).of("srv", "tool").calls
-    assert (kept.arguments(), kept.recorded_options()) == ({"n": 1}, None)
+    (loaded,) = CallHistory(tmp_path).of("srv", "tool").calls
+    assert (loaded.arguments(), loaded.recorded_options()) == ({"n": 1}, None)
 
 
 @settings(max_examples=40, deadline=None)
@@ -86,18 +94,18 @@ def test_any_arguments_of_any_tool_round_trip_exactly(server: str, tool: str, ar
         history = CallHistory(Path(name), keep_secrets=True)
         history.add(server, tool, arguments, outcome="result", elapsed_ns=1)
         history.close()
-        kept = CallHistory(Path(name), keep_secrets=True).of(server, tool)
-    back = kept.calls[0].arguments()
+        loaded = CallHistory(Path(name), keep_secrets=True).of(server, tool)
+    back = loaded.calls[0].arguments()
     assert back is not None
     assert to_wire(back) == to_wire(arguments)
-    assert kept.last_text == kept.calls[0].text
+    assert loaded.last_text == loaded.calls[0].text
 
 
 def test_form_input_is_saved_without_a_call(history: CallHistory) -> None:
     call(history, n=1)
     history.set_last("srv", "tool", {"n": 2})
-    kept = history.of("srv", "tool")
-    assert (kept.last_arguments(), len(kept.calls)) == ({"n": 2}, 1)
+    loaded = history.of("srv", "tool")
+    assert (loaded.last_arguments(), len(loaded.calls)) == ({"n": 2}, 1)
 
 
 def test_newest_calls_come_first_and_the_oldest_are_dropped(tmp_path: Path) -> None:
@@ -107,17 +115,17 @@ def test_newest_calls_come_first_and_the_oldest_are_dropped(tmp_path: Path) -> N
     history.flush()
     for at in range(4, 6):
         call(history, at=at)
-    assert [kept.at_ns for kept in history.of("srv", "tool").calls] == [5, 4, 3]
+    assert [call.at_ns for call in history.of("srv", "tool").calls] == [5, 4, 3]
     history.close()
-    assert [kept.at_ns for kept in CallHistory(tmp_path).of("srv", "tool").calls] == [5, 4, 3]
+    assert [call.at_ns for call in CallHistory(tmp_path).of("srv", "tool").calls] == [5, 4, 3]
 
 
-def test_too_long_arguments_are_reported_and_still_the_last_ones(history: CallHistory) -> None:
+def test_too_long_arguments_are_saved_only_as_the_last_ones(history: CallHistory) -> None:
     long = "x" * MAX_CHARACTERS
     call(history, text=long)
-    kept = history.of("srv", "tool")
-    assert (kept.calls[0].text, kept.calls[0].arguments()) == ("", None)
-    assert kept.last_arguments() == {"text": long}
+    loaded = history.of("srv", "tool")
+    assert (loaded.calls[0].text, loaded.calls[0].arguments()) == ("", None)
+    assert loaded.last_arguments() == {"text": long}
 
 
 def test_a_file_stays_small_however_long_the_arguments_are(tmp_path: Path, history: CallHistory) -> None:
@@ -125,9 +133,9 @@ def test_a_file_stays_small_however_long_the_arguments_are(tmp_path: Path, histo
         call(history, at=at, text="x" * (MAX_CHARACTERS - 100))
     history.flush()
     assert the_file(tmp_path).stat().st_size < 2 * 1024 * 1024
-    kept = history.of("srv", "tool").calls
-    assert kept[0].at_ns == 50
-    assert 10 < len(kept) < 50
+    loaded = history.of("srv", "tool").calls
+    assert loaded[0].at_ns == 50
+    assert 10 < len(loaded) < 50
 
 
 def test_changes_of_a_second_window_are_not_lost(tmp_path: Path, history: CallHistory) -> None:
@@ -138,27 +146,27 @@ def test_changes_of_a_second_window_are_not_lost(tmp_path: Path, history: CallHi
     other.close()
     call(history, at=3)
     history.flush()
-    assert [kept.at_ns for kept in history.of("srv", "tool").calls] == [3, 2, 1]
+    assert [call.at_ns for call in history.of("srv", "tool").calls] == [3, 2, 1]
 
 
 def test_writing_happens_on_a_separate_thread(tmp_path: Path) -> None:
     reported: list[str] = []
-    has_told = threading.Event()
+    is_reported = threading.Event()
     blocked = tmp_path / "file"
     blocked.write_text("")
     history = CallHistory(blocked / "below a file")
 
-    def on_event(sentence: str) -> None:
+    def on_problem(sentence: str) -> None:
         reported.append(f"{threading.current_thread().name}: {sentence}")
-        has_told.set()
+        is_reported.set()
 
-    history.problem_found.connect(on_event)
+    history.problem_found.connect(on_problem)
     call(history)
-    assert has_told.wait(10)
+    assert is_reported.wait(10)
     history.close()
     assert len(reported) == 1
     assert reported[0].startswith("call history: ")
-    assert reported[0].endswith("The tool's history is not kept.")
+    assert reported[0].endswith("The tool's history is not saved.")
 
 
 @pytest.mark.parametrize("history", [CallHistory(None), CallHistory(Path("/nowhere"), is_on=False)])
@@ -166,16 +174,16 @@ def test_when_disabled_nothing_is_read_or_written(history: CallHistory) -> None:
     problems = problems_of(history)
     call(history)
     history.close()
-    assert (history.of("srv", "tool"), problems) == (NOTHING_KEPT, [])
+    assert (history.of("srv", "tool"), problems) == (EMPTY_HISTORY, [])
 
 
-def test_forgotten_call_does_not_come_back(tmp_path: Path, history: CallHistory) -> None:
+def test_deleted_history_stays_deleted(tmp_path: Path, history: CallHistory) -> None:
     call(history)
     history.flush()
     call(history)
     history.forget("srv", "tool")
     history.flush()
-    assert history.of("srv", "tool") == NOTHING_KEPT
+    assert history.of("srv", "tool") == EMPTY_HISTORY
     call(history)
     history.flush()
     history.forget_all()
@@ -189,11 +197,11 @@ def test_broken_file_is_set_aside_and_reported(tmp_path: Path, history: CallHist
     history.flush()
     path = the_file(tmp_path)
     path.write_text(text)
-    assert history.of("srv", "tool") == NOTHING_KEPT
+    assert history.of("srv", "tool") == EMPTY_HISTORY
     call(history)
     history.flush()
     assert len(problems) == 1
-    assert "was set aside as" in problems[0]
+    assert "The file was renamed to" in problems[0]
     (aside,) = tmp_path.glob("*.broken")
     assert aside.read_text() == text
     assert len(history.of("srv", "tool").calls) == 1
@@ -207,7 +215,7 @@ def test_a_file_of_a_newer_version_is_left_alone(tmp_path: Path, history: CallHi
     path.write_text(newer)
     call(history)
     history.flush()
-    assert (path.read_text(), history.of("srv", "tool")) == (newer, NOTHING_KEPT)
+    assert (path.read_text(), history.of("srv", "tool")) == (newer, EMPTY_HISTORY)
 
 
 def test_secrets_are_not_written_unless_requested(tmp_path: Path) -> None:
@@ -222,21 +230,21 @@ def test_secrets_are_not_written_unless_requested(tmp_path: Path) -> None:
     history.set_last("srv", "tool", arguments)
     history.close()
     assert not any(word in the_file(tmp_path).read_text() for word in ("hunter2", "sk-abc1"))
-    kept = history.of("srv", "tool").last_arguments()
-    assert kept == {
+    loaded = history.of("srv", "tool").last_arguments()
+    assert loaded == {
         "password": SECRET_MARK,
         "path": "/etc",
         "auth": {"api_key": SECRET_MARK},
         "list": [SECRET_MARK],
     }
-    wanted = CallHistory(tmp_path, keep_secrets=True)
-    wanted.set_last("srv", "tool", arguments)
-    assert wanted.of("srv", "tool").last_arguments() == arguments
-    wanted.close()
+    unmasked = CallHistory(tmp_path, keep_secrets=True)
+    unmasked.set_last("srv", "tool", arguments)
+    assert unmasked.of("srv", "tool").last_arguments() == arguments
+    unmasked.close()
 
 
 @pytest.mark.parametrize("value", ["${token}", "", None, True, [], {}])
-def test_values_without_secrets_are_kept_under_any_name(value: JSON) -> None:
+def test_values_that_are_not_secret_are_saved_under_any_name(value: JSON) -> None:
     assert mark_secrets({"token": value}) == {"token": value}
 
 
@@ -246,15 +254,15 @@ def test_ambiguous_name_masks_text_values_only() -> None:
 
 
 def test_form_gets_the_remaining_arguments_and_the_masked_paths() -> None:
-    kept: JSONObject = {"a/b": {"token": SECRET_MARK, "n": 1}, "list": [SECRET_MARK, 2], "plain": {}}
-    arguments, locations = without_marks(kept)
+    stored: JSONObject = {"a/b": {"token": SECRET_MARK, "n": 1}, "list": [SECRET_MARK, 2], "plain": {}}
+    arguments, locations = without_marks(stored)
     assert arguments == {"a/b": {"n": 1}, "list": [2], "plain": {}}
     assert locations == ("/a~1b/token", "/list/0")
     assert without_marks({"a": 1}) == ({"a": 1}, ())
     assert is_secret_mark(read_exactly(json.dumps(SECRET_MARK)))
 
 
-def test_preferences_round_trip_and_unknown_members_are_kept(tmp_path: Path) -> None:
+def test_preferences_round_trip_and_unknown_members_are_preserved(tmp_path: Path) -> None:
     path = tmp_path / "preferences.json"
     path.write_text('{"captures": {}, "calls": {"later": 1}}')
     chosen = CallPrefs(keep_history=False, keep_secrets=True, folders=("/a",), environment=("HOME",))

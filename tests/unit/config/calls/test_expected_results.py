@@ -1,4 +1,4 @@
-"""What saved calls should give: files beside them that go where the calls go."""
+"""Expected results of saved calls: files that are renamed, deleted and restored with their call."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def path_of(call: SavedCall) -> Path:
     return call.path
 
 
-def test_watched_call_and_its_ignored_paths_are_in_its_file(
+def test_regression_call_and_its_ignored_paths_are_in_its_file(
     folder: SavedCallFolder, saved: SavedCall
 ) -> None:
     document = json.loads(path_of(saved).read_text())
@@ -51,7 +51,7 @@ def test_watched_call_and_its_ignored_paths_are_in_its_file(
 
 
 @pytest.mark.parametrize("member", ['"watch": 1', '"ignore": "x"', '"ignore": [1]'])
-def test_wrong_members_are_reported(folder: SavedCallFolder, member: str) -> None:
+def test_invalid_members_are_reported(folder: SavedCallFolder, member: str) -> None:
     folder.path.mkdir()
     (folder.path / "x.json").write_text(f'{{"tool": "t", {member}}}')
     loaded = folder.load()
@@ -92,7 +92,7 @@ def test_expected_result_is_deleted_and_restored_with_its_call(
     assert read_expected(path_of(restored)) == RESULT
 
 
-def test_file_in_our_own_folder_is_private(tmp_path: Path) -> None:
+def test_file_in_a_private_folder_is_private(tmp_path: Path) -> None:
     call = tmp_path / "calls" / "x.json"
     write_expected(call, RESULT, is_private=True)
     assert stat.S_IMODE(expected_path(call).stat().st_mode) == 0o600
@@ -104,23 +104,23 @@ def test_symlink_that_leaves_the_folder_is_neither_read_nor_written(saved: Saved
     path = expected_path(path_of(saved))
     path.unlink()
     path.symlink_to(secret)
-    with pytest.raises(ConfigError, match="leads out of its folder"):
+    with pytest.raises(ConfigError, match="points outside its folder"):
         read_expected(path_of(saved))
-    with pytest.raises(ConfigError, match="leads out of its folder"):
+    with pytest.raises(ConfigError, match="points outside its folder"):
         write_expected(path_of(saved), RESULT, is_private=False)
     assert secret.read_text() == '{"key": 1}'
 
 
 @pytest.mark.parametrize("data", [b"", b"[1]", b"{", b"\xff"])
 def test_non_object_result_is_not_saved(saved: SavedCall, data: bytes) -> None:
-    with pytest.raises(ConfigError, match="cannot be kept as expected"):
+    with pytest.raises(ConfigError, match="Could not save this as the expected result"):
         write_expected(path_of(saved), data, is_private=False)
     assert read_expected(path_of(saved)) == RESULT
 
 
 def test_too_big_result_is_not_saved(saved: SavedCall) -> None:
     data = json.dumps({"result": "x" * MAX_EXPECTED_BYTES}).encode()
-    with pytest.raises(ConfigError, match=r"more than 4\.0 MiB"):
+    with pytest.raises(ConfigError, match=r"limited to 4\.0 MiB"):
         write_expected(path_of(saved), data, is_private=False)
 
 

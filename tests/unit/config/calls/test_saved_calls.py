@@ -1,4 +1,4 @@
-"""Saved calls: files that people read, edit, rename and commit, ours and other people's."""
+"""Saved calls: files that users read, edit, rename and commit, also in untrusted folders."""
 
 from __future__ import annotations
 
@@ -86,11 +86,11 @@ def test_saved_calls_round_trip_and_never_share_a_file(saved: list[SavedCall]) -
     assert len({call.path for call in written}) == len(saved) == len(loaded.calls)
 
 
-def test_unknown_members_and_member_order_are_kept(folder: SavedCallFolder) -> None:
+def test_unknown_members_and_member_order_are_preserved(folder: SavedCallFolder) -> None:
     path = write(folder, "x.json", '{"$schema": "s", "tool": "t", "extra": {"n": 1.10}, "arguments": {}}')
     (call,) = folder.load().calls
     assert call.name == "x"
-    folder.save(replace(call, description="now with words"))
+    folder.save(replace(call, description="new"))
     document = json.loads(path.read_text())
     assert list(document) == ["$schema", "tool", "extra", "arguments", "name", "server", "description"]
     assert '"n": 1.10' in path.read_text()
@@ -131,16 +131,16 @@ def test_external_changes_are_not_overwritten_by_accident(folder: SavedCallFolde
     saved = folder.save(CALL)
     assert saved.path is not None
     saved.path.write_text('{"tool": "theirs", "server": "longer than before"}')
-    with pytest.raises(ConfigError, match="Somebody else changed"):
+    with pytest.raises(ConfigError, match="was changed outside MCP Lens"):
         folder.save(saved)
-    with pytest.raises(ConfigError, match="Somebody else changed"):
+    with pytest.raises(ConfigError, match="was changed outside MCP Lens"):
         folder.rename(saved, "other")
     assert "theirs" in saved.path.read_text()
     assert folder.save(saved, overwrite=True).tool == "list"
     assert "theirs" not in saved.path.read_text()
 
 
-def test_changes_of_the_folder_are_noticed(folder: SavedCallFolder) -> None:
+def test_changes_of_the_folder_are_detected(folder: SavedCallFolder) -> None:
     saved = folder.save(CALL)
     assert saved.path is not None
     before = folder.load().snapshot
@@ -155,8 +155,8 @@ def test_changes_of_the_folder_are_noticed(folder: SavedCallFolder) -> None:
     ("text", "problem"),
     [
         ("{ broken", "not valid JSON"),
-        ('{"tool": 5}', "“tool” must be a text"),
-        ('{"server": "x"}', "“tool” must be a text with at least one character"),
+        ('{"tool": 5}', "“tool” must be a string"),
+        ('{"server": "x"}', "“tool” must be a non-empty string"),
         ('{"tool": "t", "arguments": []}', "“arguments” must be an object"),
         ('{"tool": "t", "timeout": -1}', "“timeout” must be a number of seconds"),
         ('{"tool": "t", "timeout": 1e400}', "“timeout” must be a number of seconds"),
@@ -199,11 +199,11 @@ def test_only_files_in_the_folder_are_deleted(folder: SavedCallFolder, tmp_path:
 
 
 def test_a_call_of_another_folder_is_copied(folder: SavedCallFolder, tmp_path: Path) -> None:
-    theirs = SavedCallFolder(tmp_path / "theirs").save(CALL)
-    ours = folder.save(theirs)
-    assert ours.folder == folder.path
-    assert theirs.path is not None
-    assert theirs.path.exists()
+    original = SavedCallFolder(tmp_path / "theirs").save(CALL)
+    copy = folder.save(original)
+    assert copy.folder == folder.path
+    assert original.path is not None
+    assert original.path.exists()
 
 
 def test_numbers_keep_their_spelling_through_a_rewrite(folder: SavedCallFolder) -> None:
@@ -242,7 +242,7 @@ def test_call_is_restored_beside_a_file_that_took_its_place(folder: SavedCallFol
 def test_members_of_a_newer_version_survive_every_change(folder: SavedCallFolder) -> None:
     write(folder, "a.json", '{"watch": true, "tool": "list", "name": "A", "checks": [{"n": 0.10}]}')
     [call] = folder.load().calls
-    call = folder.save(replace(folder.rename(call, "B"), description="told"))
+    call = folder.save(replace(folder.rename(call, "B"), description="new"))
     assert call.path is not None
     text = call.path.read_text()
     assert json.loads(text)["watch"] is True

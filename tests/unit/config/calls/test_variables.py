@@ -1,4 +1,4 @@
-"""`${name}` in arguments: what it becomes, and what it must not."""
+"""Call variables: how `${name}` in arguments is expanded, and the files with their values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from inspector.base.errors import ConfigError, UserError
 from inspector.base.json.values import JSON, ExactNumber
 from inspector.config.calls.variables import (
-    NO_VARIABLES,
     UnknownVariables,
     Variables,
     VariablesFile,
@@ -75,13 +74,13 @@ def test_values_are_not_expanded_recursively() -> None:
 
 @given(st.text(alphabet="${}abn:\\"))
 def test_escaped_text_is_sent_literally(text: str) -> None:
-    assert expand(escape(text), NO_VARIABLES) == text
+    assert expand(escape(text), Variables()) == text
 
 
 @given(st.text(alphabet="${}abn"))
 def test_text_without_variables_is_sent_unchanged_except_for_escapes(text: str) -> None:
     if not names_in(text):
-        assert expand(text, NO_VARIABLES) == text.replace("$${", "${")
+        assert expand(text, Variables()) == text.replace("$${", "${")
 
 
 def test_names_are_found_in_order_at_any_depth() -> None:
@@ -125,7 +124,9 @@ def test_errors_are_reported_and_the_rest_is_used(tmp_path: Path) -> None:
     (tmp_path / "variables.local.json").write_text("{ mine")
     values, problems = VariablesFile(tmp_path).load()
     assert values == {"good": 1}
-    assert ["'not good' cannot be the name" in problems[0], "not valid JSON" in problems[1]] == [True, True]
+    assert len(problems) == 2
+    assert "'not good' is not a valid variable name" in problems[0]
+    assert "not valid JSON" in problems[1]
 
 
 def test_broken_file_is_not_overwritten_and_invalid_names_are_not_written(tmp_path: Path) -> None:
@@ -133,6 +134,6 @@ def test_broken_file_is_not_overwritten_and_invalid_names_are_not_written(tmp_pa
     path.write_text("{ mine")
     with pytest.raises(ConfigError, match="not valid JSON"):
         VariablesFile(tmp_path).set("a", 1)
-    with pytest.raises(ConfigError, match="cannot be the name of a variable"):
+    with pytest.raises(ConfigError, match="is not a valid variable name"):
         VariablesFile(tmp_path).set("env:HOME", 1)
     assert path.read_text() == "{ mine"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.base.json.scanner import member_locations
-from inspector.base.json.values import JSON, JSONProblem
+from inspector.base.json.values import JSON, JSONError
 from inspector.config.foreign import formats
 
 _LEAVES = st.none() | st.booleans() | st.integers() | st.text(max_size=12)
@@ -82,7 +82,7 @@ def test_byte_order_mark_is_not_part_of_the_text() -> None:
     ],
 )
 def test_error_is_reported_by_line_and_column(text: str, location: str) -> None:
-    with pytest.raises(JSONProblem, match=location):
+    with pytest.raises(JSONError, match=location):
         formats.read(text)
 
 
@@ -91,7 +91,7 @@ def test_error_is_reported_by_line_and_column(text: str, location: str) -> None:
 )
 @pytest.mark.timeout(20)
 def test_a_hostile_text_is_refused_in_time(text: str) -> None:
-    with pytest.raises(JSONProblem):
+    with pytest.raises(JSONError):
         formats.read(text)
 
 
@@ -99,5 +99,5 @@ def test_every_occurrence_of_a_duplicate_member_is_found() -> None:
     text = '{"s": {"a": 1, "b": 2, "a": 3}}'
     assert [name for name, _ in member_locations(text, "s")] == ["a", "b", "a"]
     assert [text[at] for _, at in member_locations(text, "s")] == ["1", "2", "3"]
-    with pytest.raises(JSONProblem):
+    with pytest.raises(JSONError):
         member_locations(text, "nothing")

@@ -1,4 +1,4 @@
-"""How long a question waits, in the file of what people chose."""
+"""The Inbox timeout in the preferences file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_without_a_file_requests_never_time_out(path: Path) -> None:
     assert InboxPrefsFile(path).load() == (InboxPrefs(None), [])
 
 
-def test_saved_choice_is_loaded_and_everything_else_is_kept(path: Path) -> None:
+def test_saved_timeout_is_loaded_and_everything_else_is_preserved(path: Path) -> None:
     path.write_text('{"color": 1.10, "inbox": {"later": 1}}')
     InboxPrefsFile(path).save(InboxPrefs(90))
     assert InboxPrefsFile(path).load() == (InboxPrefs(90), [])
@@ -36,9 +36,10 @@ def test_invalid_timeout_is_named_and_requests_never_time_out(path: Path, value:
     inbox = Inbox(prefs=InboxPrefsFile(path))
     inbox.problem_found.connect(problems.append)
     inbox.begin()
-    assert inbox.answer_within is None
+    assert inbox.reply_timeout is None
     assert problems == [
-        "preferences.json: “inbox.answerWithin” must be a number of seconds above 0. Questions wait for ever."
+        "preferences.json: “inbox.answerWithin” must be a number of seconds greater than 0. "
+        "Server requests never time out."
     ]
 
 
@@ -46,6 +47,6 @@ def test_inbox_uses_the_saved_timeout_and_saves_a_new_one(path: Path) -> None:
     path.write_text('{"inbox": {"answerWithin": 2.5}}')
     inbox = Inbox(prefs=InboxPrefsFile(path))
     inbox.begin()
-    assert inbox.answer_within == 2.5
+    assert inbox.reply_timeout == 2.5
     inbox.choose_inbox_timeout(7)
-    assert (inbox.answer_within, json.loads(path.read_text())) == (7, {"inbox": {"answerWithin": 7}})
+    assert (inbox.reply_timeout, json.loads(path.read_text())) == (7, {"inbox": {"answerWithin": 7}})

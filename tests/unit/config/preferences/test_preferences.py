@@ -1,4 +1,4 @@
-"""The file of what people chose."""
+"""The capture retention section of the preferences file."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 
 from inspector.base.errors import ConfigError
-from inspector.config.preferences.sections import KeepCaptures, Preferences
+from inspector.config.preferences.sections import CapturePrefs, CapturePrefsFile
 
 
 def test_without_a_file_the_defaults_apply(tmp_path: Path) -> None:
-    assert Preferences(tmp_path / "none.json").captures() == (KeepCaptures(), [])
+    assert CapturePrefsFile(tmp_path / "none.json").load() == (CapturePrefs(), [])
 
 
-def test_saved_preferences_are_loaded_and_unknown_members_are_kept(tmp_path: Path) -> None:
+def test_saved_preferences_are_loaded_and_unknown_members_are_preserved(tmp_path: Path) -> None:
     path = tmp_path / "preferences.json"
     path.write_text('{"color": "mauve", "captures": {"later": 1}}')
-    chosen = KeepCaptures(days=3, mebibytes=10, is_on=False)
-    Preferences(path).save_captures(chosen)
-    assert Preferences(path).captures() == (chosen, [])
+    prefs = CapturePrefs(days=3, mebibytes=10, is_on=False)
+    CapturePrefsFile(path).save(prefs)
+    assert CapturePrefsFile(path).load() == (prefs, [])
     document = json.loads(path.read_text())
     assert document["color"] == "mauve"
     assert document["captures"]["later"] == 1
@@ -30,8 +30,8 @@ def test_saved_preferences_are_loaded_and_unknown_members_are_kept(tmp_path: Pat
 def test_invalid_number_is_named_and_replaced_by_its_default(tmp_path: Path, value: str) -> None:
     path = tmp_path / "preferences.json"
     path.write_text(f'{{"captures": {{"keepDays": {value}, "keepMebibytes": 7}}}}')
-    chosen, problems = Preferences(path).captures()
-    assert chosen == KeepCaptures(mebibytes=7)
+    prefs, problems = CapturePrefsFile(path).load()
+    assert prefs == CapturePrefs(mebibytes=7)
     assert "captures.keepDays" in problems[0]
 
 
@@ -39,8 +39,8 @@ def test_invalid_number_is_named_and_replaced_by_its_default(tmp_path: Path, val
 def test_broken_file_gives_defaults_and_an_error_message(tmp_path: Path, text: str) -> None:
     path = tmp_path / "preferences.json"
     path.write_text(text)
-    chosen, problems = Preferences(path).captures()
-    assert chosen == KeepCaptures()
+    prefs, problems = CapturePrefsFile(path).load()
+    assert prefs == CapturePrefs()
     assert "preferences.json" in problems[0]
 
 
@@ -48,5 +48,5 @@ def test_a_broken_file_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "preferences.json"
     path.write_text("{ mine")
     with pytest.raises(ConfigError, match="not valid JSON"):
-        Preferences(path).save_captures(KeepCaptures())
+        CapturePrefsFile(path).save(CapturePrefs())
     assert path.read_text() == "{ mine"

@@ -1,4 +1,4 @@
-"""Settings: one table, and a file that is read with care and written without loss."""
+"""The table of settings, and the settings in the preferences file."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from inspector.config.preferences.settings import (
     Setting,
     Settings,
     SettingsFile,
-    checked,
+    checked_value,
+    expected_text,
     setting_of,
     value_of,
-    wanted_of,
 )
 
 
@@ -34,16 +34,16 @@ def path(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.id)
 def test_every_setting_has_a_description_and_a_valid_default(setting: Setting) -> None:
     assert setting.title
-    assert setting.sentence.endswith(".")
+    assert setting.description.endswith(".")
     assert setting_of(setting.id) is setting
     if setting.has_value:
-        assert checked(setting, setting.default) == setting.default
+        assert checked_value(setting, setting.default) == setting.default
     else:
         assert setting.target
     if setting.kind is Kind.NUMBER:
         assert setting.unit
         assert math.isfinite(setting.maximum)
-    if setting.kind is Kind.PLACE and setting.target != "layout":
+    if setting.kind is Kind.FILE and setting.target != "layout":
         assert setting.target in {field.name for field in fields(Files)}
 
 
@@ -77,10 +77,10 @@ def test_ids_are_unique_and_every_limit_has_one() -> None:
 def test_invalid_value_is_rejected_with_what_is_allowed(id: str, value: JSON) -> None:
     setting = setting_of(id)
     with pytest.raises(ConfigError) as caught:
-        checked(setting, value)
+        checked_value(setting, value)
     assert setting.title in str(caught.value)
     if setting.has_value:
-        assert wanted_of(setting) in str(caught.value)
+        assert expected_text(setting) in str(caught.value)
 
 
 def test_unknown_setting_is_named() -> None:
@@ -89,13 +89,13 @@ def test_unknown_setting_is_named() -> None:
 
 
 def test_every_file_in_use_is_listed_in_the_settings() -> None:
-    shown = {setting.target for setting in SETTINGS if setting.kind is Kind.PLACE}
+    shown = {setting.target for setting in SETTINGS if setting.kind is Kind.FILE}
     assert {field.name for field in fields(Files)} - {"home"} <= shown
 
 
 def test_setting_matches_only_if_all_search_words_match() -> None:
     setting = setting_of("connections.connectTimeout")
-    assert setting.matches(["CONNECT", "longest"])
+    assert setting.matches(["CONNECT", "maximum"])
     assert setting.matches([])
     assert not setting.matches(["connect", "capture"])
 
@@ -106,7 +106,7 @@ def test_without_a_file_the_defaults_apply(path: Path) -> None:
 
 def test_saved_settings_are_loaded_and_only_those_are_written(path: Path) -> None:
     path.write_text(json.dumps({"captures": {"keepDays": 3}, "connections": {"x-mine": [1]}}))
-    chosen = replace(Settings(), connect_timeout=2.5, line_cap=7 * 1024 * 1024, ask_for_lists=False)
+    chosen = replace(Settings(), connect_timeout=2.5, line_cap=7 * 1024 * 1024, fetch_all_lists=False)
     SettingsFile(path).set("connections.connectTimeout", 2.5)
     SettingsFile(path).set("connections.lineCapMebibytes", 7)
     assert SettingsFile(path).set("lists.askForLists", False) == chosen
@@ -121,11 +121,11 @@ def test_saved_settings_are_loaded_and_only_those_are_written(path: Path) -> Non
     assert json.loads(path.read_text()) == {"captures": {"keepDays": 3}, "connections": {"x-mine": [1]}}
 
 
-def test_concurrent_manual_edits_are_kept_and_applied(path: Path) -> None:
+def test_concurrent_manual_edits_are_preserved_and_applied(path: Path) -> None:
     file = SettingsFile(path)
     file.set("connections.mostPages", 5)
     path.write_text(json.dumps({"connections": {"mostPages": 9, "keepAlive": "often"}}))
-    assert file.set("connections.connectTimeout", 4) == Settings(most_pages=9, connect_timeout=4)
+    assert file.set("connections.connectTimeout", 4) == Settings(max_pages=9, connect_timeout=4)
     written = {"mostPages": 9, "keepAlive": "often", "connectTimeout": 4}
     assert json.loads(path.read_text()) == {"connections": written}
 
@@ -134,13 +134,13 @@ def test_unusable_setting_has_its_default_and_the_rest_applies(path: Path) -> No
     wrong = {"connections": {"connectTimeout": "long", "mostPages": 5, "keepAlive": -1}, "lists": []}
     path.write_text(json.dumps(wrong))
     settings, problems = SettingsFile(path).load()
-    assert settings == Settings(most_pages=5)
-    words = [
+    assert settings == Settings(max_pages=5)
+    expected = [
         "“lists” must be an object",
         "“connections.connectTimeout” must be a number from 0.1 to 3,600",
         "“connections.keepAlive” must be a number from 0 to 86,400",
     ]
-    assert problems == [f"preferences.json: {each}. Its default is used." for each in words]
+    assert problems == [f"preferences.json: {each}. The default is used." for each in expected]
 
 
 def test_unreadable_file_is_reported_and_not_overwritten(path: Path) -> None:

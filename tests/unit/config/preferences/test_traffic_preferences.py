@@ -1,4 +1,4 @@
-"""Saved filters and color rules: kept in the preferences, beside what we do not know."""
+"""Saved filters and color rules in the preferences file."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_color_rules_under_their_earlier_name_are_read_and_rewritten(path: Path)
     assert json.loads(path.read_text()) == {"filters": {}, "colorRules": [{**rule, "on": True}]}
 
 
-def test_unknown_members_are_kept(path: Path) -> None:
+def test_unknown_members_are_preserved(path: Path) -> None:
     rule = {"filter": "status:error", "tint": "error", "name": "mine"}
     path.write_text(json.dumps({"captures": {"keepDays": 3}, "colorRules": [rule], "later": 1}))
     file = TrafficPrefsFile(path)
@@ -71,7 +71,7 @@ def test_unknown_members_are_kept(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("document", "words"),
+    ("document", "text"),
     [
         ({"filters": 7}, "“filters” must be"),
         ({"filters": {"a": 1}}, "the filter 'a'"),
@@ -80,11 +80,11 @@ def test_unknown_members_are_kept(path: Path) -> None:
         ({"colorRules": [3]}, "color rule 1"),
     ],
 )
-def test_unusable_entry_is_skipped_and_reported(path: Path, document: object, words: str) -> None:
+def test_unusable_entry_is_skipped_and_reported(path: Path, document: object, text: str) -> None:
     path.write_text(json.dumps(document))
     _, problems = TrafficPrefsFile(path).load()
     assert len(problems) == 1
-    assert words in problems[0]
+    assert text in problems[0]
 
 
 def test_non_json_file_is_reported_and_never_overwritten(path: Path) -> None:

@@ -126,10 +126,10 @@ def test_two_simultaneous_first_secrets_create_one_file_with_one_key(tmp_path: P
 
 def test_wait_for_a_held_lock_is_limited(tmp_path: Path) -> None:
     first, second = FileLock(tmp_path / "lock"), FileLock(tmp_path / "lock")
-    assert first.take(0)
-    assert not second.take(0.01)
+    assert first.acquire(0)
+    assert not second.acquire(0.01)
     first.release()
-    assert second.take(0)
+    assert second.acquire(0)
     second.release()
 
 
