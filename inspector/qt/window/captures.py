@@ -185,8 +185,8 @@ class CaptureDocks(QObject):
     def _show(self, capture: Capture) -> None:
         title = _short(capture.title)
         source = TrafficSource(capture.log, title)
-        choices, memory = self._live.choices, self._live.memory
-        panel = TrafficPanel(source, self._bridge, self._actions, self._theme, choices=choices, memory=memory)
+        options, memory = self._live.options, self._live.memory
+        panel = TrafficPanel(source, self._bridge, self._actions, self._theme, options=options, memory=memory)
         source.setParent(panel)
         dock = self._add_dock(title, panel)
         dock.setToolTip(one_line(str(capture.path)))

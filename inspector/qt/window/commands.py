@@ -118,23 +118,23 @@ class Commands(QObject):
 
     def watch_traffic(self, panel: TrafficPanel) -> None:
         """Keep the menu in sync with a panel's actions, and handle its requests."""
-        for id, own in panel.actions_here.items():
+        for id, own in panel.local_actions.items():
             own.changed.connect(partial(self._on_traffic_changed, panel, id))
         self._window.opening.watch(panel)
-        panel.actions_here["traffic.inbox"].setEnabled(False)  # until a server request is selected
+        panel.local_actions["traffic.inbox"].setEnabled(False)  # until a server request is selected
         panel.help_requested.connect(self._actions["help.filters"].trigger)
         panel.rules_requested.connect(partial(self._window.open_color_rules, panel))
 
     def _trigger_in_front(self, id: str) -> None:
-        self._window.traffic_in_front().actions_here[id].trigger()
+        self._window.traffic_in_front().local_actions[id].trigger()
 
     def _on_traffic_changed(self, panel: TrafficPanel, id: str) -> None:
         if panel is self._window.traffic_in_front():
-            _copy_state(panel.actions_here[id], self._actions[id])
+            _copy_state(panel.local_actions[id], self._actions[id])
 
     def update_traffic(self) -> None:
         """Copy the action states of the current traffic panel into the menu."""
-        for id, own in self._window.traffic_in_front().actions_here.items():
+        for id, own in self._window.traffic_in_front().local_actions.items():
             _copy_state(own, self._actions[id])
         captures = self._window.captures
         self._actions["capture.close"].setEnabled(captures.of(captures.in_front()) is not None)
@@ -334,8 +334,8 @@ class TrafficCommands(QObject):
         self._panels.append(panel)
         panel.resend_requested.connect(partial(self.open_resend, panel))
         panel.compare_requested.connect(partial(self._on_compare_requested, panel))
-        panel.actions_here[_SET_LEFT].triggered.connect(partial(self._on_left_set, panel))
-        panel.actions_here[_COMPARE_LEFT].triggered.connect(partial(self._on_compare_with_left, panel))
+        panel.local_actions[_SET_LEFT].triggered.connect(partial(self._on_left_set, panel))
+        panel.local_actions[_COMPARE_LEFT].triggered.connect(partial(self._on_compare_with_left, panel))
         panel.current_changed.connect(partial(self._update, panel))
         self._update(panel)
 
@@ -415,8 +415,8 @@ class TrafficCommands(QObject):
 
     def _update(self, panel: TrafficPanel) -> None:
         row = panel.current_number()
-        panel.actions_here[_SET_LEFT].setEnabled(row is not None)
-        panel.actions_here[_COMPARE_LEFT].setEnabled(row is not None and self._left is not None)
+        panel.local_actions[_SET_LEFT].setEnabled(row is not None)
+        panel.local_actions[_COMPARE_LEFT].setEnabled(row is not None and self._left is not None)
 
     def _side(self, panel: TrafficPanel, row: int) -> Side:
         from inspector.qt.models.compare.comparison import Side

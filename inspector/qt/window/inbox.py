@@ -159,7 +159,7 @@ class InboxController(QObject):
         )
 
     def _update_traffic(self) -> None:
-        self._window.traffic.actions_here[_SHOW].setEnabled(self._requested_in_traffic() is not None)
+        self._window.traffic.local_actions[_SHOW].setEnabled(self._requested_in_traffic() is not None)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() is QEvent.Type.Show and isinstance(watched, InboxPanel):
@@ -176,5 +176,5 @@ class InboxController(QObject):
         self._dismiss_unseen.triggered.connect(self._forget_unseen)
         traffic = self._window.traffic
         traffic.current_changed.connect(self._update_traffic)
-        traffic.actions_here[_SHOW].triggered.connect(self._on_traffic_asked)
+        traffic.local_actions[_SHOW].triggered.connect(self._on_traffic_asked)
         self._update_traffic()

@@ -80,7 +80,7 @@ class MainWindow(QMainWindow):
         self.servers = ServerListPanel(bridge, self.actions_table, theme)
         self.choices = TrafficViewOptions(layout, self)
         self.traffic = TrafficPanel(
-            LiveSource(bridge, self), bridge, self.actions_table, theme, choices=self.choices, memory=layout
+            LiveSource(bridge, self), bridge, self.actions_table, theme, options=self.choices, memory=layout
         )
         self.workspaces: dict[str, Workspace] = {}
         self._at_start = EmptyState(theme)

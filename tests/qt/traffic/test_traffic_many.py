@@ -55,10 +55,10 @@ def test_too_many_rows_are_rejected_with_a_message(
     panel.choose(40)
     panel.table.selectAll()
     monkeypatch.setattr(row_commands, "_MAX_ROWS", COUNT - 1)
-    panel.actions_here["traffic.mark"].trigger()
+    panel.local_actions["traffic.mark"].trigger()
     assert panel.source.log.noted_rows() == []
     monkeypatch.setattr(row_commands, "_MAX_ROWS", COUNT)
     monkeypatch.setattr(row_commands, "_MAX_TEXT_SIZE", 1_000)
-    panel.actions_here["traffic.copy"].trigger()
+    panel.local_actions["traffic.copy"].trigger()
     assert QGuiApplication.clipboard().text() == "before"
     assert ["too many at once" in reported[0], "Export them instead" in reported[1]] == [True, True]

@@ -47,9 +47,9 @@ def test_opened_capture_has_no_new_rows_pill_and_no_follow_buttons(panel: Traffi
     bar.setValue(bar.maximum())
     assert not panel.table.is_following
     buttons = {each.defaultAction(): each for each in panel.head.findChildren(QToolButton)}
-    assert buttons[panel.actions_here["traffic.follow"]].isHidden()
-    assert buttons[panel.actions_here["traffic.pause"]].isHidden()
-    assert not buttons[panel.actions_here["traffic.clear"]].isHidden()
+    assert buttons[panel.local_actions["traffic.follow"]].isHidden()
+    assert buttons[panel.local_actions["traffic.pause"]].isHidden()
+    assert not buttons[panel.local_actions["traffic.clear"]].isHidden()
 
 
 def test_views_are_in_a_menu_when_their_names_do_not_fit(panel: TrafficPanel) -> None:
@@ -75,7 +75,7 @@ def test_rows_use_all_the_space_until_one_is_selected(panel: TrafficPanel) -> No
     panel.choose(4)
     assert panel.detail.isVisible()
     assert panel.table.columnWidth(Column.MESSAGE) >= 80
-    panel.actions_here["traffic.clear"].trigger()
+    panel.local_actions["traffic.clear"].trigger()
     assert not panel.detail.isVisible()
 
 

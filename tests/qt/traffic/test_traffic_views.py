@@ -33,7 +33,7 @@ def test_bar_selects_its_message_and_a_row_its_bar(lens: Lens) -> None:
     call = first_rows(lens)[-1]
     timeline.lanes.chosen.emit(call)
     assert panel.detail.number == call
-    panel.show_view(View.FRAMES)
+    panel.show_view(View.MESSAGES)
     assert panel.choose(first_rows(lens)[0])
     panel.show_view(View.TIMELINE)
     lens.until(lambda: timeline.lanes.current == first_rows(lens)[0])
@@ -46,7 +46,7 @@ def test_a_range_of_the_timeline_narrows_the_table_until_its_chip_is_closed(lens
     lens.until(lambda: len(timeline.bars) == 3)
     whole, call = panel.model.rowCount(), first_rows(lens)[-1]
     wall = panel.source.log.columns.wall
-    timeline.strip.dragged.emit((wall[call], wall[len(panel.source.log) - 1]))
+    timeline.strip.range_chosen.emit((wall[call], wall[len(panel.source.log) - 1]))
     lens.until(lambda: len(timeline.bars) == 1)
     assert 0 < panel.model.rowCount() < whole
     assert "Clear range" in visible_text(timeline)
@@ -60,13 +60,13 @@ def test_pending_call_grows_until_it_is_cancelled(lens: Lens) -> None:
     _, timeline = timeline_of(lens)
     tools.choose("waits")
     lens.do("tool.call")
-    lens.until(lambda: len(timeline.bars) == 3 and timeline._growth.isActive())
+    lens.until(lambda: len(timeline.bars) == 3 and timeline._grow_timer.isActive())
     end = timeline.span.shown[1]
     lens.until(lambda: timeline.span.shown[1] > end)
     lens.do("tool.cancel")
     call = first_rows(lens)[-1]
     lens.until(lambda: (position := timeline.bars.where(call)) is not None and position.end_ns is not None)
-    lens.until(lambda: not timeline._growth.isActive())
+    lens.until(lambda: not timeline._grow_timer.isActive())
 
 
 def test_statistics_count_rows_matching_the_filter(lens: Lens) -> None:

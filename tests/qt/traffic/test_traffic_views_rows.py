@@ -42,10 +42,10 @@ def test_operation_shows_all_its_rows_and_a_step_opens_in_place(lens: Lens) -> N
     assert panel.detail.tabs.currentIndex() == Tab.MESSAGE
     lens.do("traffic.operations")
     assert chosen(panel) == request, "the operation that the answer belongs to"
-    assert panel.detail.tabs.currentIndex() == Tab.LINKED
-    steps = panel.detail.linked.model
+    assert panel.detail.tabs.currentIndex() == Tab.RELATED
+    steps = panel.detail.related.model
     assert {request, response} <= {steps.number(row) for row in range(steps.rowCount())}
-    panel.detail.linked.row_requested.emit(response)
+    panel.detail.related.row_requested.emit(response)
     assert panel.detail.number == response
     assert chosen(panel) == request
     assert panel.strips.text("hidden") == ""
@@ -65,5 +65,5 @@ def test_enter_on_an_operation_filters_to_its_rows(lens: Lens) -> None:
     panel.choose(request)
     panel.table.setFocus()
     QTest.keyClick(panel.table, Qt.Key.Key_Return)
-    assert panel.head.views.index() == View.FRAMES
+    assert panel.head.views.index() == View.MESSAGES
     assert numbers(panel) == [request, find(lens, "tools/call", RecordKind.RESULT)]

@@ -47,6 +47,6 @@ def menu_of(panel: TrafficPanel, number: int, column: Column) -> dict[str, QActi
     row = panel.model.find_row(number)
     assert row is not None
     terms = terms_of(panel.source.log, number, column)
-    menu = make_menu(panel, terms, panel.actions_here, panel._narrowing.narrow_term)
+    menu = make_menu(panel, terms, panel.local_actions, panel._filter.narrow_term)
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     return {action.text(): action for action in menu.actions()}

@@ -1,4 +1,4 @@
-"""Header of a traffic panel (title, count, filter, views, buttons), and its status texts.
+"""Header of a traffic panel: title, count, filter, views and buttons; status messages.
 
 A narrow header takes two rows, and moves the view names into a menu if they still do not fit.
 `TrafficStatus` reports the row count and why the table is empty.
@@ -90,7 +90,7 @@ class TrafficHeader(QWidget):
         painter.fillRect(0, self.height() - 1, self.width(), 1, self._theme.color("line"))
 
     def minimumSizeHint(self) -> QSize:
-        # As narrow as the tools alone: the rest yields before the dock cannot shrink.
+        # As narrow as the buttons alone: the other parts shrink first, so that the dock can get narrow.
         return QSize(240, super().minimumSizeHint().height())
 
     def _tools_width(self) -> int:
@@ -187,17 +187,17 @@ class TrafficStatus(QObject):
         self._strips = strips
         self._gate = gate
         self._actions = actions
-        self._keep_looking = QAction("Continue search", self)
-        self._keep_looking.triggered.connect(model.search.go_on)
-        self._withdraw = QAction("Restore previous filter", self)
-        self._withdraw.triggered.connect(bar.discard)
+        self._continue_search = QAction("Continue search", self)
+        self._continue_search.triggered.connect(model.search.go_on)
+        self._restore_filter = QAction("Restore previous filter", self)
+        self._restore_filter.triggered.connect(bar.discard)
 
-    def notify(self) -> None:
-        """Show the number of rows; if there are none, why and what to do."""
+    def update(self) -> None:
+        """Show the number of rows; if there are none, explain why and what to do."""
         self._head.set_detail(count_text(self._model))
         self._actions["traffic.show_cleared"].setEnabled(self._model.is_cleared)
-        self._tell_cleared()
-        self._tell_stopped()
+        self._show_cleared()
+        self._show_stopped()
         open_or_explain(self._gate, self._model, self._source, self._actions)
 
     def show_pause(self) -> None:
@@ -211,17 +211,17 @@ class TrafficStatus(QObject):
         text = f"Paused, {new:,} new." if new else "Paused."
         self._strips.show_message("pause", f"{text} Recording continues.", action)
 
-    def tell_complaint(self, text: str) -> None:
+    def show_filter_error(self, text: str) -> None:
         """Show what is wrong with a filter the user has left; "" clears it.
 
         While typing, the field itself shows it: a strip would keep appearing and disappearing.
         """
-        self._strips.withdraw("complaint")
+        self._strips.withdraw("filter")
         if text:
             before = "The previous filter still applies." if self._bar.applied else "No filter is applied."
-            self._strips.show_message("complaint", f"{text} {before}", self._withdraw, "error")
+            self._strips.show_message("filter", f"{text} {before}", self._restore_filter, "error")
 
-    def tell_masked_copy(self, text: str, copy_whole: Callable[[], object]) -> None:
+    def show_masked_copy(self, text: str, copy_whole: Callable[[], object]) -> None:
         """Show that something was copied without its secrets, and offer to copy it with them."""
         whole, dismiss = QAction("Copy with secrets", self), QAction("Dismiss", self)
         whole.triggered.connect(copy_whole)
@@ -230,15 +230,15 @@ class TrafficStatus(QObject):
         self._strips.withdraw("copied")
         self._strips.show_message("copied", text, whole, "ok", dismiss)
 
-    def _tell_stopped(self) -> None:
+    def _show_stopped(self) -> None:
         search = self._model.search
         if search.is_stopped:
             text = f"Stopped after {search.share:.0%}: later rows were not searched."
-            self._strips.show_message("stopped", text, self._keep_looking, "muted")
+            self._strips.show_message("stopped", text, self._continue_search, "muted")
         else:
             self._strips.withdraw("stopped")
 
-    def _tell_cleared(self) -> None:
+    def _show_cleared(self) -> None:
         if self._model.is_cleared and self._model.rowCount():
             text = f"{plural(self._model.cleared_count, 'earlier row')} cleared from the view."
             self._strips.show_message("cleared", text, self._actions["traffic.show_cleared"], "muted")

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from inspector.qt.panels.traffic.detail.detail_view import DetailView
 
 _PLACEHOLDER = "Filter: any text, or method:tools/call and dur>500ms"
-_BUTTONS = ("traffic.events", "traffic.logins", "traffic.follow", "traffic.pause", "traffic.clear")
-_VIEWS = ("traffic.frames", "traffic.operations", "traffic.timeline", "traffic.statistics")
+_BUTTON_IDS = ("traffic.events", "traffic.logins", "traffic.follow", "traffic.pause", "traffic.clear")
+_VIEW_IDS = ("traffic.frames", "traffic.operations", "traffic.timeline", "traffic.statistics")
 
 
 class TrafficPanel(QWidget):
-    """The traffic of all servers, or of the one in the workspace.
+    """The traffic of all servers, or of the current one.
 
     Follows the newest row while `traffic.follow` is on.
 
@@ -60,40 +60,40 @@ class TrafficPanel(QWidget):
         actions: Actions,
         theme: Theme,
         *,
-        choices: TrafficViewOptions | None = None,
+        options: TrafficViewOptions | None = None,
         memory: QSettings | None = None,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.source = source
         self._bridge = bridge
-        self.actions_here = self._actions = actions.local("traffic.", self)
+        self.local_actions = self._actions = actions.local("traffic.", self)
         self.theme = theme
-        self.choices = choices or TrafficViewOptions(memory, self)
+        self.options = options or TrafficViewOptions(memory, self)
         self.memory = memory
         self._hidden_number: int | None = None  # the current row, if the filter hides it
-        self._wanted_number = 0
+        self._requested_number = 0
         self.language = FilterLanguage(source.log)
-        self._tints = RowColors(source.log, theme, self.language.matcher)
+        self._row_colors = RowColors(source.log, theme, self.language.matcher)
         self.model = TrafficModel(source.log, theme)
-        self.model.tint = self._tints.color
+        self.model.tint = self._row_colors.color
         self.table = TrafficTable(self.model, theme, memory, can_follow=source.is_live)
         self.filter_bar = FilterBar(theme, _PLACEHOLDER, self.language.complete, self.language.check)
         self.search = self.filter_bar.field
-        views, buttons = ([self._actions[id] for id in ids] for ids in (_VIEWS, _BUTTONS))
+        views, buttons = ([self._actions[id] for id in ids] for ids in (_VIEW_IDS, _BUTTON_IDS))
         self.head = TrafficHeader(theme, source.title, self.filter_bar, views, buttons)
         self.scope = self.head.scope
         self.strips = StatusStrips(theme)
-        self._show_hidden = QAction("Show row", self)
+        self._show_hidden_row = QAction("Show row", self)
         self._gate = ContentStack(theme, self.table)
         self._status = TrafficStatus(
             source, self.model, self.head, self.filter_bar, self.strips, self._gate, self._actions
         )
         self.views = ViewStack(self._gate, source, self.model.search, theme)
-        self._place_of_detail = EmptyState(theme)
-        self._split = DetailSplit(self.views, self._place_of_detail)
-        self._rows = RowCommands(source.log, self.table, self.current_number, self._actions, theme)
-        self._narrowing = TrafficFilter(
+        self._detail_placeholder = EmptyState(theme)
+        self._split = DetailSplit(self.views, self._detail_placeholder)
+        self._row_commands = RowCommands(source.log, self.table, self.current_number, self._actions, theme)
+        self._filter = TrafficFilter(
             self.model,
             self.language,
             self.filter_bar,
@@ -104,8 +104,8 @@ class TrafficPanel(QWidget):
         )
         self._lay_out()
         self._connect()
-        self._on_choices_changed()
-        self._set_first_state()
+        self._on_options_changed()
+        self._set_initial_state()
 
     @cached_property
     def detail(self) -> DetailView:
@@ -124,12 +124,12 @@ class TrafficPanel(QWidget):
         return "detail" in vars(self)
 
     def set_server(self, name: str) -> None:
-        """Set the workspace's current server."""
-        self._narrowing.set_server(name)
+        """Set the current server, which "This server" selects."""
+        self._filter.set_server(name)
 
     def set_range(self, span: tuple[int, int] | None) -> None:
         """Show only rows between two wall times, in nanoseconds; None for all."""
-        self._narrowing.set_range(span)
+        self._filter.set_range(span)
 
     def choose(self, number: int) -> bool:
         """Select a row of the log. Return False if it is not shown."""
@@ -140,14 +140,14 @@ class TrafficPanel(QWidget):
         return self.detail.number if self._has_detail else None
 
     def go_to(self, number: int) -> None:
-        """Go to a row of the log; if it is hidden, say so and offer to show it."""
+        """Go to a row of the log; if it is hidden, explain why and offer to show it."""
         self.strips.withdraw("hidden")
         if not self.views.is_table or self._is_step_of_current(number) or self.choose(number):
             self._show_row(number)
         else:
-            self._wanted_number = number
-            text = f"Row {number + 1:,} is hidden: {self._narrowing.what_hides()}."
-            self.strips.show_message("hidden", text, self._show_hidden)
+            self._requested_number = number
+            text = f"Row {number + 1:,} is hidden: {self._filter.hidden_reason()}."
+            self.strips.show_message("hidden", text, self._show_hidden_row)
 
     def go_to_partner(self) -> None:
         """Go from a request to its response, or back."""
@@ -158,13 +158,13 @@ class TrafficPanel(QWidget):
 
     def filter_on(self, path: str, value: JSON, exclude: bool = False) -> None:
         """Narrow the filter to rows with this value, or to those without it."""
-        self._narrowing.narrow(path, value, exclude)
+        self._filter.narrow(path, value, exclude)
 
     def show_view(self, view: int) -> None:
-        """Show frames, operations, timeline or statistics."""
+        """Show messages, operations, timeline or statistics."""
         self.views.show_view(View(view))
         self.head.show_view(view)
-        for each, id in zip(View, _VIEWS, strict=True):
+        for each, id in zip(View, _VIEW_IDS, strict=True):
             self._actions[id].setChecked(each == view)
         self._keep_current(lambda: self.model.set_by_operation(view == View.OPERATIONS))
         if self._has_detail:
@@ -173,27 +173,27 @@ class TrafficPanel(QWidget):
 
     def _lay_out(self) -> None:
         sentence = "Select a row to see its message and its bytes."
-        self._place_of_detail.show_empty("traffic", "No message selected", sentence)
+        self._detail_placeholder.show_empty("traffic", "No message selected", sentence)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.head)
         column.addWidget(self.strips)
         column.addWidget(self._split, 1)
-        # Only here: elsewhere the same keys copy what is selected in a text.
+        # Only in the table: elsewhere the same keys copy the selected text.
         copy = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.table)
         copy.setContext(Qt.ShortcutContext.WidgetShortcut)
         copy.activated.connect(self._actions["traffic.copy"].trigger)
 
     def _connect(self) -> None:
         self.source.grew.connect(self._on_traffic_grew)
-        self.choices.changed.connect(self._on_choices_changed)
-        self.choices.problem_found.connect(self._bridge.problem_found)
+        self.options.changed.connect(self._on_options_changed)
+        self.options.problem_found.connect(self._bridge.problem_found)
         search = self.model.search
         search.progressed.connect(self._on_progressed)
-        search.found.connect(self._choose_hidden_again)
-        search.retouched.connect(self._tints.forget)
-        search.moved_out.connect(lambda position, number: self._tints.forget([number]))
+        search.found.connect(self._reselect_hidden)
+        search.retouched.connect(self._row_colors.forget)
+        search.moved_out.connect(lambda position, number: self._row_colors.forget([number]))
         self.table.selectionModel().currentRowChanged.connect(self._on_current_changed)
         self.table.following_changed.connect(self._actions["traffic.follow"].setChecked)
         self.table.menu_requested.connect(self._on_cell_clicked)
@@ -203,52 +203,52 @@ class TrafficPanel(QWidget):
         self.views.range_chosen.connect(self.set_range)
         self.views.menu_requested.connect(self._on_bar_clicked)
         self.views.filter_requested.connect(self._on_filter_requested)
-        self._show_hidden.triggered.connect(self._on_show_hidden)
+        self._show_hidden_row.triggered.connect(self._on_show_hidden)
         self._connect_bar()
         self._connect_rows()
         self._connect_actions()
 
     def _connect_bar(self) -> None:
         bar = self.filter_bar
-        bar.history_changed.connect(self.choices.set_history)
-        bar.saving_requested.connect(self.choices.save_filter)
+        bar.history_changed.connect(self.options.set_history)
+        bar.saving_requested.connect(self.options.save_filter)
         bar.help_requested.connect(self.help_requested)
         bar.field.stop_requested.connect(self.model.search.stop)
-        bar.field.error_left.connect(self._status.tell_complaint)
+        bar.field.error_left.connect(self._status.show_filter_error)
 
     def _connect_rows(self) -> None:
-        self._rows.noted_rows.connect(self._on_note_changed)
-        self._rows.wanted.connect(self.go_to)
-        self._rows.problem_found.connect(self._bridge.problem_found)
-        self._narrowing.problem_found.connect(self._bridge.problem_found)
-        self._rows.resend_requested.connect(self.resend_requested)
-        self._rows.compare_requested.connect(self.compare_requested)
-        self._rows.copied_masked.connect(self._status.tell_masked_copy)
+        self._row_commands.notes_changed.connect(self._on_note_changed)
+        self._row_commands.row_requested.connect(self.go_to)
+        self._row_commands.problem_found.connect(self._bridge.problem_found)
+        self._filter.problem_found.connect(self._bridge.problem_found)
+        self._row_commands.resend_requested.connect(self.resend_requested)
+        self._row_commands.compare_requested.connect(self.compare_requested)
+        self._row_commands.copied_masked.connect(self._status.show_masked_copy)
 
     def _on_filter_requested(self, text: str) -> None:
         """Show the rows behind a line of the statistics."""
         self.filter_bar.set_text(text)
-        self.show_view(View.FRAMES)
+        self.show_view(View.MESSAGES)
 
     def _connect_actions(self) -> None:
         slots: dict[str, Callable[[], object]] = {
             "traffic.search": self.filter_bar.begin_writing,
-            "traffic.no_filter": self._narrowing.show_all,
+            "traffic.no_filter": self._filter.show_all,
             "traffic.save_filter": self.filter_bar.ask_for_name,
             "traffic.colors": self.rules_requested.emit,
             "traffic.columns": self._on_columns,
             "traffic.clear": self._on_clear,
             "traffic.show_cleared": lambda: self._keep_current(self.model.show_cleared),
             "traffic.partner": self.go_to_partner,
-            "traffic.operation": self._on_only_operation,
-            **{id: partial(self.show_view, view) for view, id in zip(View, _VIEWS, strict=True)},
+            "traffic.operation": self._on_filter_operation,
+            **{id: partial(self.show_view, view) for view, id in zip(View, _VIEW_IDS, strict=True)},
         }
         for id, slot in slots.items():
-            self._actions[id].triggered.connect(partial(_without_state, slot))
+            self._actions[id].triggered.connect(partial(_ignore_checked, slot))
         self._actions["traffic.follow"].toggled.connect(self.table.set_following)
         self._actions["traffic.pause"].toggled.connect(self._on_pause_toggled)
 
-    def _set_first_state(self) -> None:
+    def _set_initial_state(self) -> None:
         self._actions["traffic.follow"].setChecked(self.source.is_live)
         for id in ("traffic.follow", "traffic.pause"):
             self._actions[id].setVisible(self.source.is_live)
@@ -257,9 +257,9 @@ class TrafficPanel(QWidget):
         self._actions["traffic.show_cleared"].setEnabled(False)
         self._actions["traffic.frames"].setChecked(True)
         self._actions["traffic.logins"].setChecked(True)
-        if not self.source.is_live:  # after the panel is built and shown, which takes time, too
+        if not self.source.is_live:  # later: building and showing the panel takes time, too
             QTimer.singleShot(0, self, lambda: self.model.extend(len(self.source.log)))
-        self._status.notify()
+        self._status.update()
 
     def _on_traffic_grew(self, length: int) -> None:
         self.table.begin_change()
@@ -274,7 +274,7 @@ class TrafficPanel(QWidget):
         self.search.set_progress(search.share if search.is_searching else None)
         if self.table.is_following and search.is_searching:
             self.table.scrollToBottom()
-        self._status.notify()
+        self._status.update()
 
     def _on_pause_toggled(self, paused: bool) -> None:
         self.table.begin_change()
@@ -284,33 +284,33 @@ class TrafficPanel(QWidget):
 
     def _on_columns(self) -> None:
         if not self.views.is_table:
-            self.show_view(View.FRAMES)
+            self.show_view(View.MESSAGES)
         self.table.columns.open_menu()
 
     def _on_clear(self) -> None:
         self.model.clear_view()
         self._show_row(None)
-        self._status.notify()
+        self._status.update()
 
-    def _on_only_operation(self) -> None:
+    def _on_filter_operation(self) -> None:
         from inspector.qt.panels.traffic.row_commands import terms_of
 
         number = self.current_number()
         if number is not None and self.source.log.operation(number) is not None:
-            self.show_view(View.FRAMES)
-            self._narrowing.narrow_term(terms_of(self.source.log, number, Column.OPERATION)[0], False)
+            self.show_view(View.MESSAGES)
+            self._filter.narrow_term(terms_of(self.source.log, number, Column.OPERATION)[0], False)
 
     def _keep_current(self, change: Callable[[], None]) -> None:
-        """Change which rows are shown. The current one stays current, or is again when it returns."""
+        """Change which rows are shown; select the current row again if it is still or later shown."""
         self.strips.withdraw("hidden")
         self._hidden_number = self.current_number()
         self.table.begin_change()
         change()
-        self._choose_hidden_again()
+        self._reselect_hidden()
         self.table.end_change()
-        self._status.notify()
+        self._status.update()
 
-    def _choose_hidden_again(self) -> None:
+    def _reselect_hidden(self) -> None:
         """Select the current row again once a running search finds it."""
         if self._hidden_number is None:
             return
@@ -323,7 +323,7 @@ class TrafficPanel(QWidget):
                 self.table.scrollTo(index)
 
     def _is_step_of_current(self, number: int) -> bool:
-        """Return whether it belongs to the selected operation."""
+        """Return whether the row belongs to the selected operation."""
         shown_as = self.model.shown_as(number)
         return shown_as != number and shown_as == self.table.current_number()
 
@@ -336,13 +336,13 @@ class TrafficPanel(QWidget):
         if number is not None or self._has_detail:
             self.detail.show_row(number)
         self._split.set_has_row(number is not None)
-        self._rows.update()
+        self._row_commands.update()
         self.current_changed.emit()
 
     def _on_row_activated(self) -> None:
         """Show all messages of an operation on Enter or double click."""
         if self.model.cells.is_by_operation:
-            self._on_only_operation()
+            self._on_filter_operation()
 
     def _on_cell_clicked(self, index: QModelIndex, position: QPoint) -> None:
         self._open_menu(self.model.number(index.row()), index.column(), position)
@@ -355,30 +355,30 @@ class TrafficPanel(QWidget):
         from inspector.qt.panels.traffic.row_commands import make_menu, terms_of
 
         terms = terms_of(self.source.log, number, column)
-        menu = make_menu(self, terms, self._actions, self._narrowing.narrow_term)
+        menu = make_menu(self, terms, self._actions, self._filter.narrow_term)
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(position)
 
     def _on_note_changed(self, rows: list[int]) -> None:
-        self._tints.forget(rows)
+        self._row_colors.forget(rows)
         self.model.search.search_again(rows)
-        self.table.read_again()
+        self.table.repaint_rows()
 
     def _on_show_hidden(self) -> None:
         """Remove what hides the requested row, and go there."""
         self.strips.withdraw("hidden")
-        self.show_view(View.FRAMES)
-        number, log = self._wanted_number, self.source.log
-        self._narrowing.let_in(number, RecordKind(log.kind(number)), log.subject(number))
+        self.show_view(View.MESSAGES)
+        number, log = self._requested_number, self.source.log
+        self._filter.reveal_row(number, RecordKind(log.kind(number)), log.subject(number))
         self.choose(number)
 
-    def _on_choices_changed(self) -> None:
-        self.filter_bar.set_history(self.choices.history)
-        self.filter_bar.set_saved(self.choices.filters)
-        self._tints.set_rules(self.choices.rules)
-        self.table.read_again()
+    def _on_options_changed(self) -> None:
+        self.filter_bar.set_history(self.options.history)
+        self.filter_bar.set_saved(self.options.filters)
+        self._row_colors.set_rules(self.options.rules)
+        self.table.repaint_rows()
 
 
-def _without_state(slot: Callable[[], object], checked: bool = False) -> None:
+def _ignore_checked(slot: Callable[[], object], checked: bool = False) -> None:
     """Drop the `checked` argument that actions pass to their slots."""
     slot()

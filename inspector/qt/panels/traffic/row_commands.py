@@ -1,6 +1,6 @@
-"""Commands for selected rows (mark, comment, copy, resend, compare) and the context menu.
+"""Commands for selected rows: mark, comment, copy, resend, compare; and the context menu.
 
-The menu also filters on the value of the clicked cell.
+The menu also filters by the value of the clicked cell.
 """
 
 from __future__ import annotations
@@ -36,9 +36,34 @@ from inspector.traffic.records import (
 if TYPE_CHECKING:
     from inspector.traffic.masking.masker import Masking
 
-_MAX_COPY_SIZE = 1024 * 1024
+_MAX_EXCHANGE_SIZE = 1024 * 1024
 _MAX_TEXT_SIZE = 64 * 1024 * 1024  # of messages copied as received
-_MAX_ROWS = 10_000  # that are marked or copied at a time
+_MAX_ROWS = 10_000  # marked or copied at a time
+SUBJECT_FIELDS = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}
+_ROW_COMMANDS = (
+    ("traffic.partner", "traffic.operation", "traffic.inbox"),
+    ("traffic.mark", "traffic.comment"),
+    ("traffic.copy",),
+    ("traffic.resend",),
+)
+# Submenus as in the menu bar, after the command in whose group they are.
+_SUBMENUS = {
+    "traffic.copy": ("Copy as", ("traffic.copy_curl", "traffic.copy_python", "traffic.copy_json")),
+    "traffic.resend": ("Compare", ("traffic.compare", "traffic.left_side", "traffic.compare_left")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FilterTerm:
+    """A filter word with a cell's value; `shown` is how the cell displays it.
+
+    `at_least` means this value or more: filtering for an exact size in bytes is useless.
+    """
+
+    word: str
+    value: str
+    shown: str
+    at_least: bool = False
 
 
 class RowCommands(QObject):
@@ -47,8 +72,8 @@ class RowCommands(QObject):
     `current` returns the row whose detail is shown: not every view has a table to select it in.
 
     Signals:
-        remarked: Marks or comments changed; carries the rows.
-        wanted: Go to this row.
+        notes_changed: Marks or comments changed; carries the rows.
+        row_requested: Go to this row.
         resend_requested: Edit this request and send it again.
         compare_requested: Carries the two rows.
         problem_found: Carries the message.
@@ -56,8 +81,8 @@ class RowCommands(QObject):
             copies it with them.
     """
 
-    noted_rows = Signal(object)
-    wanted = Signal(int)
+    notes_changed = Signal(object)
+    row_requested = Signal(int)
     resend_requested = Signal(int)
     compare_requested = Signal(object)
     problem_found = Signal(str)
@@ -98,8 +123,8 @@ class RowCommands(QObject):
     def update(self) -> None:
         """Update the actions after the row or the marks changed."""
         number = self._current()
-        has_row, chosen = number is not None, self._table.selected_count
-        is_ours = number is not None and self._is_request_of_ours(number)
+        has_row, selected = number is not None, self._table.selected_count
+        is_sent = number is not None and self._is_sent(number)
         has_operation = number is not None and self._log.operation(number) is not None
         for id, can in {
             "traffic.partner": number is not None and self._log.partner(number) is not None,
@@ -110,8 +135,8 @@ class RowCommands(QObject):
             "traffic.copy_curl": has_row,
             "traffic.copy_python": has_row,
             "traffic.copy_json": has_row,
-            "traffic.resend": is_ours,
-            "traffic.compare": chosen == 2,
+            "traffic.resend": is_sent,
+            "traffic.compare": selected == 2,
             "traffic.next_mark": bool(self._log.noted_rows()),
             "traffic.previous_mark": bool(self._log.noted_rows()),
         }.items():
@@ -120,7 +145,7 @@ class RowCommands(QObject):
         self._actions["traffic.mark"].setText("Unmark" if is_marked else "Mark")
 
     def _mark(self) -> None:
-        if rows := self._chosen():
+        if rows := self._selected():
             self.toggle_marks(rows)
 
     def toggle_marks(self, numbers: Iterable[int]) -> None:
@@ -155,10 +180,10 @@ class RowCommands(QObject):
 
     def _on_note_changed(self, rows: list[int]) -> None:
         self.update()
-        self.noted_rows.emit(rows)
+        self.notes_changed.emit(rows)
 
     def _go_to_mark(self, step: int) -> None:
-        """Go to the next or previous remark, wrapping around."""
+        """Go to the next or previous marked or commented row, wrapping around."""
         rows, here = self._log.noted_rows(), self._current()
         if not rows:
             return
@@ -166,19 +191,21 @@ class RowCommands(QObject):
             position = 0 if step > 0 else -1
         else:
             position = bisect_right(rows, here) if step > 0 else bisect_left(rows, here) - 1
-        self.wanted.emit(rows[position % len(rows)])
+        self.row_requested.emit(rows[position % len(rows)])
 
     def _copy(self) -> None:
         """Copy the messages as received, one per line; a login's without its secrets."""
-        rows = self._chosen()
+        rows = self._selected()
         if rows and sum(map(self._log.kept, rows)) > _MAX_TEXT_SIZE:
-            message = f"Too large for the clipboard: {plural(len(rows), 'message')}. Export instead."
+            message = (
+                f"Could not copy {plural(len(rows), 'message')}: over {size(_MAX_TEXT_SIZE)}. Export instead."
+            )
             self.problem_found.emit(message)
         elif rows:
-            texts = [_copied(self._log, number).decode(errors="replace") for number in rows]
+            texts = [_copied_bytes(self._log, number).decode(errors="replace") for number in rows]
             QGuiApplication.clipboard().setText("\n".join(texts))
 
-    def _copy_as(self, shape: str) -> None:
+    def _copy_as(self, format: str) -> None:
         """Copy with secrets masked, since such text is pasted into chats and issues.
 
         It can be copied with them afterwards.
@@ -186,21 +213,22 @@ class RowCommands(QObject):
         number = self._current()
         if number is None:
             return
-        if self._size_of_exchange(number) > _MAX_COPY_SIZE:
-            self.problem_found.emit("This exchange is too large to copy. Export it instead.")
+        if self._size_of_exchange(number) > _MAX_EXCHANGE_SIZE:
+            message = f"Could not copy: the exchange is over {size(_MAX_EXCHANGE_SIZE)}. Export instead."
+            self.problem_found.emit(message)
         elif (masking := self._masking(number)).items:
-            if self._put_on_clipboard(shape, number, masking):
-                again = partial(self._put_on_clipboard, shape, number, None, is_secret=True)
+            if self._put_on_clipboard(format, number, masking):
+                again = partial(self._put_on_clipboard, format, number, None, is_secret=True)
                 self.copied_masked.emit(f"Copied, with {plural(len(masking.items), 'secret')} masked.", again)
         else:
-            self._put_on_clipboard(shape, number, None)
+            self._put_on_clipboard(format, number, None)
 
     def _put_on_clipboard(
-        self, shape: str, number: int, masking: Masking | None, *, is_secret: bool = False
+        self, format: str, number: int, masking: Masking | None, *, is_secret: bool = False
     ) -> bool:
         from inspector.traffic.export.snippets import as_curl, as_json, as_python
 
-        write = {"curl": as_curl, "python": as_python, "json": as_json}[shape]
+        write = {"curl": as_curl, "python": as_python, "json": as_json}[format]
         try:
             text = write(self._log, number, masking)
         except UserError as exc:
@@ -226,10 +254,10 @@ class RowCommands(QObject):
 
     def _resend(self) -> None:
         number = self._current()
-        if number is not None and self._is_request_of_ours(number):
+        if number is not None and self._is_sent(number):
             self.resend_requested.emit(number)
 
-    def _is_request_of_ours(self, number: int) -> bool:
+    def _is_sent(self, number: int) -> bool:
         kinds = (RecordKind.REQUEST, RecordKind.NOTIFICATION)
         return self._log.kind(number) in kinds and self._log.direction(number) == Direction.OUT
 
@@ -237,7 +265,7 @@ class RowCommands(QObject):
         if self._table.selected_count == 2:
             self.compare_requested.emit(self._table.selected_numbers())
 
-    def _chosen(self) -> list[int]:
+    def _selected(self) -> list[int]:
         """Return the selected rows, or the one whose detail is shown if another view selected it."""
         number, count = self._current(), self._table.selected_count
         if count > _MAX_ROWS:
@@ -248,38 +276,40 @@ class RowCommands(QObject):
         return selected if number in selected else [] if number is None else [number]
 
 
-def _copied(log: TrafficLog, number: int) -> bytes:
+def _copied_bytes(log: TrafficLog, number: int) -> bytes:
     from inspector.traffic.masking.masker import masked_alone
 
     raw = log.raw(number)
     return masked_alone(raw) if log.kind(number) == RecordKind.LOGIN else raw
 
 
-_SUBJECT_LABELS = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}
-_ROW_COMMANDS = (
-    ("traffic.partner", "traffic.operation", "traffic.inbox"),
-    ("traffic.mark", "traffic.comment"),
-    ("traffic.copy",),
-    ("traffic.resend",),
-)
-# Submenus as in the menu bar, after the command in whose group they are.
-_SUBMENUS = {
-    "traffic.copy": ("Copy as", ("traffic.copy_curl", "traffic.copy_python", "traffic.copy_json")),
-    "traffic.resend": ("Compare", ("traffic.compare", "traffic.left_side", "traffic.compare_left")),
-}
+def make_menu(
+    parent: QWidget,
+    terms: list[FilterTerm],
+    actions: dict[str, QAction],
+    narrow: Callable[[FilterTerm, bool], None],
+) -> QMenu:
+    """Create a row's context menu; `narrow` is called with the term and whether to exclude it."""
+    menu = QMenu(parent)
+    add_terms(menu, terms, narrow)
+    for group in _ROW_COMMANDS:
+        menu.addSeparator()
+        menu.addActions([actions[id] for id in group])
+        for title, ids in (_SUBMENUS[id] for id in group if id in _SUBMENUS):
+            menu.addMenu(title).addActions([actions[id] for id in ids])
+    return menu
 
 
-@dataclass(frozen=True, slots=True)
-class FilterTerm:
-    """A filter word with a cell's value; `shown` is how the cell displays it.
+def add_terms(menu: QMenu, terms: list[FilterTerm], narrow: Callable[[FilterTerm, bool], None]) -> None:
+    """Add the filter actions, then the same as exclusions."""
+    for is_excluded in (False, True):
+        for term in terms:
+            verb = "Exclude" if is_excluded else "Filter by"
+            menu.addAction(f"{verb} {term.word} {_shown(term)}", partial(narrow, term, is_excluded))
 
-    `at_least` means this value or more: filtering for an exact size in bytes is of no use.
-    """
 
-    word: str
-    value: str
-    shown: str
-    at_least: bool = False
+def _shown(term: FilterTerm) -> str:
+    return shorten(one_line(term.shown), 40).replace("&", "&&")
 
 
 def terms_of(log: TrafficLog, number: int, column: int) -> list[FilterTerm]:
@@ -325,7 +355,7 @@ def _terms_of_message(log: TrafficLog, number: int) -> Iterator[FilterTerm]:
     kind, method = RecordKind(log.kind(number)), log.method(number)
     if method and kind is not RecordKind.HTTP:
         yield _same("method", method)
-        yield _same(_SUBJECT_LABELS.get(method, "subject"), log.subject(number))
+        yield _same(SUBJECT_FIELDS.get(method, "subject"), log.subject(number))
     else:
         yield _same("kind", KIND_LABELS[kind])
 
@@ -337,33 +367,3 @@ def _same(word: str, value: str) -> FilterTerm:
 def _http_row(log: TrafficLog, number: int) -> int:
     is_own = log.kind(number) == RecordKind.HTTP
     return number if is_own else log.columns.exchange[number]
-
-
-def make_menu(
-    parent: QWidget,
-    terms: list[FilterTerm],
-    actions: dict[str, QAction],
-    narrow: Callable[[FilterTerm, bool], None],
-) -> QMenu:
-    """Create a row's context menu; `narrow` is called with the term and whether to exclude it."""
-    menu = QMenu(parent)
-    add_terms(menu, terms, narrow)
-    for group in _ROW_COMMANDS:
-        menu.addSeparator()
-        menu.addActions([actions[id] for id in group])
-        for title, ids in (_SUBMENUS[id] for id in group if id in _SUBMENUS):
-            menu.addMenu(title).addActions([actions[id] for id in ids])
-    return menu
-
-
-def add_terms(menu: QMenu, terms: list[FilterTerm], narrow: Callable[[FilterTerm, bool], None]) -> None:
-    """Add the filter actions, then the same as exclusions."""
-    for is_excluded in (False, True):
-        for term in terms:
-            message = f"{term.word} {_shown(term)}"
-            text = f"Exclude {message}" if is_excluded else f"Filter by {message}"
-            menu.addAction(text, partial(narrow, term, is_excluded))
-
-
-def _shown(term: FilterTerm) -> str:
-    return shorten(one_line(term.shown), 40).replace("&", "&&")

@@ -27,6 +27,7 @@ from PySide6.QtWidgets import QHeaderView, QMenu, QSizePolicy, QTreeView, QVBoxL
 from inspector.base.units import duration, plural
 from inspector.qt.models.traffic.statistics import Column, StatisticsModel
 from inspector.qt.models.traffic.traffic_model import TrafficSource
+from inspector.qt.panels.traffic.row_commands import SUBJECT_FIELDS
 from inspector.qt.panels.traffic.timeline.time_scale import MS, SECOND, TimeScale, clock_text, day_text
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme
 from inspector.qt.views.sparklines import LatencyPlots
@@ -34,15 +35,14 @@ from inspector.qt.widgets.item_views import style_tree
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.traffic.analysis.statistics import OTHERS, MethodStats, Rate, Statistics
 
-_REST_MS = 250
-# Summarizing thousands of tools takes a while: at most this share of the time.
-_SHARE = 0.1
-_SUBJECT_LABELS = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}
+_REFRESH_MS = 250
+# Summarizing thousands of tools takes a while: spend at most this share of the time on it.
+_MAX_LOAD = 0.1
 _WIDTHS = {
     Column.SERVER: 110,
     Column.COUNT: 72,
     Column.ERRORS: 64,
-    Column.GIVEN_UP: 72,
+    Column.INCOMPLETE: 72,
     Column.BYTES_OUT: 76,
     Column.BYTES_IN: 76,
     Column.P50: 72,
@@ -53,10 +53,19 @@ _WIDTHS = {
 }
 _METHOD_WIDTH = (150, 320)
 # Hidden in this order when there is little room.
-_MIN_WANTED = (Column.GIVEN_UP, Column.P99, Column.BYTES_OUT, Column.BYTES_IN, Column.MAX)
-_MAX_OPENED = 20  # subjects up to which a method is expanded automatically
+_HIDDEN_FIRST = (Column.INCOMPLETE, Column.P99, Column.BYTES_OUT, Column.BYTES_IN, Column.MAX)
+_MAX_EXPANDED = 20  # subjects up to which a method is expanded automatically
 _MIN_SPAN_NS = 1_000_000_000
-_FAILED = 'status in (error, "tool error")'
+_FAILED_TERM = 'status in (error, "tool error")'
+_CHART_HEIGHT = 148
+_CHART_TOP = 30
+_CHART_LEFT = 60
+MIN_BUCKET_NS = 100 * MS  # a shorter bucket would turn one message into a high rate
+_BUCKET_PIXELS = 4
+_NO_RATE = Rate(0, SECOND, (), ())
+_ONE_LINE = Qt.AlignmentFlag.AlignVCenter.value | Qt.TextFlag.TextSingleLine.value
+_RIGHT = _ONE_LINE | Qt.AlignmentFlag.AlignRight.value
+_LEFT_ALIGNED = _ONE_LINE | Qt.AlignmentFlag.AlignLeft.value
 
 
 class StatisticsView(QWidget):
@@ -76,7 +85,7 @@ class StatisticsView(QWidget):
         self._statistics = Statistics(source.log)
         self._rows = array("q")
         self._is_due = False
-        self._restarts = False
+        self._is_restarted = False
         self.chart = RateChart(theme)
         self.model = StatisticsModel(theme, self)
         self.tree = QTreeView()
@@ -91,7 +100,7 @@ class StatisticsView(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.gate)
-        self._rest = QTimer(self, singleShot=True, interval=_REST_MS)
+        self._refresh_timer = QTimer(self, singleShot=True, interval=_REFRESH_MS)
         self._connect()
         self._update()
 
@@ -118,7 +127,7 @@ class StatisticsView(QWidget):
         header.sectionClicked.connect(self.model.sort_by)
 
     def _connect(self) -> None:
-        self._rest.timeout.connect(self._on_rested)
+        self._refresh_timer.timeout.connect(self._on_refresh_due)
         self.chart.moment_chosen.connect(self._on_moment_chosen)
         self.model.rowsInserted.connect(self._on_inserted)
         self.tree.doubleClicked.connect(self._filter_on)
@@ -132,7 +141,7 @@ class StatisticsView(QWidget):
         """Remove all rows."""
         self._statistics = Statistics(self._source.log)
         self._rows = array("q")
-        self._restarts = True  # the old numbers stay until there are new ones
+        self._is_restarted = True  # show the old numbers until there are new ones
         self._change()
 
     def extend(self, rows: array[int]) -> None:
@@ -147,33 +156,33 @@ class StatisticsView(QWidget):
             self._change()
 
     def _change(self) -> None:
-        """Refresh at once, or once enough time has passed since the last time."""
+        """Refresh now, or when enough time has passed since the last refresh."""
         self._is_due = True
-        if self.isVisible() and not self._rest.isActive():
-            self._rest.start(_REST_MS if self.gate.is_open() else 0)
+        if self.isVisible() and not self._refresh_timer.isActive():
+            self._refresh_timer.start(_REFRESH_MS if self.gate.is_open() else 0)
 
-    def _on_rested(self) -> None:
+    def _on_refresh_due(self) -> None:
         if self._is_due and self.isVisible():
             self._update()
 
     def _update(self) -> None:
         began = perf_counter()
         self._is_due = False
-        if self._restarts:
-            self._restarts = False
+        if self._is_restarted:
+            self._is_restarted = False
             self.model.clear()
         self.model.update(self._statistics.summary())
         self._draw_rate()
         self._explain_or_open()
         self._fit_columns()
         took_ms = (perf_counter() - began) * 1000
-        self._rest.setInterval(max(_REST_MS, round(took_ms / _SHARE)))
+        self._refresh_timer.setInterval(max(_REFRESH_MS, round(took_ms / _MAX_LOAD)))
 
     def _draw_rate(self) -> None:
         """Draw the rate over at least a second: that of a single message means nothing."""
         whole = self._statistics.rate(1)
         length = max(whole.width_ns, _MIN_SPAN_NS)
-        buckets = max(1, min(self.chart.max_buckets, length // MIN_NS))
+        buckets = max(1, min(self.chart.max_buckets, length // MIN_BUCKET_NS))
         end = whole.start_ns + length if whole.messages else None
         self.chart.set_rate(self._statistics.rate(buckets, end_ns=end))
 
@@ -195,7 +204,7 @@ class StatisticsView(QWidget):
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        self._rest.stop()
+        self._refresh_timer.stop()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -207,7 +216,7 @@ class StatisticsView(QWidget):
         hidden = set() if len(self._source.log.servers()) > 1 else {Column.SERVER}
         minimum, maximum = _METHOD_WIDTH
         room = self.tree.viewport().width() - sum(_WIDTHS[each] for each in _WIDTHS if each not in hidden)
-        for column in _MIN_WANTED:
+        for column in _HIDDEN_FIRST:
             if room >= minimum:
                 break
             hidden.add(column)
@@ -218,7 +227,7 @@ class StatisticsView(QWidget):
 
     def _on_inserted(self, parent: QModelIndex, first: int, last: int) -> None:
         """Expand a method's tools, which users look for, unless there are very many."""
-        if parent.isValid() and first == 0 and last < _MAX_OPENED:
+        if parent.isValid() and first == 0 and last < _MAX_EXPANDED:
             self.tree.expand(parent)
 
     def _on_moment_chosen(self, at_ns: int) -> None:
@@ -244,7 +253,7 @@ class StatisticsView(QWidget):
         menu = QMenu(self)
         menu.addAction("Show these messages", partial(self._request, stats))
         if stats.errors or stats.tool_errors:
-            menu.addAction("Show failed messages", partial(self._request, stats, _FAILED))
+            menu.addAction("Show failed messages", partial(self._request, stats, _FAILED_TERM))
         if stats.p95_ns is not None:
             slow = f"dur >= {stats.p95_ns}ns"
             menu.addAction(
@@ -265,16 +274,8 @@ def filter_for(stats: MethodStats, *, with_server: bool) -> str:
 
     text = narrow("", "method", stats.method)
     if stats.subject and stats.subject != OTHERS:
-        text = narrow(text, _SUBJECT_LABELS.get(stats.method, "subject"), stats.subject)
+        text = narrow(text, SUBJECT_FIELDS.get(stats.method, "subject"), stats.subject)
     return narrow(text, "server", stats.server) if with_server else text
-
-
-_HEIGHT = 148
-_TOP = 30
-_LEFT = 60
-MIN_NS = 100 * MS  # a shorter bucket would turn one message into a high rate
-_BUCKET_PIXELS = 4
-_NOTHING = Rate(0, SECOND, (), ())
 
 
 class RateChart(QWidget):
@@ -289,7 +290,7 @@ class RateChart(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._rate = _NOTHING
+        self._rate = _NO_RATE
         self._position: int | None = None  # of the bucket under the pointer
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -324,7 +325,7 @@ class RateChart(QWidget):
         return f"{day_text(at)}, {clock_text(at, rate.width_ns)}:  {per_second}  ({counted})"
 
     def sizeHint(self) -> QSize:
-        return QSize(300, _HEIGHT)
+        return QSize(300, _CHART_HEIGHT)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         with QPainter(self) as painter:  # also ends on an error: a painter left open crashes
@@ -364,7 +365,7 @@ class RateChart(QWidget):
             y = round(plot.bottom() - plot.height() * share)
             painter.fillRect(plot.left(), y, plot.width(), 1, self._theme.color("line" if share else "edge"))
             painter.setPen(self._theme.color("muted"))
-            painter.drawText(QRectF(0, y - 9, _LEFT - SPACE_2, 18), _RIGHT, _short(top * share))
+            painter.drawText(QRectF(0, y - 9, _CHART_LEFT - SPACE_2, 18), _RIGHT, _short(top * share))
         scale = self._scale()
         for tick in scale.ticks():
             x = plot.left() + round(scale.x(tick.at_ns))
@@ -402,7 +403,12 @@ class RateChart(QWidget):
         painter.fillRect(QRectF(x, plot.top(), 1, plot.height()), self._theme.color("text"))
 
     def _plot(self) -> QRect:
-        return QRect(_LEFT, _TOP + 4, max(1, self.width() - _LEFT - SPACE_3), self.height() - _TOP - 28)
+        return QRect(
+            _CHART_LEFT,
+            _CHART_TOP + 4,
+            max(1, self.width() - _CHART_LEFT - SPACE_3),
+            self.height() - _CHART_TOP - 28,
+        )
 
     def _scale(self) -> TimeScale:
         rate = self._rate
@@ -457,11 +463,6 @@ class RateChart(QWidget):
             self._position = position
             self.setAccessibleDescription(self.text())
             self.update()
-
-
-_ONE_LINE = Qt.AlignmentFlag.AlignVCenter.value | Qt.TextFlag.TextSingleLine.value
-_RIGHT = _ONE_LINE | Qt.AlignmentFlag.AlignRight.value
-_LEFT_ALIGNED = _ONE_LINE | Qt.AlignmentFlag.AlignLeft.value
 
 
 def _per_second(count: int, width_ns: int) -> str:

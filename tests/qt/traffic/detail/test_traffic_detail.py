@@ -68,7 +68,7 @@ def test_row_shows_its_header_and_its_message(view: DetailView, stage: Stage) ->
     assert json.loads(view.message.shown_text()) == json.loads(stage.log.raw(row))
     assert view.text.shown_text() == stage.log.raw(row).decode()
     assert view.bytes.shown_text().startswith("00000000  7b 22")
-    assert tab_words(view) == ["Message", "Timing", "Findings", "Linked"]
+    assert tab_words(view) == ["Message", "Timing", "Findings", "Related"]
 
 
 def test_clearing_the_selection_restores_the_initial_state(view: DetailView, stage: Stage) -> None:
@@ -195,8 +195,8 @@ def test_linked_lists_the_steps_and_opens_them(view: DetailView, stage: Stage, q
     progress = stage.after(0.1).progress(7, 1)
     response = stage.after(0.1).result({"content": []})
     view.show_row(row)
-    view.tabs.setCurrentWidget(view.linked)
-    model = view.linked.model
+    view.tabs.setCurrentWidget(view.related)
+    model = view.related.model
     cells = [
         [model.index(position, column).data() for column in range(3)] for position in range(model.rowCount())
     ]
@@ -207,26 +207,26 @@ def test_linked_lists_the_steps_and_opens_them(view: DetailView, stage: Stage, q
     ]
     assert [model.number(position) for position in range(3)] == [row, progress, response]
     with qtbot.waitSignal(view.row_requested) as requested:
-        view.linked.table.clicked.emit(model.index(2, 2))
+        view.related.table.clicked.emit(model.index(2, 2))
     assert requested.args == [response]
 
 
 def test_row_without_an_operation_says_so(view: DetailView, stage: Stage) -> None:
     stage.recorder.note(RecordKind.STATE, "connected")
     view.show_row(0)
-    view.tabs.setCurrentWidget(view.linked)
-    assert "No linked messages" in visible_text(view.linked)
+    view.tabs.setCurrentWidget(view.related)
+    assert "No related messages" in visible_text(view.related)
 
 
 def test_steps_of_a_pending_operation_appear_as_they_arrive(
     view: DetailView, stage: Stage, qtbot: QtBot
 ) -> None:
     view.show_row(stage.request("tools/call", {"name": "slow", "_meta": {"progressToken": 7}}))
-    view.tabs.setCurrentWidget(view.linked)
-    assert "No linked messages" in visible_text(view.linked)
+    view.tabs.setCurrentWidget(view.related)
+    assert "No related messages" in visible_text(view.related)
     stage.progress(7, 1)
     view.refresh()
-    qtbot.waitUntil(lambda: view.linked.model.rowCount() == 2)
+    qtbot.waitUntil(lambda: view.related.model.rowCount() == 2)
 
 
 @pytest.mark.parametrize("kind", list(RecordKind))

@@ -202,12 +202,12 @@ def test_long_text_is_shown_in_full_below_the_tree(view: DetailView, stage: Stag
     assert "518 characters" in shown
     assert "\n" not in shown
     tree.view.activated.emit(tree.view.currentIndex())
-    assert tree.whole_text() == text
-    tree.hide_whole_value()
-    assert tree.whole_text() == ""
-    tree.show_whole_value()
+    assert tree.full_text() == text
+    tree.hide_full_value()
+    assert tree.full_text() == ""
+    tree.show_full_value()
     view.show_row(stage.request("ping", id=2))
-    assert view.message.own.tree.whole_text() == ""
+    assert view.message.own.tree.full_text() == ""
 
 
 def test_tree_of_a_big_message_is_built_in_the_background(

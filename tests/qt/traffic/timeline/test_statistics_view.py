@@ -269,7 +269,7 @@ def test_late_response_is_counted(view: StatisticsView, talk: Talk, qtbot: QtBot
 def test_hidden_view_does_no_work(view: StatisticsView, talk: Talk) -> None:
     view.hide()
     view.extend(array("q", [0]))
-    assert not view._rest.isActive()
+    assert not view._refresh_timer.isActive()
     view.show()
     assert view.model.index(0, Column.COUNT).data(DISPLAY) == "6"
 
@@ -298,10 +298,10 @@ def test_new_filter_starts_over(view: StatisticsView, qtbot: QtBot) -> None:
 
 def test_narrow_view_keeps_the_important_columns(view: StatisticsView) -> None:
     view.resize(600, 400)
-    assert view.tree.isColumnHidden(Column.GIVEN_UP)
+    assert view.tree.isColumnHidden(Column.INCOMPLETE)
     assert not any(view.tree.isColumnHidden(column) for column in (Column.COUNT, Column.ERRORS, Column.PLOT))
     view.resize(1400, 400)
-    assert not view.tree.isColumnHidden(Column.GIVEN_UP)
+    assert not view.tree.isColumnHidden(Column.INCOMPLETE)
     assert view.tree.isColumnHidden(Column.SERVER)  # there is only one
 
 

@@ -409,7 +409,7 @@ def test_pending_operation_grows_while_the_view_is_visible(qtbot: QtBot, theme: 
     talk.pass_ms(1000)
     qtbot.waitUntil(lambda: scene.view.span.shown[1] >= WALL + 2000 * MS)
     scene.view.hide()
-    assert not scene.view._growth.isActive()
+    assert not scene.view._grow_timer.isActive()
 
 
 def test_timer_stops_once_everything_is_answered(qtbot: QtBot, theme: Theme) -> None:
@@ -419,9 +419,9 @@ def test_timer_stops_once_everything_is_answered(qtbot: QtBot, theme: Theme) -> 
     scene = Scene(qtbot, theme, talk, is_live=True)
     talk.response(id)
     scene.feed()
-    qtbot.waitUntil(lambda: not scene.view._growth.isActive())
+    qtbot.waitUntil(lambda: not scene.view._grow_timer.isActive())
     scene.view.lanes.viewport().grab()
-    assert not scene.view._growth.isActive()
+    assert not scene.view._grow_timer.isActive()
 
 
 def test_pending_operation_of_a_capture_ends_at_the_end_of_the_capture(qtbot: QtBot, theme: Theme) -> None:
@@ -432,7 +432,7 @@ def test_pending_operation_of_a_capture_ends_at_the_end_of_the_capture(qtbot: Qt
     scene = Scene(qtbot, theme, talk)
     talk.pass_ms(60_000)
     assert scene.view._now() == WALL + 1000 * MS
-    assert not scene.view._growth.isActive()
+    assert not scene.view._grow_timer.isActive()
 
 
 def test_painting_cost_depends_on_pixels(qtbot: QtBot, theme: Theme, monkeypatch: pytest.MonkeyPatch) -> None:

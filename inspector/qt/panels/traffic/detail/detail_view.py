@@ -1,7 +1,4 @@
-"""Detail of a traffic row as tabs, created on first use, under a header.
-
-The header shows what the row is, its status and its worst problem.
-"""
+"""Detail of a traffic row: a header with its status and finding, and tabs created on first use."""
 
 from __future__ import annotations
 
@@ -31,8 +28,8 @@ from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 from inspector.traffic.analysis.related import related_messages
 from inspector.traffic.log import TrafficLog
 
-# How often the story of an open operation is refreshed.
-_STORY_MS = 250
+# How often the related messages of an open operation are refreshed.
+_RELATED_MS = 250
 
 ViewT = TypeVar("ViewT", bound=QWidget)
 
@@ -42,7 +39,7 @@ class Tab(IntEnum):
     HTTP = 1
     TIMING = 2
     FINDINGS = 3
-    LINKED = 4
+    RELATED = 4
 
 
 class DetailView(QWidget):
@@ -66,10 +63,10 @@ class DetailView(QWidget):
         self._number: int | None = None
         self._shown_state: tuple[object, ...] = ()
         self._filled: set[int] = set()
-        self._misses_http = False
-        self._tab_of_frames: int | None = None  # the current tab before operations were listed
+        self._returns_to_http = False
+        self._message_tab: int | None = None  # current before operations were listed
         self._findings: Findings | None = None
-        self._found: list[Finding] = []
+        self._shown_findings: list[Finding] = []
         self._head = DetailHeader(theme)
         self.message = ExchangeView(source, bridge, theme)
         self.tabs = QTabWidget()
@@ -78,7 +75,7 @@ class DetailView(QWidget):
             "traffic", "No message selected", "Select a row to see its message and its bytes."
         )
         self._pages = QStackedWidget()
-        self._related_timer = QTimer(self, interval=_STORY_MS, singleShot=True)
+        self._related_timer = QTimer(self, interval=_RELATED_MS, singleShot=True)
         self._lay_out()
         self._connect()
 
@@ -111,14 +108,14 @@ class DetailView(QWidget):
             self._show_all(self._number)
 
     def set_by_operation(self, by_operation: bool) -> None:
-        """Switch to the linked messages while rows represent operations, and back afterwards."""
-        if by_operation and self._tab_of_frames is None:
-            self._tab_of_frames = self.tabs.currentIndex()
-            self.tabs.setCurrentIndex(Tab.LINKED)
-        elif not by_operation and self._tab_of_frames is not None:
-            if self.tabs.currentIndex() == Tab.LINKED:
-                self.tabs.setCurrentIndex(self._tab_of_frames)
-            self._tab_of_frames = None
+        """Switch to the related messages while rows represent operations, and back afterwards."""
+        if by_operation and self._message_tab is None:
+            self._message_tab = self.tabs.currentIndex()
+            self.tabs.setCurrentIndex(Tab.RELATED)
+        elif not by_operation and self._message_tab is not None:
+            if self.tabs.currentIndex() == Tab.RELATED:
+                self.tabs.setCurrentIndex(self._message_tab)
+            self._message_tab = None
 
     def show_row(self, number: int | None) -> None:
         if number == self._number:
@@ -130,7 +127,7 @@ class DetailView(QWidget):
             return
         if "http" in vars(self):
             self.http.begin_row()
-        self._pages.setCurrentIndex(1)  # first: hidden tabs do not notice a change of their text
+        self._pages.setCurrentIndex(1)  # first: hidden tabs ignore a change of their text
         self.message.show_row(number)
         self._show_all(number)
 
@@ -148,18 +145,20 @@ class DetailView(QWidget):
     def _show_all(self, number: int) -> None:
         self._shown_state = row_facts.state_of(self._log, number)
         self._head.show_row(self._log, number)
-        self._found = findings_of(self._log, number, self._findings)
-        self.tabs.setTabText(Tab.FINDINGS, f"Findings {len(self._found)}" if self._found else "Findings")
-        self._offer_http(row_facts.is_carried_by_http(self._log, number))
+        self._shown_findings = findings_of(self._log, number, self._findings)
+        self.tabs.setTabText(
+            Tab.FINDINGS, f"Findings {len(self._shown_findings)}" if self._shown_findings else "Findings"
+        )
+        self._show_http_tab(row_facts.is_carried_by_http(self._log, number))
         self._filled.clear()
         self._fill_tab()
 
-    def _offer_http(self, is_there: bool) -> None:
+    def _show_http_tab(self, has_http: bool) -> None:
         """Hide the HTTP tab for rows without HTTP; it is selected again on the next row with it."""
-        self._misses_http |= not is_there and self.tabs.currentIndex() == Tab.HTTP
-        show_tab(self.tabs, Tab.HTTP, is_there)
-        if is_there and self._misses_http:
-            self._misses_http = False
+        self._returns_to_http |= not has_http and self.tabs.currentIndex() == Tab.HTTP
+        show_tab(self.tabs, Tab.HTTP, has_http)
+        if has_http and self._returns_to_http:
+            self._returns_to_http = False
             self.tabs.setCurrentIndex(Tab.HTTP)
 
     def _fill_tab(self) -> None:
@@ -175,53 +174,53 @@ class DetailView(QWidget):
                 self.timing.show_facts(row_facts.facts(self._log, number))
                 self.timing.show_timing(timing_of(self._log, related_messages(self._log, number)))
             case Tab.FINDINGS:
-                self.findings.show_findings(self._found)
-            case Tab.LINKED:
-                self.linked.show_related(related_messages(self._log, number), number)
+                self.findings.show_findings(self._shown_findings)
+            case Tab.RELATED:
+                self.related.show_related(related_messages(self._log, number), number)
 
     def _on_tab_clicked(self) -> None:
-        self._misses_http = False
+        self._returns_to_http = False
 
-    def _on_story_due(self) -> None:
-        """Refresh the story of an open operation."""
-        if self.tabs.currentIndex() in (Tab.TIMING, Tab.LINKED):
+    def _on_related_due(self) -> None:
+        """Refresh the related messages of an open operation."""
+        if self.tabs.currentIndex() in (Tab.TIMING, Tab.RELATED):
             self._filled.clear()
             self._fill_tab()
 
     @cached_property
     def http(self) -> HttpView:
-        view = self._put(Tab.HTTP, HttpView(self._theme))
+        view = self._put_view(Tab.HTTP, HttpView(self._theme))
         view.filter_requested.connect(self.filter_requested)
         return view
 
     @cached_property
     def timing(self) -> TimingView:
-        view = self._put(Tab.TIMING, TimingView(self._theme))
+        view = self._put_view(Tab.TIMING, TimingView(self._theme))
         view.facts.filter_requested.connect(self.filter_requested)
         return view
 
     @cached_property
     def findings(self) -> FindingsView:
-        return self._put(Tab.FINDINGS, FindingsView(self._theme))
+        return self._put_view(Tab.FINDINGS, FindingsView(self._theme))
 
     @cached_property
-    def linked(self) -> RelatedView:
-        view = self._put(Tab.LINKED, RelatedView(self._log, self._theme))
+    def related(self) -> RelatedView:
+        view = self._put_view(Tab.RELATED, RelatedView(self._log, self._theme))
         view.row_requested.connect(self.row_requested)
         view.filter_requested.connect(self.filter_requested)
         return view
 
-    def _put(self, tab: Tab, view: ViewT) -> ViewT:
-        """Insert a view at its tab. Creating all five at once would take longer than a click may."""
-        position, text = self.tabs.widget(tab), self.tabs.tabText(tab)
+    def _put_view(self, tab: Tab, view: ViewT) -> ViewT:
+        """Replace a tab's placeholder. Creating all five views at once would delay the click."""
+        placeholder, text = self.tabs.widget(tab), self.tabs.tabText(tab)
         current, is_visible = self.tabs.currentIndex(), self.tabs.isTabVisible(tab)
         with QSignalBlocker(self.tabs):
             self.tabs.removeTab(tab)
             self.tabs.insertTab(tab, view, text)
             self.tabs.setTabVisible(tab, is_visible)
             self.tabs.setCurrentIndex(current)
-        if position is not None:
-            position.deleteLater()
+        if placeholder is not None:
+            placeholder.deleteLater()
         return view
 
     def _connect(self) -> None:
@@ -229,11 +228,11 @@ class DetailView(QWidget):
         self.message.row_requested.connect(self.row_requested)
         self.tabs.currentChanged.connect(self._fill_tab)
         self.tabs.tabBarClicked.connect(self._on_tab_clicked)
-        self._related_timer.timeout.connect(self._on_story_due)
+        self._related_timer.timeout.connect(self._on_related_due)
 
     def _lay_out(self) -> None:
         self.tabs.addTab(self.message, "Message")
-        for text in ("HTTP", "Timing", "Findings", "Linked"):
+        for text in ("HTTP", "Timing", "Findings", "Related"):
             self.tabs.addTab(QWidget(), text)
         page = QWidget()
         column = QVBoxLayout(page)
@@ -249,14 +248,14 @@ class DetailView(QWidget):
 
 
 class DetailHeader(QWidget):
-    """Two lines and a badge; a third line for a row that has a problem."""
+    """Title, caption and status; a third line for a protocol violation."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._title = Heading(theme)
         self._caption = MutedLabel(theme)
         self._badge = Badge(theme)
-        self._problem = PlainLabel(theme, tone="error", wrap=True, selectable=True)
+        self._violation = PlainLabel(theme, tone="error", wrap=True, selectable=True)
         row = QHBoxLayout()
         row.setSpacing(SPACE_2)
         row.addWidget(self._title, 1)
@@ -266,12 +265,12 @@ class DetailHeader(QWidget):
         column.setSpacing(0)
         column.addLayout(row)
         column.addWidget(self._caption)
-        column.addWidget(self._problem)
+        column.addWidget(self._violation)
 
     def show_row(self, log: TrafficLog, row: int) -> None:
         status, problem = log.status(row), log.problem(row)
         self._title.setText(row_facts.title(log, row))
         self._caption.setText(row_facts.caption(log, row))
         self._badge.set_text(STATUS_LABELS[status], STATUS_TONES[status])
-        self._problem.setText(one_line(problem))
-        self._problem.setVisible(bool(problem))
+        self._violation.setText(one_line(problem))
+        self._violation.setVisible(bool(problem))

@@ -25,129 +25,23 @@ from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import RecordKind, Status
 
 _TICK_MS = 1000
-
-
-class MessageSide(QWidget):
-    """A message with its header.
-
-    Signals:
-        row_requested: The number in the header was clicked; carries the row.
-    """
-
-    row_requested = Signal(int)
-
-    def __init__(self, bridge: Bridge, theme: Theme) -> None:
-        super().__init__()
-        self._theme = theme
-        self._row: int | None = None
-        self._waiting_since: int | None = None
-        self.message = MessageView(bridge, theme)
-        self._go = QAction(self)
-        self._go_button = ActionButton(self._go, "quiet")
-        self._go.triggered.connect(self._on_go)
-        self._caption = MutedLabel(theme)
-        self._head = QWidget()
-        self._pages = QStackedWidget()
-        self._timer = QTimer(self, interval=_TICK_MS)
-        self._timer.timeout.connect(self._show_elapsed)
-        self._lay_out()
-
-    @cached_property
-    def _absence(self) -> EmptyState:
-        absence = EmptyState(self._theme)
-        self._pages.addWidget(absence)
-        return absence
-
-    @property
-    def has_message(self) -> bool:
-        return self._pages.currentWidget() is self.message
-
-    def set_headed(self, is_headed: bool) -> None:
-        self._head.setVisible(is_headed)
-
-    def show_row(self, log: TrafficLog, row: int) -> None:
-        if row != self._row or not self.has_message:
-            self._row = row
-            self.message.show_row(log, row)
-            self._pages.setCurrentWidget(self.message)
-        self._waiting_since = None
-        self._timer.stop()
-        self.show_head(log, row)
-
-    def show_head(self, log: TrafficLog, row: int) -> None:
-        kind = RecordKind(log.kind(row)).name.lower()
-        self._go.setText(f"#{row + 1:,}")
-        self._go.setToolTip("Go to this row")
-        self._go_button.show()
-        self._caption.setContentsMargins(0, 0, 0, 0)
-        self._caption.setText(f"{kind} · {time_of_day(log.wall_ns(row))} · {size(log.size(row))}")
-        self._caption.setToolTip(plain_tooltip(full_time(log.wall_ns(row))))
-
-    def show_absence(self, log: TrafficLog, request: int, *, is_live: bool) -> None:
-        """Show that there is no response, yet or at all."""
-        self._row = None
-        self._go_button.hide()
-        self._caption.setContentsMargins(SPACE_3, 0, 0, 0)
-        self._caption.setText("no response")
-        status = log.status(request)
-        self._waiting_since = log.wall_ns(request) if status is Status.PENDING and is_live else None
-        if self._waiting_since is not None:
-            self._show_elapsed()
-            self._keep_time()
-        else:
-            self._timer.stop()
-            self._absence.show_empty(*_ABSENCES.get(status, _NEVER_ANSWERED))
-        self._pages.setCurrentWidget(self._absence)
-
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self._keep_time()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        self._timer.stop()
-        super().hideEvent(event)
-
-    def _keep_time(self) -> None:
-        if self._waiting_since is not None and self.isVisible():
-            self._timer.start()
-
-    def _show_elapsed(self) -> None:
-        assert self._waiting_since is not None
-        elapsed = max(0, time.time_ns() - self._waiting_since)
-        self._absence.show_loading("No response yet", f"Sent {duration(elapsed)} ago.")
-
-    def _on_go(self) -> None:
-        if self._row is not None:
-            self.row_requested.emit(self._row)
-
-    def _lay_out(self) -> None:
-        self._head.setFixedHeight(self._theme.row_height() + SPACE_1)
-        row = QHBoxLayout(self._head)
-        row.setContentsMargins(0, 0, SPACE_3, 0)
-        row.setSpacing(SPACE_1)
-        row.addWidget(self._go_button)
-        row.addWidget(self._caption, 1)
-        self._pages.addWidget(self.message)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self._head)
-        column.addWidget(self._pages, 1)
-
-
-_NEVER_ANSWERED = ("info", "No response", "The capture ended before a response arrived.")
-_ABSENCES = {
-    Status.GIVEN_UP: (
+_NO_RESPONSE = ("info", "No response", "The capture ended before a response arrived.")
+_NO_RESPONSE_REASONS = {
+    Status.CANCELLED: ("stop", "Cancelled", "The request was cancelled. A late response has its own row."),
+    Status.TIMED_OUT: (
         "stop",
-        "Cancelled or timed out",
-        "The request was cancelled, timed out, or its connection ended. A late response has its own row.",
+        "Timed out",
+        "No response came within the timeout. A late response has its own row.",
+    ),
+    Status.NO_RESPONSE: (
+        "stop",
+        "No response",
+        "The connection ended, or the HTTP request failed. A late response has its own row.",
     ),
     Status.NOT_SENT: ("unplug", "Not sent", "There was no connection to the server, so nothing was sent."),
 }
-
-
 # Below this width, two messages are shown side by side only on request.
-_WIDE_ENOUGH = 900
+_MIN_BOTH_WIDTH = 900
 
 
 class ExchangeView(QWidget):
@@ -173,7 +67,7 @@ class ExchangeView(QWidget):
         self._bridge = bridge
         self._theme = theme
         self._row: int | None = None
-        self._both_by_hand: bool | None = None
+        self._both_by_user: bool | None = None
         self._forms = Segments(theme, FORM_LABELS)
         self._forms.setAccessibleName("Message view")
         self.secrets = secrets_switch()
@@ -202,17 +96,17 @@ class ExchangeView(QWidget):
     def refresh(self) -> None:
         """Update after the response arrived or was ruled out."""
         if self._row is not None:
-            self._own.show_head(self._source.log, self._row)
+            self._own.show_header(self._source.log, self._row)
             self._show_sides()
 
     def set_form(self, form: Form) -> None:
-        self._wanted = form
+        self._preferred = form
         for side in self._sides():
             side.message.set_form(form)
         self._show_forms()
 
     def shown_text(self) -> str:
-        """Return the current row's message, for reading."""
+        """Return the current row's message as shown for reading."""
         return self._own.message.shown_text()
 
     @property
@@ -228,18 +122,18 @@ class ExchangeView(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        if self._both_by_hand is None:
+        if self._both_by_user is None:
             self._show_sides()
 
     def _show_sides(self) -> None:
         row, log = self._row, self._source.log
-        can_be_two = row is not None and (log.partner(row) is not None or log.status(row) is not Status.NONE)
-        by_width = self.width() >= _WIDE_ENOUGH
-        is_two = can_be_two and (by_width if self._both_by_hand is None else self._both_by_hand)
-        self.both_action.setVisible(can_be_two)
-        self.both_action.setChecked(is_two)
-        self._own.set_headed(is_two)
-        if is_two and row is not None:
+        has_two = row is not None and (log.partner(row) is not None or log.status(row) is not Status.NONE)
+        by_width = self.width() >= _MIN_BOTH_WIDTH
+        show_both = has_two and (by_width if self._both_by_user is None else self._both_by_user)
+        self.both_action.setVisible(has_two)
+        self.both_action.setChecked(show_both)
+        self._own.set_header_visible(show_both)
+        if show_both and row is not None:
             self._show_other(row)
         elif self._other is not None:
             self._other.hide()
@@ -249,13 +143,13 @@ class ExchangeView(QWidget):
         log = self._source.log
         if self._other is None:
             self._other = self._make_side()
-            self._other.message.set_form(self._wanted)
-            self._other.set_headed(True)
+            self._other.message.set_form(self._preferred)
+            self._other.set_header_visible(True)
         is_request = log.kind(row) == RecordKind.REQUEST
         self._splitter.insertWidget(1 if is_request else 0, self._other)
         partner = log.partner(row)
         if partner is None:
-            self._other.show_absence(log, row, is_live=self._source.is_live)
+            self._other.show_no_response(log, row, is_live=self._source.is_live)
         else:
             self._other.show_row(log, partner)
         if not self._other.isVisibleTo(self):
@@ -272,7 +166,7 @@ class ExchangeView(QWidget):
                 offered |= side.message.offered()
         for form in Form:
             self._forms.button(form).setVisible(form in offered)
-        self._forms.choose(self._own.message.form() if self._row is not None else self._wanted)
+        self._forms.choose(self._own.message.form() if self._row is not None else self._preferred)
 
     def _on_form_chosen(self, index: int) -> None:
         self.set_form(Form(index))
@@ -285,7 +179,7 @@ class ExchangeView(QWidget):
         self.set_form(Form(form))
 
     def _on_both_triggered(self, both: bool) -> None:
-        self._both_by_hand = both
+        self._both_by_user = both
         self._show_sides()
 
     def _make_side(self) -> MessageSide:
@@ -317,6 +211,114 @@ class ExchangeView(QWidget):
         column.setSpacing(0)
         column.addLayout(strip)
         column.addWidget(self._splitter, 1)
+
+
+class MessageSide(QWidget):
+    """A message with its header.
+
+    Signals:
+        row_requested: The number in the header was clicked; carries the row.
+    """
+
+    row_requested = Signal(int)
+
+    def __init__(self, bridge: Bridge, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._row: int | None = None
+        self._waiting_since: int | None = None
+        self.message = MessageView(bridge, theme)
+        self._go = QAction(self)
+        self._go_button = ActionButton(self._go, "quiet")
+        self._go.triggered.connect(self._on_go)
+        self._caption = MutedLabel(theme)
+        self._head = QWidget()
+        self._pages = QStackedWidget()
+        self._timer = QTimer(self, interval=_TICK_MS)
+        self._timer.timeout.connect(self._show_elapsed)
+        self._lay_out()
+
+    @cached_property
+    def _no_response(self) -> EmptyState:
+        page = EmptyState(self._theme)
+        self._pages.addWidget(page)
+        return page
+
+    @property
+    def has_message(self) -> bool:
+        return self._pages.currentWidget() is self.message
+
+    def set_header_visible(self, visible: bool) -> None:
+        self._head.setVisible(visible)
+
+    def show_row(self, log: TrafficLog, row: int) -> None:
+        if row != self._row or not self.has_message:
+            self._row = row
+            self.message.show_row(log, row)
+            self._pages.setCurrentWidget(self.message)
+        self._waiting_since = None
+        self._timer.stop()
+        self.show_header(log, row)
+
+    def show_header(self, log: TrafficLog, row: int) -> None:
+        kind = RecordKind(log.kind(row)).name.lower()
+        self._go.setText(f"#{row + 1:,}")
+        self._go.setToolTip("Go to this row")
+        self._go_button.show()
+        self._caption.setContentsMargins(0, 0, 0, 0)
+        self._caption.setText(f"{kind} · {time_of_day(log.wall_ns(row))} · {size(log.size(row))}")
+        self._caption.setToolTip(plain_tooltip(full_time(log.wall_ns(row))))
+
+    def show_no_response(self, log: TrafficLog, request: int, *, is_live: bool) -> None:
+        """Show that there is no response, yet or at all."""
+        self._row = None
+        self._go_button.hide()
+        self._caption.setContentsMargins(SPACE_3, 0, 0, 0)
+        self._caption.setText("no response")
+        status = log.status(request)
+        self._waiting_since = log.wall_ns(request) if status is Status.PENDING and is_live else None
+        if self._waiting_since is not None:
+            self._show_elapsed()
+            self._start_timer()
+        else:
+            self._timer.stop()
+            self._no_response.show_empty(*_NO_RESPONSE_REASONS.get(status, _NO_RESPONSE))
+        self._pages.setCurrentWidget(self._no_response)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._start_timer()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._timer.stop()
+        super().hideEvent(event)
+
+    def _start_timer(self) -> None:
+        if self._waiting_since is not None and self.isVisible():
+            self._timer.start()
+
+    def _show_elapsed(self) -> None:
+        assert self._waiting_since is not None
+        elapsed = max(0, time.time_ns() - self._waiting_since)
+        self._no_response.show_loading("No response yet", f"Sent {duration(elapsed)} ago.")
+
+    def _on_go(self) -> None:
+        if self._row is not None:
+            self.row_requested.emit(self._row)
+
+    def _lay_out(self) -> None:
+        self._head.setFixedHeight(self._theme.row_height() + SPACE_1)
+        row = QHBoxLayout(self._head)
+        row.setContentsMargins(0, 0, SPACE_3, 0)
+        row.setSpacing(SPACE_1)
+        row.addWidget(self._go_button)
+        row.addWidget(self._caption, 1)
+        self._pages.addWidget(self.message)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self._head)
+        column.addWidget(self._pages, 1)
 
 
 def _icon_button(action: QAction) -> QToolButton:

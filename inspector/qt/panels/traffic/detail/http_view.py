@@ -19,7 +19,7 @@ from inspector.traffic.filter.tree import Member, Path, path_text
 from inspector.traffic.masking.masker import decoded, encoded, masked_alone
 from inspector.traffic.records import HttpExchange
 
-_SESSION = "mcp-session-id"
+_SESSION_HEADER = "mcp-session-id"
 
 
 class HttpView(QWidget):
@@ -81,8 +81,7 @@ class HttpView(QWidget):
         header = header_at(self._exchange, line) if self._exchange is not None else None
         if header is None or (_is_masked(*header) and not self.secrets.isChecked()):
             return []
-        # A line break in a value, which is not allowed on the wire but possible in a file, moves the lines
-        # below it.
+        # A line break in a value, invalid on the wire but possible in a file, moves the lines below it.
         shown = self.text.shown_text().split("\n")[line : line + 1]
         if not (shown and shown[0][2:].startswith(f"{header[0]}:")):
             return []
@@ -114,16 +113,16 @@ def has_secrets(exchange: HttpExchange) -> bool:
 
 def header_at(exchange: HttpExchange, line: int) -> tuple[str, str] | None:
     """Return the header at a line of `exchange_text`, counted from 0."""
-    sent, responded = exchange.request_headers, exchange.response_headers
+    sent, received = exchange.request_headers, exchange.response_headers
     if 1 <= line <= len(sent):
         return sent[line - 1]
     first = len(sent) + len(_body_note(">", exchange.request_size)) + 3
-    is_there = exchange.status is not None and first <= line < first + len(responded)
-    return responded[line - first] if is_there else None
+    has_header = exchange.status is not None and first <= line < first + len(received)
+    return received[line - first] if has_header else None
 
 
 def exchange_text(exchange: HttpExchange, *, show_secrets: bool = False) -> str:
-    """Return both heads as sent, with secrets masked, and a body that was not a message."""
+    """Return the headers of both sides, secrets masked, and a body that is not a message."""
     redactor = None if show_secrets else Redactor()
     url = exchange.url if show_secrets else masked_url(exchange.url)
     lines = [
@@ -162,7 +161,7 @@ def _is_masked(name: str, value: str) -> bool:
 
 
 def _body_note(mark: str, count: int) -> list[str]:
-    return [f"{mark} … {size(count)} of body: its messages have their own rows"] if count else []
+    return [f"{mark} … {size(count)} body: its messages have their own rows"] if count else []
 
 
 def _facts(exchange: HttpExchange) -> list[Fact]:
@@ -178,9 +177,12 @@ def _facts(exchange: HttpExchange) -> list[Fact]:
 
 
 def _session_facts(exchange: HttpExchange) -> list[Fact]:
-    sent, given = _header(exchange.request_headers, _SESSION), _header(exchange.response_headers, _SESSION)
-    if given and given != sent:
-        return [Fact("Session", "started by this response" if not sent else "id differs from the one sent")]
+    sent, received = (
+        _header(exchange.request_headers, _SESSION_HEADER),
+        _header(exchange.response_headers, _SESSION_HEADER),
+    )
+    if received and received != sent:
+        return [Fact("Session", "started by this response" if not sent else "ID differs from the one sent")]
     return [Fact("Session", "continued")] if sent else []
 
 

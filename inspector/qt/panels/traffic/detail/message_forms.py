@@ -39,9 +39,9 @@ from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.text.labels import PlainLabel, plain_tooltip
 from inspector.traffic.decode.decodings import Decoding, DecodingKind
 
-# When narrower, the list is above instead of on the left.
-_NARROW = 520
-_ENDINGS = {
+# Below this width, the list is above instead of on the left.
+_MIN_WIDTH = 520
+_EXTENSIONS = {
     "image/png": "png",
     "image/jpeg": "jpg",
     "image/gif": "gif",
@@ -53,6 +53,225 @@ _ENDINGS = {
     "application/zip": "zip",
     "application/json": "json",
 }
+# Rows expanded automatically: about a screenful.
+_MAX_EXPANDED = 60
+_MAX_EXPANDED_ON_REQUEST = 2_000
+_ONE_LINE = Qt.AlignmentFlag.AlignVCenter.value | Qt.TextFlag.TextSingleLine.value
+
+
+class JsonTreeView(QWidget):
+    """The tree, with the full text of a long value below it on request.
+
+    Signals:
+        filter_requested: Filter for a value, or exclude it; carries its path (`Steps`), the value, and
+            whether to exclude.
+        path_copied: Copy the path of a value; carries it (`Steps`). The receiver formats it and puts it on
+            the clipboard.
+    """
+
+    filter_requested = Signal(object, object, bool)
+    path_copied = Signal(object)
+
+    def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.model = JsonTreeModel(self)
+        self.view = QTreeView()
+        self.view.setAccessibleName(name)
+        self.view.setModel(self.model)
+        self.view.setHeaderHidden(True)
+        style_tree(self.view, theme)
+        self.view.setFont(theme.mono_font())
+        self.view.setItemDelegate(_JsonDelegate(theme, self.model, self.view))
+        self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.view.customContextMenuRequested.connect(self._on_menu_requested)
+        self.view.activated.connect(self._on_activated)
+        copy = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.view)
+        copy.setContext(Qt.ShortcutContext.WidgetShortcut)
+        copy.activated.connect(self.copy_value)
+        self._close = bind_keys(self, "Esc", self.hide_full_value)
+        self._close.setEnabled(False)
+        self._full_value: JsonView | None = None
+        self._splitter = QSplitter(Qt.Orientation.Vertical)
+        self._splitter.setChildrenCollapsible(False)
+        self._splitter.addWidget(self.view)
+        self._is_secret = False
+        self.copying = SecretCopy(theme)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self._splitter, 1)
+        column.addWidget(self.copying)
+        self.setFocusProxy(self.view)
+
+    def set_secret(self, is_secret: bool) -> None:
+        """Set whether unmasked secrets are shown: copying then asks first."""
+        self._is_secret = is_secret
+        if self._full_value is not None:
+            self._full_value.set_secret(is_secret)
+
+    def set_value(self, value: TreeValue) -> None:
+        """Show a value, expanded to about a screenful."""
+        self.copying.close_prompt()
+        self.hide_full_value()
+        self.model.set_value(value)
+        self._expand_first_rows()
+
+    def clear(self) -> None:
+        self.hide_full_value()
+        self.model.clear()
+
+    def full_text(self) -> str:
+        """Return the text shown below the tree; "" while hidden."""
+        return (
+            self._full_value.shown_text()
+            if self._full_value is not None and self._full_value.isVisibleTo(self)
+            else ""
+        )
+
+    def copy_value(self) -> None:
+        """Copy a leaf's text; a container as JSON, as far as it is available."""
+        index = self.view.currentIndex()
+        if index.isValid() and self._is_secret:
+            text = self.model.text(index)
+            self.copying.ask("this value", lambda: text)
+        elif index.isValid():
+            QGuiApplication.clipboard().setText(self.model.text(index))
+
+    def copy_path(self) -> None:
+        if (index := self.view.currentIndex()).isValid():
+            self.path_copied.emit(self.model.steps(index))
+
+    def filter_on_value(self) -> None:
+        self._request_filter(exclude=False)
+
+    def exclude_value(self) -> None:
+        self._request_filter(exclude=True)
+
+    def show_full_value(self) -> None:
+        """Show the selected value's text in full, with real line breaks."""
+        index = self.view.currentIndex()
+        if not index.isValid() or not self.model.is_leaf(index):
+            return
+        if self._full_value is None:
+            self._full_value = JsonView(self._theme, "Full value")
+            self._full_value.set_secret(self._is_secret)
+            self._splitter.addWidget(self._full_value)
+        self._full_value.set_text(self.model.text(index), "text")
+        self._full_value.show()
+        self._close.setEnabled(True)
+
+    def hide_full_value(self) -> None:
+        if self._full_value is not None:
+            self._full_value.hide()
+        self._close.setEnabled(False)
+
+    def expand_below(self) -> None:
+        """Expand the selected row and its content, up to a limit."""
+        self._expand([self.view.currentIndex()], _MAX_EXPANDED_ON_REQUEST)
+
+    def menu(self) -> QMenu:
+        """Create the menu of the current row, with applicable actions only."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        index = self.view.currentIndex()
+        menu.addAction("Copy value", self.copy_value)
+        menu.addAction("Copy path", self.copy_path)
+        if self.model.is_leaf(index):
+            menu.addSeparator()
+            menu.addAction("Filter by this value", self.filter_on_value)
+            menu.addAction("Exclude this value", self.exclude_value)
+            menu.addSeparator()
+            menu.addAction("Show full value", self.show_full_value)
+            if self.full_text():
+                menu.addAction("Hide full value", self.hide_full_value)
+        else:
+            menu.addSeparator()
+            menu.addAction("Expand all below", self.expand_below)
+        menu.addAction("Collapse all", self.view.collapseAll)
+        return menu
+
+    def _request_filter(self, *, exclude: bool) -> None:
+        index = self.view.currentIndex()
+        if index.isValid() and self.model.is_leaf(index):
+            steps: Steps = self.model.steps(index)
+            self.filter_requested.emit(steps, self.model.leaf(index), exclude)
+
+    def _on_menu_requested(self, at: QPoint) -> None:
+        index = self.view.indexAt(at)
+        if index.isValid():
+            self.view.setCurrentIndex(index)
+            self.menu().popup(self.view.viewport().mapToGlobal(at))
+
+    def _on_activated(self, index: QModelIndex) -> None:
+        """Show a text in full on double click or Return, if it does not fit."""
+        self.view.setCurrentIndex(index)
+        value = self.model.value(index)
+        if isinstance(value, str) and (whole_length(value) > 60 or "\n" in value):
+            self.show_full_value()
+
+    def _expand_first_rows(self) -> None:
+        top = [self.model.index(row, 0) for row in range(min(self.model.rowCount(), _MAX_EXPANDED))]
+        self._expand(top, _MAX_EXPANDED - len(top))
+
+    def _expand(self, indexes: list[QModelIndex], room: int) -> None:
+        """Expand rows level by level while their content fits."""
+        waiting = deque(indexes)
+        while waiting and room > 0:
+            index = waiting.popleft()
+            if not self.model.hasChildren(index) or self.model.child_count(index) > room:
+                continue
+            count = self.model.rowCount(index)
+            room -= count
+            self.view.expand(index)
+            waiting.extend(self.model.index(row, 0, index) for row in range(count))
+
+
+class _JsonDelegate(QStyledItemDelegate):
+    """Paints `key: value note`, each in its own color, on the view's background."""
+
+    def __init__(self, theme: Theme, model: JsonTreeModel, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._model = model
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        background = QStyleOptionViewItem(option)
+        self.initStyleOption(background, index)
+        background.text = ""
+        style = QApplication.style()
+        style.drawControl(QStyle.ControlElement.CE_ItemViewItem, background, painter, background.widget)
+        painter.save()
+        painter.setFont(option.font)
+        self._paint_text(painter, option.rect.adjusted(SPACE_1, 0, -SPACE_1, 0), index)
+        painter.restore()
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        # A small width: a long value is elided instead of widening the tree.
+        return QSize(40, self._theme.row_height())
+
+    def _paint_text(self, painter: QPainter, room: QRect, index: QModelIndex | QPersistentModelIndex) -> None:
+        appearance = self._model.appearance(index)
+        if appearance.key:
+            room = self._paint(
+                painter, room, appearance.key, "key" if not appearance.key.isdigit() else "muted"
+            )
+            room = self._paint(painter, room, ": ", "muted")
+        note = painter.fontMetrics().horizontalAdvance(appearance.note) + SPACE_3 if appearance.note else 0
+        self._paint(painter, room.adjusted(0, 0, -note, 0), appearance.value, appearance.tone)
+        if appearance.note:
+            value = min(painter.fontMetrics().horizontalAdvance(appearance.value), room.width() - note)
+            self._paint(painter, room.adjusted(max(0, value) + SPACE_2, 0, 0, 0), appearance.note, "muted")
+
+    def _paint(self, painter: QPainter, room: QRect, text: str, tone: Tone) -> QRect:
+        """Paint a text and return the remaining rectangle."""
+        metrics = painter.fontMetrics()
+        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room.width())
+        painter.setPen(self._theme.color(tone))
+        painter.drawText(room, _ONE_LINE, shown)
+        return room.adjusted(metrics.horizontalAdvance(text), 0, 0, 0)
 
 
 class DecodedView(QWidget):
@@ -96,7 +315,7 @@ class DecodedView(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        is_narrow = self.width() < _NARROW
+        is_narrow = self.width() < _MIN_WIDTH
         wanted = Qt.Orientation.Vertical if is_narrow else Qt.Orientation.Horizontal
         if self._splitter.orientation() != wanted:
             self._splitter.setOrientation(wanted)
@@ -122,12 +341,12 @@ class DecodedView(QWidget):
             self._gate.explain("empty", "save", "File", sentence, action=self._save)
 
     def _show_image(self, decoding: Decoding) -> None:
-        read = read_image(decoding.data, decoding.mime_type)
-        if read.image is None:
-            self._gate.explain("failed", "", "Can't show the image", read.text, action=self._save)
+        result = read_image(decoding.data, decoding.mime_type)
+        if result.image is None:
+            self._gate.explain("failed", "", "Can't show the image", result.text, action=self._save)
             return
-        self.image.set_image(read.image, read.text)
-        text = f"{read.text}. {decoding.note}" if decoding.note else read.text
+        self.image.set_image(result.image, result.text)
+        text = f"{result.text}. {decoding.note}" if decoding.note else result.text
         self._note.setText(text)
         self._note.show()
         self._set_content(self.image)
@@ -150,9 +369,9 @@ class DecodedView(QWidget):
         position = self.list.currentRow()
         if 0 <= position < len(self._decodings):
             decoding = self._decodings[position]
-            ending = _ENDINGS.get(decoding.mime_type, "bin" if decoding.data else "txt")
+            extension = _EXTENSIONS.get(decoding.mime_type, "bin" if decoding.data else "txt")
             data = decoding.data or decoding.text.encode(errors="surrogatepass")
-            save_bytes(self, "Save decoded content", f"decoded.{ending}", data)
+            save_bytes(self, "Save decoded content", f"decoded.{extension}", data)
 
     def _make_content(self) -> QWidget:
         content = QWidget()
@@ -186,220 +405,3 @@ class DecodedView(QWidget):
         action = QAction(text, self)
         action.triggered.connect(slot)
         return action
-
-
-# Expanded automatically: about a screenful.
-_OPENED_ROWS = 60
-_OPENED_AT_ONCE = 2_000
-_ONE_LINE = Qt.AlignmentFlag.AlignVCenter.value | Qt.TextFlag.TextSingleLine.value
-
-
-class JsonTreeView(QWidget):
-    """The tree, with the full text of a long value below it on request.
-
-    Signals:
-        filter_requested: Filter for a value, or exclude it; carries its path (`Steps`), the value, and
-            whether to exclude.
-        path_copied: Copy the path of a value; carries it (`Steps`). The receiver formats it and puts it on
-            the clipboard.
-    """
-
-    filter_requested = Signal(object, object, bool)
-    path_copied = Signal(object)
-
-    def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self.model = JsonTreeModel(self)
-        self.view = QTreeView()
-        self.view.setAccessibleName(name)
-        self.view.setModel(self.model)
-        self.view.setHeaderHidden(True)
-        style_tree(self.view, theme)
-        self.view.setFont(theme.mono_font())
-        self.view.setItemDelegate(_JsonDelegate(theme, self.model, self.view))
-        self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.view.customContextMenuRequested.connect(self._on_menu_requested)
-        self.view.activated.connect(self._on_activated)
-        copy = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.view)
-        copy.setContext(Qt.ShortcutContext.WidgetShortcut)
-        copy.activated.connect(self.copy_value)
-        self._close = bind_keys(self, "Esc", self.hide_whole_value)
-        self._close.setEnabled(False)
-        self._whole: JsonView | None = None
-        self._splitter = QSplitter(Qt.Orientation.Vertical)
-        self._splitter.setChildrenCollapsible(False)
-        self._splitter.addWidget(self.view)
-        self._is_secret = False
-        self.copying = SecretCopy(theme)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self._splitter, 1)
-        column.addWidget(self.copying)
-        self.setFocusProxy(self.view)
-
-    def set_secret(self, is_secret: bool) -> None:
-        """Set whether unmasked secrets are shown: copying then asks first."""
-        self._is_secret = is_secret
-        if self._whole is not None:
-            self._whole.set_secret(is_secret)
-
-    def set_value(self, value: TreeValue) -> None:
-        """Show a value, expanded to about a screenful."""
-        self.copying.close_prompt()
-        self.hide_whole_value()
-        self.model.set_value(value)
-        self._open_first_rows()
-
-    def clear(self) -> None:
-        self.hide_whole_value()
-        self.model.clear()
-
-    def whole_text(self) -> str:
-        """Return the text shown below the tree; "" while hidden."""
-        return self._whole.shown_text() if self._whole is not None and self._whole.isVisibleTo(self) else ""
-
-    def copy_value(self) -> None:
-        """Copy a leaf's text; a container as JSON, as far as it is available."""
-        index = self.view.currentIndex()
-        if index.isValid() and self._is_secret:
-            text = self.model.text(index)
-            self.copying.ask("this value", lambda: text)
-        elif index.isValid():
-            QGuiApplication.clipboard().setText(self.model.text(index))
-
-    def copy_path(self) -> None:
-        if (index := self.view.currentIndex()).isValid():
-            self.path_copied.emit(self.model.steps(index))
-
-    def filter_on_value(self) -> None:
-        self._ask_for_filter(exclude=False)
-
-    def exclude_value(self) -> None:
-        self._ask_for_filter(exclude=True)
-
-    def show_whole_value(self) -> None:
-        """Show the selected value's text in full, with real line breaks."""
-        index = self.view.currentIndex()
-        if not index.isValid() or not self.model.is_leaf(index):
-            return
-        if self._whole is None:
-            self._whole = JsonView(self._theme, "Full value")
-            self._whole.set_secret(self._is_secret)
-            self._splitter.addWidget(self._whole)
-        self._whole.set_text(self.model.text(index), "text")
-        self._whole.show()
-        self._close.setEnabled(True)
-
-    def hide_whole_value(self) -> None:
-        if self._whole is not None:
-            self._whole.hide()
-        self._close.setEnabled(False)
-
-    def expand_below(self) -> None:
-        """Expand the selected row and its content, up to a limit."""
-        self._open([self.view.currentIndex()], _OPENED_AT_ONCE)
-
-    def menu(self) -> QMenu:
-        """Create the menu of the current row, with applicable actions only."""
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        index = self.view.currentIndex()
-        menu.addAction("Copy value", self.copy_value)
-        menu.addAction("Copy path", self.copy_path)
-        if self.model.is_leaf(index):
-            menu.addSeparator()
-            menu.addAction("Filter by this value", self.filter_on_value)
-            menu.addAction("Exclude this value", self.exclude_value)
-            menu.addSeparator()
-            menu.addAction("Show full value", self.show_whole_value)
-            if self.whole_text():
-                menu.addAction("Hide full value", self.hide_whole_value)
-        else:
-            menu.addSeparator()
-            menu.addAction("Expand all below", self.expand_below)
-        menu.addAction("Collapse all", self.view.collapseAll)
-        return menu
-
-    def _ask_for_filter(self, *, exclude: bool) -> None:
-        index = self.view.currentIndex()
-        if index.isValid() and self.model.is_leaf(index):
-            steps: Steps = self.model.steps(index)
-            self.filter_requested.emit(steps, self.model.leaf(index), exclude)
-
-    def _on_menu_requested(self, at: QPoint) -> None:
-        index = self.view.indexAt(at)
-        if index.isValid():
-            self.view.setCurrentIndex(index)
-            self.menu().popup(self.view.viewport().mapToGlobal(at))
-
-    def _on_activated(self, index: QModelIndex) -> None:
-        """Show a text in full on double click or Return, if it does not fit."""
-        self.view.setCurrentIndex(index)
-        value = self.model.value(index)
-        if isinstance(value, str) and (whole_length(value) > 60 or "\n" in value):
-            self.show_whole_value()
-
-    def _open_first_rows(self) -> None:
-        top = [self.model.index(row, 0) for row in range(min(self.model.rowCount(), _OPENED_ROWS))]
-        self._open(top, _OPENED_ROWS - len(top))
-
-    def _open(self, indexes: list[QModelIndex], room: int) -> None:
-        """Expand rows level by level while their content fits."""
-        waiting = deque(indexes)
-        while waiting and room > 0:
-            index = waiting.popleft()
-            if not self.model.hasChildren(index) or self.model.child_count(index) > room:
-                continue
-            count = self.model.rowCount(index)
-            room -= count
-            self.view.expand(index)
-            waiting.extend(self.model.index(row, 0, index) for row in range(count))
-
-
-class _JsonDelegate(QStyledItemDelegate):
-    """Paints `key: value note`, each in its own color, on the view's background."""
-
-    def __init__(self, theme: Theme, model: JsonTreeModel, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._model = model
-
-    def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
-        ground = QStyleOptionViewItem(option)
-        self.initStyleOption(ground, index)
-        ground.text = ""
-        style = QApplication.style()
-        style.drawControl(QStyle.ControlElement.CE_ItemViewItem, ground, painter, ground.widget)
-        painter.save()
-        painter.setFont(option.font)
-        self._paint_text(painter, option.rect.adjusted(SPACE_1, 0, -SPACE_1, 0), index)
-        painter.restore()
-
-    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        # No width: a long value elides instead of widening the tree.
-        return QSize(40, self._theme.row_height())
-
-    def _paint_text(self, painter: QPainter, room: QRect, index: QModelIndex | QPersistentModelIndex) -> None:
-        appearance = self._model.appearance(index)
-        if appearance.key:
-            room = self._paint(
-                painter, room, appearance.key, "key" if not appearance.key.isdigit() else "muted"
-            )
-            room = self._paint(painter, room, ": ", "muted")
-        note = painter.fontMetrics().horizontalAdvance(appearance.note) + SPACE_3 if appearance.note else 0
-        self._paint(painter, room.adjusted(0, 0, -note, 0), appearance.value, appearance.tone)
-        if appearance.note:
-            value = min(painter.fontMetrics().horizontalAdvance(appearance.value), room.width() - note)
-            self._paint(painter, room.adjusted(max(0, value) + SPACE_2, 0, 0, 0), appearance.note, "muted")
-
-    def _paint(self, painter: QPainter, room: QRect, text: str, tone: Tone) -> QRect:
-        """Paint a text and return the remaining rectangle."""
-        metrics = painter.fontMetrics()
-        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room.width())
-        painter.setPen(self._theme.color(tone))
-        painter.drawText(room, _ONE_LINE, shown)
-        return room.adjusted(metrics.horizontalAdvance(text), 0, 0, 0)

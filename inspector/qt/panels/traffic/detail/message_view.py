@@ -1,7 +1,4 @@
-"""Message of one row in the selected form, its body read on demand, and filter paths.
-
-`filter_path` writes the path of a value in the filter language.
-"""
+"""Message of one row in the selected form. Its body is read on demand."""
 
 from __future__ import annotations
 
@@ -16,10 +13,9 @@ from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from inspector.base.errors import UserError
-from inspector.base.json.values import JSONProblem, parse
+from inspector.base.json.values import JSONError, parse
 from inspector.base.units import size
-from inspector.engine.content.json_tree import JsonTree as ReadTree
-from inspector.engine.content.json_tree import json_tree
+from inspector.engine.content.json_tree import JsonTree, json_tree
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.traffic.json_tree import Leaf, Steps
 from inspector.qt.panels.traffic.detail.message_forms import DecodedView, JsonTreeView
@@ -38,75 +34,17 @@ from inspector.traffic.records import RecordKind
 if TYPE_CHECKING:
     import asyncio
 
-# Read and parsed immediately, without a noticeable delay. Larger ones are done elsewhere.
+# Bodies up to this size are parsed at once, without a noticeable delay; larger ones in the worker.
 SMALL = 32 * 1024
-_SLICE = 1024 * 1024
-
-
-class RowBody:
-    """A row's bytes as a `Body`, read on demand from memory or disk."""
-
-    def __init__(self, log: TrafficLog, row: int) -> None:
-        self._log = log
-        self._row = row
-        self._length = log.kept(row)
-
-    def __len__(self) -> int:
-        return self._length
-
-    def part(self, start: int, length: int) -> bytes:
-        return self._log.part(self._row, start, length)
-
-    @property
-    def is_small(self) -> bool:
-        return self._length <= SMALL
-
-    async def read(self) -> bytes:
-        """Read everything, yielding to the window in between: it may come from disk."""
-        import asyncio
-
-        pieces: list[bytes] = []
-        for start in range(0, self._length, _SLICE):
-            pieces.append(self.part(start, _SLICE))
-            await asyncio.sleep(0)
-        return b"".join(pieces)
-
-
-class MaskedBody(RowBody):
-    """A login's request without its secrets: the log has them, but screens are often shared."""
-
-    def __init__(self, log: TrafficLog, row: int) -> None:
-        super().__init__(log, row)
-        raw = log.raw(row)  # a form, which is always short
-        self._masked = masked_alone(raw)
-        self._length = len(self._masked)
-        self.has_secrets = self._masked != raw
-
-    def part(self, start: int, length: int) -> bytes:
-        return self._masked[start : start + length]
-
-
-def holds_json(log: TrafficLog, row: int, body: RowBody) -> bool:
-    """Return whether to offer JSON. Of frames that are no messages, only small ones are parsed."""
-    kind = log.kind(row)
-    if kind < RecordKind.INVALID:
-        return True
-    if kind > RecordKind.TEXT or body.part(0, 64).lstrip()[:1] not in (b"{", b"[", b'"'):
-        return False
-    if not body.is_small:
-        return kind == RecordKind.INVALID
-    try:
-        parse(body.part(0, len(body)).decode(errors="replace").removeprefix("\ufeff"))
-    except JSONProblem as exc:
-        return exc.is_too_deep
-    return True
-
-
+_CHUNK_SIZE = 1024 * 1024
 T = TypeVar("T")
-
 # Larger messages are not searched for encoded content.
 _MAX_DECODED_SIZE = 16 * 1024 * 1024
-_PASSING_BY_S = 0.1
+_DELAY_S = 0.1
+# Message members with their own filter field.
+_MEMBER_FIELDS = {("method",): "method", ("id",): "id", ("error", "code"): "code"}
+# The longest first: `args` rather than `params.arguments`.
+_ROOTS = sorted(ROOTS.items(), key=lambda root: -len(root[1]))
 
 
 class Form(IntEnum):
@@ -148,7 +86,7 @@ class MessageView(QWidget):
         self._body: RowBody | None = None
         self.has_secrets = False
         self._is_json = False
-        self._wanted = Form.PRETTY
+        self._preferred = Form.PRETTY
         self._filled: set[Form] = set()
         self._views: dict[Form, QWidget] = {}
         self._tasks: list[asyncio.Task[None]] = []
@@ -184,12 +122,12 @@ class MessageView(QWidget):
         self._body = body
         self._is_json = holds_json(self._log, self._row, body)
         self._filled.clear()
-        self._look_inside(self._body)
+        self._start_decoding(self._body)
         self._show()
 
     def set_form(self, form: Form) -> None:
         """Set the preferred form; if the row does not have it, the nearest is shown."""
-        self._wanted = form
+        self._preferred = form
         self._show()
 
     def offered(self) -> set[Form]:
@@ -204,7 +142,7 @@ class MessageView(QWidget):
     def form(self) -> Form:
         """Return the form shown."""
         offered = self.offered()
-        return next(form for form in (self._wanted, Form.PRETTY, Form.TEXT) if form in offered)
+        return next(form for form in (self._preferred, Form.PRETTY, Form.TEXT) if form in offered)
 
     def shown_text(self) -> str:
         """Return the message for reading: pretty-printed if it is JSON, else as received."""
@@ -232,17 +170,17 @@ class MessageView(QWidget):
             self._saver.ask(self._body, "message.json" if self._is_json else "message.txt")
 
     @cached_property
-    def _nothing(self) -> EmptyState:
-        nothing = EmptyState(self._theme)
-        nothing.show_empty("info", "No bytes", "This row has no body; its text is shown above.")
-        self._pages.addWidget(nothing)
-        return nothing
+    def _no_bytes(self) -> EmptyState:
+        page = EmptyState(self._theme)
+        page.show_empty("info", "No bytes", "This row has no body; its text is shown above.")
+        self._pages.addWidget(page)
+        return page
 
     def _show(self) -> None:
         if self._body is None:
             return
         if len(self._body) == 0:
-            self._pages.setCurrentWidget(self._nothing)
+            self._pages.setCurrentWidget(self._no_bytes)
             return
         form = self.form()
         view = self._view(form)
@@ -299,11 +237,11 @@ class MessageView(QWidget):
         try:
             tree = await self._work(json_tree, body)
         except UserError as exc:
-            tree = ReadTree(problem=str(exc))
+            tree = JsonTree(problem=str(exc))
         if body is self._body:
             self._show_tree(gate, tree)
 
-    def _show_tree(self, gate: ContentStack, tree: ReadTree) -> None:
+    def _show_tree(self, gate: ContentStack, tree: JsonTree) -> None:
         widget = gate.findChild(JsonTreeView)
         assert widget is not None
         if tree.problem:
@@ -317,7 +255,7 @@ class MessageView(QWidget):
             widget.set_value(tree.value)
             gate.open()
 
-    def _look_inside(self, body: RowBody) -> None:
+    def _start_decoding(self, body: RowBody) -> None:
         self._decodings = ()
         if body.is_small:
             self._decodings = find_decodings(body.part(0, len(body)))
@@ -325,7 +263,7 @@ class MessageView(QWidget):
             self._start(self._find_decodings(body))
 
     async def _find_decodings(self, body: RowBody) -> None:
-        with contextlib.suppress(UserError):  # then there is nothing to decode; the message itself is shown
+        with contextlib.suppress(UserError):  # the message itself is still shown
             found = await self._work(find_decodings, body)
             if body is self._body and found:
                 self._decodings = found
@@ -336,10 +274,10 @@ class MessageView(QWidget):
         self._tasks.append(self._bridge.start(f"read row {self._row}", work, self))
 
     async def _work(self, function: Callable[[bytes], T], body: RowBody) -> T:
-        """Run work for a row, delayed so that rows merely passed start none."""
+        """Run `function` in the worker, after a delay: rows that are only scrolled past start no work."""
         import asyncio
 
-        await asyncio.sleep(_PASSING_BY_S)
+        await asyncio.sleep(_DELAY_S)
         return await self._bridge.work(function, await body.read())
 
     def _stop_tasks(self) -> None:
@@ -363,10 +301,63 @@ def _sentence(cause: str) -> str:
     return f"{cause[:1].upper()}{cause[1:].rstrip('.')}."
 
 
-# Message members with their own filter word.
-_LABELS = {("method",): "method", ("id",): "id", ("error", "code"): "code"}
-# The longest first: `args` rather than `params.arguments`.
-_ROOTS = sorted(ROOTS.items(), key=lambda root: -len(root[1]))
+class RowBody:
+    """A row's bytes as a `Body`, read on demand from memory or disk."""
+
+    def __init__(self, log: TrafficLog, row: int) -> None:
+        self._log = log
+        self._row = row
+        self._length = log.kept(row)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def part(self, start: int, length: int) -> bytes:
+        return self._log.part(self._row, start, length)
+
+    @property
+    def is_small(self) -> bool:
+        return self._length <= SMALL
+
+    async def read(self) -> bytes:
+        """Read everything in chunks, yielding to the event loop: it may come from disk."""
+        import asyncio
+
+        pieces: list[bytes] = []
+        for start in range(0, self._length, _CHUNK_SIZE):
+            pieces.append(self.part(start, _CHUNK_SIZE))
+            await asyncio.sleep(0)
+        return b"".join(pieces)
+
+
+class MaskedBody(RowBody):
+    """A login's request without its secrets: the log has them, but screens are often shared."""
+
+    def __init__(self, log: TrafficLog, row: int) -> None:
+        super().__init__(log, row)
+        raw = log.raw(row)  # a form, which is always short
+        self._masked = masked_alone(raw)
+        self._length = len(self._masked)
+        self.has_secrets = self._masked != raw
+
+    def part(self, start: int, length: int) -> bytes:
+        return self._masked[start : start + length]
+
+
+def holds_json(log: TrafficLog, row: int, body: RowBody) -> bool:
+    """Return whether the row can be shown as JSON. Only small non-messages are parsed to find out."""
+    kind = log.kind(row)
+    if kind < RecordKind.INVALID:
+        return True
+    if kind > RecordKind.TEXT or body.part(0, 64).lstrip()[:1] not in (b"{", b"[", b'"'):
+        return False
+    if not body.is_small:
+        return kind == RecordKind.INVALID
+    try:
+        parse(body.part(0, len(body)).decode(errors="replace").removeprefix("\ufeff"))
+    except JSONError as exc:
+        return exc.is_too_deep
+    return True
 
 
 def filter_path(steps: Steps, *, is_batch: bool = False) -> str:
@@ -375,10 +366,10 @@ def filter_path(steps: Steps, *, is_batch: bool = False) -> str:
     In a batch, a filter looks into each message.
     """
     inside = steps[1:] if is_batch and steps and isinstance(steps[0], int) else steps
-    if word := _LABELS.get(tuple(map(str, inside))):
+    if word := _MEMBER_FIELDS.get(tuple(map(str, inside))):
         return word
     path: tuple[Step, ...] = tuple(Member(step) if isinstance(step, str) else Index(step) for step in inside)
     for word, root in _ROOTS:
         if path[: len(root)] == root:
             return path_text(Path(word, path[len(root) :]))
-    raise AssertionError("`body` is the root of everything")
+    raise AssertionError("`body` is the root of every path")

@@ -1,4 +1,4 @@
-"""Operation of a row: related messages in order, and a waterfall of where the time went.
+"""Operation of a row: its related messages in order, and a waterfall of their timing.
 
 The waterfall shows requests, their HTTP phases and waits for the user; facts about the row are below it.
 """
@@ -35,11 +35,72 @@ from inspector.qt.widgets.text.labels import Heading, MutedLabel, plain_tooltip
 from inspector.traffic.analysis.related import RelatedMessages, Role, Step
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.operations import NEEDS_USER, elapsed_ns
-from inspector.traffic.records import HttpExchange, RecordKind, Status
+from inspector.traffic.records import STATUS_LABELS, HttpExchange, RecordKind, Status
+
+MAX_BARS = 60
+_MAX_MARKS = 200
+_TONES: dict[Status, Tone] = {
+    Status.NONE: "outbound",
+    Status.PENDING: "wait",
+    Status.OK: "outbound",
+    Status.TOOL_ERROR: "warn",
+    Status.ERROR: "error",
+    Status.NO_RESPONSE: "muted",
+    Status.CANCELLED: "muted",
+    Status.TIMED_OUT: "warn",
+    Status.NOT_SENT: "error",
+}
+_REQUESTS = (RecordKind.REQUEST, RecordKind.BATCH)
+_NUMBER_WIDTH = 76
+_MIN_TRACK_WIDTH = 96
+_MAX_LABEL_WIDTH = 220
+_BAR_HEIGHT = 8
+_ONE_LINE = Qt.AlignmentFlag.AlignVCenter.value | Qt.TextFlag.TextSingleLine.value
+_LEFT = _ONE_LINE | Qt.AlignmentFlag.AlignLeft.value
+_RIGHT = _ONE_LINE | Qt.AlignmentFlag.AlignRight.value
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A time span since the operation started. `duration_ns` is None while it is open.
+
+    `marks` are moments in it (progress, events); `is_part`: it is part of the bar above.
+    """
+
+    label: str
+    start_ns: int
+    duration_ns: int | None
+    tone: Tone
+    marks: tuple[int, ...] = ()
+    is_part: bool = False
+    hint: str = ""
+    waits_for_user: bool = False
+
+    @property
+    def end_ns(self) -> int:
+        last = max(self.marks, default=self.start_ns)
+        return last if self.duration_ns is None else self.start_ns + self.duration_ns
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """All bars, in the order of their starts, and their totals."""
+
+    bars: tuple[Bar, ...] = ()
+    user_ns: int = 0
+    left_out: int = 0
+
+    @property
+    def total_ns(self) -> int:
+        return max((bar.end_ns for bar in self.bars), default=0)
+
+    @property
+    def is_open(self) -> bool:
+        return any(bar.duration_ns is None and bar.tone == "wait" for bar in self.bars)
 
 
 class RelatedView(QWidget):
-    """The story that a row is part of.
+    """The messages related to a row, in order.
 
     Signals:
         row_requested: The user wants to go to a step; carries its row.
@@ -54,7 +115,7 @@ class RelatedView(QWidget):
         self._log = log
         self.model = RelatedMessagesModel(log, theme, self)
         self.table = QTableView()
-        self.table.setAccessibleName("Linked messages")
+        self.table.setAccessibleName("Related messages")
         self.table.setModel(self.model)
         style_table(self.table, theme)
         self.table.setFont(theme.mono_font(0.95))
@@ -82,13 +143,13 @@ class RelatedView(QWidget):
         column.addWidget(self._gate)
 
     def show_related(self, related: RelatedMessages, row: int) -> None:
-        """Show a story; does nothing if it is already shown."""
+        """Show related messages; does nothing if they are already shown."""
         if (related, row) == self._shown:
             return
         self._shown = (related, row)
         if len(related.steps) < 2:
             sentence = "This message has no response, no progress and no server requests."
-            self._gate.explain("empty", "link", "No linked messages", sentence)
+            self._gate.explain("empty", "link", "No related messages", sentence)
             return
         top = self.table.verticalScrollBar().value()
         self.model.set_related(related, row)
@@ -96,7 +157,9 @@ class RelatedView(QWidget):
         if position is not None:
             self.table.selectRow(position)
         self.table.verticalScrollBar().setValue(top)
-        notes = [f"{plural(related.left_out, 'step')} in the middle not listed."] if related.left_out else []
+        notes = (
+            [f"{plural(related.left_out, 'message')} in the middle not shown."] if related.left_out else []
+        )
         notes += [related.note] if related.note else []
         self._note.setText(" ".join(notes))
         self._note.setVisible(bool(notes))
@@ -127,184 +190,24 @@ class RelatedView(QWidget):
         self.filter_requested.emit(term.word, term.value, is_excluded)
 
 
-MAX_BARS = 60
-_MAX_MARKS = 200
-_TONES: dict[Status, Tone] = {
-    Status.NONE: "outbound",
-    Status.PENDING: "wait",
-    Status.OK: "outbound",
-    Status.TOOL_ERROR: "warn",
-    Status.ERROR: "error",
-    Status.GIVEN_UP: "muted",
-    Status.NOT_SENT: "error",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A time span since the operation started. `duration_ns` is None while it is open.
-
-    `marks` are moments in it (progress, events); `is_part`: it is part of the bar above.
-    """
-
-    label: str
-    start_ns: int
-    duration_ns: int | None
-    tone: Tone
-    marks: tuple[int, ...] = ()
-    is_part: bool = False
-    hint: str = ""
-
-    @property
-    def end_ns(self) -> int:
-        last = max(self.marks, default=self.start_ns)
-        return last if self.duration_ns is None else self.start_ns + self.duration_ns
-
-
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """All bars, in the order of their starts, and their totals."""
-
-    bars: tuple[Bar, ...] = ()
-    user_ns: int = 0
-    left_out: int = 0
-
-    @property
-    def total_ns(self) -> int:
-        return max((bar.end_ns for bar in self.bars), default=0)
-
-    @property
-    def is_open(self) -> bool:
-        return any(bar.duration_ns is None and bar.tone == "wait" for bar in self.bars)
-
-
-def timing_of(log: TrafficLog, related: RelatedMessages) -> Timing:
-    """Return the bars of a story. Empty if nothing in it takes time."""
-    bars = [bar for step in related.steps for bar in _bars(log, related, step)]
-    bars += _rounds(log, related.steps)
-    bars.sort(key=lambda bar: bar.start_ns)  # stable: parts stay after their whole
-    person = sum(bar.duration_ns or 0 for bar in bars if bar.hint == _FOR_USER)
-    return Timing(tuple(bars[:MAX_BARS]), person, max(0, len(bars) - MAX_BARS))
-
-
-_FOR_USER = "waiting for user input"
-
-
-def _bars(log: TrafficLog, related: RelatedMessages, step: Step) -> Iterator[Bar]:
-    kind = log.kind(step.row)
-    if step.role in (Role.REQUEST, Role.RETRY, Role.TASK) and kind in _REQUESTS:
-        yield _request(log, related, step)
-        yield from _http(log, related, log.exchange(step.row))
-    elif step.role is Role.QUESTION:
-        yield _input_request(log, step)
-    elif step.role is Role.HTTP and not _carries(log, related, step.row):
-        exchange = log.http(step.row)
-        if exchange is not None:
-            label = f"{exchange.method} {exchange.status or ''}".strip()
-            yield Bar(label, step.offset_ns, exchange.total_ns, "outbound", hint="HTTP exchange")
-            yield from _http(log, related, step.row)
-
-
-_REQUESTS = (RecordKind.REQUEST, RecordKind.BATCH)
-
-
-def _carries(log: TrafficLog, related: RelatedMessages, exchange: int) -> bool:
-    """Return whether the exchange is shown below the request it carried."""
-    return any(
-        step.role in (Role.REQUEST, Role.RETRY, Role.TASK) and log.exchange(step.row) == exchange
-        for step in related.steps
-    )
-
-
-def _request(log: TrafficLog, related: RelatedMessages, step: Step) -> Bar:
-    parts = (log.method(step.row), log.subject(step.row), "retry" if step.role is Role.RETRY else "")
-    label = one_line(" ".join(word for word in parts if word)) or "batch"
-    status, taken = log.status(step.row), log.duration_ns(step.row)
-    hint = status.name.lower().replace("_", " ")
-    return Bar(label, step.offset_ns, taken, _TONES[status], _marks(related, step, taken), hint=hint)
-
-
-def _marks(related: RelatedMessages, request: Step, taken: int | None) -> tuple[int, ...]:
-    """Return when progress and events arrived while a request was open."""
-    last = None if taken is None else request.offset_ns + taken
-    moments = (
-        step.offset_ns
-        for step in related.steps
-        if step.role in (Role.PROGRESS, Role.SSE)
-        and step.offset_ns >= request.offset_ns
-        and (last is None or step.offset_ns <= last)
-    )
-    return tuple(moment for moment, _ in zip(moments, range(_MAX_MARKS), strict=False))
-
-
-def _input_request(log: TrafficLog, step: Step) -> Bar:
-    needs_user = log.method(step.row) in NEEDS_USER
-    hint = _FOR_USER if needs_user else "server request"
-    tone: Tone = "wait" if needs_user else "inbound"
-    return Bar(one_line(log.method(step.row)), step.offset_ns, log.duration_ns(step.row), tone, hint=hint)
-
-
-def _rounds(log: TrafficLog, steps: tuple[Step, ...]) -> Iterator[Bar]:
-    """Yield the user's time between a result that asks for input and the retry with it."""
-    responded: Step | None = None
-    for step in steps:
-        if step.role is Role.RESPONSE:
-            responded = step
-        elif step.role is Role.RETRY and responded is not None:
-            taken = step.offset_ns - responded.offset_ns
-            yield Bar("replying", responded.offset_ns, taken, "wait", hint=_FOR_USER)
-            responded = None
-
-
-def _http(log: TrafficLog, related: RelatedMessages, row: int | None) -> Iterator[Bar]:
-    """Yield the phases of an exchange in order; the unmeasured rest is last."""
-    exchange = log.http(row) if row is not None else None
-    if row is None or exchange is None:
-        return
-    at = elapsed_ns(log, related.operation, row)
-    begun = at
-    for label, taken in _phases(exchange):
-        if taken is not None:
-            yield Bar(label, at, taken, "muted", is_part=True)
-            at += taken
-    rest = None if exchange.total_ns is None else begun + exchange.total_ns - at
-    if rest is not None and rest > 0:
-        yield Bar("send and receive", at, rest, "inbound", is_part=True)
-
-
-def _phases(exchange: HttpExchange) -> list[tuple[str, int | None]]:
-    return [
-        ("DNS", exchange.dns_ns),
-        ("connect", exchange.connect_ns),
-        ("TLS", exchange.tls_ns),
-        ("first byte", exchange.first_byte_ns),
-    ]
-
-
-_NUMBER_WIDTH = 76
-_MIN_TRACK = 96
-_MAX_LABEL_HEIGHT = 220
-_BAR_HEIGHT = 8
-
-
 class TimingView(QScrollArea):
     """The waterfall, its total and `facts` about the row."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.waterfall = Waterfall(theme)
-        self._sums = MutedLabel(theme, wrap=True)
-        self._nothing = MutedLabel(theme, "Only requests and HTTP exchanges have timing.", wrap=True)
-        self._about = Heading(theme, "About this row")
+        self._totals = MutedLabel(theme, wrap=True)
+        self._no_timing = MutedLabel(theme, "Only requests and HTTP exchanges have timing.", wrap=True)
+        self._facts_title = Heading(theme, "About this row")
         self.facts = KeyValueList(theme)
         page = QWidget()
         column = QVBoxLayout(page)
         column.setContentsMargins(SPACE_3, SPACE_3, SPACE_3, SPACE_3)
         column.setSpacing(SPACE_2)
-        for widget in (self.waterfall, self._sums, self._nothing):
+        for widget in (self.waterfall, self._totals, self._no_timing):
             column.addWidget(widget)
         column.addSpacing(SPACE_4)
-        column.addWidget(self._about)
+        column.addWidget(self._facts_title)
         column.addWidget(self.facts)
         column.addStretch(1)
         self.setWidgetResizable(True)
@@ -314,24 +217,25 @@ class TimingView(QScrollArea):
     def show_timing(self, timing: Timing) -> None:
         self.waterfall.set_timing(timing)
         self.waterfall.setVisible(bool(timing.bars))
-        self._nothing.setVisible(not timing.bars)
-        sums = self._sums_text(timing)
-        self._sums.setText(sums)
-        self._sums.setVisible(bool(sums))
+        self._no_timing.setVisible(not timing.bars)
+        totals = _totals_text(timing)
+        self._totals.setText(totals)
+        self._totals.setVisible(bool(totals))
 
     def show_facts(self, facts: list[Fact]) -> None:
         self.facts.set_facts(facts)
 
-    def _sums_text(self, timing: Timing) -> str:
-        parts: list[str] = []
-        if timing.user_ns:
-            rest = max(0, timing.total_ns - timing.user_ns)
-            parts.append(f"{duration(timing.user_ns)} waiting for user input, {duration(rest)} otherwise.")
-        if timing.is_open:
-            parts.append("Still open: no response yet.")
-        if timing.left_out:
-            parts.append(f"{timing.left_out:,} more not drawn; see Linked.")
-        return " ".join(parts)
+
+def _totals_text(timing: Timing) -> str:
+    parts: list[str] = []
+    if timing.user_ns:
+        rest = max(0, timing.total_ns - timing.user_ns)
+        parts.append(f"{duration(timing.user_ns)} waiting for user input, {duration(rest)} otherwise.")
+    if timing.is_open:
+        parts.append("Still open: no response yet.")
+    if timing.left_out:
+        parts.append(f"{timing.left_out:,} more not shown; see Related.")
+    return " ".join(parts)
 
 
 class Waterfall(QWidget):
@@ -352,7 +256,7 @@ class Waterfall(QWidget):
         if timing == self._timing:
             return
         self._timing = timing
-        self.setAccessibleName("Where the time went")
+        self.setAccessibleName("Timing of the operation")
         self.setAccessibleDescription(self.as_text())
         self.updateGeometry()
         self.update()
@@ -390,9 +294,9 @@ class Waterfall(QWidget):
         return self._theme.row_height()
 
     def _track(self) -> QRect:
-        """Return where the bars go: what labels and numbers leave, with a minimum."""
+        """Return the area of the bars: the width left by labels and numbers, with a minimum."""
         room = self.width() - _NUMBER_WIDTH
-        label = min(_MAX_LABEL_HEIGHT, max(room - _MIN_TRACK, 0), max(96, room * 2 // 5))
+        label = min(_MAX_LABEL_WIDTH, max(room - _MIN_TRACK_WIDTH, 0), max(96, room * 2 // 5))
         return QRect(label, 0, room - label, self.height())
 
     def _paint_grid(self, painter: QPainter, track: QRect) -> None:
@@ -410,9 +314,9 @@ class Waterfall(QWidget):
         number = QRect(track.right(), row.top(), self.width() - track.right() - 1, row.height())
         painter.setPen(self._theme.color("muted" if bar.is_part else "text"))
         painter.drawText(number, _RIGHT, _length(bar))
-        self._paint_stretch(painter, bar, row, track)
+        self._paint_span(painter, bar, row, track)
 
-    def _paint_stretch(self, painter: QPainter, bar: Bar, row: QRect, track: QRect) -> None:
+    def _paint_span(self, painter: QPainter, bar: Bar, row: QRect, track: QRect) -> None:
         total = max(1, self._timing.total_ns)
         left = track.left() + track.width() * min(bar.start_ns, total) / total
         end = total if bar.duration_ns is None else bar.start_ns + bar.duration_ns
@@ -433,11 +337,6 @@ class Waterfall(QWidget):
         painter.drawRoundedRect(box, 2, 2)
 
 
-_ONE_LINE = Qt.AlignmentFlag.AlignVCenter.value | Qt.TextFlag.TextSingleLine.value
-_LEFT = _ONE_LINE | Qt.AlignmentFlag.AlignLeft.value
-_RIGHT = _ONE_LINE | Qt.AlignmentFlag.AlignRight.value
-
-
 def _length(bar: Bar) -> str:
     return "open" if bar.duration_ns is None else duration(bar.duration_ns)
 
@@ -445,5 +344,107 @@ def _length(bar: Bar) -> str:
 def _tip(bar: Bar) -> str:
     lines = [bar.label, f"starts after {duration(bar.start_ns)}, takes {_length(bar)}"]
     lines += [bar.hint] if bar.hint else []
-    lines += [f"{len(bar.marks):,} messages in between"] if bar.marks else []
+    lines += [f"{plural(len(bar.marks), 'message')} in between"] if bar.marks else []
     return "\n".join(lines)
+
+
+def timing_of(log: TrafficLog, related: RelatedMessages) -> Timing:
+    """Return the bars of related messages; empty if none of them takes time."""
+    bars = [bar for step in related.steps for bar in _bars(log, related, step)]
+    bars += _user_waits(related.steps)
+    bars.sort(key=lambda bar: bar.start_ns)  # stable: parts stay after their whole
+    user_ns = sum(bar.duration_ns or 0 for bar in bars if bar.waits_for_user)
+    return Timing(tuple(bars[:MAX_BARS]), user_ns, max(0, len(bars) - MAX_BARS))
+
+
+def _bars(log: TrafficLog, related: RelatedMessages, step: Step) -> Iterator[Bar]:
+    kind = log.kind(step.row)
+    if step.role in (Role.REQUEST, Role.RETRY, Role.TASK) and kind in _REQUESTS:
+        yield _request(log, related, step)
+        yield from _http(log, related, log.exchange(step.row))
+    elif step.role is Role.QUESTION:
+        yield _server_request(log, step)
+    elif step.role is Role.HTTP and not _carries(log, related, step.row):
+        exchange = log.http(step.row)
+        if exchange is not None:
+            label = f"{exchange.method} {exchange.status or ''}".strip()
+            yield Bar(label, step.offset_ns, exchange.total_ns, "outbound", hint="HTTP exchange")
+            yield from _http(log, related, step.row)
+
+
+def _carries(log: TrafficLog, related: RelatedMessages, exchange: int) -> bool:
+    """Return whether the exchange is shown below the request it carried."""
+    return any(
+        step.role in (Role.REQUEST, Role.RETRY, Role.TASK) and log.exchange(step.row) == exchange
+        for step in related.steps
+    )
+
+
+def _request(log: TrafficLog, related: RelatedMessages, step: Step) -> Bar:
+    parts = (log.method(step.row), log.subject(step.row), "retry" if step.role is Role.RETRY else "")
+    label = one_line(" ".join(word for word in parts if word)) or "batch"
+    status, taken = log.status(step.row), log.duration_ns(step.row)
+    marks = _marks(related, step, taken)
+    return Bar(label, step.offset_ns, taken, _TONES[status], marks, hint=STATUS_LABELS[status])
+
+
+def _marks(related: RelatedMessages, request: Step, taken: int | None) -> tuple[int, ...]:
+    """Return when progress and events arrived while a request was open."""
+    last = None if taken is None else request.offset_ns + taken
+    moments = (
+        step.offset_ns
+        for step in related.steps
+        if step.role in (Role.PROGRESS, Role.SSE)
+        and step.offset_ns >= request.offset_ns
+        and (last is None or step.offset_ns <= last)
+    )
+    return tuple(moment for moment, _ in zip(moments, range(_MAX_MARKS), strict=False))
+
+
+def _server_request(log: TrafficLog, step: Step) -> Bar:
+    label, taken = one_line(log.method(step.row)), log.duration_ns(step.row)
+    if log.method(step.row) in NEEDS_USER:
+        return _user_wait(label, step.offset_ns, taken)
+    return Bar(label, step.offset_ns, taken, "inbound", hint="server request")
+
+
+def _user_wait(label: str, start_ns: int, duration_ns: int | None) -> Bar:
+    hint = "waiting for user input"
+    return Bar(label, start_ns, duration_ns, "wait", hint=hint, waits_for_user=True)
+
+
+def _user_waits(steps: tuple[Step, ...]) -> Iterator[Bar]:
+    """Yield the user's time between a result that asks for input and the retry with it."""
+    response: Step | None = None
+    for step in steps:
+        if step.role is Role.RESPONSE:
+            response = step
+        elif step.role is Role.RETRY and response is not None:
+            taken = step.offset_ns - response.offset_ns
+            yield _user_wait("replying", response.offset_ns, taken)
+            response = None
+
+
+def _http(log: TrafficLog, related: RelatedMessages, row: int | None) -> Iterator[Bar]:
+    """Yield the phases of an exchange in order; the unmeasured rest is last."""
+    exchange = log.http(row) if row is not None else None
+    if row is None or exchange is None:
+        return
+    at = elapsed_ns(log, related.operation, row)
+    begun = at
+    for label, taken in _phases(exchange):
+        if taken is not None:
+            yield Bar(label, at, taken, "muted", is_part=True)
+            at += taken
+    rest = None if exchange.total_ns is None else begun + exchange.total_ns - at
+    if rest is not None and rest > 0:
+        yield Bar("send and receive", at, rest, "inbound", is_part=True)
+
+
+def _phases(exchange: HttpExchange) -> list[tuple[str, int | None]]:
+    return [
+        ("DNS", exchange.dns_ns),
+        ("connect", exchange.connect_ns),
+        ("TLS", exchange.tls_ns),
+        ("first byte", exchange.first_byte_ns),
+    ]

@@ -19,8 +19,27 @@ from inspector.qt.widgets.text.labels import PlainLabel
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, RecordKind, Status
 
-_TOWARD = {Direction.IN: "from", Direction.OUT: "to", Direction.NONE: "about"}
+_PREPOSITIONS = {Direction.IN: "from", Direction.OUT: "to", Direction.NONE: "about"}
 _RESPONSES = (RecordKind.RESULT, RecordKind.ERROR)
+_MAX_FINDINGS = 100
+Severity: TypeAlias = Literal["error", "warning", "note"]
+
+
+class Finding(NamedTuple):
+    """A finding: a short title, and a text that says what to do."""
+
+    severity: Severity
+    title: str
+    text: str
+
+
+Findings: TypeAlias = Callable[[int], Sequence[Finding]]
+"""Returns the findings of a row. Called when the row is shown, so it must be a lookup."""
+_MARKS: dict[Severity, tuple[DotShape, Tone]] = {
+    "error": (DotShape.CROSS, "error"),
+    "warning": (DotShape.TRIANGLE, "warn"),
+    "note": (DotShape.RING, "muted"),
+}
 
 
 def title(log: TrafficLog, row: int) -> str:
@@ -30,8 +49,10 @@ def title(log: TrafficLog, row: int) -> str:
 
 def caption(log: TrafficLog, row: int) -> str:
     """Return e.g. `request to github · #12 · 14:03:07.482 · 312 B`."""
-    toward = f"{_kind(log, row)} {_TOWARD[Direction(log.direction(row))]} {one_line(log.server_name(row))}"
-    return f"{toward} · #{row + 1:,} · {time_of_day(log.wall_ns(row))} · {size(log.size(row))}"
+    subject = (
+        f"{_kind(log, row)} {_PREPOSITIONS[Direction(log.direction(row))]} {one_line(log.server_name(row))}"
+    )
+    return f"{subject} · #{row + 1:,} · {time_of_day(log.wall_ns(row))} · {size(log.size(row))}"
 
 
 def facts(log: TrafficLog, row: int) -> list[Fact]:
@@ -43,7 +64,7 @@ def facts(log: TrafficLog, row: int) -> list[Fact]:
     ]
     id, taken, revision = log.id(row), log.duration_ns(row), log.revision(row)
     if id is not None:
-        result.append(Fact("Id", shorten(one_line(compact(id)), 200), mono=True, term=("id", id)))
+        result.append(Fact("ID", shorten(one_line(compact(id)), 200), mono=True, term=("id", id)))
     if taken is not None:
         result.append(Fact("Duration", duration(taken), mono=True))
     if revision:
@@ -79,10 +100,10 @@ def _links(log: TrafficLog, row: int) -> list[tuple[str, int]]:
 
 
 def _size(log: TrafficLog, row: int) -> str:
-    whole, kept = log.size(row), log.kept(row)
-    text = f"{size(whole)} ({whole:,} bytes)"
-    is_cut = kept < whole and log.kind(row) <= RecordKind.TEXT
-    return f"{text}, {size(kept)} recorded" if is_cut else text
+    sent, recorded = log.size(row), log.kept(row)
+    text = f"{size(sent)} ({sent:,} bytes)"
+    is_cut = recorded < sent and log.kind(row) <= RecordKind.TEXT
+    return f"{text}, {size(recorded)} recorded" if is_cut else text
 
 
 def _kind(log: TrafficLog, row: int) -> str:
@@ -94,13 +115,13 @@ def is_carried_by_http(log: TrafficLog, row: int) -> bool:
 
 
 def state_of(log: TrafficLog, row: int) -> tuple[object, ...]:
-    """Return everything about a row that can change later. Cheap: called on each tick."""
+    """Return everything about a row that can change later. Cheap: called after each batch of rows."""
     columns = log.columns
-    late = (columns.status, columns.partner, columns.duration, columns.exchange, columns.operation)
+    changing = (columns.status, columns.partner, columns.duration, columns.exchange, columns.operation)
     exchange = log.http(row) if _has_open_http(log, row) else None
     operation = log.operation(row)
     cost = log.cost(row if operation is None else operation)
-    return (*(column[row] for column in late), log.note(row), exchange, cost)
+    return (*(column[row] for column in changing), log.note(row), exchange, cost)
 
 
 def is_open(log: TrafficLog, row: int) -> bool:
@@ -117,28 +138,6 @@ def _has_open_http(log: TrafficLog, row: int) -> bool:
     return log.columns.duration[row if carrier is None else carrier] < 0
 
 
-Severity: TypeAlias = Literal["error", "warning", "note"]
-_MAX_SHOWN = 100
-
-
-class Finding(NamedTuple):
-    """A finding: a short title, and a text that says what to do."""
-
-    severity: Severity
-    title: str
-    text: str
-
-
-Findings: TypeAlias = Callable[[int], Sequence[Finding]]
-"""Gives what was found about a row; called when it is shown, so it looks up and does not search."""
-
-_MARKS: dict[Severity, tuple[DotShape, Tone]] = {
-    "error": (DotShape.CROSS, "error"),
-    "warning": (DotShape.TRIANGLE, "warn"),
-    "note": (DotShape.RING, "muted"),
-}
-
-
 def findings_of(log: TrafficLog, row: int, more: Findings | None = None) -> list[Finding]:
     """Return the findings of a row; protocol violations known to the log come first."""
     problem = log.problem(row)
@@ -147,13 +146,13 @@ def findings_of(log: TrafficLog, row: int, more: Findings | None = None) -> list
 
 
 class FindingsView(QWidget):
-    """The findings of a row, most severe as given. If empty, it explains its purpose."""
+    """The findings of a row, in the given order. If there are none, it explains its purpose."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._shown: list[Finding] | None = None
-        self._entries: list[_Entry] = []
+        self._entries: list[_FindingEntry] = []
         self._list = QWidget()
         self._column = QVBoxLayout(self._list)
         self._column.setContentsMargins(SPACE_3, SPACE_3, SPACE_3, SPACE_3)
@@ -177,7 +176,7 @@ class FindingsView(QWidget):
             self._column.removeWidget(entry)
             entry.hide()
             entry.deleteLater()
-        self._entries = [_Entry(self._theme, finding) for finding in findings[:_MAX_SHOWN]]
+        self._entries = [_FindingEntry(self._theme, finding) for finding in findings[:_MAX_FINDINGS]]
         for position, entry in enumerate(self._entries):
             self._column.insertWidget(position, entry)
         if findings:
@@ -187,7 +186,7 @@ class FindingsView(QWidget):
             self._gate.explain("empty", "check", "No findings", sentence)
 
 
-class _Entry(QWidget):
+class _FindingEntry(QWidget):
     def __init__(self, theme: Theme, finding: Finding) -> None:
         super().__init__()
         shape, tone = _MARKS[finding.severity]

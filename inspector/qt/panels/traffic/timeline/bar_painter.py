@@ -1,4 +1,4 @@
-"""Painting of timeline bars by status, of the details inside them, and the legend.
+"""Painting of timeline bars by status and of the details inside them; legend.
 
 No state is shown by color alone: failed bars are taller when small and end in a mark when large,
 cancelled and timed-out ones are hatched, open ones have a dashed edge and no end.
@@ -26,8 +26,8 @@ from inspector.qt.theme import SPACE_3, SPACE_4, Theme, Tone
 from inspector.traffic.analysis.timeline import MarkKind
 from inspector.traffic.records import STATUS_LABELS, Status
 
-_STATUSES = (Status.OK, Status.ERROR, Status.TOOL_ERROR, Status.PENDING, Status.GIVEN_UP)
-_MARK_WORDS = {
+_STATUSES = (Status.OK, Status.ERROR, Status.TOOL_ERROR, Status.PENDING, Status.CANCELLED, Status.TIMED_OUT)
+_MARK_LABELS = {
     MarkKind.FIRST_BYTE: "first byte",
     MarkKind.SSE: "stream event",
     MarkKind.PROGRESS: "progress",
@@ -36,90 +36,19 @@ _MARK_WORDS = {
     MarkKind.QUESTION: "server request",
     MarkKind.LOG: "log",
 }
-_USER = "waiting for user input"
-_SAMPLE = 26
+_WAIT_LABEL = "waiting for user input"
+_SAMPLE_WIDTH = 26
 _GAP = 6
-
-
-class BarLegend(QWidget):
-    """Samples with labels, in as many lines as the width needs."""
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._samples: list[tuple[Status | MarkKind | None, str]] = [
-            *((status, STATUS_LABELS[status]) for status in _STATUSES),
-            (None, _USER),
-            *_MARK_WORDS.items(),
-        ]
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName("Legend: " + ", ".join(text for _, text in self._samples))
-        theme.changed.connect(self.update)
-
-    def sizeHint(self) -> QSize:
-        lines = max((line for line, _, _, _ in self._positions()), default=0) + 1
-        return QSize(200, lines * self._line() + 8)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self.updateGeometry()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        with QPainter(self) as painter:  # also ends on an error: a painter left open crashes
-            self._paint(painter)
-
-    def _paint(self, painter: QPainter) -> None:
-        inspect = BarPainter(self._theme)
-        painter.fillRect(0, 0, self.width(), 1, self._theme.color("line"))
-        painter.setFont(inspect.font)
-        for line, x, sample, text in self._positions():
-            top = 4 + line * self._line()
-            box = QRectF(x, top + 4, _SAMPLE, self._line() - 9)
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-            self._paint_sample(painter, inspect, box, sample)
-            painter.setPen(self._theme.color("muted"))
-            painter.drawText(QPointF(self._text_at(x, sample), top + self._line() - 7), text)
-
-    def _paint_sample(
-        self, painter: QPainter, inspect: BarPainter, box: QRectF, sample: Status | MarkKind | None
-    ) -> None:
-        if sample is None:
-            inspect.wait(painter, box)
-        elif isinstance(sample, Status):
-            inspect.bar(painter, box, sample, is_open=False)
-            inspect.end_mark(painter, box, sample)
-        else:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            height = box.height() if sample is MarkKind.FIRST_BYTE else 0.0
-            inspect.mark(painter, box.left() + 5, box.center().y() - height / 2, height, sample)
-
-    def _positions(self) -> Iterator[tuple[int, float, Status | MarkKind | None, str]]:
-        """Yield line, left edge, sample and label of each."""
-        metrics = self.fontMetrics()
-        line, x = 0, float(SPACE_3)
-        for sample, text in self._samples:
-            end = self._text_at(x, sample) + metrics.horizontalAdvance(text)
-            if end > self.width() - SPACE_3 and x > SPACE_3:
-                line, x = line + 1, float(SPACE_3)
-                end = self._text_at(x, sample) + metrics.horizontalAdvance(text)
-            yield line, x, sample, text
-            x = end + SPACE_4
-
-    def _text_at(self, x: float, sample: Status | MarkKind | None) -> float:
-        return x + (12 if isinstance(sample, MarkKind) else _SAMPLE) + _GAP
-
-    def _line(self) -> int:
-        return max(20, self.fontMetrics().height() + 5)
-
-
 STATUS_TONES: dict[Status, Tone] = {
     Status.NONE: "muted",
     Status.PENDING: "accent",
     Status.OK: "outbound",
     Status.TOOL_ERROR: "warn",
     Status.ERROR: "error",
-    Status.GIVEN_UP: "muted",
+    Status.NO_RESPONSE: "muted",
     Status.NOT_SENT: "error",
+    Status.CANCELLED: "muted",
+    Status.TIMED_OUT: "warn",
 }
 FAILED = frozenset((Status.ERROR, Status.TOOL_ERROR, Status.NOT_SENT))
 # Narrower bars are blocks without an edge.
@@ -127,8 +56,16 @@ MIN_BAR = 7.0
 _MIN_END_MARK = 14.0
 _MIN_LABEL = 30.0
 _MAX_CACHED = 2_000
-_END_MARKS = {Status.ERROR: "×", Status.TOOL_ERROR: "!", Status.NOT_SENT: "⊘", Status.GIVEN_UP: "⊘"}
-_NO_PEN = Qt.PenStyle.NoPen
+# Ended without a response.
+_INCOMPLETE = (Status.CANCELLED, Status.TIMED_OUT, Status.NO_RESPONSE)
+_END_MARKS = {
+    Status.ERROR: "×",
+    Status.TOOL_ERROR: "!",
+    Status.NOT_SENT: "⊘",
+    **dict.fromkeys(_INCOMPLETE, "⊘"),
+}
+_CENTER = Qt.AlignmentFlag.AlignCenter.value | Qt.TextFlag.TextSingleLine.value
+_LEFT = (Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft).value | Qt.TextFlag.TextSingleLine.value
 
 
 class BarPainter:
@@ -138,7 +75,7 @@ class BarPainter:
         tokens = theme.tokens
         self.font: QFont = theme.ui_font(0.9)
         self._metrics = QFontMetricsF(self.font)
-        self._shortened: dict[tuple[str, int], str] = {}
+        self._elided_texts: dict[tuple[str, int], str] = {}
         self._text = tokens.color("text")
         self._solid: dict[Status, QColor] = {}
         self._fills: dict[Status, QBrush] = {}
@@ -147,12 +84,14 @@ class BarPainter:
             self._solid[status] = tokens.tint(tone, 0.8)
             self._fills[status] = QBrush(tokens.tint(tone, 0.2))
             self._edges[status] = QPen(tokens.tint(tone, 0.75), 1)
-        self._fills[Status.GIVEN_UP] = QBrush(tokens.tint("muted", 0.4), Qt.BrushStyle.BDiagPattern)
+        for status in _INCOMPLETE:
+            hatch = QBrush(tokens.tint(STATUS_TONES[status], 0.4), Qt.BrushStyle.BDiagPattern)
+            self._fills[status] = hatch
         self._fills[Status.PENDING] = QBrush(tokens.tint("accent", 0.1))
         self._fills[Status.NOT_SENT] = QBrush(Qt.BrushStyle.NoBrush)
-        for status in (Status.PENDING, Status.GIVEN_UP, Status.NOT_SENT):
+        for status in (Status.PENDING, Status.NOT_SENT, *_INCOMPLETE):
             self._edges[status].setStyle(Qt.PenStyle.DashLine)
-        self._wait_ground = QBrush(tokens.tint("wait", 0.22))
+        self._wait_fill = QBrush(tokens.tint("wait", 0.22))
         self._wait_hatch = QBrush(tokens.tint("wait", 0.7), Qt.BrushStyle.FDiagPattern)
         self._wait_edge = QPen(tokens.color("wait"), 1)
         self._mark = tokens.color("text")
@@ -184,23 +123,23 @@ class BarPainter:
         room = box.width() - 10
         if room >= _MIN_LABEL:
             painter.setPen(self._text)
-            shown = self._matching(text, int(room))
+            shown = self._elided(text, int(room))
             painter.drawText(QRectF(box.left() + 7, box.top(), room, box.height()), _LEFT, shown)
 
-    def _matching(self, text: tuple[str, str], room: int) -> str:
-        """Return the shortened text, cached: shortening takes longer than painting."""
+    def _elided(self, text: tuple[str, str], room: int) -> str:
+        """Return the elided text, cached: eliding takes longer than painting."""
         key = (text[0], room)
-        if key not in self._shortened:
-            if len(self._shortened) > _MAX_CACHED:
-                self._shortened.clear()
+        if key not in self._elided_texts:
+            if len(self._elided_texts) > _MAX_CACHED:
+                self._elided_texts.clear()
             both = " · ".join(filter(None, text))
             shown = both if self._metrics.horizontalAdvance(both) <= room else text[0]
-            self._shortened[key] = self._metrics.elidedText(shown, Qt.TextElideMode.ElideRight, room)
-        return self._shortened[key]
+            self._elided_texts[key] = self._metrics.elidedText(shown, Qt.TextElideMode.ElideRight, room)
+        return self._elided_texts[key]
 
     def wait(self, painter: QPainter, box: QRectF) -> None:
         """Paint a wait for the user across the bar, in a distinct color."""
-        painter.fillRect(box, self._wait_ground)
+        painter.fillRect(box, self._wait_fill)
         painter.fillRect(box.adjusted(0, box.height() / 2, 0, 0), self._wait_hatch)
         painter.setPen(self._wait_edge)
         painter.drawLine(box.topLeft(), box.bottomLeft())
@@ -232,5 +171,72 @@ def _draw(painter: QPainter, *corners: tuple[float, float]) -> None:
     painter.drawPolygon(QPolygonF([QPointF(x, y) for x, y in corners]))
 
 
-_CENTER = Qt.AlignmentFlag.AlignCenter.value | Qt.TextFlag.TextSingleLine.value
-_LEFT = (Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft).value | Qt.TextFlag.TextSingleLine.value
+class BarLegend(QWidget):
+    """Samples with labels, in as many lines as the width needs."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._samples: list[tuple[Status | MarkKind | None, str]] = [
+            *((status, STATUS_LABELS[status]) for status in _STATUSES),
+            (None, _WAIT_LABEL),
+            *_MARK_LABELS.items(),
+        ]
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("Legend: " + ", ".join(text for _, text in self._samples))
+        theme.changed.connect(self.update)
+
+    def sizeHint(self) -> QSize:
+        lines = max((line for line, _, _, _ in self._positions()), default=0) + 1
+        return QSize(200, lines * self._line() + 8)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.updateGeometry()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        with QPainter(self) as painter:  # also ends on an error: a painter left open crashes
+            self._paint(painter)
+
+    def _paint(self, painter: QPainter) -> None:
+        bars = BarPainter(self._theme)
+        painter.fillRect(0, 0, self.width(), 1, self._theme.color("line"))
+        painter.setFont(bars.font)
+        for line, x, sample, text in self._positions():
+            top = 4 + line * self._line()
+            box = QRectF(x, top + 4, _SAMPLE_WIDTH, self._line() - 9)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+            self._paint_sample(painter, bars, box, sample)
+            painter.setPen(self._theme.color("muted"))
+            painter.drawText(QPointF(self._text_at(x, sample), top + self._line() - 7), text)
+
+    def _paint_sample(
+        self, painter: QPainter, bars: BarPainter, box: QRectF, sample: Status | MarkKind | None
+    ) -> None:
+        if sample is None:
+            bars.wait(painter, box)
+        elif isinstance(sample, Status):
+            bars.bar(painter, box, sample, is_open=False)
+            bars.end_mark(painter, box, sample)
+        else:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            height = box.height() if sample is MarkKind.FIRST_BYTE else 0.0
+            bars.mark(painter, box.left() + 5, box.center().y() - height / 2, height, sample)
+
+    def _positions(self) -> Iterator[tuple[int, float, Status | MarkKind | None, str]]:
+        """Yield line, left edge, sample and label of each."""
+        metrics = self.fontMetrics()
+        line, x = 0, float(SPACE_3)
+        for sample, text in self._samples:
+            end = self._text_at(x, sample) + metrics.horizontalAdvance(text)
+            if end > self.width() - SPACE_3 and x > SPACE_3:
+                line, x = line + 1, float(SPACE_3)
+                end = self._text_at(x, sample) + metrics.horizontalAdvance(text)
+            yield line, x, sample, text
+            x = end + SPACE_4
+
+    def _text_at(self, x: float, sample: Status | MarkKind | None) -> float:
+        return x + (12 if isinstance(sample, MarkKind) else _SAMPLE_WIDTH) + _GAP
+
+    def _line(self) -> int:
+        return max(20, self.fontMetrics().height() + 5)

@@ -1,55 +1,49 @@
-"""One paint pass over the visible bars, its data source protocol, and the lane layout.
-
-`LaneLayout` computes where the lanes are, from top to bottom; it does not use Qt.
-"""
+"""One paint pass over the visible bars, and the protocol of its data source."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from math import inf
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
-from inspector.base.json.values import shorten
-from inspector.base.plain_text import one_line
 from inspector.qt.panels.traffic.timeline.bar_painter import MIN_BAR, BarPainter
 from inspector.qt.panels.traffic.timeline.time_scale import TimeScale
-from inspector.traffic.analysis.lanes import RANKS, Piece
+from inspector.traffic.analysis.lanes import Piece
 from inspector.traffic.analysis.timeline import LaneView, Mark, Place, Wait
 from inspector.traffic.records import Status
 
-_MIN_INSIDE_WIDTH = 12.0  # pixels from which a bar's inner parts are distinguishable
+_MIN_DETAIL_WIDTH = 12.0  # pixels from which the details in a bar are distinguishable
 _MAX_LABELS = 400  # more are unreadable and would take longer than the bars
 _MAX_MARKS = 1_500
 _MARKS_APART = 3.0
-FINEST = 2  # pixels of the smallest bar
+MIN_BLOCK = 2  # pixels of the smallest bar
 
 
 class BarPass:
-    """Paints lane by lane, then `paint_insides`.
+    """Paints lane by lane, then `paint_details`.
 
     `operations` are those whose details are visible.
     """
 
     def __init__(
-        self, bars: BarSource, inspect: BarPainter, scale: TimeScale, now_ns: int, bar_height: int
+        self, bars: BarSource, bar_painter: BarPainter, scale: TimeScale, now_ns: int, bar_height: int
     ) -> None:
         self._bars = bars
-        self._inspect = inspect
+        self._bar_painter = bar_painter
         self._start, self._factor = scale.start_ns, scale.width / scale.length_ns
         self._right = scale.width + 8.0
         self._now = now_ns
         self._height = bar_height
         self._labels = 0
         self._marks = 0
-        self._wide: list[tuple[int, QRectF, float]] = []
+        self._with_details: list[tuple[int, QRectF, float]] = []
 
     @property
     def operations(self) -> list[int]:
-        return [operation for operation, _, _ in self._wide]
+        return [operation for operation, _, _ in self._with_details]
 
     def paint(
         self, painter: QPainter, pieces: Iterable[Piece], tops: Sequence[int], *, is_closed: bool = False
@@ -61,7 +55,7 @@ class BarPass:
         """
         minimum = inf if is_closed else MIN_BAR
         origin, factor, farthest, now = self._start, self._factor, self._right, self._now
-        height, block = self._height, self._inspect.block
+        height, block = self._height, self._bar_painter.block
         last_top, last_left, last_right, last_status = 0, 0, 0, Status.NONE
         for subrow, start, end, status, bars, operation in pieces:
             left = (start - origin) * factor
@@ -71,7 +65,7 @@ class BarPass:
             if bars == 1 and right - left >= minimum:
                 self._paint_bar(painter, left, right, top, status, operation, is_open=end is None)
                 continue
-            first, after = int(left), max(int(right), int(left) + FINEST)
+            first, after = int(left), max(int(right), int(left) + MIN_BLOCK)
             if top == last_top and status is last_status and last_left <= first <= last_right:
                 last_right = max(after, last_right)
                 continue
@@ -93,22 +87,22 @@ class BarPass:
         is_open: bool,
     ) -> None:
         box = QRectF(round(left), top, round(right) - round(left), self._height)
-        self._inspect.bar(painter, box, status, is_open=is_open)
-        taken = self._inspect.end_mark(painter, box, status)
-        if box.width() >= _MIN_INSIDE_WIDTH:
-            self._wide.append((operation, box, taken))
+        self._bar_painter.bar(painter, box, status, is_open=is_open)
+        mark_width = self._bar_painter.end_mark(painter, box, status)
+        if box.width() >= _MIN_DETAIL_WIDTH:
+            self._with_details.append((operation, box, mark_width))
 
-    def paint_insides(self, painter: QPainter) -> None:
+    def paint_details(self, painter: QPainter) -> None:
         """Paint waits, then labels, then marks over the bars."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        for operation, box, taken in self._wide:
+        for operation, box, mark_width in self._with_details:
             inside = self._bars.inside(operation)
             if inside is not None:
                 self._paint_waits(painter, box, inside[0])
             if self._labels < _MAX_LABELS:
                 self._labels += 1
-                seen = box.adjusted(max(0.0, -box.left()), 0, -taken, 0)
-                self._inspect.label(painter, seen, self._bars.label(operation))
+                visible = box.adjusted(max(0.0, -box.left()), 0, -mark_width, 0)
+                self._bar_painter.label(painter, visible, self._bars.label(operation))
             if inside is not None:
                 self._paint_marks(painter, box, inside[1])
 
@@ -118,8 +112,8 @@ class BarPass:
             left = max(box.left(), (wait.start_ns - self._start) * self._factor)
             right = min(box.right(), (end - self._start) * self._factor)
             if right > left:
-                stretch = QRectF(left, box.top() + 1, max(1.0, right - left), box.height() - 1)
-                self._inspect.wait(painter, stretch)
+                span = QRectF(left, box.top() + 1, max(1.0, right - left), box.height() - 1)
+                self._bar_painter.wait(painter, span)
 
     def _paint_marks(self, painter: QPainter, box: QRectF, marks: tuple[Mark, ...]) -> None:
         """Paint the marks; of overlapping ones of the same kind, only the first."""
@@ -131,7 +125,7 @@ class BarPass:
             if x - last.get(mark.kind, -_MARKS_APART) >= _MARKS_APART:
                 last[mark.kind] = x
                 self._marks += 1
-                self._inspect.mark(painter, min(x, box.right()), box.top(), box.height(), mark.kind)
+                self._bar_painter.mark(painter, min(x, box.right()), box.top(), box.height(), mark.kind)
 
 
 class BarSource(Protocol):
@@ -162,7 +156,7 @@ class BarSource(Protocol):
         ...
 
     def inside(self, operation: int) -> tuple[tuple[Wait, ...], tuple[Mark, ...]] | None:
-        """Return what happened in an operation; None while unknown."""
+        """Return the waits and marks of an operation; None while they are not loaded."""
         ...
 
     def ask(self, operations: Sequence[int]) -> None:
@@ -172,82 +166,3 @@ class BarSource(Protocol):
     def neighbor(self, operation: int, step: int) -> int | None:
         """Return the next (1) or previous (-1) operation in the same sub-row."""
         ...
-
-
-PADDING = 6
-_MAX_NAME_LENGTH = 120
-
-
-@dataclass(frozen=True, slots=True)
-class LaneBox:
-    """One server's lane. A closed one has all of its sub-rows on one line."""
-
-    server: int
-    name: str
-    top: int
-    height: int
-    pitch: int  # distance between sub-rows
-    subrows: int
-    is_closed: bool
-    count: int  # of operations in view
-    open_count: int
-    status: Status  # the worst of them
-
-    def y_of(self, subrow: int) -> int:
-        return self.top + PADDING + (0 if self.is_closed else subrow * self.pitch)
-
-    def subrows_at(self, y: int) -> Sequence[int]:
-        if self.is_closed:
-            return range(self.subrows)
-        subrow = (y - self.top - PADDING) // self.pitch
-        return (subrow,) if 0 <= subrow < self.subrows else ()
-
-
-class SubRowPlace(NamedTuple):
-    server: int
-    subrow: int
-
-
-class LaneLayout:
-    """The stacked lanes. `y` counts from the first one, regardless of scrolling."""
-
-    def __init__(self, lanes: Sequence[LaneView] = (), closed: Collection[int] = (), pitch: int = 20) -> None:
-        self.boxes: list[LaneBox] = []
-        top = 0
-        for lane in lanes:
-            rows = 1 if lane.server in closed else max(1, lane.subrows)
-            height = rows * pitch + 2 * PADDING
-            self.boxes.append(_box(lane, top, height, pitch, lane.server in closed))
-            top += height + 1  # a thin line between two
-        self.height = top
-
-    def at(self, y: int) -> LaneBox | None:
-        return next((box for box in self.boxes if box.top <= y < box.top + box.height), None)
-
-    def of(self, server: int) -> LaneBox | None:
-        return next((box for box in self.boxes if box.server == server), None)
-
-    def between(self, top: int, bottom: int) -> list[LaneBox]:
-        return [box for box in self.boxes if box.top < bottom and box.top + box.height > top]
-
-    def neighbors(self, position: SubRowPlace, step: int) -> Iterator[SubRowPlace]:
-        """Yield the sub-rows below (1) or above (-1) one, nearest first."""
-        positions = [SubRowPlace(box.server, subrow) for box in self.boxes for subrow in range(box.subrows)]
-        if position in positions:
-            here = positions.index(position)
-            yield from positions[here + 1 :] if step > 0 else reversed(positions[:here])
-
-
-def _box(lane: LaneView, top: int, height: int, pitch: int, is_closed: bool) -> LaneBox:
-    return LaneBox(
-        server=lane.server,
-        name=shorten(one_line(lane.name), _MAX_NAME_LENGTH),
-        top=top,
-        height=height,
-        pitch=pitch,
-        subrows=lane.subrows,
-        is_closed=is_closed,
-        count=sum(piece.bars for piece in lane.pieces),
-        open_count=sum(piece.end_ns is None for piece in lane.pieces),
-        status=max((piece.status for piece in lane.pieces), key=lambda one: RANKS[one], default=Status.NONE),
-    )

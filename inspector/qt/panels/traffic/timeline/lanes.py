@@ -1,11 +1,13 @@
-"""Lanes of bars, one per server, navigated by mouse, wheel and keys.
+"""Lanes of bars, one per server, navigated by mouse, wheel and keys, and their layout.
 
 The cost of painting depends on the number of pixels, not on the number of operations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from PySide6.QtCore import QEvent, QPoint, QRectF, Qt, Signal
 from PySide6.QtGui import (
@@ -21,26 +23,26 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
+from inspector.base.json.values import shorten
+from inspector.base.plain_text import one_line
 from inspector.base.units import plural
 from inspector.qt.panels.traffic.timeline.bar_painter import STATUS_TONES, BarPainter
-from inspector.qt.panels.traffic.timeline.bar_pass import (
-    FINEST,
-    BarPass,
-    BarSource,
-    LaneBox,
-    LaneLayout,
-    SubRowPlace,
-)
+from inspector.qt.panels.traffic.timeline.bar_pass import MIN_BLOCK, BarPass, BarSource
 from inspector.qt.panels.traffic.timeline.time_scale import TimeRange, TimeScale
 from inspector.qt.theme import SPACE_2, Theme
 from inspector.qt.widgets.text.labels import plain_tooltip
+from inspector.traffic.analysis.lanes import RANKS
+from inspector.traffic.analysis.timeline import LaneView
 from inspector.traffic.records import Status
 
-_NEAR = 4  # pixels beside a bar that still hit it
-_DRAG = 4
-_STEP = 1.25
-_SOON = 2**62
-_CROWD = 10_000  # operations in view, too many to distinguish every pixel
+_HIT_TOLERANCE = 4  # pixels beside a bar that still hit it
+_MIN_DRAG = 4
+_ZOOM_STEP = 1.25
+_ANY_DISTANCE = 2**62
+_MANY_OPERATIONS = 10_000  # in view; from here on, bars are painted more coarsely
+_FAILURES = {Status.ERROR: "errors", Status.TOOL_ERROR: "tool errors", Status.NOT_SENT: "not sent"}
+_PADDING = 6
+_MAX_NAME_LENGTH = 120
 
 
 class LanesView(QAbstractScrollArea):
@@ -73,7 +75,7 @@ class LanesView(QAbstractScrollArea):
         self._now = now
         self._closed: set[int] = set()
         self._layout = LaneLayout()
-        self._inspect = BarPainter(theme)
+        self._bar_painter = BarPainter(theme)
         self._pressed: QPoint | None = None
         self._dragged: QPoint | None = None
         self._note = ""
@@ -129,7 +131,7 @@ class LanesView(QAbstractScrollArea):
             self._paint(painter)
 
     def _paint(self, painter: QPainter) -> None:
-        painter.setFont(self._inspect.font)
+        painter.setFont(self._bar_painter.font)
         scale, top = self.scale(), self.verticalScrollBar().value()
         painter.translate(0, -top)
         boxes = self._layout.between(top, top + self.viewport().height())
@@ -154,14 +156,14 @@ class LanesView(QAbstractScrollArea):
 
     def _paint_bars(self, painter: QPainter, scale: TimeScale, boxes: Sequence[LaneBox]) -> None:
         start, end = self._span.shown
-        finest = FINEST if sum(box.count for box in boxes) < _CROWD else FINEST + 1
-        width = max(1, scale.width // finest)
+        block = MIN_BLOCK if sum(box.count for box in boxes) < _MANY_OPERATIONS else MIN_BLOCK + 1
+        width = max(1, scale.width // block)
         views = self._bars.window(start, end, width, [box.server for box in boxes])
-        painting = BarPass(self._bars, self._inspect, scale, self._now(), self._pitch - 5)
+        painting = BarPass(self._bars, self._bar_painter, scale, self._now(), self._pitch - 5)
         for box, view in zip(boxes, views, strict=False):
             tops = [box.y_of(subrow) + 2 for subrow in range(view.subrows)]
             painting.paint(painter, view.pieces, tops, is_closed=box.is_closed)
-        painting.paint_insides(painter)
+        painting.paint_details(painter)
         self._paint_current(painter, scale)
         self._bars.ask(painting.operations)
 
@@ -182,12 +184,14 @@ class LanesView(QAbstractScrollArea):
         """Paint the gutter: the expander, the server and the number of its visible operations."""
         theme, middle = self._theme, box.top + 6 + self._pitch // 2
         painter.fillRect(0, box.top, self.gutter, box.height, theme.color("surface"))
-        arrow = theme.pixmap("chevron-right" if box.is_closed else "chevron-down", "muted", 12, self._ratio())
+        arrow = theme.pixmap(
+            "chevron-right" if box.is_closed else "chevron-down", "muted", 12, self._pixel_ratio()
+        )
         painter.drawPixmap(4, middle - 6, arrow)
         room = self.gutter - 22 - SPACE_2
         painter.setPen(theme.color("text"))
         self._paint_text(painter, box.name, 22, middle, room)
-        painter.setPen(theme.color(STATUS_TONES[box.status] if box.status in _TROUBLES else "muted"))
+        painter.setPen(theme.color(STATUS_TONES[box.status] if box.status in _FAILURES else "muted"))
         if not box.is_closed and box.subrows > 1:
             self._paint_text(painter, lane_text(box), 22, middle + self._pitch - 4, room)
         painter.fillRect(0, box.top + box.height, self.viewport().width(), 1, theme.color("line"))
@@ -198,14 +202,14 @@ class LanesView(QAbstractScrollArea):
         flags = Qt.AlignmentFlag.AlignVCenter.value | Qt.TextFlag.TextSingleLine.value
         painter.drawText(QRectF(x, middle - 10, room, 20), flags, shown)
 
-    def _ratio(self) -> float:
+    def _pixel_ratio(self) -> float:
         return self.viewport().devicePixelRatioF()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         delta = event.angleDelta()
         if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             at = self.scale().at(event.position().x() - self.gutter)
-            self._span.zoom(_STEP ** (-delta.y() / 120), at)
+            self._span.zoom(_ZOOM_STEP ** (-delta.y() / 120), at)
         elif event.modifiers() & Qt.KeyboardModifier.ShiftModifier or abs(delta.x()) > abs(delta.y()):
             self._span.pan(self.scale().ns(-(delta.x() or delta.y())))
         else:
@@ -223,7 +227,7 @@ class LanesView(QAbstractScrollArea):
         if self._pressed is None or self._pressed.x() < self.gutter:
             self._show_cursor(at)
             return
-        if self._dragged is None and (at - self._pressed).manhattanLength() < _DRAG:
+        if self._dragged is None and (at - self._pressed).manhattanLength() < _MIN_DRAG:
             return
         before, self._dragged = self._dragged or self._pressed, at
         self.viewport().setCursor(Qt.CursorShape.ClosedHandCursor)
@@ -257,7 +261,7 @@ class LanesView(QAbstractScrollArea):
         if box is None or at.x() < self.gutter:
             return None
         scale = self.scale()
-        moment, slack = scale.at(at.x() - self.gutter), scale.ns(_NEAR)
+        moment, slack = scale.at(at.x() - self.gutter), scale.ns(_HIT_TOLERANCE)
         for near in (0, slack):
             for subrow in box.subrows_at(self._y(at)):
                 operation = self._bars.at(moment, box.server, subrow, near)
@@ -288,15 +292,15 @@ class LanesView(QAbstractScrollArea):
         key, middle = event.key(), sum(self._span.shown) // 2
         match key:
             case Qt.Key.Key_Plus | Qt.Key.Key_Equal:
-                self._span.zoom(1 / _STEP**2, self._center(middle))
+                self._span.zoom(1 / _ZOOM_STEP**2, self._zoom_center(middle))
             case Qt.Key.Key_Minus:
-                self._span.zoom(_STEP**2, self._center(middle))
+                self._span.zoom(_ZOOM_STEP**2, self._zoom_center(middle))
             case Qt.Key.Key_0:
                 self._span.fit()
             case Qt.Key.Key_Left | Qt.Key.Key_Right:
-                self._go_along(1 if key == Qt.Key.Key_Right else -1)
+                self._go_to_neighbor(1 if key == Qt.Key.Key_Right else -1)
             case Qt.Key.Key_Up | Qt.Key.Key_Down:
-                self._go_across(1 if key == Qt.Key.Key_Down else -1)
+                self._go_to_subrow(1 if key == Qt.Key.Key_Down else -1)
             case Qt.Key.Key_Return | Qt.Key.Key_Enter if self.current is not None:
                 self.chosen.emit(self.current)
             case Qt.Key.Key_Space if self.current is not None:
@@ -306,20 +310,20 @@ class LanesView(QAbstractScrollArea):
             case _:
                 super().keyPressEvent(event)
 
-    def _center(self, otherwise: int) -> int:
-        """Return where keys zoom: at the highlighted bar if it is in view."""
+    def _zoom_center(self, middle: int) -> int:
+        """Return where keys zoom: at the highlighted bar if it is in view, else in the middle."""
         position = self._bars.where(self.current) if self.current is not None else None
         start, end = self._span.shown
-        return position.start_ns if position is not None and start <= position.start_ns <= end else otherwise
+        return position.start_ns if position is not None and start <= position.start_ns <= end else middle
 
-    def _go_along(self, step: int) -> None:
+    def _go_to_neighbor(self, step: int) -> None:
         position = self._bars.where(self.current) if self.current is not None else None
         if self.current is None or position is None:
             self._go_to(self._first_in_view())
         else:
             self._go_to(self._bars.neighbor(self.current, step))
 
-    def _go_across(self, step: int) -> None:
+    def _go_to_subrow(self, step: int) -> None:
         position = self._bars.where(self.current) if self.current is not None else None
         if position is None:
             self._go_to(self._first_in_view())
@@ -327,7 +331,7 @@ class LanesView(QAbstractScrollArea):
         start, end = self._span.shown
         at = min(max(position.start_ns, start), end)
         for other in self._layout.neighbors(SubRowPlace(position.server, position.subrow), step):
-            operation = self._bars.at(at, other.server, other.subrow, _SOON)
+            operation = self._bars.at(at, other.server, other.subrow, _ANY_DISTANCE)
             if operation is not None:
                 self._go_to(operation)
                 return
@@ -370,16 +374,88 @@ class LanesView(QAbstractScrollArea):
         bar.setSingleStep(self._pitch)
 
     def _on_theme_changed(self) -> None:
-        self._inspect = BarPainter(self._theme)
+        self._bar_painter = BarPainter(self._theme)
         self.refresh()
-
-
-_TROUBLES = {Status.ERROR: "errors", Status.TOOL_ERROR: "tool errors", Status.NOT_SENT: "not sent"}
 
 
 def lane_text(box: LaneBox) -> str:
     """Return what is in view: `1,204 operations, errors, 2 open`."""
     text = [plural(box.count, "operation")]
-    text += [_TROUBLES[box.status]] if box.status in _TROUBLES else []
+    text += [_FAILURES[box.status]] if box.status in _FAILURES else []
     text += [f"{box.open_count:,} open"] if box.open_count else []
     return ", ".join(text)
+
+
+@dataclass(frozen=True, slots=True)
+class LaneBox:
+    """One server's lane. A closed one has all of its sub-rows on one line."""
+
+    server: int
+    name: str
+    top: int
+    height: int
+    pitch: int  # distance between sub-rows
+    subrows: int
+    is_closed: bool
+    count: int  # of operations in view
+    open_count: int
+    status: Status  # the worst of them
+
+    def y_of(self, subrow: int) -> int:
+        return self.top + _PADDING + (0 if self.is_closed else subrow * self.pitch)
+
+    def subrows_at(self, y: int) -> Sequence[int]:
+        if self.is_closed:
+            return range(self.subrows)
+        subrow = (y - self.top - _PADDING) // self.pitch
+        return (subrow,) if 0 <= subrow < self.subrows else ()
+
+
+class SubRowPlace(NamedTuple):
+    server: int
+    subrow: int
+
+
+class LaneLayout:
+    """The stacked lanes. `y` counts from the first one, regardless of scrolling."""
+
+    def __init__(self, lanes: Sequence[LaneView] = (), closed: Collection[int] = (), pitch: int = 20) -> None:
+        self.boxes: list[LaneBox] = []
+        top = 0
+        for lane in lanes:
+            rows = 1 if lane.server in closed else max(1, lane.subrows)
+            height = rows * pitch + 2 * _PADDING
+            self.boxes.append(_box(lane, top, height, pitch, lane.server in closed))
+            top += height + 1  # a line between lanes
+        self.height = top
+
+    def at(self, y: int) -> LaneBox | None:
+        return next((box for box in self.boxes if box.top <= y < box.top + box.height), None)
+
+    def of(self, server: int) -> LaneBox | None:
+        return next((box for box in self.boxes if box.server == server), None)
+
+    def between(self, top: int, bottom: int) -> list[LaneBox]:
+        return [box for box in self.boxes if box.top < bottom and box.top + box.height > top]
+
+    def neighbors(self, place: SubRowPlace, step: int) -> Iterator[SubRowPlace]:
+        """Yield the sub-rows below (1) or above (-1) one, nearest first."""
+        places = [SubRowPlace(box.server, subrow) for box in self.boxes for subrow in range(box.subrows)]
+        if place in places:
+            here = places.index(place)
+            yield from places[here + 1 :] if step > 0 else reversed(places[:here])
+
+
+def _box(lane: LaneView, top: int, height: int, pitch: int, is_closed: bool) -> LaneBox:
+    return LaneBox(
+        server=lane.server,
+        name=shorten(one_line(lane.name), _MAX_NAME_LENGTH),
+        top=top,
+        height=height,
+        pitch=pitch,
+        subrows=lane.subrows,
+        is_closed=is_closed,
+        count=sum(piece.bars for piece in lane.pieces),
+        open_count=sum(piece.end_ns is None for piece in lane.pieces),
+        status=max((piece.status for piece in lane.pieces), key=lambda one: RANKS[one], default=Status.NONE),
+    )

@@ -1,4 +1,4 @@
-"""Overview strip of the whole time: density of messages, and the part in view."""
+"""Overview strip of the full time range: message density and the visible range."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from inspector.traffic.records import Status
 
 COLUMN = 3  # pixels
 _HEIGHT = 44
-_REST_MS = 250  # counting takes longer than painting
-_NEAR = 5  # pixels from an edge that still hit it
-_MINIMUM = 4  # pixels of an intended drag
+_COUNT_MS = 250  # counting takes longer than painting
+_EDGE_TOLERANCE = 5  # pixels from an edge that still hit it
+_MIN_DRAG = 4  # pixels
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +48,15 @@ _CURSORS = {
 
 
 class OverviewStrip(QWidget):
-    """An overview of the whole time. Drag to select a part, or drag that or its edges.
+    """The full time range. Drag to select a part, or drag that part or its edges.
 
     Signals:
-        dragged: The user selected a part, by dragging or with Enter; carries (start, end).
-        all_wanted: The user wants to see everything.
+        range_chosen: The user selected a part, by dragging or with Enter; carries (start, end).
+        all_requested: The user wants to see everything.
     """
 
-    dragged = Signal(object)
-    all_wanted = Signal()
+    range_chosen = Signal(object)
+    all_requested = Signal()
 
     def __init__(
         self,
@@ -70,9 +70,9 @@ class OverviewStrip(QWidget):
         self._span = span
         self._find_density = density
         self._density: tuple[TimeScale, Density] | None = None
-        self._is_other = False
-        self._rest = QTimer(self, singleShot=True, interval=_REST_MS)
-        self._rest.timeout.connect(self._on_rested)
+        self._is_outdated = False
+        self._count_timer = QTimer(self, singleShot=True, interval=_COUNT_MS)
+        self._count_timer.timeout.connect(self._on_count_due)
         self._grip: _Grip | None = None
         self._pressed = 0
         self._before = (0, 0)
@@ -89,12 +89,12 @@ class OverviewStrip(QWidget):
 
     def refresh(self) -> None:
         """Repaint with new counts."""
-        self._is_other = True
+        self._is_outdated = True
         self.update()
 
     def scale(self) -> TimeScale:
         """Return the scale from shortly before the beginning to shortly after the end."""
-        start, end = self._span.outermost()
+        start, end = self._span.limits()
         return TimeScale(start, end, max(1, self.width() - self.left - self.right))
 
     def sizeHint(self) -> QSize:
@@ -117,7 +117,7 @@ class OverviewStrip(QWidget):
         painter.fillRect(0, self.height() - 1, self.width(), 1, self._theme.color("line"))
 
     def _paint_density(self, painter: QPainter, scale: TimeScale) -> None:
-        """Paint the last counts, scaled to where they belong by now."""
+        """Paint the last counts, scaled to the current range."""
         counted, density = self._current_density(scale)
         painter.translate(scale.x(counted.start_ns), 0)
         painter.scale(counted.length_ns / scale.length_ns, 1)
@@ -125,7 +125,7 @@ class OverviewStrip(QWidget):
         self._paint_columns(painter, density.rows, gray)
         self._paint_columns(painter, density.operations, self._theme.tokens.tint("outbound", 0.8))
         for position, status in enumerate(density.statuses):
-            if status in FAILED:  # marked separately: failures are few, and searched for
+            if status in FAILED:  # marked separately: failures are few, and what users look for
                 color = self._theme.color(STATUS_TONES[status])
                 painter.fillRect(position * COLUMN, 3, COLUMN, 4, color)
 
@@ -139,17 +139,17 @@ class OverviewStrip(QWidget):
                 painter.fillRect(position * COLUMN, base - height, COLUMN - 1, height, color)
 
     def _current_density(self, scale: TimeScale) -> tuple[TimeScale, Density]:
-        if self._density is None or (self._is_stale(scale) and not self._rest.isActive()):
+        if self._density is None or (self._is_stale(scale) and not self._count_timer.isActive()):
             columns = TimeScale(scale.start_ns, scale.end_ns, -(-scale.width // COLUMN))
             self._density = scale, self._find_density(columns)
-            self._is_other = False
-            self._rest.start()
+            self._is_outdated = False
+            self._count_timer.start()
         return self._density
 
     def _is_stale(self, scale: TimeScale) -> bool:
-        return self._is_other or self._density is None or self._density[0] != scale
+        return self._is_outdated or self._density is None or self._density[0] != scale
 
-    def _on_rested(self) -> None:
+    def _on_count_due(self) -> None:
         if self._is_stale(self.scale()):
             self.update()
 
@@ -181,17 +181,17 @@ class OverviewStrip(QWidget):
         x = self._x(event.position().toPoint())
         if self._grip is None:
             self.setCursor(_CURSORS[self._grip_at(x)])
-        elif abs(x - self._pressed) >= _MINIMUM or self._span.shown != self._before:
+        elif abs(x - self._pressed) >= _MIN_DRAG or self._span.shown != self._before:
             self._span.show_span(*self._dragged_to(x))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         grip, self._grip = self._grip, None
         if grip is not None and self._span.shown != self._before:
-            self.dragged.emit(self._span.shown)
+            self.range_chosen.emit(self._span.shown)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         self._grip = None
-        self.all_wanted.emit()
+        self.all_requested.emit()
 
     def _dragged_to(self, x: int) -> tuple[int, int]:
         scale, (start, end) = self.scale(), self._before
@@ -211,11 +211,11 @@ class OverviewStrip(QWidget):
     def _grip_at(self, x: int) -> _Grip:
         """Return what a drag at `x` does; if everything is in view, it always selects a part."""
         left, right = self._edges(self.scale())
-        if self._span.mode is Mode.FIT or not left - _NEAR <= x <= right + _NEAR:
+        if self._span.mode is Mode.FIT or not left - _EDGE_TOLERANCE <= x <= right + _EDGE_TOLERANCE:
             return _Grip.NEW
-        if x <= left + _NEAR:
+        if x <= left + _EDGE_TOLERANCE:
             return _Grip.START
-        return _Grip.END if x >= right - _NEAR else _Grip.MOVE
+        return _Grip.END if x >= right - _EDGE_TOLERANCE else _Grip.MOVE
 
     def _x(self, at: QPoint) -> int:
         return at.x() - self.left
@@ -232,8 +232,8 @@ class OverviewStrip(QWidget):
             case Qt.Key.Key_Minus:
                 self._span.zoom(1.25, middle)
             case Qt.Key.Key_0:
-                self.all_wanted.emit()
+                self.all_requested.emit()
             case Qt.Key.Key_Return | Qt.Key.Key_Enter:
-                self.dragged.emit(self._span.shown)
+                self.range_chosen.emit(self._span.shown)
             case _:
                 super().keyPressEvent(event)

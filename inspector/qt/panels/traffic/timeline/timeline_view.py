@@ -1,6 +1,6 @@
-"""Timeline view: header, overview strip and the visible part as lanes of bars.
+"""Timeline view: header, overview strip and the visible operations as lanes of bars.
 
-The header shows the visible range and changes it without a mouse wheel.
+The header shows the visible range, with buttons to zoom.
 """
 
 from __future__ import annotations
@@ -36,14 +36,15 @@ from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.layout import PanelHeader
 from inspector.qt.widgets.notices.empty_state import ContentStack
 
-_SOON_MS = 40  # rows come in batches: paint once for several
-_GROWTH_MS = 50
-_TIMEOUT_MS = 400
-_NOTHING_IN_RANGE = "No matching operation in this range."
+_UPDATE_MS = 40  # rows arrive in batches: paint once for several
+_GROW_MS = 50
+_EMPTY_TIMEOUT_MS = 400
+_EMPTY_RANGE = "No matching operation in this range."
+_ZOOM = 1.6
 
 
 class TimelineView(QWidget):
-    """The operations of the rows it is given.
+    """The operations of the rows passed to it.
 
     Signals:
         row_chosen: The user selected an operation; carries its first row.
@@ -68,7 +69,7 @@ class TimelineView(QWidget):
         self._source = source
         self._clock = clock
         self._chosen: tuple[int, int] | None = None
-        self._wanted: int | None = None  # a row to show once its operation is loaded
+        self._requested_row: int | None = None  # a row to show once its operation is loaded
         self.bars = TimelineBars(source.log, self)
         self.span = TimeRange(self)
         self.span.is_live = source.is_live
@@ -82,9 +83,9 @@ class TimelineView(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.gate)
         self._was_empty = False
-        self._timeout = QTimer(self, singleShot=True, interval=_TIMEOUT_MS)
-        self._soon = QTimer(self, singleShot=True, interval=_SOON_MS)
-        self._growth = QTimer(self, singleShot=True, interval=_GROWTH_MS)
+        self._empty_timer = QTimer(self, singleShot=True, interval=_EMPTY_TIMEOUT_MS)
+        self._update_timer = QTimer(self, singleShot=True, interval=_UPDATE_MS)
+        self._grow_timer = QTimer(self, singleShot=True, interval=_GROW_MS)
         self._connect()
         self._update()
 
@@ -100,14 +101,14 @@ class TimelineView(QWidget):
         return page
 
     def _connect(self) -> None:
-        self._soon.timeout.connect(self._update)
-        self._growth.timeout.connect(self._update)
-        self._timeout.timeout.connect(self._update)
+        self._update_timer.timeout.connect(self._update)
+        self._grow_timer.timeout.connect(self._update)
+        self._empty_timer.timeout.connect(self._update)
         self.bars.found.connect(self.lanes.viewport().update)
         self.span.changed.connect(self.ruler.update)
-        self.strip.dragged.connect(self._on_dragged)
-        self.strip.all_wanted.connect(self._on_all_wanted)
-        self.head.all_wanted.connect(self._on_all_wanted)
+        self.strip.range_chosen.connect(self._on_range_chosen)
+        self.strip.all_requested.connect(self._on_all_requested)
+        self.head.all_requested.connect(self._on_all_requested)
         self.head.legend_toggled.connect(self.legend.setVisible)
         self.lanes.chosen.connect(self.row_chosen)
         self.lanes.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
@@ -128,7 +129,7 @@ class TimelineView(QWidget):
     def extend(self, rows: array[int]) -> None:
         """Append rows, in order."""
         self.bars.extend(rows)
-        self._note_range(rows)
+        self._check_chosen_range(rows)
         self._change()
 
     def retouch(self, rows: array[int]) -> None:
@@ -138,22 +139,22 @@ class TimelineView(QWidget):
 
     def show_row(self, number: int) -> None:
         """Highlight a row's operation and bring it into view."""
-        self._wanted = number
+        self._requested_row = number
         if self.isVisible():
-            self._show_wanted()
+            self._show_requested_row()
 
-    def _show_wanted(self) -> None:
-        if self._wanted is None:
+    def _show_requested_row(self) -> None:
+        if self._requested_row is None:
             return
-        operation = self._source.log.operation(self._wanted)
+        operation = self._source.log.operation(self._requested_row)
         if operation is None or self.bars.where(operation) is not None:
-            self._wanted = None
+            self._requested_row = None
             self.lanes.set_current(operation)
             if operation is not None:
                 self.lanes.reveal(operation)
 
-    def _note_range(self, rows: array[int]) -> None:
-        """Clear the chosen range if rows outside of it arrive: it was reset elsewhere."""
+    def _check_chosen_range(self, rows: array[int]) -> None:
+        """Clear the chosen range if rows outside it arrive: it was cleared elsewhere."""
         wall = self._source.log.columns.wall
         if self._chosen is None or not rows:
             return
@@ -163,14 +164,14 @@ class TimelineView(QWidget):
             self.span.fit()
 
     def _change(self) -> None:
-        if self.isVisible() and not self._soon.isActive():
-            self._soon.start()
+        if self.isVisible() and not self._update_timer.isActive():
+            self._update_timer.start()
 
     def _update(self) -> None:
         """Update the time range, the lanes and the overview."""
-        self._soon.stop()
+        self._update_timer.stop()
         content = self._content()
-        if content is None and not self._waits_or_explains():
+        if content is None and not self._shows_empty_lanes():
             return
         self._was_empty = content is None
         self.gate.open()
@@ -180,9 +181,9 @@ class TimelineView(QWidget):
         self.head.set_count(len(self.bars))
         self.lanes.refresh()
         self.ruler.update()
-        self._show_wanted()
+        self._show_requested_row()
 
-    def _waits_or_explains(self) -> bool:
+    def _shows_empty_lanes(self) -> bool:
         """Return whether to show the lanes although they are empty.
 
         True for a moment, since a running filter may find something soon, and within a chosen range, so
@@ -190,11 +191,11 @@ class TimelineView(QWidget):
         """
         has_rows = bool(len(self._source.log))
         if has_rows and not self._was_empty:
-            self._timeout.start()
-        if not has_rows or (self._chosen is None and not self._timeout.isActive()):
+            self._empty_timer.start()
+        if not has_rows or (self._chosen is None and not self._empty_timer.isActive()):
             self._explain()
             return False
-        self.lanes.set_note("" if self._timeout.isActive() else _NOTHING_IN_RANGE)
+        self.lanes.set_note("" if self._empty_timer.isActive() else _EMPTY_RANGE)
         return True
 
     def _content(self) -> tuple[int, int] | None:
@@ -222,10 +223,10 @@ class TimelineView(QWidget):
 
     def _on_painted(self, has_open: bool) -> None:
         """Keep growing open operations while they are visible."""
-        if has_open and self._source.is_live and self.isVisible() and self._sees_now():
-            self._growth.start()
+        if has_open and self._source.is_live and self.isVisible() and self._shows_now():
+            self._grow_timer.start()
 
-    def _sees_now(self) -> bool:
+    def _shows_now(self) -> bool:
         return self.span.mode is not Mode.STAY or self.span.shown[1] > self._clock()
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -234,14 +235,14 @@ class TimelineView(QWidget):
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        for timer in (self._soon, self._growth, self._timeout):
+        for timer in (self._update_timer, self._grow_timer, self._empty_timer):
             timer.stop()
 
-    def _on_dragged(self, span: tuple[int, int]) -> None:
+    def _on_range_chosen(self, span: tuple[int, int]) -> None:
         self._set_chosen(span)
         self.range_chosen.emit(span)
 
-    def _on_all_wanted(self) -> None:
+    def _on_all_requested(self) -> None:
         self.span.fit()
         if self._chosen is not None:
             self._set_chosen(None)
@@ -276,18 +277,15 @@ class TimelineView(QWidget):
             self.gate.explain("empty", "timeline", "No operations yet", sentence)
 
 
-_ZOOM = 1.6
-
-
 class TimelineHeader(PanelHeader):
     """The header of the timeline.
 
     Signals:
-        all_wanted: Show the whole time and clear the chosen range.
+        all_requested: Show the whole time and clear the chosen range.
         legend_toggled: Carries whether to show the legend.
     """
 
-    all_wanted = Signal()
+    all_requested = Signal()
     legend_toggled = Signal(bool)
 
     def __init__(self, theme: Theme, span: TimeRange, parent: QWidget | None = None) -> None:
@@ -295,27 +293,27 @@ class TimelineHeader(PanelHeader):
         self._span = span
         self._count = 0
         self._clear = ActionButton(self._action("Clear range", "Show the full time range"), "quiet")
-        self._clear.clicked.connect(self.all_wanted)
+        self._clear.clicked.connect(self.all_requested)
         self._clear.hide()
         self.add_widget(self._clear)
         self._button("−", "Zoom out (−, or Ctrl+wheel)").triggered.connect(lambda: self._zoom(_ZOOM))
         self._button("+", "Zoom in (+, or Ctrl+wheel)").triggered.connect(lambda: self._zoom(1 / _ZOOM))
-        self._button("Fit", "Show everything (0)").triggered.connect(self.all_wanted)
+        self._button("Fit", "Show everything (0)").triggered.connect(self.all_requested)
         legend = self._button("Legend", "What the colors and shapes mean")
         legend.setCheckable(True)
         legend.setChecked(True)
         legend.toggled.connect(self.legend_toggled)
-        span.changed.connect(self._report)
+        span.changed.connect(self._show_range)
 
     def set_count(self, count: int) -> None:
         self._count = count
-        self._report()
+        self._show_range()
 
     def set_chosen(self, is_chosen: bool) -> None:
         """Set whether a time range is chosen."""
         self._clear.setVisible(is_chosen)
 
-    def _report(self) -> None:
+    def _show_range(self) -> None:
         start, end = self._span.shown
         step = SECOND if end - start > 100 * SECOND else MS if end - start > 10 * MS else 1_000
         between = f"{clock_text(start, step)} – {clock_text(end, step)}"
