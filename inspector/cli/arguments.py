@@ -29,7 +29,18 @@ from inspector.schema import keywords
 from inspector.schema.keywords import is_integer
 from inspector.schema.references import Resolved, resolve
 
-_MAX_NAMED = 12
+_MAX_NAMES = 12  # listed in an error
+_MAX_CHOICES = 8  # listed in an error
+_MAX_SCHEMAS = 200  # per value; bounds the cost of a hostile union
+_LABELS = {
+    "string": "a string",
+    "integer": "an integer",
+    "number": "a number",
+    "boolean": "a boolean",
+    "array": 'a JSON array such as ["a", "b"]',
+    "object": 'a JSON object such as {"a": 1}',
+    "null": "null",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +56,12 @@ def read_assignments(words: Iterable[str]) -> list[Assignment]:
     """Parse `key=value` words. Raises ConfigError for a malformed word or a repeated key."""
     assignments = [_assignment(word) for word in words]
     seen: set[str] = set()
-    for one in assignments:
-        if one.key in seen:
+    for each in assignments:
+        if each.key in seen:
             raise ConfigError(
-                f"The argument {one.key!r} was given twice.", 'To pass an array, use key:=\'["a", "b"]\'.'
+                f"The argument {each.key!r} was given twice.", 'To pass an array, use key:=\'["a", "b"]\'.'
             )
-        seen.add(one.key)
+        seen.add(each.key)
     return assignments
 
 
@@ -76,20 +87,20 @@ def read_object(text: str) -> JSONObject:
     return value
 
 
-def arguments_for(tool: Tool | None, given: Sequence[Assignment], members: JSONObject) -> JSONObject:
-    """Return the arguments of a call: `members`, overridden by `given`.
+def arguments_for(tool: Tool | None, assignments: Sequence[Assignment], members: JSONObject) -> JSONObject:
+    """Return the arguments of a call: `members`, overridden by `assignments`.
 
     Values are parsed according to the tool's schema, if there is one. Raises ConfigError, naming the key,
     what was expected and the existing keys.
     """
     schema = _Schema(tool) if tool is not None else None
     arguments = dict(members)
-    for one in given:
-        if one.is_json:
-            arguments[one.key] = _read_json(one.text, one.key)
+    for each in assignments:
+        if each.is_json:
+            arguments[each.key] = _read_json(each.text, each.key)
         else:
-            arguments[one.key] = schema.read(one) if schema is not None else one.text
-    _refuse_unsendable(arguments)
+            arguments[each.key] = schema.read(each) if schema is not None else each.text
+    _check_sendable(arguments)
     return arguments
 
 
@@ -103,38 +114,40 @@ class _Schema:
         self._properties = keywords.named(schema, "properties")
         self._is_closed = schema.get("additionalProperties") is False
 
-    def read(self, one: Assignment) -> JSON:
-        if one.key not in self._properties:
-            return self._unknown(one)
+    def read(self, assignment: Assignment) -> JSON:
+        if assignment.key not in self._properties:
+            return self._unknown(assignment)
         try:
-            return expected_by(self._properties[one.key], self._root).read(one.text)
+            return expected_by(self._properties[assignment.key], self._root).read(assignment.text)
         except TypeMismatch as exc:
-            forced = f"To send it anyway, use {_forced(one)}."
+            override = f"To send it anyway, use {_override(assignment)}."
             raise ConfigError(
-                f"The argument {one.key!r} must be {exc}.", f"{forced} {self._known()}"
+                f"The argument {assignment.key!r} must be {exc}.", f"{override} {self._known()}"
             ) from None
 
-    def _unknown(self, one: Assignment) -> str:
+    def _unknown(self, assignment: Assignment) -> str:
         """Return a key that the schema does not name as text, if the schema is open.
 
         An open schema allows any other key and says nothing about its type. Raises ConfigError if it is
         closed.
         """
         if not self._is_closed:
-            return one.text
-        close = difflib.get_close_matches(one.key, self._properties, n=1)
+            return assignment.text
+        close = difflib.get_close_matches(assignment.key, self._properties, n=1)
         meant = f" Did you mean {close[0]!r}?" if close else ""
-        raise ConfigError(f"The tool {self._tool.name!r} has no argument {one.key!r}.{meant}", self._known())
+        raise ConfigError(
+            f"The tool {self._tool.name!r} has no argument {assignment.key!r}.{meant}", self._known()
+        )
 
     def _known(self) -> str:
         names = list(self._properties)
-        more = ", …" if len(names) > _MAX_NAMED else ""
-        return f"Its arguments: {', '.join(names[:_MAX_NAMED]) or 'none'}{more}."
+        more = ", …" if len(names) > _MAX_NAMES else ""
+        return f"Its arguments: {', '.join(names[:_MAX_NAMES]) or 'none'}{more}."
 
 
-def _forced(one: Assignment) -> str:
+def _override(assignment: Assignment) -> str:
     """Return the assignment as `key:=json` text that overrides the schema, quoted for a shell."""
-    return shlex.quote(f"{one.key}:={shorten(write_line(one.text), 60)}")
+    return shlex.quote(f"{assignment.key}:={shorten(write_line(assignment.text), 60)}")
 
 
 def _read_json(text: str, location: str) -> JSON:
@@ -161,24 +174,11 @@ def _content(text: str) -> str:
     return Path(text[1:]).read_text(encoding="utf-8-sig") if text.startswith("@") else text
 
 
-def _refuse_unsendable(arguments: JSONObject) -> None:
+def _check_sendable(arguments: JSONObject) -> None:
     try:
         json.dumps(arguments, allow_nan=False)
     except ValueError:
         raise ConfigError("A number in the arguments is too large to send.", "Pass it as a string.") from None
-
-
-_MAX_SCHEMAS = 200  # per value; bounds the cost of a hostile union
-_MAX_CHOICES_NAMED = 8
-_LABELS = {
-    "string": "a string",
-    "integer": "an integer",
-    "number": "a number",
-    "boolean": "a boolean",
-    "array": 'a JSON array such as ["a", "b"]',
-    "object": 'a JSON object such as {"a": 1}',
-    "null": "null",
-}
 
 
 class TypeMismatch(ValueError):
@@ -193,7 +193,7 @@ class Expected:
     choices: tuple[JSON, ...] = ()
 
     def read(self, word: str) -> JSON:
-        """Convert a word to a value. Raises Misfit."""
+        """Convert a word to a value. Raises TypeMismatch."""
         if word in self.choices:
             return word
         for value in _as_json(word):
@@ -204,10 +204,10 @@ class Expected:
         raise TypeMismatch(f"{self.as_text()}, got {shorten(word, 60)!r}")
 
     def as_text(self) -> str:
-        choices = [write_line(choice) for choice in self.choices[:_MAX_CHOICES_NAMED]]
-        if len(self.choices) > _MAX_CHOICES_NAMED:
+        choices = [write_line(choice) for choice in self.choices[:_MAX_CHOICES]]
+        if len(self.choices) > _MAX_CHOICES:
             choices.append("…")
-        types = [words for name, words in _LABELS.items() if name in self.types]
+        types = [label for name, label in _LABELS.items() if name in self.types]
         return " or ".join(types + ([f"one of {', '.join(choices)}"] if choices else []))
 
     def _allows(self, value: JSON) -> bool:
@@ -230,34 +230,34 @@ def expected_by(schema: JSON, root: JSONObject) -> Expected:
 
     Anything is allowed where that cannot be determined (see `schema.resolve`).
     """
-    gathered = _Gathered()
-    left: deque[tuple[JSON, tuple[str, ...]]] = deque([(schema, ())])
+    allowed = _AllowedValues()
+    pending: deque[tuple[JSON, tuple[str, ...]]] = deque([(schema, ())])
     for _ in range(_MAX_SCHEMAS):
-        if not left:
-            return gathered.expected()
-        part, trail = left.popleft()
-        found = resolve(part, root, trail)
-        branches = gathered.take(found)
+        if not pending:
+            return allowed.expected()
+        part, trail = pending.popleft()
+        resolved = resolve(part, root, trail)
+        branches = allowed.add(resolved)
         if branches is None:
             return Expected()
-        left.extend((branch, found.trail) for branch in branches)
+        pending.extend((branch, resolved.trail) for branch in branches)
     return Expected()
 
 
-class _Gathered:
+class _AllowedValues:
     """The combined types and choices of a union's branches."""
 
     def __init__(self) -> None:
         self._types: set[str] = set()
         self._choices: list[JSON] = []
 
-    def take(self, found: Resolved) -> list[JSON] | None:
+    def add(self, resolved: Resolved) -> list[JSON] | None:
         """Add what one schema allows; return its branches, or None if that cannot be determined."""
-        schema = found.schema
+        schema = resolved.schema
         names = keywords.types(schema)
-        if found.nullable:
+        if resolved.nullable:
             self._types.add("null")
-        if found.reason or not _LABELS.keys() >= set(names):
+        if resolved.reason or not _LABELS.keys() >= set(names):
             return None
         if "const" in schema:
             self._choices.append(schema["const"])

@@ -14,7 +14,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Collection, Coroutine
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,12 @@ from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import RecordKind
 
 Work = Callable[[Engine, str], Awaitable[int]]
-"""Given an engine, connected unless asked otherwise, and the server's name; gives the exit code."""
+"""Takes the engine and the server's name; returns the exit code."""
+
+USAGE = "(--url URL | --server NAME | -- COMMAND [ARGS …])"
+_SERVER_HINT = "Use one of --url URL, --server NAME, or -- COMMAND at the end."
+# RFC 9110, section 5.6.2: a field name is a token. Section 5.5: a value holds no CR, LF or NUL.
+_HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*:\s*([^\r\n\0]*)")
 
 
 def run_on_server(
@@ -55,7 +60,7 @@ def run_on_server(
 ) -> int:
     """Connect to the server chosen by the options, run the work, stop the server.
 
-    Raises LensError.
+    With `connects=False` the server is only added. Raises LensError.
     """
     entry = chosen_entry(options)
     settings = Settings()
@@ -146,12 +151,6 @@ class _StderrFollower:
         self._seen = length
 
 
-# RFC 9110, section 5.6.2: a field name is a token. Section 5.5: a value holds no CR, LF or NUL.
-_HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*:\s*([^\r\n\0]*)")
-USAGE = "(--url URL | --server NAME | -- COMMAND [ARGS …])"
-_HOW = "Use one of --url URL, --server NAME, or -- COMMAND at the end."
-
-
 def add_server_options(parser: Parser) -> None:
     server = parser.add_argument_group("server (exactly one of --url, --server or -- COMMAND)")
     server.add_argument("--url", help="URL of a running server (HTTP or WebSocket)")
@@ -179,9 +178,9 @@ def chosen_entry(options: argparse.Namespace) -> Entry:
     headers = dict(_header(text) for text in options.header)
     env = dict(_variable(text) for text in options.env)
     if isinstance(entry, StdioEntry):
-        _refuse(headers, "--header applies only to URLs, but this server is a command.")
+        _reject(headers, "--header applies only to URLs, but this server is a command.")
         return replace(entry, env={**entry.env, **env})
-    _refuse(env, "--env applies only to commands, but this server is a URL.")
+    _reject(env, "--env applies only to commands, but this server is a URL.")
     return replace(entry, headers={**entry.headers, **headers})
 
 
@@ -190,7 +189,7 @@ def _named_entry(
 ) -> Entry:
     if sum(choice is not None for choice in (url, server, command)) != 1:
         raise ConfigError(
-            "More than one server specified." if url or server else "No server specified.", _HOW
+            "More than one server specified." if url or server else "No server specified.", _SERVER_HINT
         )
     if url is not None:
         kind = WebSocketEntry if is_websocket(check_url(url)) else HttpEntry
@@ -205,7 +204,7 @@ def _named_entry(
 def _header(text: str) -> tuple[str, str]:
     match = _HEADER.fullmatch(text.strip())
     if match is None:
-        # The text is not repeated in the message: it may hold a secret.
+        # The text is not quoted in the message: it may hold a secret.
         raise ConfigError("Invalid --header.", "Write it as 'Name: value'.")
     return match[1], match[2]
 
@@ -223,6 +222,6 @@ def _variable(text: str) -> tuple[str, str]:
     return name, os.environ[name]
 
 
-def _refuse(given: Iterable[object], problem: str) -> None:
-    if given:
-        raise ConfigError(problem, "Remove it.")
+def _reject(values: Collection[object], reason: str) -> None:
+    if values:
+        raise ConfigError(reason, "Remove it.")

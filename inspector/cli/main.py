@@ -64,7 +64,7 @@ exit codes: 0 success, 1 tool reported an error, 2 connection failed or protocol
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line; return the exit code. Never raises."""
+    """Run a command line and return the exit code. Never raises, except with MCP_LENS_DEBUG set."""
     output.prepare()
     try:
         return _dispatch(sys.argv[1:] if argv is None else argv)
@@ -73,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except LensError as exc:
-        output.print_error(_as_text(exc))
+        output.print_error(_error_text(exc))
         return ExitCode.USAGE if isinstance(exc, ConfigError) else ExitCode.FAILED
     except Exception as exc:
         if os.environ.get("MCP_LENS_DEBUG"):
@@ -159,7 +159,7 @@ def _parser() -> Parser:
     return parser
 
 
-def _as_text(exc: LensError) -> str:
+def _error_text(exc: LensError) -> str:
     if isinstance(exc, RpcError):
         data = f" Error data: {shorten(compact(exc.data), 400)}" if exc.data is not None else ""
         return f"The server returned an error: {exc}.{data}"

@@ -19,66 +19,8 @@ from inspector.base.errors import UserError
 from inspector.base.plain_text import one_line, visible
 
 _GAP = "  "
-_MAX_NAMES_WIDTH = 40
+_MAX_NAME_WIDTH = 40
 _MIN_TEXT_WIDTH = 24
-
-
-def two_columns(rows: Sequence[tuple[str, str]], width: int | None) -> str:
-    """Format rows as two columns. `width` is that of the terminal, or None to cut nothing."""
-    lines: list[str] = []
-    clean = [(one_line(name), one_line(words)) for name, words in rows]
-    names = _names_width(clean, width)
-    for name, words in clean:
-        lines += _row(name, words, names, width)
-    return "".join(f"{line.rstrip()}\n" for line in lines)
-
-
-def _names_width(rows: Sequence[tuple[str, str]], width: int | None) -> int:
-    """Return the name column's width, capped so that one long name does not widen it for all."""
-    maximum = _MAX_NAMES_WIDTH if width is None else min(_MAX_NAMES_WIDTH, width // 2)
-    return min(maximum, max((_cells(name) for name, _ in rows), default=0))
-
-
-def _row(name: str, words: str, names: int, width: int | None) -> list[str]:
-    if width is None:
-        return [f"{_padded(name, names)}{_GAP}{words}"]
-    room = width - names - len(_GAP)
-    if not words:
-        return [name]
-    if room < _MIN_TEXT_WIDTH:  # too narrow for two columns: stack them
-        return [name, _cut(f"{_GAP}{words}", width)]
-    if _cells(name) > names:
-        return [name, _cut(f"{' ' * names}{_GAP}{words}", width)]
-    return [f"{_padded(name, names)}{_GAP}{_cut(words, room)}"]
-
-
-def _padded(text: str, width: int) -> str:
-    return text + " " * (width - _cells(text))
-
-
-def _cut(text: str, width: int) -> str:
-    if _cells(text) <= width:
-        return text
-    kept, used = "", 0
-    for character in text:
-        used += _cells(character)
-        if used > width - 1:
-            break
-        kept += character
-    return f"{kept.rstrip()}…"
-
-
-def _cells(text: str) -> int:
-    """Return a text's width in terminal cells: East Asian wide is two, combining is zero."""
-    if text.isascii():
-        return len(text)
-    return sum(_cell(character) for character in text)
-
-
-def _cell(character: str) -> int:
-    if unicodedata.combining(character):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 class ExitCode(IntEnum):
@@ -158,6 +100,64 @@ def _write(text: str) -> None:
 
 def _discard_stdout() -> None:
     """Redirect stdout, including what is still buffered, to the null device."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)
+
+
+def two_columns(rows: Sequence[tuple[str, str]], width: int | None) -> str:
+    """Format rows as two columns. `width` is that of the terminal, or None to cut nothing."""
+    lines: list[str] = []
+    clean = [(one_line(name), one_line(text)) for name, text in rows]
+    name_width = _name_width(clean, width)
+    for name, text in clean:
+        lines += _row(name, text, name_width, width)
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _name_width(rows: Sequence[tuple[str, str]], width: int | None) -> int:
+    """Return the name column's width, capped so that one long name does not widen it for all."""
+    maximum = _MAX_NAME_WIDTH if width is None else min(_MAX_NAME_WIDTH, width // 2)
+    return min(maximum, max((_cells(name) for name, _ in rows), default=0))
+
+
+def _row(name: str, text: str, name_width: int, width: int | None) -> list[str]:
+    if width is None:
+        return [f"{_padded(name, name_width)}{_GAP}{text}"]
+    text_width = width - name_width - len(_GAP)
+    if not text:
+        return [name]
+    if text_width < _MIN_TEXT_WIDTH:  # too narrow for two columns: stack them
+        return [name, _cut(f"{_GAP}{text}", width)]
+    if _cells(name) > name_width:
+        return [name, _cut(f"{' ' * name_width}{_GAP}{text}", width)]
+    return [f"{_padded(name, name_width)}{_GAP}{_cut(text, text_width)}"]
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - _cells(text))
+
+
+def _cut(text: str, width: int) -> str:
+    if _cells(text) <= width:
+        return text
+    start, used = "", 0
+    for character in text:
+        used += _cells(character)
+        if used > width - 1:
+            break
+        start += character
+    return f"{start.rstrip()}…"
+
+
+def _cells(text: str) -> int:
+    """Return a text's width in terminal cells: East Asian wide is two, combining is zero."""
+    if text.isascii():
+        return len(text)
+    return sum(_cell(character) for character in text)
+
+
+def _cell(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

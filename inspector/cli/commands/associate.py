@@ -1,4 +1,4 @@
-"""`mcp-lens associate`: open captures in MCP Lens on double click.
+"""`mcp-lens associate`: open captures in MCP Lens on double-click.
 
 For freedesktop.org desktops: installs a desktop entry, a MIME type and an icon in the user's data folder.
 """
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     for path, content in targets.items():
         _remove(path) if options.remove else _write(path, content)
         print(f"{'removed' if options.remove else 'wrote'} {path}")
-    _tell_the_desktop(data)
+    _update_desktop_databases(data)
     return ExitCode.RESULT
 
 
@@ -74,7 +74,7 @@ def _remove(path: Path) -> None:
         raise UserError(f"Could not remove {path}: {exc.strerror}.", "Delete it manually.") from exc
 
 
-def _tell_the_desktop(data: Path) -> None:
+def _update_desktop_databases(data: Path) -> None:
     """Update the desktop databases now if the tools exist; otherwise desktops notice later."""
     for tool, folder in (("update-mime-database", "mime"), ("update-desktop-database", "applications")):
         program = shutil.which(tool)

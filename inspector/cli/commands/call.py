@@ -34,6 +34,8 @@ from inspector.protocol.jsonrpc import read as read_message
 from inspector.protocol.types import Tool
 from inspector.schema.keywords import kind_of
 
+_ERASE_LINE = "\r\x1b[K"
+_UPDATE_INTERVAL = 0.05  # seconds: a flood of progress must not flood the output
 _EPILOG = """\
 arguments:
   key=value     parsed with the tool's input schema: number, boolean, null, enum value, or JSON for arrays
@@ -71,12 +73,12 @@ def configure(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    given = read_assignments(options.words)
+    assignments = read_assignments(options.words)
     members = read_object(options.json) if options.json is not None else {}
 
     async def work(engine: Engine, server: str) -> int:
         tool = None if options.unlisted else find_tool((await engine.list_tools(server)).items, options.tool)
-        arguments = arguments_for(tool, given, members)
+        arguments = arguments_for(tool, assignments, members)
         progress = ProgressLine()
         try:
             outcome = await engine.call_tool(
@@ -106,18 +108,18 @@ def _report(tool: str, outcome: CallOutcome, style: str) -> int:
     """Print the result of a call. Raises LensError if there is none."""
     if outcome.kind in (OutcomeKind.FAILED, OutcomeKind.CANCELLED):
         raise UserError(outcome.summary, outcome.next_step)
-    result = result_in(outcome.response)
+    result = read_result(outcome.response)
     if style == "json":
         output.write_json(write(result))
     else:
-        output.write_text(as_text(result))
+        output.write_text(result_text(result))
     if outcome.kind is OutcomeKind.TOOL_ERROR:
         output.print_error(f"The tool {tool!r} reported an error.")
         return ExitCode.TOOL_ERROR
     return ExitCode.RESULT
 
 
-def result_in(response: bytes) -> JSONObject:
+def read_result(response: bytes) -> JSONObject:
     """Parse the result, with numbers spelled as sent. Raises RpcError, RemoteProtocolError."""
     try:
         body = _DECODER.decode(response.decode(errors="replace"))
@@ -133,7 +135,7 @@ def result_in(response: bytes) -> JSONObject:
     return result
 
 
-def as_text(result: JSONObject) -> str:
+def result_text(result: JSONObject) -> str:
     """Return everything readable in a result, each part on its own lines."""
     return "".join(part if part.endswith("\n") else f"{part}\n" for part in _parts(result))
 
@@ -147,11 +149,11 @@ def _parts(result: JSONObject) -> Iterator[str]:
         yield from map(_block, content)
     else:
         structured = result["structuredContent"]
-        yield from (_block(item) for item in content if not _says_the_same(item, structured))
+        yield from (_block(item) for item in content if not _repeats(item, structured))
         yield write(structured)
 
 
-def _says_the_same(item: JSON, structured: JSON) -> bool:
+def _repeats(item: JSON, structured: JSON) -> bool:
     # 2025-11-25, Tools, Structured Content: a tool that returns it "SHOULD also return the serialized JSON
     # in a TextContent block". Print it only once.
     text = item.get("text") if isinstance(item, dict) else None
@@ -185,9 +187,9 @@ def _resource(resource: JSONObject) -> str:
     return _label("resource", uri, mime_type, _size(resource.get("blob")))
 
 
-def _label(kind: str, *words: JSON) -> str:
+def _label(kind: str, *parts: JSON) -> str:
     """Return a label such as "[image image/png, 1.2 KiB]"."""
-    return f"[{kind} {', '.join(word for word in words if isinstance(word, str) and word)}]"
+    return f"[{kind} {', '.join(part for part in parts if isinstance(part, str) and part)}]"
 
 
 def _size(data: JSON) -> str:
@@ -208,32 +210,28 @@ def _number(text: str) -> int | float:
 _DECODER = json.JSONDecoder(parse_int=_number, parse_float=_number)
 
 
-_ERASE = "\r\x1b[K"
-_PAUSE = 0.05  # seconds between updates: a flood of progress must not flood the output
-
-
 class ProgressLine:
     """Progress display on stderr; prints nothing if stderr is not a terminal."""
 
     def __init__(self) -> None:
-        self._is_wanted = output.is_terminal(sys.stderr)
+        self._is_enabled = output.is_terminal(sys.stderr)
         self._is_shown = False
-        self._next = 0.0
+        self._next_update = 0.0
 
     def show(self, event: ProgressReceived) -> None:
         now = time.monotonic()
-        if self._is_wanted and now >= self._next:
-            self._next = now + _PAUSE
+        if self._is_enabled and now >= self._next_update:
+            self._next_update = now + _UPDATE_INTERVAL
             self._is_shown = True
             width = shutil.get_terminal_size().columns
-            output.write_stderr(_ERASE + shorten(in_text(event), width - 1))
+            output.write_stderr(_ERASE_LINE + shorten(progress_text(event), width - 1))
 
     def clear(self) -> None:
         if self._is_shown:
-            output.write_stderr(_ERASE)
+            output.write_stderr(_ERASE_LINE)
 
 
-def in_text(event: ProgressReceived) -> str:
+def progress_text(event: ProgressReceived) -> str:
     """Format progress: 3 of 10 (30 %) Step three."""
     done = f"{event.progress:g}"
     if event.total:

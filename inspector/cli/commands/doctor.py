@@ -52,30 +52,30 @@ def configure(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    found = _take_target(options)
-    teller = _ProgressPrinter(with_details=options.details)
+    discovered = _apply_target(options)
+    printer = _ProgressPrinter(with_details=options.details)
 
     async def work(engine: Engine, server: str) -> int:
         if options.format == "text":
-            engine.doctor.changed.connect(teller.notify)
-        return _conclude(await engine.doctor.examine(server), options)
+            engine.doctor.changed.connect(printer.notify)
+        return _report(await engine.doctor.examine(server), options)
 
     async def inspect(engine: Engine) -> int:
-        assert found is not None
-        examination = Examination(found.name, found.address, is_running=True)
-        async for item in engine.doctor.inspect_at(found):
+        assert discovered is not None
+        examination = Examination(discovered.name, discovered.address, is_running=True)
+        async for item in engine.doctor.check_untrusted(discovered):
             if isinstance(item, CheckResult):
                 examination = replace(examination, results=examination.with_result(item))
             else:
                 examination = replace(examination, diagnoses=(*examination.diagnoses, item))
             if options.format == "text":
-                teller.notify(examination)
-        return _conclude(replace(examination, is_running=False), options)
+                printer.notify(examination)
+        return _report(replace(examination, is_running=False), options)
 
-    return run_on_server(options, work, connects=False) if found is None else run_engine(inspect)
+    return run_on_server(options, work, connects=False) if discovered is None else run_engine(inspect)
 
 
-def _conclude(examination: Examination, options: argparse.Namespace) -> int:
+def _report(examination: Examination, options: argparse.Namespace) -> int:
     if options.format == "json":
         output.write_json(write(_as_json(examination)))
     else:
@@ -83,11 +83,11 @@ def _conclude(examination: Examination, options: argparse.Namespace) -> int:
     return ExitCode.FAILED if examination.failure is not None else ExitCode.RESULT
 
 
-def _take_target(options: argparse.Namespace) -> Entry | None:
+def _apply_target(options: argparse.Namespace) -> Entry | None:
     """Interpret the positional argument: a URL, a configured server, or a command to start.
 
-    Sets the matching option. A server found in another tool's file is returned instead: it was not approved
-    in the window, so it is only examined, never started or contacted.
+    Sets the matching option. A server from another tool's file is returned instead: it was not approved
+    in the window, so its entry is only checked, and it is never started or contacted.
     """
     target = options.target
     if target is None:
@@ -98,8 +98,8 @@ def _take_target(options: argparse.Namespace) -> Entry | None:
         options.url = target
     elif _is_in_server_list(target, options):
         options.server = target
-    elif (found := _found(target)) is not None:
-        return found
+    elif (discovered := _discovered_entry(target)) is not None:
+        return discovered
     else:
         try:
             options.server_command = shlex.split(target, posix=os.name == "posix")
@@ -108,7 +108,7 @@ def _take_target(options: argparse.Namespace) -> Entry | None:
     return None
 
 
-def _found(name: str) -> Entry | None:
+def _discovered_entry(name: str) -> Entry | None:
     if len(name.split()) != 1 or os.sep in name:
         return None
     from inspector.config.foreign.discovery import find_servers, local_locations
@@ -147,7 +147,7 @@ def _write_end(examination: Examination) -> None:
     output.write_text("\n".join(lines) + "\n")
 
 
-def _shown(text: str) -> str:
+def _masked(text: str) -> str:
     """Return the text, masked if it is a URL: an unnamed server is called by its URL."""
     return masked_url(text) if "://" in text else text
 
@@ -170,11 +170,11 @@ def _as_json(examination: Examination) -> JSON:
         members = asdict(diagnosis)
         action = diagnosis.action
         members["evidence"] = list(diagnosis.evidence)
-        value = _shown(action.value) if action is not None else ""
+        value = _masked(action.value) if action is not None else ""
         members["action"] = {"id": action.kind.name.lower(), "value": value} if action is not None else None
         diagnoses.append(members)
     return {
-        "server": _shown(examination.server),
+        "server": _masked(examination.server),
         "address": examination.address,
         "works": failure is None,
         "checks": results,

@@ -1,4 +1,4 @@
-"""`mcp-lens list tools|resources|prompts`: list what a server offers."""
+"""`mcp-lens list tools|resources|prompts`: list the features of a server."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
             output.write_json(write(sources))
         else:
             _write_table(options.kind, listing.items)
-        _mention(listing.malformed)
+        _report_malformed(listing.malformed)
         return ExitCode.RESULT
 
     return run_on_server(options, work, options.timeout)
@@ -73,12 +73,12 @@ def _write_table(kind: str, items: Sequence[Item]) -> None:
 def _row(item: Item) -> tuple[str, str]:
     line = next(iter(item.description.strip().splitlines()), "")
     if isinstance(item, Resource):
-        words = (item.title or item.name, item.mime_type, line)
-        return item.uri, " — ".join(word for word in words if word)
-    return item.name, " — ".join(word for word in (item.title, line) if word)
+        parts = (item.title or item.name, item.mime_type, line)
+        return item.uri, " — ".join(filter(None, parts))
+    return item.name, " — ".join(filter(None, (item.title, line)))
 
 
-def _mention(malformed: Sequence[Malformed]) -> None:
+def _report_malformed(malformed: Sequence[Malformed]) -> None:
     if malformed:
         reasons = "; ".join(item.reason for item in malformed[:_MAX_REASONS])
         more = "; …" if len(malformed) > _MAX_REASONS else ""

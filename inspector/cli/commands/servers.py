@@ -1,4 +1,4 @@
-"""`mcp-lens servers`: list, add and export servers; list those found in other tools' files.
+"""`mcp-lens servers`: list, add and export servers; list servers of other tools.
 
 Nothing is started or contacted, and no file of another tool is written.
 """
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     if options.add is not None:
         return _add(server_list, options.add, options.names)
     if options.found:
-        return _show_found(find_servers(local_locations(options.folder)), options)
+        return _write_discovered(find_servers(local_locations(options.folder)), options)
     entries = _chosen(server_list, options.names)
     if options.form is not None:
         return _write_form(entries, options.form)
@@ -116,7 +116,7 @@ def _write_form(entries: Sequence[Entry], form: str) -> int:
 
 
 def _add(server_list: ServerListFile, text: str, names: Sequence[str]) -> int:
-    """Add pasted servers to the catalog.
+    """Add pasted servers to the server list.
 
     No approval is needed: the user pasted them into their own command line.
     """
@@ -124,9 +124,7 @@ def _add(server_list: ServerListFile, text: str, names: Sequence[str]) -> int:
     known = {entry.name for entry in server_list.load().entries}
     chosen = [server for server in servers if not names or server.name in names]
     if not chosen:
-        raise ConfigError(
-            "The pasted text has no server with that name.", f"It contains: {_listed(servers)}."
-        )
+        raise ConfigError("The pasted text has no server with that name.", f"It contains: {_names(servers)}.")
     for server in chosen:
         if server.entry is None:
             raise ConfigError(f"{one_line(server.name)}: {server.problem}", "Nothing was added.")
@@ -138,13 +136,13 @@ def _add(server_list: ServerListFile, text: str, names: Sequence[str]) -> int:
     for server in chosen:
         assert server.entry is not None
         server_list.save(server.entry)
-        for note in (*server.notes, *_about_secrets(server.entry, server_list.path)):
+        for note in (*server.notes, *_secret_notes(server.entry, server_list.path)):
             output.print_error(f"{one_line(server.name)}: {note}")
-    output.write_text(f"Added: {_listed(chosen)}.\n")
+    output.write_text(f"Added: {_names(chosen)}.\n")
     return ExitCode.RESULT
 
 
-def _about_secrets(entry: Entry, path: Path) -> list[str]:
+def _secret_notes(entry: Entry, path: Path) -> list[str]:
     names = ", ".join(map(one_line, plain_secrets_of(entry)))
     return (
         [f"{names}: stored as plain text in {path}. Open MCP Lens to move it to the secret store."]
@@ -153,11 +151,11 @@ def _about_secrets(entry: Entry, path: Path) -> list[str]:
     )
 
 
-def _listed(servers: Sequence[FoundServer]) -> str:
+def _names(servers: Sequence[FoundServer]) -> str:
     return ", ".join(one_line(server.name) for server in servers)
 
 
-def _show_found(found: Found, options: argparse.Namespace) -> int:
+def _write_discovered(found: Found, options: argparse.Namespace) -> int:
     for file in found.files:
         if file.problem:
             output.print_error(f"{one_line(str(file.source.path))}: {file.problem}")
@@ -168,23 +166,25 @@ def _show_found(found: Found, options: argparse.Namespace) -> int:
     }
     if options.format == "json":
         output.write_json(
-            pretty([_found_json(chain, at) for chain in names.values() for at in range(len(chain))])
+            pretty([_discovered_json(chain, at) for chain in names.values() for at in range(len(chain))])
         )
         return ExitCode.RESULT
     if not names:
         output.print_error("No servers found.")
-    rows = [row for chain in names.values() for at in range(len(chain)) for row in _found_rows(chain, at)]
+    rows = [
+        row for chain in names.values() for at in range(len(chain)) for row in _discovered_rows(chain, at)
+    ]
     _write_rows(rows)
     return ExitCode.RESULT
 
 
-def _found_rows(chain: Sequence[FoundServer], at: int) -> list[tuple[str, str]]:
+def _discovered_rows(chain: Sequence[FoundServer], at: int) -> list[tuple[str, str]]:
     """Return a row for the server, and one below it for each detail."""
     server = chain[at]
-    mark = " (overridden)" if _is_overridden(chain, at) else " (same name)" if at else ""
+    note = " (overridden)" if _is_overridden(chain, at) else " (same name)" if at else ""
     what = server.entry.address if server.entry is not None else server.problem
-    rows = [(f"{server.name}{mark}", what), ("", _where(server))]
-    return rows + [("", note) for note in server.notes]
+    rows = [(f"{server.name}{note}", what), ("", _where(server))]
+    return rows + [("", text) for text in server.notes]
 
 
 def _is_overridden(chain: Sequence[FoundServer], at: int) -> bool:
@@ -201,7 +201,7 @@ def _where(server: FoundServer) -> str:
     return f"{source.tool}, {source.scope}: {source.path}{line}"
 
 
-def _found_json(chain: Sequence[FoundServer], at: int) -> JSONObject:
+def _discovered_json(chain: Sequence[FoundServer], at: int) -> JSONObject:
     server, source = chain[at], chain[at].source
     return {
         "name": server.name,

@@ -53,7 +53,7 @@ def _load_qt() -> None:
     PySide6 replaces it with a version that reads and keeps the source of every module imported afterwards,
     to look for a switch (`__feature__`) that is not used here.
     """
-    plain = builtins.__import__
+    original = builtins.__import__
     import PySide6.QtCore  # noqa: F401
 
-    builtins.__import__ = plain
+    builtins.__import__ = original

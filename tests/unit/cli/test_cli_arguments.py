@@ -1,4 +1,4 @@
-"""From the words of a command line to the arguments of a call."""
+"""Call arguments from the command line."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ def test_schema_reference_is_followed() -> None:
 
 def test_invalid_value_error_names_key_expectation_alternative_and_known_keys() -> None:
     error = refusal("count=many")
-    assert error.summary == "The argument 'count' must be a whole number, got 'many'."
-    assert """write 'count:="many"'.""" in error.next_step
+    assert error.summary == "The argument 'count' must be an integer, got 'many'."
+    assert """use 'count:="many"'.""" in error.next_step
     assert error.next_step.endswith("Its arguments: title, count.")
 
 
 def test_unknown_key_of_a_closed_schema_suggests_the_likely_one() -> None:
     error = refusal("cuont=2")
-    assert error.summary == "The tool 'add_issue' takes no argument 'cuont'. Did you mean 'count'?"
+    assert error.summary == "The tool 'add_issue' has no argument 'cuont'. Did you mean 'count'?"
     assert error.next_step == "Its arguments: title, count."
 
 
@@ -83,20 +83,20 @@ def test_closed_schema_without_arguments_says_so() -> None:
 @pytest.mark.parametrize("word", ["python", "=5", ":=5", ""])
 def test_word_without_an_assignment_says_where_a_command_goes(word: str) -> None:
     error = refusal(word)
-    assert error.summary == f"{word!r} is no argument: write key=value or key:=json."
+    assert error.summary == f"{word!r} is not an argument. Use key=value or key:=json."
     assert "after --" in error.next_step
 
 
 def test_duplicate_key_is_rejected() -> None:
-    assert refusal("title=a", "title=b").summary == "The argument 'title' is given twice."
+    assert refusal("title=a", "title=b").summary == "The argument 'title' was given twice."
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("[1]", "--json must be a JSON object, got a list."),
-        ("{", "The JSON of --json cannot be read: Line 1, column 2:"),
-        ('{"a":1,"a":2}', 'the key "a" is there twice'),
+        ("[1]", "--json must be a JSON object, got an array."),
+        ("{", "Could not parse the JSON for --json: Line 1, column 2:"),
+        ('{"a":1,"a":2}', 'duplicate key "a"'),
         ("", "the text is empty"),
         ("@/no/such/file", "No such file or directory"),
     ],
@@ -108,7 +108,7 @@ def test_unusable_json_says_why(text: str, reason: str) -> None:
 
 
 def test_invalid_forced_json_names_its_key() -> None:
-    assert refusal("count:=five").summary.startswith("The JSON of count cannot be read: ")
+    assert refusal("count:=five").summary.startswith("Could not parse the JSON for count: ")
 
 
 def test_json_is_read_from_a_file_and_from_stdin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

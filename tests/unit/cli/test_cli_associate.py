@@ -1,4 +1,4 @@
-"""Telling the desktop which program opens captures."""
+"""File associations of desktops."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_association_files_are_written_and_removed(data: Path) -> None:
 def test_unwritable_folder_is_named(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (data / "applications").write_text("in the way")
     assert main(["associate"]) == 2
-    assert "mcp-lens.desktop cannot be written" in capsys.readouterr().err
+    assert f"Could not write {data}/applications/mcp-lens.desktop: " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

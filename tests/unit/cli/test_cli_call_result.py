@@ -1,4 +1,4 @@
-"""Results: read without damage, and made into text."""
+"""Results of `mcp-lens call`: parsed without loss, and as text."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ import pytest
 from inspector.base.errors import RemoteProtocolError, RpcError
 from inspector.base.json.text import write
 from inspector.base.json.values import JSON, JSONObject
-from inspector.cli.commands.call import as_text, result_in
+from inspector.cli.commands.call import read_result, result_text
 
 
 def text(*content: JSON, **members: JSON) -> str:
-    return as_text({"content": list(content), **members})
+    return result_text({"content": list(content), **members})
 
 
 def test_result_keeps_number_spelling_and_key_order() -> None:
     raw = b'{"jsonrpc":"2.0","id":1,"result":{"z":123456789012345678901234567890,"a":1.10,"m":1e400}}'
-    assert write(result_in(raw), indent=0).replace("\n", "") == (
+    assert write(read_result(raw), indent=0).replace("\n", "") == (
         '{"z": 123456789012345678901234567890,"a": 1.10,"m": 1e400}'
     )
 
 
 def test_error_response_is_raised_with_its_data() -> None:
     with pytest.raises(RpcError) as caught:
-        result_in(b'{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"No","data":[1]}}')
+        read_result(b'{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"No","data":[1]}}')
     assert (caught.value.code, caught.value.message, caught.value.data) == (-32603, "No", [1])
 
 
 @pytest.mark.parametrize(
     ("raw", "reason"),
     [
-        (b'{"id":1,"result":"words"}', "the result is text instead of an object"),
-        (b'{"id":1,"result":{', "the answer cannot be read: "),
-        (b'{"id":1,"result":' + b'{"a":' * 100_000, "the answer cannot be read: it is nested too deeply"),
+        (b'{"id":1,"result":"words"}', "the result is a string instead of an object"),
+        (b'{"id":1,"result":{', "could not parse the response: "),
+        (b'{"id":1,"result":' + b'{"a":' * 100_000, "could not parse the response: it is nested too deeply"),
         (b"[]", "the result is null instead of an object"),
     ],
 )
 def test_response_without_a_usable_result_says_why(raw: bytes, reason: str) -> None:
     with pytest.raises(RemoteProtocolError, match=reason):
-        result_in(raw)
+        read_result(raw)
 
 
 def test_text_is_printed_verbatim_with_one_newline() -> None:
@@ -58,7 +58,7 @@ def test_a_long_text_is_not_shortened() -> None:
         ({"type": "audio", "mimeType": "audio/wav", "data": "AAAA"}, "[audio audio/wav, 3 B]"),
         (
             {"type": "image", "mimeType": "image/png", "data": "?"},
-            "[image image/png, data that is not base64]",
+            "[image image/png, invalid base64 data]",
         ),
         ({"type": "image", "mimeType": "image/png"}, "[image image/png, no data]"),
         (
@@ -93,8 +93,8 @@ def test_text_that_differs_from_the_structured_content_is_kept() -> None:
 
 
 def test_non_list_content_is_shown_and_reported() -> None:
-    assert as_text({"content": "words"}) == '[content that is text instead of an array]\n"words"\n'
+    assert result_text({"content": "words"}) == '[content that is a string instead of an array]\n"words"\n'
 
 
 def test_empty_result_gives_no_text() -> None:
-    assert as_text({}) == text() == ""
+    assert result_text({}) == text() == ""

@@ -1,4 +1,4 @@
-"""Lists in two columns."""
+"""Two-column tables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_narrow_terminal_stacks_the_columns() -> None:
     assert two_columns(ROWS, 20) == "echo\n  Says it back\nadd_numbers\n  Adds two numbers…\n"
 
 
-def test_a_long_name_keeps_its_line_and_does_not_push_the_others_away() -> None:
+def test_a_long_name_has_its_own_line_and_does_not_widen_the_column() -> None:
     lines = two_columns([("n" * 100, "Long"), *ROWS], 80).splitlines()
     assert lines[:2] == ["n" * 100, " " * 42 + "Long"]
     assert lines[2] == f"{'echo':<40}  Says it back"

@@ -1,4 +1,4 @@
-"""`mcp-lens export`: rows of a capture in other shapes."""
+"""`mcp-lens export`: a capture in other formats."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_unsupported_content_of_a_format_is_reported(
     assert main(["export", str(capture), "--format", "har"]) == 0
     printed = capsys.readouterr()
     assert json.loads(printed.out)["log"]["entries"] == []
-    assert "left out, because HAR cannot hold it: 2 " in printed.err
+    assert "omitted (not supported by HAR): 2 " in printed.err
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The command line itself: usage, help, exit codes of what needs no server; and what is not imported."""
+"""Command line: usage, help, exit codes without a server, and modules that stay unloaded."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ HEAVY = ("PySide6", "qasync", "httpx2", "pydantic", "mcp", "asyncio", "inspector
         (["lst", "tools"], "'lst' is neither a command nor a file."),
         (["--nonsense"], "Unrecognized arguments: --nonsense."),
         (["list"], "The following arguments are required: kind."),
-        (["gone.mcpcap"], "There is no file gone.mcpcap."),
+        (["gone.mcpcap"], "File not found: gone.mcpcap."),
         (["list", "boats", "--", "x"], "invalid choice: 'boats'"),
         (["list", "tools"], "No server specified."),
         (["list", "tools", "python", "x.py"], "Unrecognized arguments: python x.py."),
         (["list", "tools", "--format", "xml", "--", "x"], "invalid choice: 'xml'"),
         (["list", "tools", "--ur", "http://a/"], "Unrecognized arguments: --ur http://a/."),
         (["call", "--", "x"], "The following arguments are required: TOOL"),
-        (["call", "echo", "python", "x.py"], "'python' is no argument"),
+        (["call", "echo", "python", "x.py"], "'python' is not an argument"),
         (["call", "echo", "--json", "5", "--", "x"], "--json must be a JSON object, got a number."),
-        (["call", "echo", "--timeout", "-1", "--", "x"], "'-1' is no number of seconds above zero"),
+        (["call", "echo", "--timeout", "-1", "--", "x"], "'-1' is not a number of seconds greater than 0"),
         (["tour"], "The following arguments are required: --out."),
-        (["--demo", "list", "tools", "--", "x"], "--demo opens the window"),
-        (["--", "npx", "x"], "goes with list, call or doctor"),
-        (["demo", "faulty", "--", "x"], "goes with list, call or doctor"),
+        (["--demo", "list", "tools", "--", "x"], "--demo opens the app window"),
+        (["--", "npx", "x"], "works only with list, call or doctor"),
+        (["demo", "faulty", "--", "x"], "works only with list, call or doctor"),
         (["demo", "nothing"], "invalid choice: 'nothing'"),
-        (["demo", "faulty", "--http"], "The demo server 'faulty' does not speak HTTP."),
+        (["demo", "faulty", "--http"], "The demo server 'faulty' does not support HTTP."),
         (
             ["demo", "library", "--fault", "banner"],
             "--fault works only with the demo servers 'faulty' and 'login'.",
         ),
-        (["demo", "library", "--http", "--port", "70000"], "70000 is not a port."),
-        (["demo", "login"], "The demo server 'login' speaks HTTP only."),
+        (["demo", "library", "--http", "--port", "70000"], "70000 is not a valid port."),
+        (["demo", "login"], "The demo server 'login' supports only HTTP."),
         (["demo", "login", "--http", "--fault", "x"], "'x' is not a fault of 'login'."),
     ],
 )
@@ -80,7 +80,7 @@ def test_config_option_before_the_command_is_used_too(
     file.write_text("{}")
     for argv in (["--config", str(file), "list", "tools"], ["list", "tools", "--config", str(file)]):
         assert main([*argv, "--server", "x"]) == 64
-        assert f"There is no server 'x' in {file}." in capsys.readouterr().err
+        assert f"No server named 'x' in {file}." in capsys.readouterr().err
 
 
 def test_internal_error_is_one_sentence_unless_details_are_requested(
@@ -93,7 +93,7 @@ def test_internal_error_is_one_sentence_unless_details_are_requested(
     monkeypatch.delenv("MCP_LENS_DEBUG", raising=False)
     assert main([]) == 70
     assert capsys.readouterr().err == (
-        "mcp-lens: A mistake of ours: ZeroDivisionError: by zero\nMCP_LENS_DEBUG=1 shows where.\n"
+        "mcp-lens: Internal error: ZeroDivisionError: by zero\nSet MCP_LENS_DEBUG=1 to see the traceback.\n"
     )
     monkeypatch.setenv("MCP_LENS_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):
@@ -104,7 +104,7 @@ def test_internal_error_is_one_sentence_unless_details_are_requested(
     ("error", "code", "words"),
     [
         (KeyboardInterrupt(), 130, ""),
-        (RemoteProtocolError("no end"), 2, "mcp-lens: The server broke the protocol: no end.\n"),
+        (RemoteProtocolError("no end"), 2, "mcp-lens: Protocol violation by the server: no end.\n"),
     ],
 )
 def test_every_outcome_has_its_exit_code(
@@ -123,7 +123,7 @@ def test_every_outcome_has_its_exit_code(
 
 
 def loaded_after(statement: str, *candidates: str) -> list[str]:
-    """Which of the modules a fresh interpreter has loaded after a statement."""
+    """Return which of the modules a fresh interpreter has loaded after a statement."""
     script = f"import sys\n{statement}\nprint([name for name in {candidates!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     names: list[str] = eval(done.stdout.splitlines()[-1])
@@ -173,8 +173,8 @@ sys.exit(main(["--demo"]))
 """
 
 
-def test_a_machine_without_qt_is_told_what_is_missing() -> None:
+def test_missing_qt_libraries_are_named_in_the_error() -> None:
     done = subprocess.run([sys.executable, "-c", WITHOUT_QT], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr.startswith("mcp-lens: The window cannot be opened: ")
+    assert done.stderr.startswith("mcp-lens: Could not open the app window: ")
     assert len(done.stderr.splitlines()) == 1

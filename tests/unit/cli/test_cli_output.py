@@ -1,4 +1,4 @@
-"""Progress in words, and output that survives its reader."""
+"""Progress line, and output to terminals, pipes and closed streams."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import io
 import pytest
 
 from inspector.cli import output
-from inspector.cli.commands.call import ProgressLine, in_text
+from inspector.cli.commands.call import ProgressLine, progress_text
 from inspector.protocol.connection import ProgressReceived
 
 
@@ -25,7 +25,7 @@ class Terminal(io.StringIO):
     ],
 )
 def test_progress_is_one_line_of_text(event: ProgressReceived, words: str) -> None:
-    assert in_text(event) == words
+    assert progress_text(event) == words
 
 
 def test_progress_is_shown_on_a_terminal_and_erased_again(monkeypatch: pytest.MonkeyPatch) -> None:

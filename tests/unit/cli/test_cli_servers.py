@@ -1,4 +1,4 @@
-"""`mcp-lens servers`: own ones, found ones, and other forms. Nothing is started, no foreign file written."""
+"""`mcp-lens servers`: list, discover, add and export. Nothing is started; other tools' files stay."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_configured_servers_are_listed(server_list: Path, capsys: pytest.Capture
     assert [item["name"] for item in json.loads(capsys.readouterr().out)] == ["two"]
 
 
-def test_found_servers_are_listed_with_what_they_override(
+def test_discovered_servers_are_listed_with_what_they_override(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     marker = home / "marker"
@@ -83,7 +83,7 @@ def test_pasted_server_is_added_to_the_server_list_once(
     assert list(written) == ["one", "two", "three", "four"]
     before = server_list.read_text()
     assert main(["servers", "--config", str(server_list), "--add", "claude mcp add one -- run"]) == 64
-    assert "There is a server 'one'" in capsys.readouterr().err
+    assert "A server named 'one' already exists" in capsys.readouterr().err
     assert server_list.read_text() == before
 
 

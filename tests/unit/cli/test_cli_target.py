@@ -1,4 +1,4 @@
-"""Which server the options name."""
+"""Choice of the server by options."""
 
 from __future__ import annotations
 
@@ -74,20 +74,20 @@ def test_variable_without_a_value_is_passed_through(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("argv", "reason"),
     [
-        ((), "Name a server. Use one of --url URL, --server NAME, or -- COMMAND at the very end."),
+        ((), "No server specified. Use one of --url URL, --server NAME, or -- COMMAND at the end."),
         (("--url", "http://a/", "--", "x"), "More than one server specified."),
         (("--url", "http://a/", "--server", "b"), "More than one server specified."),
         (("--",), "No command after --."),
-        (("--url", "ftp://a/"), "We cannot speak to a ftp URL."),
-        (("--url", "http://a/", "--env", "A=1"), "--env is for commands"),
-        (("--header", "A: b", "--", "x"), "--header is for URLs"),
+        (("--url", "ftp://a/"), "MCP Lens cannot connect to a ftp URL."),
+        (("--url", "http://a/", "--env", "A=1"), "--env applies only to commands"),
+        (("--header", "A: b", "--", "x"), "--header applies only to URLs"),
         (("--url", "http://a/", "--header", "novalue"), "Write it as 'Name: value'."),
         (("--url", "http://a/", "--header", "A: b\r\nC: d"), "Invalid --header."),
         (("--env", "=1", "--", "x"), "Invalid --env."),
-        (("--env", "NOT_SET_ANYWHERE", "--", "x"), "The variable 'NOT_SET_ANYWHERE' is not set here."),
-        (("--connect-timeout", "0", "--", "x"), "'0' is no number of seconds above zero"),
-        (("--connect-timeout", "inf", "--", "x"), "'inf' is no number of seconds above zero"),
-        (("--connect-timeout", "soon", "--", "x"), "'soon' is no number of seconds above zero"),
+        (("--env", "NOT_SET_ANYWHERE", "--", "x"), "The environment variable 'NOT_SET_ANYWHERE' is not set."),
+        (("--connect-timeout", "0", "--", "x"), "'0' is not a number of seconds greater than 0"),
+        (("--connect-timeout", "inf", "--", "x"), "'inf' is not a number of seconds greater than 0"),
+        (("--connect-timeout", "soon", "--", "x"), "'soon' is not a number of seconds greater than 0"),
     ],
 )
 def test_unusable_target_says_why(argv: tuple[str, ...], reason: str) -> None:
@@ -99,7 +99,7 @@ def test_unparsable_header_is_not_repeated() -> None:
 
 
 def test_unknown_server_error_lists_the_configured_ones(server_list: str) -> None:
-    assert "no server 'nope'" in refusal("--server", "nope", "--config", server_list)
+    assert "No server named 'nope'" in refusal("--server", "nope", "--config", server_list)
     assert "'broken'" in refusal("--server", "broken", "--config", server_list)
 
 

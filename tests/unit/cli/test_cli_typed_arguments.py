@@ -1,4 +1,4 @@
-"""Typed words and the values that a schema makes of them."""
+"""Argument values parsed according to a schema."""
 
 from __future__ import annotations
 
@@ -66,23 +66,23 @@ def test_argument_is_text_when_the_schema_does_not_say(schema: JSON) -> None:
 @pytest.mark.parametrize(
     ("schema", "word", "reason"),
     [
-        ({"type": "integer"}, "abc", "a whole number, got 'abc'"),
-        ({"type": "integer"}, "1.5", "a whole number, got '1.5'"),
+        ({"type": "integer"}, "abc", "an integer, got 'abc'"),
+        ({"type": "integer"}, "1.5", "an integer, got '1.5'"),
         ({"type": "number"}, "", "a number, got ''"),
-        ({"type": "boolean"}, "yes", "true or false, got 'yes'"),
-        ({"type": "boolean"}, "1", "true or false, got '1'"),
+        ({"type": "boolean"}, "yes", "a boolean, got 'yes'"),
+        ({"type": "boolean"}, "1", "a boolean, got '1'"),
         ({"type": "array"}, "a,b", 'a JSON array such as ["a", "b"], got \'a,b\''),
         ({"type": "object"}, "[1]", "a JSON object such as {\"a\": 1}, got '[1]'"),
-        ({"type": ["integer", "null"]}, "none", "a whole number or null, got 'none'"),
+        ({"type": ["integer", "null"]}, "none", "an integer or null, got 'none'"),
         ({"enum": ["red", 1]}, "blue", "one of \"red\", 1, got 'blue'"),
         (
             {"anyOf": [{"type": "integer"}, {"const": "all"}]},
             "some",
-            "a whole number or one of \"all\", got 'some'",
+            "an integer or one of \"all\", got 'some'",
         ),
     ],
 )
-def test_invalid_argument_is_told_what_would_be_valid(schema: JSON, word: str, reason: str) -> None:
+def test_invalid_argument_error_says_what_would_be_valid(schema: JSON, word: str, reason: str) -> None:
     with pytest.raises(TypeMismatch) as caught:
         value(schema, word)
     assert str(caught.value) == reason

@@ -44,8 +44,8 @@ def test_last_duplicate_name_wins_and_names_may_contain_escapes() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{}", "no member 'a'"),
-        ('{"b":1}', "no member 'a'"),
+        ("{}", "no property 'a'"),
+        ('{"b":1}', "no property 'a'"),
         ("[]", "Expecting '{'"),
         ("", "Expecting '{'"),
         ('{"a":1', "Expecting ','"),

@@ -92,9 +92,9 @@ def test_a_value_nested_a_hundred_thousand_deep_is_written() -> None:
     [
         ('{"a": 1,\n "b" 2}', "Line 2, column 6: a colon is missing"),
         ("", "Line 1, column 1: the text is empty"),
-        ('{"a": 1, "a": 2}', 'The key "a" is there twice'),
+        ('{"a": 1, "a": 2}', 'Duplicate key "a"'),
         ("[NaN]", "NaN is not a JSON number"),
-        ("[" * 100_000, "Nested too deeply to be read"),
+        ("[" * 100_000, "Nested too deeply to parse"),
     ],
 )
 def test_invalid_json_is_rejected_with_position_and_cause(text: str, problem: str) -> None:
