@@ -56,16 +56,16 @@ class Doctor:
 
     async def start(self, server: str) -> Examination:
         """Start an examination, replacing a running one. Raises ConfigError."""
-        its = self._engine.servers.get(server)
+        target = self._engine.servers.get(server)
         await self.stop(server)
-        view = Examination(server, its.entry.address, is_running=True)
+        view = Examination(server, target.entry.address, is_running=True)
         self._show(view)
-        self._running[server] = self._tasks.spawn(f"examine {server}", self._run(server, its))
+        self._running[server] = self._tasks.spawn(f"run Doctor on {server}", self._run(server, target))
         return view
 
-    async def look_into_failure(self, server: str) -> None:
+    async def check_after_failure(self, server: str) -> None:
         """After a failed connection, call `start` unless the user disabled that."""
-        if self._engine.settings.examine_failures:
+        if self._engine.settings.diagnose_failures:
             await self.start(server)
 
     async def examine(self, server: str) -> Examination:
@@ -75,7 +75,7 @@ class Doctor:
         return self._views[server]
 
     async def stop(self, server: str) -> None:
-        """Stop an examination; its findings so far are kept."""
+        """Stop an examination; its results so far are kept."""
         task = self._running.pop(server, None)
         if task is None or task.done():
             return
@@ -83,13 +83,13 @@ class Doctor:
         await asyncio.gather(task, return_exceptions=True)
         view = self._views.get(server)
         if view is not None and view.is_running:
-            left = tuple(
+            results = tuple(
                 replace(each, state=CheckState.SKIPPED, found=_STOPPED)
                 if each.state is CheckState.RUNNING
                 else each
                 for each in view.results
             )
-            self._show(replace(view, results=left, is_running=False, is_stopped=True))
+            self._show(replace(view, results=results, is_running=False, is_stopped=True))
 
     async def apply(self, server: str, action: Action) -> None:
         """Apply the action of a diagnosis. Raises UserError, leaving everything unchanged.
@@ -114,17 +114,17 @@ class Doctor:
             raise ConfigError(f"{server!r} has not been checked yet.", "Run Doctor first.")
         return as_text(view)
 
-    def inspect_at(self, entry: Entry) -> AsyncGenerator[CheckResult | Diagnosis, None]:
-        """Check a server that is not trusted: starts nothing and contacts nothing."""
+    def check_untrusted(self, entry: Entry) -> AsyncGenerator[CheckResult | Diagnosis, None]:
+        """Check a server that is not trusted: nothing is started or contacted."""
         from inspector.engine.doctor.examination import run_examination
 
         return run_examination(entry, replace(self._tools(), may_contact=False))
 
-    async def look_over(self, found: str) -> Examination:
-        """Like `inspect_at`, for a server in another tool's file, by its id. Raises ConfigError."""
-        entry = await self._engine.found.entry_of(found)
+    async def check_discovered(self, server_id: str) -> Examination:
+        """Like `check_untrusted`, for a server in another tool's file, by its id. Raises ConfigError."""
+        entry = await self._engine.found.entry_of(server_id)
         view = Examination(entry.name, entry.address)
-        async with aclosing(self.inspect_at(entry)) as items:
+        async with aclosing(self.check_untrusted(entry)) as items:
             async for item in items:
                 if isinstance(item, CheckResult):
                     view = replace(view, results=view.with_result(item))
@@ -135,11 +135,11 @@ class Doctor:
     async def close(self) -> None:
         await self._tasks.close()
 
-    async def _run(self, server: str, its: Server) -> None:
+    async def _run(self, server: str, target: Server) -> None:
         try:
-            await self._walk(server, its)
+            await self._examine(server, target)
         except Exception as exc:  # otherwise the examination would seem to run forever
-            _log.exception("examining %s failed", server)
+            _log.exception("Doctor failed for %s", server)
             view = self._views[server]
             step = view.results[-1].id if view.results else "settings"
             bug = Diagnosis(
@@ -152,11 +152,13 @@ class Doctor:
         if server in self._views:
             self._show(replace(self._views[server], is_running=False))
 
-    async def _walk(self, server: str, its: Server) -> None:
+    async def _examine(self, server: str, target: Server) -> None:
         from inspector.engine.doctor.examination import run_examination
 
-        tools = replace(self._tools(), fill=lambda entry: its.prepared(), authorization=its.authorization)
-        async with aclosing(run_examination(its.entry, tools)) as items:
+        tools = replace(
+            self._tools(), prepare=lambda entry: target.prepared(), authorization=target.authorization
+        )
+        async with aclosing(run_examination(target.entry, tools)) as items:
             async for item in items:
                 view = self._views[server]
                 if isinstance(item, CheckResult):

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from inspector.base.clock import Clock
-from inspector.base.errors import UserError
+from inspector.base.errors import FailureKind, UserError
 from inspector.base.units import plural
 from inspector.config.preferences.settings import Settings
 from inspector.config.servers.entries import Entry
@@ -21,12 +21,12 @@ from inspector.traffic.log import TrafficLog
 from inspector.transport.base import Authorization, AuthorizedRequest, Headers
 from inspector.transport.orphan_guard import OrphanGuard
 
-_LIST_LIMIT = 15.0
-_PROBE_LIMIT = 1.0  # for detecting another protocol on a port
-NAMES_LEFT = "Variables such as ${VAR} are expanded once you trust the server."
+_LIST_TIMEOUT = 15.0
+_PROBE_TIMEOUT = 1.0  # for detecting another protocol on a port
+NOT_EXPANDED = "Placeholders such as ${VAR} are expanded once you trust the server."
 
 
-async def _as_it_is(entry: Entry) -> Entry:
+async def _unchanged(entry: Entry) -> Entry:
     return entry
 
 
@@ -34,7 +34,7 @@ async def _as_it_is(entry: Entry) -> Entry:
 class ExamTools:
     """Dependencies of an examination.
 
-    `fill` resolves secrets and variables; it raises ConfigError. Without `may_contact` nothing is started
+    `prepare` resolves secrets and variables; it raises ConfigError. Without `may_contact` nothing is started
     or contacted, as the server is not trusted.
     """
 
@@ -42,11 +42,11 @@ class ExamTools:
     guard: OrphanGuard
     clock: Clock
     settings: Settings
-    fill: Callable[[Entry], Awaitable[Entry]] = _as_it_is
+    prepare: Callable[[Entry], Awaitable[Entry]] = _unchanged
     authorization: Authorization | None = None
     may_contact: bool = True
-    list_limit: float = _LIST_LIMIT
-    probe_limit: float = _PROBE_LIMIT
+    list_timeout: float = _LIST_TIMEOUT
+    probe_timeout: float = _PROBE_TIMEOUT
 
 
 class TokensOnly:
@@ -56,11 +56,11 @@ class TokensOnly:
         self._inner = inner
         self.has_token = False
 
-    def begin(self, operation: str) -> _TokenOnly:
-        return _TokenOnly(self, self._inner.begin(operation))
+    def begin(self, operation: str) -> _TokensOnlyRequest:
+        return _TokensOnlyRequest(self, self._inner.begin(operation))
 
 
-class _TokenOnly:
+class _TokensOnlyRequest:
     def __init__(self, owner: TokensOnly, inner: AuthorizedRequest) -> None:
         self._owner = owner
         self._inner = inner
@@ -78,7 +78,7 @@ class _TokenOnly:
 
 
 class Exam:
-    """An examination; `walk` yields results until the end, or until `failure` is set."""
+    """An examination; `run` yields results until the end, or until `failure` is set."""
 
     steps: tuple[str, ...] = ()
 
@@ -91,14 +91,14 @@ class Exam:
         self.settings = replace(tools.settings, connect_timeout=connect)
         self.authorization = TokensOnly(tools.authorization) if tools.authorization is not None else None
 
-    def walk(self) -> AsyncGenerator[CheckResult, None]:
+    def run(self) -> AsyncGenerator[CheckResult, None]:
         raise NotImplementedError
 
-    def has_names_left(self, entry: Entry) -> bool:
+    def has_placeholders(self, entry: Entry) -> bool:
         """True if an untrusted server has placeholders, which are then not resolved."""
         return not self.tools.may_contact and needs_expansion(entry)
 
-    def is_over(self) -> bool:
+    def has_failed(self) -> bool:
         return self.failure is not None
 
     def now(self) -> int:
@@ -128,14 +128,14 @@ class Exam:
         return CheckResult(id, CheckState.SKIPPED, why)
 
     def new_session(
-        self, entry: Entry, is_hopeless: Callable[[ObservedTraffic], bool] | None = None
+        self, entry: Entry, is_final: Callable[[ObservedTraffic], bool] | None = None
     ) -> ProbeSession:
         """Open a separate connection. Raises ConfigError."""
         tools = self.tools
         routes = make_routes(entry, NOTHING, tools.guard, tools.clock, self.settings, self.authorization)
-        return ProbeSession(routes, tools.log, self.entry.name, tools.clock, self.settings, is_hopeless)
+        return ProbeSession(routes, tools.log, self.entry.name, tools.clock, self.settings, is_final)
 
-    async def after_agreement(
+    async def check_negotiated(
         self, session: ProbeSession, traffic: ObservedTraffic
     ) -> AsyncGenerator[CheckResult, None]:
         """Check version, capabilities and the first list."""
@@ -145,23 +145,23 @@ class Exam:
         yield self.check_result(
             "version", f"{agreement.revision}{f', {shown}' if shown else ''}", details=(agreement.how,)
         )
-        odd = diagnose_agreement(agreement)
+        warnings = diagnose_agreement(agreement)
         offered = ", ".join(agreement.capabilities) or "none"
-        yield self.check_result("capabilities", offered, diagnosis=odd[0] if odd else None)
-        self.warnings += odd[1:]
+        yield self.check_result("capabilities", offered, diagnosis=warnings[0] if warnings else None)
+        self.warnings += warnings[1:]
         yield self.running("list")
-        probe = await session.list_first(self.tools.list_limit)
-        if not probe.method:
-            yield self.skipped("list", "The server offers nothing to list.")
+        listed = await session.list_first(self.tools.list_timeout)
+        if not listed.method:
+            yield self.skipped("list", "The server declares nothing to list.")
             return
         found = (
             ""
-            if probe.error
-            else f"{probe.method}: {plural(probe.count, probe.method.partition('/')[0][:-1])}"
+            if listed.error
+            else f"{listed.method}: {plural(listed.count, listed.method.partition('/')[0][:-1])}"
         )
-        yield self.check_result("list", found, probe.elapsed_ns, diagnose_list(probe))
+        yield self.check_result("list", found, listed.elapsed_ns, diagnose_list(listed))
 
-    def era_of(self, traffic: ObservedTraffic) -> str:
+    def era_text(self, traffic: ObservedTraffic) -> str:
         assert traffic.agreement is not None
         return (
             "stateless (server/discover)"
@@ -170,5 +170,9 @@ class Exam:
         )
 
 
-def words_of(error: UserError | None) -> str:
+def summary_of(error: UserError | None) -> str:
     return error.summary if error is not None else ""
+
+
+def kind_of(error: UserError | None) -> FailureKind:
+    return error.kind if error is not None else FailureKind.OTHER

@@ -31,7 +31,8 @@ from inspector.traffic.masking.masker import masked_alone
 _NOT_TRUSTED = Diagnosis(
     "not-trusted",
     "started",
-    "This server was found in a file and is not trusted yet, so it was neither started nor contacted.",
+    "This server comes from another tool's file and is not trusted yet, so it was neither started nor "
+    "contacted.",
     "Review and trust it, then run Doctor again.",
     is_warning=True,
 )
@@ -44,24 +45,24 @@ async def run_examination(entry: Entry, tools: ExamTools) -> AsyncGenerator[Chec
     """
     exam: Exam = ProcessExam(entry, tools) if isinstance(entry, StdioEntry) else UrlExam(entry, tools)
     mask = masker(tools.log.credentials)
-    probe: set[str] = set()
-    async with aclosing(exam.walk()) as results:
+    done: set[str] = set()
+    async with aclosing(exam.run()) as results:
         async for result in results:
             if result.state is not CheckState.RUNNING:
-                probe.add(result.id)
+                done.add(result.id)
             yield _masked_result(result, mask)
-    why = _why_left_out(exam)
+    why = _skip_reason(exam)
     for id in exam.steps:
-        if id not in probe:
+        if id not in done:
             yield CheckResult(id, CheckState.SKIPPED, why)
     if not tools.may_contact and exam.failure is None:
-        first = next(id for id in exam.steps if id not in probe)
+        first = next(id for id in exam.steps if id not in done)
         exam.warnings.insert(0, replace(_NOT_TRUSTED, step=first))
     for diagnosis in (*((exam.failure,) if exam.failure is not None else ()), *exam.warnings):
         yield _masked_diagnosis(diagnosis, mask)
 
 
-def _why_left_out(exam: Exam) -> str:
+def _skip_reason(exam: Exam) -> str:
     if exam.failure is not None:
         return ""
     return "" if exam.tools.may_contact else "Not checked until you trust it."
@@ -94,39 +95,39 @@ def apply_remedy(entry: Entry, action: Action, certificates: Path | None) -> Ent
     if action.kind is ActionKind.USE_AUTO_ERA:
         return replace(entry, era="auto")
     if isinstance(entry, StdioEntry):
-        raise ConfigError("This server is a command and has no URL.")
+        raise ConfigError("This server is a command and has no URL.", "Run Doctor again.")
     match action.kind:
         case ActionKind.TRUST_CERTIFICATE:
-            path = _keep_certificate(entry, action.value, certificates)
+            path = _store_certificate(entry, action.value, certificates)
             return replace(entry, network=replace(entry.network, ca_file=str(path)))
         case ActionKind.USE_URL:
-            return _at(entry, action.value)
+            return _with_url(entry, action.value)
         case ActionKind.USE_SSE:
-            return _as(entry, action.value, "sse")
+            return _with_type(entry, action.value, "sse")
         case ActionKind.USE_HTTP:
-            return _as(entry, action.value, "http")
-    raise ConfigError("MCP Lens cannot do this for you.")
+            return _with_type(entry, action.value, "http")
+    raise ConfigError("MCP Lens cannot apply this fix.", "Edit the server instead.")
 
 
-def _at(entry: HttpEntry | WebSocketEntry, url: str) -> Entry:
+def _with_url(entry: HttpEntry | WebSocketEntry, url: str) -> Entry:
     """Return the entry with another URL; it may switch between WebSocket and HTTP."""
     check_url(url)
     if is_websocket(url) == isinstance(entry, WebSocketEntry):
         return replace(entry, url=url)
-    kept = {
+    shared = {
         name: getattr(entry, name)
         for name in WebSocketEntry.__dataclass_fields__
         if name in HttpEntry.__dataclass_fields__ and name != "url"
     }
-    return WebSocketEntry(url=url, **kept) if is_websocket(url) else HttpEntry(url=url, **kept)
+    return WebSocketEntry(url=url, **shared) if is_websocket(url) else HttpEntry(url=url, **shared)
 
 
-def _as(entry: HttpEntry | WebSocketEntry, url: str, type: Literal["http", "sse"]) -> Entry:
-    moved = _at(entry, url or entry.url)
-    return replace(moved, type=type) if isinstance(moved, HttpEntry) else moved
+def _with_type(entry: HttpEntry | WebSocketEntry, url: str, type: Literal["http", "sse"]) -> Entry:
+    changed = _with_url(entry, url or entry.url)
+    return replace(changed, type=type) if isinstance(changed, HttpEntry) else changed
 
 
-def _keep_certificate(entry: HttpEntry | WebSocketEntry, pem: str, folder: Path | None) -> Path:
+def _store_certificate(entry: HttpEntry | WebSocketEntry, pem: str, folder: Path | None) -> Path:
     """Write a file with this certificate plus those of the server's existing CA file."""
     if folder is None:
         raise ConfigError("There is no folder to store the certificate in.", "Save the server first.")
@@ -134,14 +135,14 @@ def _keep_certificate(entry: HttpEntry | WebSocketEntry, pem: str, folder: Path 
         der = ssl.PEM_cert_to_DER_cert(pem.strip())
     except ValueError as exc:
         raise ConfigError("This is not a valid certificate.", "Run Doctor again.") from exc
-    before = ""
+    existing = ""
     if entry.network.ca_file:
         try:
-            before = read_text(Path(entry.network.ca_file).expanduser()).rstrip() + "\n"
+            existing = read_text(Path(entry.network.ca_file).expanduser()).rstrip() + "\n"
         except (OSError, UnicodeDecodeError) as exc:
-            problem = f"Could not read the CA file {entry.network.ca_file}: {exc}."
-            raise ConfigError(problem, "Fix it in the server's network settings first.") from exc
+            summary = f"Could not read the CA file {entry.network.ca_file}: {exc}."
+            raise ConfigError(summary, "Fix it in the server's network settings first.") from exc
     stem = f"{readable_stem(entry.name, 'server')}-{hashlib.sha256(der).hexdigest()[:16]}"
     path = folder / f"{stem}.pem"
-    write_bytes(path, (before + pem.strip() + "\n").encode(), is_private=True)
+    write_bytes(path, (existing + pem.strip() + "\n").encode(), is_private=True)
     return path

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from inspector.base.clock import Clock
-from inspector.base.errors import ConnectFailed, LensError, UserError
-from inspector.base.json.values import JSONProblem
+from inspector.base.errors import ConnectFailed, LensError, RequestTimedOut, UserError
+from inspector.base.json.values import JSONError
 from inspector.config.preferences.settings import Settings
 from inspector.protocol.framing import Overlong
 from inspector.protocol.handshake import Agreement
@@ -31,9 +31,9 @@ from inspector.transport.base import (
     Envelope,
     FramesReceived,
     Headers,
-    HttpAnswered,
     HttpEnded,
     HttpRequested,
+    HttpResponded,
     ProcessExited,
     ProcessStarted,
     Report,
@@ -46,7 +46,7 @@ from inspector.transport.base import (
 
 _MAX_LINES = 200
 _MAX_LINE_LENGTH = 2000
-_MAX_FRAMES = 50
+_MAX_EVENTS = 50
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ class ObservedHttp:
 
     method: str
     url: str
-    asked_at: int
+    requested_at: int
     status: int = 0
     headers: Headers = ()
     responded_at: int = 0
@@ -79,9 +79,10 @@ class ObservedTraffic:
     pid: int = 0
     started_at: int = 0
     first_output_at: int = 0
-    exit_status: str = ""
+    exit_status: str = ""  # as text, "" while it runs
+    exit_code: int | None = None
     stray: list[str] = field(default_factory=list)  # non-protocol lines on stdout
-    broken: list[str] = field(default_factory=list)  # lines that look like JSON but are no messages
+    broken: list[str] = field(default_factory=list)  # lines that look like JSON but are not messages
     stderr: deque[str] = field(default_factory=lambda: deque(maxlen=_MAX_LINES))
     messages: list[Message] = field(default_factory=list)
     exchanges: list[ObservedHttp] = field(default_factory=list)
@@ -107,6 +108,11 @@ class ObservedTraffic:
         requests = [each for each in posts if each.status != 202]
         return next(reversed(requests or posts or responded), None)
 
+    @property
+    def is_legacy_sse(self) -> bool:
+        """True if the transport is HTTP+SSE, whose stream begins with an `endpoint` event."""
+        return "endpoint" in self.events
+
     def responses(self, kind: Kind) -> list[Message]:
         return [message for message in self.messages if message.kind is kind]
 
@@ -118,16 +124,16 @@ class TrafficListener:
         self.traffic = ObservedTraffic(began=clock.monotonic_ns())
         self.started = asyncio.Event()
         self.received_anything = asyncio.Event()
-        self._numbers: dict[int, ObservedHttp] = {}
-        self._is_leaving = False
+        self._exchanges: dict[int, ObservedHttp] = {}
+        self._is_closing = False
 
     def new_wire(self) -> None:
-        self._numbers = {}
-        self._is_leaving = False
+        self._exchanges = {}
+        self._is_closing = False
 
-    def leave(self, at: int) -> None:
+    def begin_close(self, at: int) -> None:
         """Note that we close the connection, so that the process's exit is not taken as evidence."""
-        self._is_leaving = True
+        self._is_closing = True
         self.traffic.ended = at
 
     def on_event(self, event: WireEvent) -> None:
@@ -139,52 +145,53 @@ class TrafficListener:
             case StderrReceived():
                 self._note_output(event.at)
                 self.traffic.stderr.extend(_line(line) for line in event.lines if line.strip())
-            case ProcessExited() if not self._is_leaving:
-                self.traffic.exit_status = event.status
+            case ProcessExited() if not self._is_closing:
+                self.traffic.exit_status, self.traffic.exit_code = event.status, event.code
             case HttpRequested():
                 self._on_requested(event)
-            case HttpAnswered() if event.exchange in self._numbers:
-                probe = self._numbers[event.exchange]
-                probe.status, probe.headers, probe.responded_at = event.status, event.headers, event.at
-            case HttpEnded() if event.exchange in self._numbers:
-                probe = self._numbers[event.exchange]
-                probe.body, probe.error = event.body, event.error
-            case SseReceived() if len(self.traffic.events) < _MAX_FRAMES:
+            case HttpResponded() if event.exchange in self._exchanges:
+                http = self._exchanges[event.exchange]
+                http.status, http.headers, http.responded_at = event.status, event.headers, event.at
+            case HttpEnded() if event.exchange in self._exchanges:
+                http = self._exchanges[event.exchange]
+                http.body, http.error = event.body, event.error
+            case SseReceived() if len(self.traffic.events) < _MAX_EVENTS:
                 self.traffic.events.append(event.event)
-            case RequestFailed() if len(self.traffic.failures) < _MAX_FRAMES:
+            case RequestFailed() if len(self.traffic.failures) < _MAX_EVENTS:
                 self.traffic.failures.append(event.error)
-            case Closed() if not self._is_leaving:
+            case Closed() if not self._is_closing:
                 self.traffic.closed = event.summary
 
     def _on_started(self, event: ProcessStarted) -> None:
         self.traffic.stray, self.traffic.broken, self.traffic.messages = [], [], []
         self.traffic.stderr.clear()
         self.traffic.exit_status = self.traffic.closed = ""
+        self.traffic.exit_code = None
         self.traffic.pid, self.traffic.started_at = event.pid, event.at
         self.traffic.first_output_at = 0
         self.started.set()
 
     def _on_requested(self, event: HttpRequested) -> None:
-        probe = ObservedHttp(event.method, event.url, event.at)
-        self._numbers[event.exchange] = probe
-        if len(self.traffic.exchanges) < _MAX_FRAMES:
-            self.traffic.exchanges.append(probe)
+        http = ObservedHttp(event.method, event.url, event.at)
+        self._exchanges[event.exchange] = http
+        if len(self.traffic.exchanges) < _MAX_EVENTS:
+            self.traffic.exchanges.append(http)
 
     def _on_frames(self, event: FramesReceived) -> None:
         self._note_output(event.at)
         for frame in event.frames:
             if isinstance(frame, Overlong):
-                self._keep(self.traffic.broken, frame.head)
+                self._add_line(self.traffic.broken, frame.head)
                 continue
             message = read(frame)
             if message.kind is Kind.TEXT:
-                self._keep(self.traffic.stray, frame)
+                self._add_line(self.traffic.stray, frame)
             elif message.kind is Kind.INVALID:
-                self._keep(self.traffic.broken, frame)
-            elif len(self.traffic.messages) < _MAX_FRAMES:
+                self._add_line(self.traffic.broken, frame)
+            elif len(self.traffic.messages) < _MAX_EVENTS:
                 self.traffic.messages.append(message)
 
-    def _keep(self, lines: list[str], line: bytes) -> None:
+    def _add_line(self, lines: list[str], line: bytes) -> None:
         if len(lines) < _MAX_LINES and line.strip():
             lines.append(_line(line))
 
@@ -197,7 +204,7 @@ def _line(raw: bytes) -> str:
     return raw[:_MAX_LINE_LENGTH].decode(errors="replace").rstrip("\r\n")
 
 
-class _Tapped:
+class _ObservedTransport:
     """A `transport.base.Transport` whose events go to two listeners."""
 
     def __init__(
@@ -205,17 +212,17 @@ class _Tapped:
         inner: Transport,
         listener: TrafficListener,
         clock: Clock,
-        is_hopeless: Callable[[ObservedTraffic], bool] | None,
+        is_final: Callable[[ObservedTraffic], bool] | None,
     ) -> None:
         self._inner = inner
         self._listener = listener
         self._clock = clock
-        self._is_hopeless = is_hopeless
+        self._is_final = is_final
 
     async def open(self, report: Report) -> None:
         traffic = self._listener.traffic
-        is_hopeless = self._is_hopeless if traffic.exit_status else None
-        if is_hopeless is not None and await asyncio.to_thread(is_hopeless, traffic):
+        is_final = self._is_final if traffic.exit_status else None
+        if is_final is not None and await asyncio.to_thread(is_final, traffic):
             raise ConnectFailed(f"The process {traffic.exit_status} and reported why.")
 
         def both(event: WireEvent) -> None:
@@ -228,8 +235,8 @@ class _Tapped:
     async def send(self, message: Message, envelope: Envelope = PLAIN) -> None:
         await self._inner.send(message, envelope)
 
-    def agreed(self, revision: Revision) -> None:
-        self._inner.agreed(revision)
+    def set_revision(self, revision: Revision) -> None:
+        self._inner.set_revision(revision)
 
     def forget(self, request: Message) -> None:
         self._inner.forget(request)
@@ -241,7 +248,7 @@ class _Tapped:
         self._inner.resume()
 
     async def close(self) -> None:
-        self._listener.leave(self._clock.monotonic_ns())
+        self._listener.begin_close(self._clock.monotonic_ns())
         await self._inner.close()
 
 
@@ -260,7 +267,8 @@ class ObservedList:
 class ProbeSession:
     """A separate connection for diagnosis. `close` ends it and its process in any state.
 
-    A process that exited is started again to try an older era, unless `is_hopeless` says otherwise.
+    A process that exited is started again to try an older era, unless `is_final` says
+    that this would fail again.
     """
 
     def __init__(
@@ -270,21 +278,21 @@ class ProbeSession:
         server: str,
         clock: Clock,
         settings: Settings,
-        is_hopeless: Callable[[ObservedTraffic], bool] | None = None,
+        is_final: Callable[[ObservedTraffic], bool] | None = None,
     ) -> None:
         self.listener = TrafficListener(clock)
         self._clock = clock
-        self._is_hopeless = is_hopeless
-        tapped = [replace(route, make_transport=self._tapped(route.make_transport)) for route in routes]
+        self._is_final = is_final
+        observed = [replace(route, make_transport=self._observed(route.make_transport)) for route in routes]
         self._recorder = Recorder(log, server, clock)
-        self._session = Session(tapped, self._recorder, settings, responder_of({}))
+        self._session = Session(observed, self._recorder, settings, responder_of({}))
         self._settings = settings
 
-    def _tapped(self, make: Callable[[], Transport]) -> Callable[[], Transport]:
-        return lambda: _Tapped(make(), self.listener, self._clock, self._is_hopeless)
+    def _observed(self, make: Callable[[], Transport]) -> Callable[[], Transport]:
+        return lambda: _ObservedTransport(make(), self.listener, self._clock, self._is_final)
 
     async def connect(self) -> None:
-        """Connect. Never raises UserError: the outcome is in `Heard`."""
+        """Connect. Never raises UserError: the outcome is in the listener's `ObservedTraffic`."""
         traffic = self.listener.traffic
         self._recorder.note(RecordKind.LOCAL, "Doctor opened a separate connection.")
         traffic.began = self._clock.monotonic_ns()
@@ -296,7 +304,7 @@ class ProbeSession:
             traffic.error = exc
             traffic.ended = traffic.ended or self._clock.monotonic_ns()
 
-    async def list_first(self, limit: float) -> ObservedList:
+    async def list_first(self, timeout: float) -> ObservedList:
         """Request the first page of the first list that the server declares."""
         agreement = self._session.state.agreement
         offered = agreement.capabilities if agreement is not None else {}
@@ -306,14 +314,14 @@ class ProbeSession:
         started = self._clock.monotonic_ns()
         method, error, count, is_timeout, is_malformed = f"{kind}/list", "", 0, False, False
         try:
-            async with asyncio.timeout(limit):
-                response = (await self._session.request(method, timeout=limit)).response
+            async with asyncio.timeout(timeout):
+                response = (await self._session.request(method, timeout=timeout)).response
             count, error, is_malformed = _read_list(response, kind)
         except TimeoutError:
-            error, is_timeout = f"No response within {limit:g} s.", True
+            error, is_timeout = f"No response within {timeout:g} s.", True
         except LensError as exc:
             error = str(exc)
-            is_timeout = type(exc).__name__ == "RequestTimedOut"
+            is_timeout = isinstance(exc, RequestTimedOut)
         return ObservedList(
             method, count, self._clock.monotonic_ns() - started, error, is_timeout, is_malformed
         )
@@ -329,7 +337,7 @@ def _read_list(response: Message, kind: str) -> tuple[int, str, bool]:
             error = error_of(response)
             return 0, f"{error.message} ({error.code})", False
         items = response.result.get(kind)
-    except JSONProblem as exc:
+    except JSONError as exc:
         return 0, str(exc), True
     if not isinstance(items, list):
         return 0, f"The {kind}/list result has no array “{kind}”.", True

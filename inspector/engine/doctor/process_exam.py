@@ -10,28 +10,22 @@ from dataclasses import replace
 from inspector.base.errors import ConfigError
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
-from inspector.base.redaction import masked_text
+from inspector.base.redaction import masked_command
 from inspector.base.units import plural
 from inspector.config.servers.entries import Entry, StdioEntry
-from inspector.config.servers.entry_secrets import plain_of, references_of
-from inspector.engine.doctor.exam import NAMES_LEFT, Exam, words_of
+from inspector.config.servers.entry_secrets import plain_values, secret_references
+from inspector.engine.doctor.exam import NOT_EXPANDED, Exam, summary_of
 from inspector.engine.doctor.probe_session import ObservedTraffic, ProbeSession
-from inspector.engine.doctor.programs import (
-    diagnose_program,
-    diagnose_version,
-    inspect_program,
-    is_installer,
-    runtime_of,
-    version_of,
-)
+from inspector.engine.doctor.programs import inspect_program, is_installer, runtime_of, version_of
 from inspector.engine.doctor.results import PROCESS_STEPS, CheckResult, Diagnosis
 from inspector.engine.doctor.rules.output import diagnose_exit, diagnose_silence, diagnose_stray, explains
+from inspector.engine.doctor.rules.programs import diagnose_program, diagnose_version
 from inspector.engine.doctor.rules.protocol import diagnose_messages, diagnose_settings
 from inspector.transport.process import Command
 from inspector.transport.task_scope import TaskScope
 
 # Failures that an old runtime may have caused.
-_BY_OLD_RUNTIME = ("exited", "raised", "script-broken", "crashed", "node-module-missing")
+_POSSIBLY_OLD_RUNTIME = ("exited", "raised", "script-broken", "crashed", "node-module-missing")
 
 
 class ProcessExam(Exam):
@@ -39,15 +33,15 @@ class ProcessExam(Exam):
 
     steps = PROCESS_STEPS
 
-    async def walk(self) -> AsyncGenerator[CheckResult, None]:
-        entry = await self._filled()
+    async def run(self) -> AsyncGenerator[CheckResult, None]:
+        entry = await self._prepare()
         yield self._settings(entry)
         if not isinstance(entry, StdioEntry):
             return
-        if self.has_names_left(entry):
-            yield self.skipped("command", NAMES_LEFT)
+        if self.has_placeholders(entry):
+            yield self.skipped("command", NOT_EXPANDED)
             return
-        command = Command((entry.command, *entry.args), plain_of(entry), entry.cwd)
+        command = Command((entry.command, *entry.args), plain_values(entry), entry.cwd)
         yield self.running("command")
         began = self.now()
         probe = await asyncio.to_thread(inspect_program, command)
@@ -55,7 +49,7 @@ class ProcessExam(Exam):
         details = (f"Working directory: {entry.cwd}",) if entry.cwd else ()
         found = "" if diagnosis is not None else probe.found
         yield self.check_result("command", found, self.now() - began, diagnosis, details)
-        if self.is_over() or not self.tools.may_contact:
+        if self.has_failed() or not self.tools.may_contact:
             return
         too_old: Diagnosis | None = None
         if runtime_of(entry.command) is None:
@@ -66,25 +60,25 @@ class ProcessExam(Exam):
             version = await version_of(probe.found, command, self.tools.guard)
             too_old = diagnose_version(probe.found, version)
             yield self._version(version.version or version.problem, self.now() - began, too_old)
-        async with aclosing(self._open_session(entry, too_old)) as results:
+        async with aclosing(self._check_session(entry, too_old)) as results:
             async for result in results:
                 yield result
 
-    async def _filled(self) -> Entry | ConfigError:
+    async def _prepare(self) -> Entry | ConfigError:
         try:
-            return await self.tools.fill(self.entry)
+            return await self.tools.prepare(self.entry)
         except ConfigError as exc:
             return exc
 
     def _settings(self, entry: Entry | ConfigError) -> CheckResult:
         if isinstance(entry, ConfigError):
-            is_secret = bool(references_of(self.entry))
+            is_secret = bool(secret_references(self.entry))
             return self.check_result(
                 "settings", "", diagnosis=diagnose_settings(self.entry, entry, is_secret=is_secret)
             )
         assert isinstance(entry, StdioEntry)
         names = ", ".join(entry.env) or "none"
-        text = " ".join(masked_text((entry.command, *entry.args)))
+        text = " ".join(masked_command((entry.command, *entry.args)))
         return self.check_result("settings", text, details=(f"Environment variables: {names}",))
 
     def _version(self, found: str, elapsed: int, too_old: Diagnosis | None) -> CheckResult:
@@ -94,7 +88,7 @@ class ProcessExam(Exam):
             return result
         return self.check_result("runtime", found, elapsed, replace(too_old, is_warning=True))
 
-    async def _open_session(
+    async def _check_session(
         self, entry: StdioEntry, too_old: Diagnosis | None
     ) -> AsyncGenerator[CheckResult, None]:
         yield self.running("started")
@@ -104,14 +98,14 @@ class ProcessExam(Exam):
             yield self.check_result("settings", "", diagnosis=diagnose_settings(entry, exc, is_secret=False))
             return
         scope = TaskScope()
-        connecting = scope.spawn(f"examine {entry.name}", session.connect())
+        connecting = scope.spawn(f"connect to {entry.name} for Doctor", session.connect())
         try:
-            if await _either(connecting, session.listener.started):
+            if await _wait_for_either(connecting, session.listener.started):
                 yield self._started(session.listener.traffic)
                 yield self.running("output", f"Waiting up to {self.settings.connect_timeout:g} s.")
-                await _either(connecting, session.listener.received_anything)
+                await _wait_for_either(connecting, session.listener.received_anything)
             await connecting
-            async with aclosing(self._judged(session, too_old)) as results:
+            async with aclosing(self._evaluate(session, too_old)) as results:
                 async for result in results:
                     yield result
         finally:
@@ -123,31 +117,31 @@ class ProcessExam(Exam):
             "started", f"Process {traffic.pid}", max(0, traffic.started_at - traffic.began)
         )
 
-    async def _judged(
+    async def _evaluate(
         self, session: ProbeSession, too_old: Diagnosis | None
     ) -> AsyncGenerator[CheckResult, None]:
         traffic = session.listener.traffic
         if traffic.agreement is None:
-            diagnosis = await asyncio.to_thread(self._why, traffic)  # scans the server's output
-            if too_old is not None and diagnosis.id in _BY_OLD_RUNTIME:
+            diagnosis = await asyncio.to_thread(self._diagnose, traffic)  # scans the server's output
+            if too_old is not None and diagnosis.id in _POSSIBLY_OLD_RUNTIME:
                 self.warnings = [each for each in self.warnings if each.id != too_old.id]
                 diagnosis = too_old
-            for result in self._failed(traffic, diagnosis):
+            for result in self._failed_results(traffic, diagnosis):
                 yield result
             return
         yield self._output(traffic)
         yield self._stray(traffic)
         yield self.check_result("handshake", "The server responded.", traffic.ended - traffic.began)
-        yield self.check_result("era", self.era_of(traffic))
-        async for result in self.after_agreement(session, traffic):
+        yield self.check_result("era", self.era_text(traffic))
+        async for result in self.check_negotiated(session, traffic):
             yield result
 
-    def _why(self, traffic: ObservedTraffic) -> Diagnosis:
+    def _diagnose(self, traffic: ObservedTraffic) -> Diagnosis:
         if not traffic.started_at:
             return Diagnosis(
                 "start-refused",
                 "started",
-                words_of(traffic.error) or "The system refused to start it.",
+                summary_of(traffic.error) or "The system refused to start it.",
                 traffic.error.next_step if traffic.error is not None else "",
             )
         if traffic.exit_status:
@@ -161,12 +155,12 @@ class ProcessExam(Exam):
                 tuple(shorten(one_line(line), 300) for line in list(traffic.stderr)[-6:]),
             )
         assert isinstance(self.entry, StdioEntry)
-        limit, installs = self.settings.connect_timeout, is_installer(self.entry.command)
+        limit, installer = self.settings.connect_timeout, is_installer(self.entry.command)
         return diagnose_messages(traffic, self.entry) or diagnose_silence(
-            traffic, limit, is_installer=installs
+            traffic, limit, is_installer=installer
         )
 
-    def _failed(self, traffic: ObservedTraffic, diagnosis: Diagnosis) -> list[CheckResult]:
+    def _failed_results(self, traffic: ObservedTraffic, diagnosis: Diagnosis) -> list[CheckResult]:
         """Return the steps up to the failed one, as far as they were run."""
         results: list[CheckResult] = []
         elapsed = traffic.ended - traffic.began
@@ -200,7 +194,7 @@ class ProcessExam(Exam):
         )
 
 
-async def _either(task: asyncio.Task[None], event: asyncio.Event) -> bool:
+async def _wait_for_either(task: asyncio.Task[None], event: asyncio.Event) -> bool:
     """Wait for the event or the end of the task; return whether the event was set."""
     scope = TaskScope()
     waiting = scope.spawn("wait for the process", event.wait())

@@ -60,13 +60,23 @@ TITLES = {
     "list": "First list request",
 }
 
-_AGREED = ("version", "capabilities", "list")
-PROCESS_STEPS = ("settings", "command", "runtime", "started", "output", "stray", "handshake", "era", *_AGREED)
+_NEGOTIATED = ("version", "capabilities", "list")
+PROCESS_STEPS = (
+    "settings",
+    "command",
+    "runtime",
+    "started",
+    "output",
+    "stray",
+    "handshake",
+    "era",
+    *_NEGOTIATED,
+)
 HTTP_STEPS = (
     *("settings", "url", "dns", "tcp", "tls", "http", "content", "wellknown", "era", "auth"),
-    *_AGREED,
+    *_NEGOTIATED,
 )
-WEBSOCKET_STEPS = ("settings", "url", "dns", "tcp", "tls", "http", "era", "auth", *_AGREED)
+WEBSOCKET_STEPS = ("settings", "url", "dns", "tcp", "tls", "http", "era", "auth", *_NEGOTIATED)
 
 
 class ActionKind(Enum):
@@ -76,9 +86,9 @@ class ActionKind(Enum):
     USE_URL = "use this URL"
     USE_SSE = "use HTTP+SSE"
     USE_HTTP = "use Streamable HTTP"
-    USE_AUTO_ERA = "find out the era by itself"
-    LOG_IN = "open the login"
-    OPEN_SECRETS = "open the secrets"
+    USE_AUTO_ERA = "auto-detect the protocol version"
+    LOG_IN = "log in"
+    OPEN_SECRETS = "open the server's secrets"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +154,7 @@ _MARKS = {
 
 
 def as_text(examination: Examination, *, with_details: bool = True) -> str:
-    """Return the examination as text, most important first: not everyone reads to the end."""
+    """Return the examination as text, most important first."""
     lines = [f"{examination.server}: {examination.address}", verdict_of(examination)]
     for diagnosis in examination.diagnoses:
         lines += ["", *diagnosis_lines(diagnosis)]
@@ -180,6 +190,8 @@ def verdict_of(examination: Examination) -> str:
         title = next((each.title for each in examination.results if each.id == failure.step), failure.step)
         return f"Failed at “{title}”."
     if any(result.id == "list" and result.state is CheckState.SKIPPED for result in examination.results):
-        is_agreed = any(each.id == "version" and each.state is CheckState.OK for each in examination.results)
-        return "The connection works." if is_agreed else "Not all checks were run."
+        is_negotiated = any(
+            each.id == "version" and each.state is CheckState.OK for each in examination.results
+        )
+        return "The connection works." if is_negotiated else "Not all checks were run."
     return "Everything works, with warnings." if examination.diagnoses else "Everything works."

@@ -8,14 +8,16 @@ from contextlib import aclosing
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from inspector.base.errors import ConfigError
+from inspector.base.errors import ConfigError, FailureKind
 from inspector.base.redaction import masked_url
 from inspector.config.servers.entries import BearerSettings, Entry, HttpEntry, StdioEntry, WebSocketEntry
-from inspector.config.servers.entry_secrets import given_by, references_of
-from inspector.engine.doctor.exam import NAMES_LEFT, Exam, ExamTools, words_of
+from inspector.config.servers.entry_secrets import named_values, secret_references
+from inspector.engine.doctor.exam import NOT_EXPANDED, Exam, ExamTools, kind_of, summary_of
 from inspector.engine.doctor.network_probe import (
     TlsProbe,
+    WellKnownDocuments,
     connect,
+    fetch_well_known,
     late_alert,
     probe_tls,
     read_banner,
@@ -33,7 +35,7 @@ from inspector.engine.doctor.rules.http import (
     diagnose_websocket,
     is_other_json,
 )
-from inspector.engine.doctor.rules.login import WellKnownDocuments, diagnose_login, fetch_well_known
+from inspector.engine.doctor.rules.login import diagnose_login
 from inspector.engine.doctor.rules.network import (
     diagnose_alert,
     diagnose_connection,
@@ -48,7 +50,7 @@ from inspector.session.connect import network_of
 from inspector.transport.network import Network, proxy_for
 
 _PORTS = {"http": 80, "ws": 80, "https": 443, "wss": 443, "socks5": 1080, "socks5h": 1080}
-_LOCATION_LIMIT = 5.0  # per alternative URL
+_ALTERNATIVE_TIMEOUT = 5.0  # per alternative URL
 
 
 class UrlExam(Exam):
@@ -58,32 +60,32 @@ class UrlExam(Exam):
         super().__init__(entry, tools)
         self.steps = WEBSOCKET_STEPS if isinstance(entry, WebSocketEntry) else HTTP_STEPS
 
-    async def walk(self) -> AsyncGenerator[CheckResult, None]:
+    async def run(self) -> AsyncGenerator[CheckResult, None]:
         assert not isinstance(self.entry, StdioEntry)
         try:
-            entry = await self.tools.fill(self.entry)
+            entry = await self.tools.prepare(self.entry)
         except ConfigError as exc:
-            is_secret = bool(references_of(self.entry))
+            is_secret = bool(secret_references(self.entry))
             yield self.check_result(
                 "settings", "", diagnosis=diagnose_settings(self.entry, exc, is_secret=is_secret)
             )
             return
         assert not isinstance(entry, StdioEntry)
-        yield self.check_result("settings", f"Headers: {', '.join(given_by(entry)) or 'none'}")
-        if self.has_names_left(entry):
-            yield self.skipped("url", NAMES_LEFT)
+        yield self.check_result("settings", f"Headers: {', '.join(named_values(entry)) or 'none'}")
+        if self.has_placeholders(entry):
+            yield self.skipped("url", NOT_EXPANDED)
             return
         yield self.check_result("url", masked_url(entry.url), diagnosis=diagnose_url(entry.url))
-        if self.is_over() or not self.tools.may_contact:
+        if self.has_failed() or not self.tools.may_contact:
             return
-        async for result in self._reach(entry):
+        async for result in self._check_network(entry):
             yield result
-        if not self.is_over():
-            async with aclosing(self._open_session(entry)) as results:
+        if not self.has_failed():
+            async with aclosing(self._check_session(entry)) as results:
                 async for result in results:
                     yield result
 
-    async def _reach(self, entry: HttpEntry | WebSocketEntry) -> AsyncGenerator[CheckResult, None]:
+    async def _check_network(self, entry: HttpEntry | WebSocketEntry) -> AsyncGenerator[CheckResult, None]:
         network = network_of(entry, self.settings)
         limit = min(10.0, self.settings.connect_timeout)
         proxy = proxy_for(network, entry.url)
@@ -95,7 +97,7 @@ class UrlExam(Exam):
         shown = f"the proxy {host}: " if proxy else ""
         found = f"{shown}{', '.join(name.addresses[:4])}" if name.addresses else ""
         yield self.check_result("dns", found, self.now() - began, diagnose_name(name))
-        if self.is_over():
+        if self.has_failed():
             return
         yield self.running("tcp")
         began = self.now()
@@ -104,7 +106,7 @@ class UrlExam(Exam):
         diagnosis = diagnose_connection(connection, entry.url, proxy=proxy)
         found = f"{connection.accepted} port {port}" if connection.accepted else ""
         yield self.check_result("tcp", found, self.now() - began, diagnosis, details)
-        if self.is_over():
+        if self.has_failed():
             return
         if urlsplit(entry.url).scheme not in ("https", "wss"):
             yield self.skipped("tls", "The URL does not use TLS.")
@@ -130,13 +132,13 @@ class UrlExam(Exam):
             bad = Diagnosis("tls-settings", "tls", exc.summary, exc.next_step)
             return self.check_result("tls", "", self.now() - began, bad)
         details = tuple(line for certificate in observed.chain for line in certificate.lines())
-        probe = self.tools.probe_limit
+        probe = self.tools.probe_timeout
         banner = await read_banner(host, address, port, probe) if is_without_tls(observed) else ""
         diagnosis = diagnose_tls(observed, entry.url, banner)
         found = _tls_text(observed) if diagnosis is None or diagnosis.is_warning else ""
         return self.check_result("tls", found, observed.elapsed_ns or self.now() - began, diagnosis, details)
 
-    async def _open_session(self, entry: HttpEntry | WebSocketEntry) -> AsyncGenerator[CheckResult, None]:
+    async def _check_session(self, entry: HttpEntry | WebSocketEntry) -> AsyncGenerator[CheckResult, None]:
         yield self.running("http")
         try:
             session = self.new_session(entry)
@@ -145,19 +147,19 @@ class UrlExam(Exam):
             return
         try:
             await session.connect()
-            async with aclosing(self._judged(session, entry)) as results:
+            async with aclosing(self._evaluate(session, entry)) as results:
                 async for result in results:
                     yield result
         finally:
             await session.close()
 
-    async def _judged(
+    async def _evaluate(
         self, session: ProbeSession, entry: HttpEntry | WebSocketEntry
     ) -> AsyncGenerator[CheckResult, None]:
         traffic = session.listener.traffic
-        if traffic.agreement is None and not _wants_login(traffic):
-            diagnosis = await self._why(traffic, entry)
-            for result in self._failed(traffic, diagnosis):
+        if traffic.agreement is None and not _requires_login(traffic):
+            diagnosis = await self._diagnose(traffic, entry)
+            for result in self._failed_results(traffic, diagnosis):
                 yield result
             return
         yield self._http(traffic)
@@ -165,39 +167,39 @@ class UrlExam(Exam):
             yield self._content(traffic)
             yield self.running("wellknown")
             began = self.now()
-            known = await self._documents(traffic, entry)
-            yield self._wellknown(known, self.now() - began)
+            documents = await self._fetch_documents(traffic, entry)
+            yield self._wellknown(documents, self.now() - began)
         else:
-            known = WellKnownDocuments()
+            documents = WellKnownDocuments()
         if traffic.agreement is None:
             observed = traffic.deciding
             assert observed is not None
             login = diagnose_login(
-                observed, known, has_header=_names_requester(entry), has_token=self._has_token(entry)
+                observed, documents, has_header=_has_credentials(entry), has_token=self._has_token()
             )
             yield self.skipped("era", "Not checked before login.")
             yield self.check_result("auth", "", diagnosis=login)
             return
-        yield self.check_result("era", self.era_of(traffic))
-        yield self.check_result("auth", self._login_words(entry, known))
-        async for result in self.after_agreement(session, traffic):
+        yield self.check_result("era", self.era_text(traffic))
+        yield self.check_result("auth", self._login_text(entry, documents))
+        async for result in self.check_negotiated(session, traffic):
             yield result
 
-    def _has_token(self, entry: HttpEntry | WebSocketEntry) -> bool:
+    def _has_token(self) -> bool:
         return self.authorization is not None and self.authorization.has_token
 
-    def _login_words(self, entry: HttpEntry | WebSocketEntry, known: WellKnownDocuments) -> str:
-        if _names_requester(entry):
+    def _login_text(self, entry: HttpEntry | WebSocketEntry, documents: WellKnownDocuments) -> str:
+        if _has_credentials(entry):
             return "The configured credentials were accepted."
-        if self._has_token(entry):
+        if self._has_token():
             return "The token from the last login was accepted."
-        offered = " The server describes a login for later." if known.resource else ""
+        offered = " The server describes a login for later." if documents.resource else ""
         return f"No login required to connect.{offered}"
 
-    async def _why(self, traffic: ObservedTraffic, entry: HttpEntry | WebSocketEntry) -> Diagnosis:
+    async def _diagnose(self, traffic: ObservedTraffic, entry: HttpEntry | WebSocketEntry) -> Diagnosis:
         network, observed = network_of(entry, self.settings), traffic.deciding
         if observed is None:
-            return await self._why_no_answer(traffic, entry, network)
+            return await self._diagnose_no_response(traffic, entry, network)
         if isinstance(entry, WebSocketEntry):
             found = diagnose_websocket(traffic, entry.url)
         else:
@@ -222,39 +224,39 @@ class UrlExam(Exam):
             alternative is None
             and is_labeled
             and not is_other
-            and "event stream" not in words_of(traffic.error)
+            and kind_of(traffic.error) is not FailureKind.EVENT_STREAM
         ):
             return self._unreadable(traffic)
         return diagnose_response(traffic, entry.url, alternative, entry.type)
 
     def _unreadable(self, traffic: ObservedTraffic) -> Diagnosis:
-        if "Timed out after" in words_of(traffic.error) or "in time" in words_of(traffic.error):
+        if kind_of(traffic.error) is FailureKind.TIMEOUT:
             return Diagnosis(
                 "stream-silent",
                 "http",
                 "The server started its response, but did not finish it in time.",
                 "Usually a proxy buffers event streams: turn off buffering for this path.",
-                (words_of(traffic.error),),
+                (summary_of(traffic.error),),
             )
         return Diagnosis(
             "broken-messages",
             "content",
-            "The response is labeled as a message, but cannot be parsed.",
+            "The response has the content type of a message, but cannot be parsed.",
             "Traffic has the raw bytes. This is a server bug.",
-            (words_of(traffic.error), *traffic.broken[:2]),
+            (summary_of(traffic.error), *traffic.broken[:2]),
         )
 
-    async def _why_no_answer(
+    async def _diagnose_no_response(
         self, traffic: ObservedTraffic, entry: HttpEntry | WebSocketEntry, network: Network
     ) -> Diagnosis:
         """Diagnose missing HTTP responses by finding out what else the port speaks."""
         known = diagnose_no_response(traffic, entry.url)
         if known.step != "http":
             return known
-        probe = self.tools.probe_limit
+        probe = self.tools.probe_timeout
         parts, proxy = urlsplit(entry.url), proxy_for(network, entry.url)
         host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
-        name = await resolve(host, port, _LOCATION_LIMIT)
+        name = await resolve(host, port, _ALTERNATIVE_TIMEOUT)
         if proxy or not name.addresses:
             return diagnose_no_response(traffic, entry.url, proxy=proxy)
         address = name.addresses[0]
@@ -271,8 +273,8 @@ class UrlExam(Exam):
         self, entry: HttpEntry, status: int, is_other: bool
     ) -> AlternativeEndpoint | None:
         """Try the usual paths on the same host concurrently; return the first that works."""
-        is_answer_of_other = status < 300 and is_other
-        if not is_answer_of_other and status not in (400, 404, 405, 406) and entry.type != "sse":
+        is_other_response = status < 300 and is_other
+        if not is_other_response and status not in (400, 404, 405, 406) and entry.type != "sse":
             return None
         path = urlsplit(entry.url).path
         with_slash = path.removesuffix("/") if path.endswith("/") and path != "/" else f"{path}/"
@@ -290,11 +292,11 @@ class UrlExam(Exam):
             for location in dict.fromkeys(locations)
             if (location.url, location.type) != (entry.url, entry.type)
         ]
-        works = await asyncio.gather(*(self._works_at(entry, location) for location in others))
-        return next((location for location, is_it in zip(others, works, strict=True) if is_it), None)
+        results = await asyncio.gather(*(self._works_at(entry, location) for location in others))
+        return next((location for location, works in zip(others, results, strict=True) if works), None)
 
     async def _works_at(self, entry: HttpEntry, location: AlternativeEndpoint) -> bool:
-        limit = min(_LOCATION_LIMIT, self.settings.connect_timeout)
+        limit = min(_ALTERNATIVE_TIMEOUT, self.settings.connect_timeout)
         settings, self.settings = self.settings, replace(self.settings, connect_timeout=limit)
         try:
             session = self.new_session(replace(entry, url=location.url, type=location.type))
@@ -316,7 +318,9 @@ class UrlExam(Exam):
             f"{each.method} {masked_url(each.url)}: {each.status or each.error}" for each in traffic.exchanges
         )
         found = f"{observed.status} to {observed.method}"
-        return self.check_result("http", found, observed.responded_at - observed.asked_at, diagnosis, details)
+        return self.check_result(
+            "http", found, observed.responded_at - observed.requested_at, diagnosis, details
+        )
 
     def _content(self, traffic: ObservedTraffic, diagnosis: Diagnosis | None = None) -> CheckResult:
         observed = traffic.deciding
@@ -325,18 +329,21 @@ class UrlExam(Exam):
             "content", found or "none", diagnosis=diagnosis or diagnose_content_type(traffic)
         )
 
-    async def _documents(self, traffic: ObservedTraffic, entry: HttpEntry) -> WellKnownDocuments:
-        refused = traffic.deciding if _wants_login(traffic) else None
+    async def _fetch_documents(self, traffic: ObservedTraffic, entry: HttpEntry) -> WellKnownDocuments:
+        refused = traffic.deciding if _requires_login(traffic) else None
         network, tools = network_of(entry, self.settings), self.tools
         return await fetch_well_known(entry.url, refused, network, tools.log, self.entry.name, tools.clock)
 
-    def _wellknown(self, known: WellKnownDocuments, elapsed: int) -> CheckResult:
-        found = known.resource or "None, so OAuth login is not available."
+    def _wellknown(self, documents: WellKnownDocuments, elapsed: int) -> CheckResult:
+        found = documents.resource or "None, so OAuth login is not available."
         return self.check_result(
-            "wellknown", found, elapsed, details=tuple(f"{url}: {came}" for url, came in known.locations)
+            "wellknown",
+            found,
+            elapsed,
+            details=tuple(f"{url}: {result}" for url, result in documents.locations),
         )
 
-    def _failed(self, traffic: ObservedTraffic, diagnosis: Diagnosis) -> list[CheckResult]:
+    def _failed_results(self, traffic: ObservedTraffic, diagnosis: Diagnosis) -> list[CheckResult]:
         """Return the steps up to the failed one."""
         if diagnosis.step not in self.steps or self.steps.index(diagnosis.step) <= self.steps.index("http"):
             step = diagnosis.step if diagnosis.step in self.steps else "http"
@@ -351,11 +358,11 @@ class UrlExam(Exam):
         return [*results, self.check_result(diagnosis.step, "", traffic.ended - traffic.began, diagnosis)]
 
 
-def _wants_login(traffic: ObservedTraffic) -> bool:
+def _requires_login(traffic: ObservedTraffic) -> bool:
     return traffic.agreement is None and traffic.deciding is not None and traffic.deciding.status == 401
 
 
-def _names_requester(entry: HttpEntry | WebSocketEntry) -> bool:
+def _has_credentials(entry: HttpEntry | WebSocketEntry) -> bool:
     is_bearer = isinstance(entry, HttpEntry) and isinstance(entry.auth, BearerSettings)
     return is_bearer or any(name.lower() == "authorization" for name in entry.headers)
 

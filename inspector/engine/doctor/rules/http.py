@@ -1,21 +1,21 @@
-"""Diagnoses of HTTP: responses that are no MCP messages, and missing responses."""
+"""Diagnoses of HTTP: responses that are not MCP messages, and missing responses."""
 
 from __future__ import annotations
 
 import re
 import ssl
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urljoin, urlsplit
 
-from inspector.base.errors import ConfigError
-from inspector.base.json.values import JSONProblem, parse, shorten
+from inspector.base.errors import ConfigError, FailureKind
+from inspector.base.json.values import JSONError, parse, shorten
 from inspector.base.plain_text import one_line
 from inspector.base.redaction import masked_url
 from inspector.engine.doctor.probe_session import ObservedHttp, ObservedTraffic
 from inspector.engine.doctor.results import Action, ActionKind, Diagnosis
 from inspector.engine.doctor.rules.network import diagnose_alert, not_http, use_url, with_parts
+from inspector.transport.network import causes_of
 
 MESSAGE_TYPES = ("application/json", "text/event-stream")
 
@@ -28,18 +28,18 @@ class AlternativeEndpoint:
     type: Literal["http", "sse"]
 
 
-def message_in(http: ObservedHttp) -> str:
+def _body_text(http: ObservedHttp) -> str:
     return shorten(one_line(http.body[:600].decode(errors="replace")).strip(), 200)
 
 
 def evidence_of(http: ObservedHttp) -> tuple[str, ...]:
     what = f"{http.method} {masked_url(http.url)}: HTTP {http.status}"
     label = f", {http.content_type}" if http.content_type else ""
-    reported = message_in(http)
+    reported = _body_text(http)
     return (what + label, *((reported,) if reported else ()))
 
 
-_HTTPS_WANTED = re.compile(
+_NEEDS_HTTPS = re.compile(
     r"plain HTTP request was sent to HTTPS|HTTP request to an HTTPS server", re.IGNORECASE
 )
 _HOST = re.compile(r"\bhost\b|origin|rebinding|misdirected", re.IGNORECASE)
@@ -53,10 +53,10 @@ _GATEWAY = {
 def diagnose_response(
     traffic: ObservedTraffic, url: str, alternative: AlternativeEndpoint | None, type: str = "auto"
 ) -> Diagnosis:
-    """Diagnose an HTTP response that is no message; for 401 see `diagnose_login`."""
+    """Diagnose an HTTP response that is not a message; for 401 see `diagnose_login`."""
     http = traffic.deciding
     assert http is not None
-    found = _somewhere_else(http, url, alternative, type) or _by_status(http, url) or _by_body(traffic, http)
+    found = _by_alternative(http, url, alternative, type) or _by_status(http, url) or _by_body(traffic, http)
     return found or Diagnosis(
         "refused",
         "http",
@@ -66,21 +66,21 @@ def diagnose_response(
     )
 
 
-def _somewhere_else(
+def _by_alternative(
     http: ObservedHttp, url: str, alternative: AlternativeEndpoint | None, type: str
 ) -> Diagnosis | None:
     if alternative is None:
         return None
-    there = masked_url(alternative.url)
+    better = masked_url(alternative.url)
     if alternative.type == "sse":
         where = "" if alternative.url == url else f" at {urlsplit(alternative.url).path}"
         return Diagnosis(
             "old-sse",
             "http",
             f"The server returned {http.status} to {http.method}: this is the old HTTP+SSE transport{where}.",
-            f"Use HTTP+SSE with {there}, or better, update the server: that transport is deprecated.",
+            f"Use HTTP+SSE with {better}, or better, update the server: that transport is deprecated.",
             evidence_of(http),
-            Action(ActionKind.USE_SSE, f"Use HTTP+SSE at {there}", alternative.url),
+            Action(ActionKind.USE_SSE, f"Use HTTP+SSE at {better}", alternative.url),
         )
     if alternative.url == url:
         return Diagnosis(
@@ -96,7 +96,7 @@ def _somewhere_else(
         "http",
         f"No MCP endpoint at {urlsplit(url).path or '/'}, but there is one at "
         f"{urlsplit(alternative.url).path}.",
-        f"Use {there}.",
+        f"Use {better}.",
         evidence_of(http),
         use_url(alternative.url),
     )
@@ -104,7 +104,7 @@ def _somewhere_else(
 
 def diagnose_host(http: ObservedHttp, url: str, message: str = "") -> Diagnosis | None:
     """Diagnose a rejected Host header. `message` is the error text, if it came in a message."""
-    if http.status != 421 and not (http.status in (400, 403) and _HOST.search(message or message_in(http))):
+    if http.status != 421 and not (http.status in (400, 403) and _HOST.search(message or _body_text(http))):
         return None
     return Diagnosis(
         "host-refused",
@@ -120,15 +120,15 @@ def _by_status(http: ObservedHttp, url: str) -> Diagnosis | None:
     status, evidence, host = http.status, evidence_of(http), urlsplit(url).netloc
     if 300 <= status < 400:
         return _redirected(http, url)
-    if status == 400 and _HTTPS_WANTED.search(message_in(http)):
-        better = use_url(with_parts(url, scheme="https"))
+    if status == 400 and _NEEDS_HTTPS.search(_body_text(http)):
+        use_https = use_url(with_parts(url, scheme="https"))
         return Diagnosis(
             "needs-https",
             "http",
             f"{host} requires TLS on this port.",
             "Use https:// instead.",
             evidence,
-            better,
+            use_https,
         )
     if (refused := diagnose_host(http, url)) is not None:
         return refused
@@ -140,16 +140,16 @@ def _by_status(http: ObservedHttp, url: str) -> Diagnosis | None:
             "Check that the server itself is running.",
             evidence,
         )
-    simple = _SIMPLE.get(status) or (_SERVER_ERROR if status >= 500 else None)
-    if simple is None:
+    known = _STATUSES.get(status) or (_SERVER_ERROR if status >= 500 else None)
+    if known is None:
         return None
-    id, cause, fix = simple
-    wait = (
+    id, cause, fix = known
+    retry = (
         f" Retry after {http.header('retry-after')} s."
         if status == 429 and http.header("retry-after")
         else ""
     )
-    return Diagnosis(id, "http", cause.replace("{status}", str(status)) + wait, fix, evidence)
+    return Diagnosis(id, "http", cause.replace("{status}", str(status)) + retry, fix, evidence)
 
 
 _SERVER_ERROR = (
@@ -157,7 +157,7 @@ _SERVER_ERROR = (
     "The server failed on the first request (HTTP {status}).",
     "This is a server bug. Check the server's log.",
 )
-_SIMPLE = {
+_STATUSES = {
     400: (
         "bad-request",
         "The server rejects the first request (HTTP 400), in session and in stateless mode.",
@@ -237,7 +237,7 @@ def is_other_json(traffic: ObservedTraffic) -> bool:
     text = traffic.broken[-1] if traffic.broken else http.body.decode(errors="replace")
     try:
         value = parse(text)
-    except JSONProblem:
+    except JSONError:
         return False
     return not (isinstance(value, dict) and "jsonrpc" in value)
 
@@ -283,7 +283,7 @@ def _by_body(traffic: ObservedTraffic, http: ObservedHttp) -> Diagnosis | None:
             "wrong-content",
             "content",
             f"The response is {http.content_type or 'of no stated type'}, not a message.",
-            "Is this the URL of an MCP endpoint? Responses must be application/json or text/event-stream.",
+            "Check that this is the URL of an MCP endpoint. Responses must be application/json or text/event-stream.",
             evidence_of(http),
         )
     return None
@@ -294,17 +294,13 @@ def diagnose_content_type(traffic: ObservedTraffic) -> Diagnosis | None:
     http = traffic.deciding
     if http is None or http.content_type in MESSAGE_TYPES:
         return None
-    if (
-        not 200 <= http.status < 300
-        or http.status == 202
-        or "HTTP+SSE" in (traffic.agreement.how if traffic.agreement else "")
-    ):
+    if not 200 <= http.status < 300 or http.status == 202 or traffic.is_legacy_sse:
         return None
     return Diagnosis(
         "wrong-label",
         "content",
-        f"The response is a message, but labeled {http.content_type or 'as nothing'}. Other clients "
-        "reject that.",
+        f"The response is a message, but its content type is {http.content_type or 'missing'}. Other "
+        "clients reject that.",
         "Change the server to send application/json or text/event-stream.",
         evidence_of(http),
         is_warning=True,
@@ -326,14 +322,6 @@ def diagnose_websocket(traffic: ObservedTraffic, url: str) -> Diagnosis | None:
     )
 
 
-def causes_of(error: BaseException | None) -> Iterator[BaseException]:
-    http: set[int] = set()
-    while error is not None and id(error) not in http:
-        http.add(id(error))
-        yield error
-        error = error.__cause__ or error.__context__
-
-
 def diagnose_no_response(
     traffic: ObservedTraffic, url: str, *, speaks_tls: bool = False, greeting: str = "", proxy: str = ""
 ) -> Diagnosis:
@@ -342,8 +330,9 @@ def diagnose_no_response(
     `speaks_tls`: TLS works on this port although the URL does not use it. `greeting` is what the port
     sends, by itself or in response to a probe.
     """
-    host, error, reported = urlsplit(url).netloc.rpartition("@")[2], traffic.error, greeting
+    host, error = urlsplit(url).netloc.rpartition("@")[2], traffic.error
     summary = error.summary if error is not None else "No response received."
+    kind = error.kind if error is not None else FailureKind.OTHER
     for failure in (error, *traffic.failures):
         if isinstance(failure, ConfigError):  # from values resolved only when needed, e.g. a token
             fix = failure.next_step or "Edit the server."
@@ -364,12 +353,12 @@ def diagnose_no_response(
             (summary,),
             use_url(with_parts(url, scheme=scheme)),
         )
-    names = {type(cause).__name__ for cause in causes_of(error)}
-    if proxy and ("ProxyError" in names or "InvalidProxyStatus" in names):
-        return _proxy(summary, proxy)
-    if "sent a non-HTTP response" in summary or (reported and not reported.startswith("HTTP/")):
-        return not_http(host, reported or summary, "http")
-    if "dropped the connection" in summary:
+    refusal = next((cause for cause in causes_of(error) if type(cause).__name__ in _PROXY_ERRORS), None)
+    if proxy and refusal is not None:
+        return _diagnose_proxy(summary, proxy, needs_login="407" in str(refusal))
+    if kind is FailureKind.NOT_HTTP or (greeting and not greeting.startswith("HTTP/")):
+        return not_http(host, greeting or summary, "http")
+    if kind is FailureKind.DISCONNECTED:
         return Diagnosis(
             "hung-up",
             "http",
@@ -378,7 +367,7 @@ def diagnose_no_response(
             "Check the port and the server's log.",
             (summary,),
         )
-    if "Timed out after" in summary or "in time" in summary:
+    if kind is FailureKind.TIMEOUT:
         return Diagnosis(
             "http-silent",
             "http",
@@ -389,9 +378,13 @@ def diagnose_no_response(
     return Diagnosis("http-failed", "http", summary, error.next_step if error is not None else "Try again.")
 
 
-def _proxy(summary: str, proxy: str) -> Diagnosis:
+# Exceptions of httpx2 and websockets, which are loaded only when needed.
+_PROXY_ERRORS = ("ProxyError", "InvalidProxyStatus")
+
+
+def _diagnose_proxy(summary: str, proxy: str, *, needs_login: bool) -> Diagnosis:
     shown = masked_url(proxy)
-    if "407" in summary:
+    if needs_login:
         return Diagnosis(
             "proxy-login",
             "http",

@@ -65,7 +65,7 @@ def diagnose_name(probe: ResolvedName) -> Diagnosis | None:
     return Diagnosis(
         "name-unknown",
         "dns",
-        f"DNS on this machine knows no host named {probe.host}.",
+        f"Could not resolve the host name {probe.host}.",
         "Check the spelling. Internal names of companies or containers need their network (VPN, the "
         "same compose project).",
         (probe.error,) if probe.error else (),
@@ -122,7 +122,7 @@ def diagnose_connection(probe: ConnectionProbe, url: str, *, proxy: str = "") ->
 
 
 _EXPIRED, _NOT_YET, _SELF_SIGNED, _SELF_SIGNED_IN_CHAIN = 10, 9, 18, 19
-_WRONG_NAMES = (62, 64)
+_HOST_MISMATCH = (62, 64)
 _UNKNOWN_ISSUER = (2, 20, 21)
 _SOON = timedelta(days=14)
 
@@ -177,39 +177,39 @@ def _certificate(probe: TlsProbe, now: datetime) -> Diagnosis:
     own = probe.chain[0] if probe.chain else None
     is_trusted = probe.code not in (_SELF_SIGNED, _SELF_SIGNED_IN_CHAIN, *_UNKNOWN_ISSUER)
     signed = "" if is_trusted or own is None else " It is also self-signed." * own.is_self_signed
-    is_over = own is not None and own.valid_until < now
-    if probe.code == _EXPIRED or (is_over and not is_trusted):
+    is_expired = own is not None and own.valid_until < now
+    if probe.code == _EXPIRED or (is_expired and not is_trusted):
         when = f" on {own.valid_until:%Y-%m-%d}" if own is not None else ""
         cause = f"The certificate of {probe.host} expired{when}.{signed}"
-        return _refused(probe, "certificate-expired", cause, _RENEW)
+        return _reject(probe, "certificate-expired", cause, _RENEW_IT)
     if probe.code == _NOT_YET:
         when = f" before {own.valid_from:%Y-%m-%d %H:%M} UTC" if own is not None else " yet"
         cause = f"The certificate of {probe.host} is not valid{when}."
-        return _refused(probe, "certificate-not-yet-valid", cause, "Check the clocks of both machines.")
-    is_of_other = own is not None and not is_made_out_to(own, probe.host)
-    if probe.code in _WRONG_NAMES or (is_of_other and not is_trusted):
+        return _reject(probe, "certificate-not-yet-valid", cause, "Check the clocks of both machines.")
+    is_other_name = own is not None and not is_issued_to(own, probe.host)
+    if probe.code in _HOST_MISMATCH or (is_other_name and not is_trusted):
         names = ", ".join(own.names[:5]) if own is not None and own.names else "no name"
         cause = f"The certificate is issued to {names}, not to {probe.host}.{signed}"
-        return _refused(probe, "certificate-wrong-name", cause, _WRONG_NAME)
+        return _reject(probe, "certificate-wrong-name", cause, _WRONG_NAME)
     if probe.code == _SELF_SIGNED:
         cause = f"{probe.host} has a self-signed certificate, which no authority vouches for."
-        return _refused(probe, "certificate-self-signed", cause, _TRUST_IT, own)
+        return _reject(probe, "certificate-self-signed", cause, _TRUST_IT, own)
     if probe.code == _SELF_SIGNED_IN_CHAIN:
         cause = (
             f"The certificate of {probe.host} is signed by a private authority that this machine does "
             "not know."
         )
-        return _refused(
+        return _reject(
             probe, "authority-unknown", cause, _TRUST_AUTHORITY, probe.chain[-1] if probe.chain else own
         )
     if probe.code in _UNKNOWN_ISSUER:
-        return _cut_chain(probe, own)
+        return _diagnose_issuer(probe, own)
     cause = f"The certificate of {probe.host} was rejected: {probe.error}."
-    return _refused(probe, "certificate-refused", cause, "Check the certificate on the server.")
+    return _reject(probe, "certificate-refused", cause, "Check the certificate on the server.")
 
 
-def is_made_out_to(certificate: CertificateInfo, host: str) -> bool:
-    """Match like OpenSSL: a wildcard stands for the first label only."""
+def is_issued_to(certificate: CertificateInfo, host: str) -> bool:
+    """Match like OpenSSL: a wildcard matches the first label only."""
     host = host.lower().rstrip(".")
     with suppress(ValueError):
         host = str(ipaddress.ip_address(host))
@@ -217,7 +217,7 @@ def is_made_out_to(certificate: CertificateInfo, host: str) -> bool:
     return any(name.lower() in (host, parent) for name in certificate.names)
 
 
-_RENEW = "Renew it on the server, and check the clocks of both machines."
+_RENEW_IT = "Renew it on the server, and check the clocks of both machines."
 _WRONG_NAME = "Use a name in the certificate, or install a certificate for this name on the server."
 _TRUST_IT = (
     "If this is your server, compare the fingerprint with the server's, and trust this certificate for "
@@ -229,23 +229,23 @@ _TRUST_AUTHORITY = (
 )
 
 
-def _cut_chain(probe: TlsProbe, own: CertificateInfo | None) -> Diagnosis:
-    if own is not None and own.names_its_issuer and len(probe.chain) == 1:
+def _diagnose_issuer(probe: TlsProbe, own: CertificateInfo | None) -> Diagnosis:
+    if own is not None and own.has_issuer_url and len(probe.chain) == 1:
         cause = (
             f"{probe.host} sends only its own certificate, not that of its issuer ({own.issuer}): the "
             "chain is incomplete. Browsers fetch missing certificates, programs do not."
         )
-        return _refused(
+        return _reject(
             probe, "chain-incomplete", cause, "Configure the full chain on the server (fullchain.pem)."
         )
     issuer = f" ({own.issuer})" if own is not None else ""
     cause = (
         f"The certificate of {probe.host} is signed by an authority{issuer} that this machine does not trust."
     )
-    return _refused(probe, "issuer-unknown", cause, _TRUST_AUTHORITY, own)
+    return _reject(probe, "issuer-unknown", cause, _TRUST_AUTHORITY, own)
 
 
-def _refused(
+def _reject(
     probe: TlsProbe, id: str, cause: str, fix: str, trusted: CertificateInfo | None = None
 ) -> Diagnosis:
     action = None

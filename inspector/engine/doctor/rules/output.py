@@ -11,25 +11,27 @@ from collections.abc import Mapping, Sequence
 
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
+from inspector.base.units import plural
 from inspector.engine.doctor.probe_session import ObservedTraffic
 from inspector.engine.doctor.results import Diagnosis
 from inspector.engine.doctor.rules.output_patterns import INSTALLER_PATTERNS, OUTPUT_PATTERNS, OutputPattern
 
-_TELLS = re.compile(r"\b(?:error|fatal|panic|failed|cannot|could not|exception)\b", re.IGNORECASE)
-_SAYS_NOTHING = re.compile(r"a complete log of this run|^npm warn|^\s*at |^\s+File ", re.IGNORECASE)
+_MENTIONS_ERROR = re.compile(r"\b(?:error|fatal|panic|failed|cannot|could not|exception)\b", re.IGNORECASE)
+_IRRELEVANT = re.compile(r"a complete log of this run|^npm warn|^\s*at |^\s+File ", re.IGNORECASE)
 
-_BEGINS = "Traceback (most recent call last):"
-_RAISED = re.compile(r"(?:\w+\.)*\w*(?:Error|Exception|Exit|Interrupt|Failure|Invalid|Refused|Timeout)\b")
+_TRACEBACK = "Traceback (most recent call last):"
+_EXCEPTION = re.compile(r"(?:\w+\.)*\w*(?:Error|Exception|Exit|Interrupt|Failure|Invalid|Refused|Timeout)\b")
 _FRAME = re.compile(r'\s+File "(?P<file>[^"<]+)", line (?P<line>\d+)')
-_OF_OTHERS = re.compile(r"[/\\](?:site-packages|dist-packages|lib[/\\]python[\d.]*|Lib)[/\\]")
-_IN_GROUP = re.compile(r"^\s*\| ?")  # prefix of the parts of an exception group
+_LIBRARY_PATH = re.compile(r"[/\\](?:site-packages|dist-packages|lib[/\\]python[\d.]*|Lib)[/\\]")
+_GROUP_PREFIX = re.compile(r"^\s*\| ?")  # prefix of the parts of an exception group
 
 
 def most_telling_line(lines: Sequence[str]) -> str:
     """Return the last line that mentions an error, else the last line; "" if there is none."""
-    reported = [line.strip() for line in lines if line.strip() and not _SAYS_NOTHING.search(line)]
+    reported = [line.strip() for line in lines if line.strip() and not _IRRELEVANT.search(line)]
     return next(
-        (line for line in reversed(reported) if _TELLS.search(line)), reported[-1] if reported else ""
+        (line for line in reversed(reported) if _MENTIONS_ERROR.search(line)),
+        reported[-1] if reported else "",
     )
 
 
@@ -38,13 +40,13 @@ def exception_in(lines: Sequence[str]) -> tuple[str, str]:
 
     The location is in the server's own code if possible. Empty strings without a traceback.
     """
-    plain = [_IN_GROUP.sub("", line) for line in lines]
-    begins = next((index for index in range(len(plain) - 1, -1, -1) if _BEGINS in plain[index]), None)
-    if begins is None:
+    plain = [_GROUP_PREFIX.sub("", line) for line in lines]
+    start = next((index for index in range(len(plain) - 1, -1, -1) if _TRACEBACK in plain[index]), None)
+    if start is None:
         return "", ""
-    what = next((line.strip() for line in plain[begins + 1 :] if _RAISED.match(line)), "")
-    frames = [match for line in plain[begins + 1 :] if (match := _FRAME.match(line)) is not None]
-    own = [frame for frame in frames if not _OF_OTHERS.search(frame["file"])]
+    what = next((line.strip() for line in plain[start + 1 :] if _EXCEPTION.match(line)), "")
+    frames = [match for line in plain[start + 1 :] if (match := _FRAME.match(line)) is not None]
+    own = [frame for frame in frames if not _LIBRARY_PATH.search(frame["file"])]
     frame = next(reversed(own or frames), None)
     where = f"{os.path.basename(frame['file'])}, line {frame['line']}" if frame is not None else ""
     return what, where
@@ -60,37 +62,37 @@ def _lines(traffic: ObservedTraffic) -> list[str]:
 
 
 def diagnose_exit(traffic: ObservedTraffic) -> Diagnosis:
-    """Diagnose a process that ended before it answered, by its output, else by its exit status."""
-    return _by_words(traffic) or _by_exception(traffic) or _by_status(traffic)
+    """Diagnose a process that exited before it responded, by its output, else by its exit status."""
+    return _by_output(traffic) or _by_exception(traffic) or _by_status(traffic)
 
 
 def explains(traffic: ObservedTraffic) -> bool:
-    """True if the output clearly says why it ended, so that a retry would fail again."""
-    return _by_words(traffic) is not None
+    """True if the output clearly says why it exited, so that a retry would fail again."""
+    return _by_output(traffic) is not None
 
 
-def _by_words(
-    traffic: ObservedTraffic, words: tuple[OutputPattern, ...] = OUTPUT_PATTERNS
+def _by_output(
+    traffic: ObservedTraffic, patterns: tuple[OutputPattern, ...] = OUTPUT_PATTERNS
 ) -> Diagnosis | None:
     lines = _lines(traffic)
-    for rule in words:
-        found = [(match, line) for line in lines if (match := rule.needle.search(line)) is not None]
+    for pattern in patterns:
+        found = [(match, line) for line in lines if (match := pattern.regex.search(line)) is not None]
         if found:  # a line that names its subject says more
-            match, line = next((each for each in found if _named(each[0])), found[0])
-            return _worded(rule, _named(match), line)
+            match, line = next((each for each in found if _subject(each[0])), found[0])
+            return _diagnose_pattern(pattern, _subject(match), line)
     return None
 
 
-def _named(match: re.Match[str]) -> str:
+def _subject(match: re.Match[str]) -> str:
     groups: Mapping[str, str | None] = match.groupdict()
     return next((value for name, value in groups.items() if name.startswith("what") and value), "")
 
 
-def _worded(rule: OutputPattern, what: str, line: str) -> Diagnosis:
-    what = shorten(one_line(what.strip().rstrip(".")), 160)
-    cause = rule.cause if what else rule.cause.replace(": {what}", "")
-    cause = cause.replace("{what}", what or "of that name")
-    return Diagnosis(rule.id, rule.step, cause, rule.fix, (shorten(one_line(line), 300),))
+def _diagnose_pattern(pattern: OutputPattern, subject: str, line: str) -> Diagnosis:
+    subject = shorten(one_line(subject.strip().rstrip(".")), 160)
+    cause = pattern.cause if subject else pattern.cause.replace(": {what}", "")
+    cause = cause.replace("{what}", subject or "such module")
+    return Diagnosis(pattern.id, pattern.step, cause, pattern.fix, (shorten(one_line(line), 300),))
 
 
 def _by_exception(traffic: ObservedTraffic) -> Diagnosis | None:
@@ -112,11 +114,10 @@ def _last_lines(traffic: ObservedTraffic) -> tuple[str, ...]:
 
 
 def _by_status(traffic: ObservedTraffic) -> Diagnosis:
-    status, last = traffic.exit_status or traffic.closed, _last_lines(traffic)
-    match = re.search(r"signal (\w+)", status)
-    if match is not None:
-        return _by_signal(match[1], status, last)
-    if status.endswith("code 0"):
+    status, code, last = traffic.exit_status or traffic.closed, traffic.exit_code, _last_lines(traffic)
+    if code is not None and code < 0:
+        return _by_signal(-code, status, last)
+    if code == 0:
         return Diagnosis(
             "ended-at-once",
             "handshake",
@@ -126,7 +127,7 @@ def _by_status(traffic: ObservedTraffic) -> Diagnosis:
             "“serve” or “--stdio”.",
             last,
         )
-    if status.endswith(("code 127", "code 126")):
+    if code in (126, 127):
         return Diagnosis(
             "inner-command-missing",
             "handshake",
@@ -139,14 +140,17 @@ def _by_status(traffic: ObservedTraffic) -> Diagnosis:
     return Diagnosis(
         "exited",
         "handshake",
-        f"The process {status or 'ended'} before it responded{reported}{'.' if line else ''}",
+        f"The process {status or 'exited'} before it responded{reported}{'.' if line else ''}",
         "Run the same command in a terminal, in the same directory, to see what is missing.",
         last,
     )
 
 
-def _by_signal(name: str, status: str, last: tuple[str, ...]) -> Diagnosis:
-    if name == "SIGKILL":
+_SIGKILL = 9  # `signal.SIGKILL` does not exist on Windows
+
+
+def _by_signal(number: int, status: str, last: tuple[str, ...]) -> Diagnosis:
+    if number == _SIGKILL:
         cause = f"The process {status}: it was killed, often by the system when memory runs out."
         return Diagnosis(
             "killed", "handshake", cause, "Check the system log (dmesg) and the available memory.", last
@@ -162,29 +166,29 @@ def _by_signal(name: str, status: str, last: tuple[str, ...]) -> Diagnosis:
 
 _URL = re.compile(r"(?P<url>https?://[\w.\-\[\]:]+(?:/[\w\-./]*)?)")
 _SERVING = re.compile(r"listen|serving|running|started|available|uvicorn|ready", re.IGNORECASE)
-_ASKS = re.compile(
+_PROMPT = re.compile(
     r"ok to proceed\?|need to install the following packages|\[y/n\]|\(y/n\)|press (?:any key|enter)|"
     r"password:",
     re.IGNORECASE,
 )
-_BUSY = re.compile(r"download|install|resolv|pulling|building|fetching|compil|prepar", re.IGNORECASE)
+_INSTALLING = re.compile(r"download|install|resolv|pulling|building|fetching|compil|prepar", re.IGNORECASE)
 
-_OF_INSTALLER = re.compile(r"(?:npm|npx|yarn|pnpm|bun|uvx?|pip|docker)\b|warn", re.IGNORECASE)
+_INSTALLER_LINE = re.compile(r"(?:npm|npx|yarn|pnpm|bun|uvx?|pip|docker)\b|warn", re.IGNORECASE)
 
 
-def diagnose_silence(traffic: ObservedTraffic, limit: float, *, is_installer: bool = False) -> Diagnosis:
+def diagnose_silence(traffic: ObservedTraffic, timeout: float, *, is_installer: bool = False) -> Diagnosis:
     """Diagnose a process that runs but sends no response.
 
     `is_installer`: it may first have to download the server, as npx and uvx do.
     """
-    found = _other_language(traffic) or _by_words(traffic, INSTALLER_PATTERNS)
+    found = _other_format(traffic) or _by_output(traffic, INSTALLER_PATTERNS)
     if found is not None:
         return found
     reported = tuple(
         shorten(one_line(line), 300) for line in (*traffic.stray[-4:], *list(traffic.stderr)[-4:])
     )
     lines = _lines(traffic)
-    if any(_ASKS.search(line) for line in lines):
+    if any(_PROMPT.search(line) for line in lines):
         return Diagnosis(
             "asks-the-person",
             "output",
@@ -202,11 +206,13 @@ def diagnose_silence(traffic: ObservedTraffic, limit: float, *, is_installer: bo
         )
     if traffic.broken or traffic.stray:
         return _only_text(traffic, reported)
-    if any(_BUSY.search(line) for line in lines) or (is_installer and all(map(_OF_INSTALLER.match, lines))):
+    if any(_INSTALLING.search(line) for line in lines) or (
+        is_installer and all(map(_INSTALLER_LINE.match, lines))
+    ):
         return Diagnosis(
             "still-installing",
             "output",
-            f"The server had not started after {limit:g} s: it was still downloading or installing.",
+            f"The server had not started after {timeout:g} s: it was still downloading or installing.",
             "Run the command once in a terminal until it finishes, or raise the server's connection timeout.",
             reported,
         )
@@ -214,20 +220,20 @@ def diagnose_silence(traffic: ObservedTraffic, limit: float, *, is_installer: bo
         return Diagnosis(
             "log-only",
             "handshake",
-            f"The process is running and writes to stderr, but did not respond on stdout within {limit:g} s.",
+            f"The process writes to stderr, but did not respond on stdout within {timeout:g} s.",
             "Its log may say what it is waiting for. If it is slow to start, raise its connection timeout.",
             reported,
         )
     return Diagnosis(
         "silent",
         "output",
-        f"The process is running, but wrote nothing within {limit:g} s. It may not be an MCP server.",
+        f"The process is running, but wrote nothing within {timeout:g} s. It may not be an MCP server.",
         "Check the arguments: many servers need one such as “stdio”. If it is slow to start, raise its "
         "connection timeout.",
     )
 
 
-def _other_language(traffic: ObservedTraffic) -> Diagnosis | None:
+def _other_format(traffic: ObservedTraffic) -> Diagnosis | None:
     lines = [*traffic.stray, *traffic.broken]
     shown = tuple(shorten(one_line(line), 200) for line in lines[:4])
     if any(line.lower().startswith("content-length:") for line in lines):
@@ -294,7 +300,7 @@ def diagnose_stray(traffic: ObservedTraffic) -> Diagnosis | None:
     return Diagnosis(
         "stray-output",
         "stray",
-        f"The server wrote {count} line{'' if count == 1 else 's'} to stdout that "
+        f"The server wrote {plural(count, 'line')} to stdout that "
         f"{'is' if count == 1 else 'are'} not JSON-RPC. Some clients fail on that.",
         "Write logs and banners to stderr (print(…, file=sys.stderr), console.error).",
         tuple(shorten(one_line(line), 200) for line in traffic.stray[:4]),

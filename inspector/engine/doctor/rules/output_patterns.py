@@ -10,11 +10,11 @@ from dataclasses import dataclass
 class OutputPattern:
     """An error message and its meaning.
 
-    `needle` is searched in each line; the text of its `what…` groups replaces {what} in the cause.
+    `regex` is searched in each line; the text of its `what…` groups replaces {what} in the cause.
     """
 
     id: str
-    needle: re.Pattern[str]
+    regex: re.Pattern[str]
     cause: str
     fix: str
     step: str = "handshake"
@@ -201,9 +201,9 @@ OUTPUT_PATTERNS = (
 
 # Messages that an installer may print while it continues to run.
 INSTALLER_PATTERNS = tuple(
-    rule
-    for rule in OUTPUT_PATTERNS
-    if rule.id
+    pattern
+    for pattern in OUTPUT_PATTERNS
+    if pattern.id
     in (
         *("docker-down", "image-missing", "npm-package-missing", "python-package-missing"),
         *("no-such-executable", "installer-distrusts", "installer-offline"),

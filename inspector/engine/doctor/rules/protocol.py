@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inspector.base.errors import ConfigError
-from inspector.base.json.values import JSONProblem, excerpt, shorten
+from inspector.base.json.values import JSONError, excerpt, shorten
 from inspector.base.plain_text import one_line
 from inspector.config.servers.entries import Entry
 from inspector.engine.doctor.probe_session import ObservedList, ObservedTraffic
@@ -95,7 +95,7 @@ def _last_error(traffic: ObservedTraffic) -> ErrorObject | None:
     last = next((each for each in reversed(traffic.messages) if each.kind.is_response), None)
     try:
         return error_of(last) if last is not None and last.kind is Kind.ERROR else None
-    except JSONProblem:
+    except JSONError:
         return None
 
 
@@ -103,7 +103,7 @@ def _version_of(traffic: ObservedTraffic) -> str | None:
     for message in reversed(traffic.responses(Kind.RESULT)):
         try:
             value = message.result.get("protocolVersion")
-        except JSONProblem:
+        except JSONError:
             continue
         if value is not None:
             return one_line(excerpt(value, 40))

@@ -1,4 +1,4 @@
-"""Hosts that are broken on purpose, and a visit of the doctor to one."""
+"""Deliberately broken hosts, and a helper that runs Doctor on one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.unit.engine.doctor.doctor_stage import Report, examined
 
 
 class Broken(FaultServer):
-    """Answers everything with one fault."""
+    """Responds to everything with one fault."""
 
     def __init__(self, fault: Fault, **settings: Any) -> None:
         super().__init__(**settings)
@@ -35,7 +35,7 @@ async def raw_server(
     host: str = "127.0.0.1",
     tls: ssl.SSLContext | None = None,
 ) -> AsyncIterator[int]:
-    """A socket with a behavior of its own; gives the port."""
+    """Yield the port of a raw TCP server with this behavior."""
 
     async def serve_and_close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -58,7 +58,7 @@ async def never(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 async def with_tools(call: Call) -> None:
-    """A good server that has a tool."""
+    """A working server with one tool."""
     if call.key == "initialize":
         result = {
             "protocolVersion": "2025-11-25",

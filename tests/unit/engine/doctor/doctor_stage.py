@@ -1,4 +1,4 @@
-"""Examines servers that are broken on purpose, and keeps what the doctor says."""
+"""Runs Doctor on deliberately broken servers and collects its report."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class Report:
 async def examined(
     entry: Entry, *, limit: float = 10.0, log: TrafficLog | None = None, **tools: Any
 ) -> Report:
-    """`limit` is how long connecting may take. What else a port speaks is there at once, or never."""
-    tools.setdefault("probe_limit", 0.3)
+    """Run Doctor; `limit` is the connection timeout. Local ports reply to a probe at once, or never."""
+    tools.setdefault("probe_timeout", 0.3)
     guard, log = OrphanGuard(), TrafficLog() if log is None else log
     results: dict[str, CheckResult] = {}
     diagnoses: list[Diagnosis] = []
@@ -73,10 +73,10 @@ async def examined(
     return Report(results, diagnoses, log)
 
 
-def python(code: str, *words: str, env: dict[str, str] | None = None) -> StdioEntry:
-    """A process of this Python that runs this code."""
+def python(code: str, *arguments: str, env: dict[str, str] | None = None) -> StdioEntry:
+    """Return an entry that runs this code in the current Python."""
     return StdioEntry(
-        name="srv", command=sys.executable, args=("-I", "-S", "-c", code, *words), env=env or {}
+        name="srv", command=sys.executable, args=("-I", "-S", "-c", code, *arguments), env=env or {}
     )
 
 
@@ -92,5 +92,5 @@ def shell_script(folder: Path, name: str, *lines: str) -> Path:
 
 
 def path_with(folder: Path) -> dict[str, str]:
-    """Variables with which a command of that folder is found, and what it needs besides."""
+    """Return environment variables whose PATH includes that folder."""
     return {"PATH": os.pathsep.join((str(folder), os.path.dirname(sys.executable), "/usr/bin", "/bin"))}

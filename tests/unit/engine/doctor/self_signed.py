@@ -1,4 +1,4 @@
-"""A certificate that signed itself, as people make them for their own machines."""
+"""Self-signed certificates, as people make them for their own machines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cryptography.x509.oid import NameOID
 
 
 def self_signed(folder: Path, address: str = "127.0.0.1", *, days: int = 90) -> ssl.SSLContext:
-    """What a server with such a certificate needs. It is valid for so many days more."""
+    """Return the TLS context of a server whose certificate is valid for so many days."""
     now, day = datetime.datetime.now(datetime.UTC), datetime.timedelta(days=1)
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, address)])

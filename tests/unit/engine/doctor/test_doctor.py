@@ -1,4 +1,4 @@
-"""The doctor as the window asks it: on an engine, one examination of a server at a time."""
+"""Doctor on an engine: at most one examination per server."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
 
 
 async def test_every_step_is_reported_as_running_and_then_with_its_result(lab: Lab) -> None:
-    probe: list[Examination] = []
-    lab.engine.doctor.changed.connect(probe.append)
+    views: list[Examination] = []
+    lab.engine.doctor.changed.connect(views.append)
     lab.engine.add(fault_entry())
     last = await lab.engine.doctor.examine("srv")
-    assert last is probe[-1]
+    assert last is views[-1]
     assert not last.is_running
     assert last.diagnoses == ()
     assert {result.state for result in last.results} == {CheckState.OK}
     running = {
-        each.results[-1].id for each in probe if each.results and each.results[-1].state is CheckState.RUNNING
+        each.results[-1].id for each in views if each.results and each.results[-1].state is CheckState.RUNNING
     }
     assert {"command", "runtime", "started", "output", "list"} <= running
-    assert probe[0].is_running
+    assert views[0].is_running
 
 
 async def test_existing_connection_is_not_affected(lab: Lab) -> None:
@@ -107,8 +107,8 @@ async def test_stored_secrets_reach_the_server_and_not_the_report(engine: Engine
     assert view.failure.evidence == ("got •••",)
     text = await engine.doctor.text("srv")
     assert "swordfish" not in text
-    assert "[XX] Handshake" in text
-    assert text.index("It fails at") < text.index("What to do:") < text.index("[ok] Settings")
+    assert "[XX] MCP handshake" in text
+    assert text.index("Failed at") < text.index("Next step:") < text.index("[ok] Settings")
 
 
 async def test_missing_bearer_token_is_a_settings_problem(engine: Engine) -> None:
@@ -138,7 +138,7 @@ async def test_internal_error_ends_the_check_and_is_reported(
 
 async def test_report_text_without_a_check_is_refused(lab: Lab) -> None:
     lab.engine.add(fault_entry())
-    with pytest.raises(ConfigError, match="not examined yet"):
+    with pytest.raises(ConfigError, match="has not been checked yet"):
         await lab.engine.doctor.text("srv")
 
 
@@ -162,7 +162,7 @@ async def test_trusted_certificate_is_saved_with_the_server_and_lets_it_connect(
 
 async def test_only_the_most_recently_offered_remedy_is_applied(engine: Engine) -> None:
     engine.add(HttpEntry(name="srv", url="http://127.0.0.1:9/mcp"))
-    with pytest.raises(ConfigError, match="not what the doctor found"):
+    with pytest.raises(ConfigError, match="not Doctor's latest result"):
         await engine.doctor.apply("srv", Action(ActionKind.USE_URL, "Use URL", "https://evil.example/"))
     assert engine.entry("srv") == HttpEntry(name="srv", url="http://127.0.0.1:9/mcp")
 
@@ -212,7 +212,7 @@ async def test_variables_in_an_untrusted_server_are_neither_errors_nor_expanded(
         HttpEntry(name="found", url="https://${HOME}/mcp"),
         StdioEntry(name="found", command="${HOME}/run"),
     ):
-        items = [item async for item in engine.doctor.inspect_at(entry)]
+        items = [item async for item in engine.doctor.check_untrusted(entry)]
         assert isinstance(items[-1], Diagnosis)
         assert items[-1].id == "not-trusted"
         assert all(isinstance(item, CheckResult) for item in items[:-1])
@@ -223,7 +223,7 @@ async def test_untrusted_server_is_inspected_only(engine: Engine) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.setblocking(False)
         url = f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
-        items = [item async for item in engine.doctor.inspect_at(HttpEntry(name="found", url=url))]
+        items = [item async for item in engine.doctor.check_untrusted(HttpEntry(name="found", url=url))]
         with pytest.raises(BlockingIOError):  # nobody has come
             listening.accept()
     assert isinstance(items[-1], Diagnosis)

@@ -1,4 +1,4 @@
-"""The doctor on hosts that are something else than the URL says, or whose refusal must not be misread."""
+"""Doctor on hosts that are not MCP servers, and on refusals that are easily misread."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def refuses_without_an_id(status: int, message: str) -> Fault:
     ],
 )
 async def test_error_without_an_id_is_attributed_to_the_server(status: int, message: str, id: str) -> None:
-    """Servers whose transport refuses do not look for the id of the request."""
+    """Servers whose transport layer rejects a request do not read its id."""
     async with Broken(refuses_without_an_id(status, message)) as server:
         report = await visit(server.url())
     assert report.failure.id == id
@@ -137,7 +137,7 @@ async def test_challenge_content_is_reported(challenge: str, id: str, named: str
 
 
 async def test_hanging_candidate_paths_are_awaited_in_parallel() -> None:
-    """Each may take as long as it likes: the verdict comes after the longest, and not after all."""
+    """The check takes as long as the slowest candidate, not as long as all of them together."""
     waiting: set[str] = set()
     all_wait = asyncio.Event()
 

@@ -1,4 +1,4 @@
-"""The doctor on what real servers and installers said when they ended, as they said it."""
+"""Doctor on the verbatim last output of real servers and installers."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def test_last_output_of_real_programs_is_understood(
 async def test_package_is_named_without_the_version_range_npm_adds() -> None:
     reported = "npm error 404  The requested resource '@acme/mcp-x@*' could not be found or you do not have\n"
     failure = (await examined(python(SAYS.format(reported)))).failure
-    assert failure.cause == "The npm registry has no package @acme/mcp-x."
+    assert failure.cause == "Package not found in the npm registry: @acme/mcp-x."
 
 
 async def test_exception_is_reported_with_its_location_in_the_server_code(tmp_path: Path) -> None:
@@ -83,14 +83,14 @@ async def test_most_informative_line_is_in_the_cause_of_an_exit() -> None:
     assert failure.id == "exited"
     assert "Error: license file is empty" in failure.cause
     failure = (await examined(python("import sys; sys.exit(3)"))).failure
-    assert failure.cause.endswith("It said nothing on stderr.")
+    assert failure.cause.endswith("It wrote nothing to stderr.")
 
 
 COUNTS = "import sys; open(sys.argv[1], 'a').write('x'); sys.stderr.write(sys.argv[2]); sys.exit(1)"
 
 
 async def test_process_is_restarted_only_when_it_did_not_say_why_it_exited(tmp_path: Path) -> None:
-    """The first request is of the newest era; an old server may end on it, and gets a second chance."""
+    """An old server may exit on the first request, which is stateless, and is then started again."""
     known, unknown = tmp_path / "known", tmp_path / "unknown"
     reported = "Error: GITHUB_TOKEN is not set\n"
     assert (await examined(python(COUNTS, str(known), reported))).failure.id == "variable-missing"

@@ -1,4 +1,4 @@
-"""The doctor on processes that start and go wrong."""
+"""Doctor on processes that start and then fail."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from inspector.base.errors import ConfigError
 from inspector.config.servers.entries import Entry, SecretRef, StdioEntry
-from inspector.config.servers.entry_secrets import filled
+from inspector.config.servers.entry_secrets import resolve_secrets
 from inspector.engine.doctor.results import ActionKind, CheckState
 from inspector.engine.secrets import register_entry_secrets
 from inspector.traffic.log import TrafficLog
@@ -84,7 +84,7 @@ async def test_the_line_that_names_the_package_is_the_evidence() -> None:
     failure = (await examined(python(SAYS.format(reported)))).failure
     assert "mcp-typo" in failure.cause
     failure = (await examined(python(SAYS.format("npm error code E404\n")))).failure
-    assert failure.cause == "The npm registry has no package of that name."
+    assert failure.cause == "Package not found in the npm registry."
 
 
 async def test_missing_python_module_mentions_the_environment() -> None:
@@ -160,7 +160,7 @@ async def test_killed_process_points_to_memory() -> None:
     assert (await examined(python(code))).failure.id == "killed"
 
 
-async def test_a_crash_is_told_apart_from_an_exit() -> None:
+async def test_crash_is_distinguished_from_an_exit() -> None:
     code = "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"
     failure = (await examined(python(code))).failure
     assert failure.id == "crashed"
@@ -174,8 +174,8 @@ async def test_unexplained_exit_shows_its_last_output() -> None:
     assert "code 1" in failure.cause
 
 
-def keeps_position(*, out: str = "", err: str = "") -> StdioEntry:
-    """Writes this and reads on, without an answer."""
+def silent_after(*, out: str = "", err: str = "") -> StdioEntry:
+    """Return a process that writes this, then reads stdin without responding."""
     return python(
         f"import sys; sys.stdout.write({out!r}); sys.stdout.flush(); sys.stderr.write({err!r}); {STAYS}"
     )
@@ -197,9 +197,9 @@ UNANSWERED = (
 
 
 async def test_unresponsive_processes_are_identified_by_their_output() -> None:
-    """At the same time: each is waited for to the limit."""
+    """Checked concurrently: each takes until the timeout."""
     reports = await asyncio.gather(
-        *(examined(keeps_position(out=out, err=err), limit=2.0) for out, err, _ in UNANSWERED)
+        *(examined(silent_after(out=out, err=err), limit=2.0) for out, err, _ in UNANSWERED)
     )
     assert [report.failure.id for report in reports] == [id for *_, id in UNANSWERED]
     assert {report.results["started"].state for report in reports} == {CheckState.OK}
@@ -216,7 +216,7 @@ async def test_an_installer_that_has_not_started_the_server_yet_is_recognized(tm
     entry = StdioEntry(name="srv", command="npx", args=("-y", "big-server"), env=path_with(tmp_path))
     failure = (await examined(entry, limit=1.0)).failure
     assert failure.id == "still-installing"
-    assert "connect timeout" in failure.fix
+    assert "connection timeout" in failure.fix
 
 
 async def test_utf16_on_stdout_is_recognized() -> None:
@@ -255,7 +255,7 @@ for line in sys.stdin:
 """
 
 
-def capabilities_for_methods(initialize: object, listing: object = None, era: str = "auto") -> StdioEntry:
+def replying_with(initialize: object, listing: object = None, era: str = "auto") -> StdioEntry:
     code = ANSWERS.replace("INITIALIZE", repr(initialize)).replace("LIST", repr(listing))
     return StdioEntry(name="srv", command=sys.executable, args=("-I", "-S", "-c", code), era=era)
 
@@ -270,14 +270,14 @@ def agreed(capabilities: object = None, **members: object) -> dict[str, object]:
 
 
 async def test_initialize_error_is_quoted() -> None:
-    entry = capabilities_for_methods({"error": {"code": -32603, "message": "database is locked"}})
+    entry = replying_with({"error": {"code": -32603, "message": "database is locked"}})
     failure = (await examined(entry)).failure
     assert failure.id == "initialize-refused"
     assert "database is locked (-32603)" in failure.cause
 
 
 async def test_unknown_protocol_version_is_named() -> None:
-    report = await examined(capabilities_for_methods(agreed(protocolVersion="2031-01-01")))
+    report = await examined(replying_with(agreed(protocolVersion="2031-01-01")))
     failure = report.failure
     assert failure.id == "no-common-version"
     assert failure.step == "version"
@@ -287,7 +287,7 @@ async def test_unknown_protocol_version_is_named() -> None:
 
 async def test_unsupported_pinned_mode_can_be_unpinned() -> None:
     error = {"code": -32602, "message": "Unsupported", "data": {"supported": ["2025-06-18"]}}
-    failure = (await examined(capabilities_for_methods({"error": error}, era="2024-11-05"))).failure
+    failure = (await examined(replying_with({"error": error}, era="2024-11-05"))).failure
     assert failure.id == "era-pinned"
     assert failure.step == "era"
     assert failure.action is not None
@@ -295,36 +295,30 @@ async def test_unsupported_pinned_mode_can_be_unpinned() -> None:
 
 
 async def test_inconclusive_initialize_response_is_malformed() -> None:
-    failure = (await examined(capabilities_for_methods({"result": {"hello": "world"}}))).failure
+    failure = (await examined(replying_with({"result": {"hello": "world"}}))).failure
     assert failure.id == "initialize-malformed"
 
 
 async def test_server_without_capabilities_is_a_warning() -> None:
-    report = await examined(capabilities_for_methods(agreed({})))
+    report = await examined(replying_with(agreed({})))
     assert report.warnings == ["nothing-offered"]
     assert report.results["list"].state is CheckState.SKIPPED
 
 
 async def test_response_without_a_server_name_is_a_warning() -> None:
-    report = await examined(
-        capabilities_for_methods(agreed(serverInfo=None), {"result": {"tools": [{"name": "t"}]}})
-    )
+    report = await examined(replying_with(agreed(serverInfo=None), {"result": {"tools": [{"name": "t"}]}}))
     assert report.warnings == ["incomplete-answer"]
 
 
 async def test_rejected_list_is_distinguished_from_one_that_never_arrives() -> None:
-    refused = capabilities_for_methods(agreed(), {"error": {"code": -32601, "message": "Method not found"}})
+    refused = replying_with(agreed(), {"error": {"code": -32601, "message": "Method not found"}})
     assert (await examined(refused)).failure.id == "list-refused"
-    assert (await examined(capabilities_for_methods(agreed()), list_limit=0.5)).failure.id == "list-silent"
+    assert (await examined(replying_with(agreed()), list_timeout=0.5)).failure.id == "list-silent"
 
 
 async def test_invalid_list_is_malformed_and_an_empty_one_a_warning() -> None:
-    assert (
-        await examined(capabilities_for_methods(agreed(), {"result": {"items": []}}))
-    ).failure.id == "list-malformed"
-    assert (await examined(capabilities_for_methods(agreed(), {"result": {"tools": []}}))).warnings == [
-        "list-empty"
-    ]
+    assert (await examined(replying_with(agreed(), {"result": {"items": []}}))).failure.id == "list-malformed"
+    assert (await examined(replying_with(agreed(), {"result": {"tools": []}}))).warnings == ["list-empty"]
 
 
 async def test_missing_secret_is_reported_before_anything_starts(tmp_path: Path) -> None:
@@ -332,10 +326,10 @@ async def test_missing_secret_is_reported_before_anything_starts(tmp_path: Path)
     wrapper = shell_script(tmp_path, "start", f"touch {marker}")
     entry = StdioEntry(name="srv", command=str(wrapper), env={"KEY": SecretRef("env/srv/KEY")})
 
-    async def fill(entry: Entry) -> Entry:
-        return filled(entry, {})
+    async def prepare(entry: Entry) -> Entry:
+        return resolve_secrets(entry, {})
 
-    failure = (await examined(entry, fill=fill)).failure
+    failure = (await examined(entry, prepare=prepare)).failure
     assert failure.id == "secret-missing"
     assert failure.action is not None
     assert failure.action.kind is ActionKind.OPEN_SECRETS
@@ -343,10 +337,10 @@ async def test_missing_secret_is_reported_before_anything_starts(tmp_path: Path)
 
 
 async def test_unusable_settings_are_reported() -> None:
-    async def fill(entry: Entry) -> Entry:
+    async def prepare(entry: Entry) -> Entry:
         raise ConfigError("The variable HOST is not set.", "Set it.")
 
-    assert (await examined(fault_entry(), fill=fill)).failure.id == "settings-unusable"
+    assert (await examined(fault_entry(), prepare=prepare)).failure.id == "settings-unusable"
     entry = StdioEntry(name="srv", command="/bin/sh", era="1999")
     assert (await examined(entry)).failure.id == "settings-unusable"
 
@@ -364,12 +358,12 @@ async def test_doctor_output_contains_no_secret() -> None:
 
 
 async def test_cancelling_stops_the_process(tmp_path: Path) -> None:
-    """The leak guards of the tests would find it."""
+    """The test suite's leak guard would find it."""
 
-    async def walk() -> Report:
+    async def run() -> Report:
         return await examined(fault_entry("silent"))
 
-    task = asyncio.get_running_loop().create_task(walk())
+    task = asyncio.get_running_loop().create_task(run())
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(task, 0.5)
 

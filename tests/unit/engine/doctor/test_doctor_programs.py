@@ -1,4 +1,4 @@
-"""The doctor on commands that cannot be started: the files are real, and really broken."""
+"""Doctor on commands that cannot be started, with real broken files."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import os
 from pathlib import Path
 
 from inspector.config.servers.entries import StdioEntry
-from inspector.engine.doctor.programs import ProgramInfo, diagnose_program
+from inspector.engine.doctor.programs import ProgramInfo
 from inspector.engine.doctor.results import CheckState
+from inspector.engine.doctor.rules.programs import diagnose_program
 from tests.helpers.servers import fault_entry
 from tests.unit.engine.doctor.doctor_stage import Report, examined, path_with, script, shell_script
 
@@ -22,7 +23,7 @@ async def test_empty_command_is_reported() -> None:
     assert (await started("")).failure.id == "no-command"
 
 
-async def test_a_misspelt_command_is_not_on_the_path() -> None:
+async def test_a_misspelled_command_is_not_on_the_path() -> None:
     failure = (await started("no-such-program-anywhere")).failure
     assert failure.id == "command-missing"
     assert "no-such-program-anywhere" in failure.cause
@@ -39,7 +40,7 @@ def test_runtime_component_names_its_runtime() -> None:
     probe = ProgramInfo("npx", problem="not found")
     failure = diagnose_program(probe)
     assert failure is not None
-    assert failure.cause.endswith("places: it is a part of Node.js, which is not installed here.")
+    assert failure.cause.endswith("folders: it is part of Node.js, which is not installed.")
 
 
 async def test_a_runtime_that_is_not_installed_is_named_with_where_to_get_it(tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ async def test_packet_dropping_host_is_distinguished_from_a_refusing_one() -> No
 
 
 async def test_address_without_a_route_is_unreachable() -> None:
-    """A broadcast address: no system lets TCP go there."""
+    """Uses a broadcast address, which no system accepts for TCP."""
     assert (await visit("http://255.255.255.255/mcp", limit=2.0)).failure.id == "unreachable"
 
 
@@ -165,7 +165,7 @@ async def test_a_certificate_of_an_unknown_authority_can_be_trusted_by_itself(
 
 
 def full_chain(authority: Authority, folder: Path) -> ssl.SSLContext:
-    """A server that sends its authority along."""
+    """Return the context of a server that sends the certificate of its authority too."""
     certificate, key = authority.issue("127.0.0.1")
     chain = folder / "chain.pem"
     chain.write_bytes(Path(certificate).read_bytes() + Path(authority.ca_file).read_bytes())
@@ -246,7 +246,7 @@ async def test_disabled_certificate_verification_is_a_warning(authority: Authori
 
 @contextmanager
 def strict_server(context: ssl.SSLContext) -> Iterator[int]:
-    """Handshakes as a blocking server does, alerts and all; whoever passes is hung up on. Gives the port."""
+    """Yield the port of a blocking TLS server that sends alerts, and disconnects after the handshake."""
 
     def serve() -> None:
         while True:
@@ -384,7 +384,7 @@ async def test_unsendable_request_is_reported_without_its_secret() -> None:
     assert "second-half" not in report.text
 
 
-async def test_a_server_that_hangs_up_is_told_apart_from_one_that_is_silent() -> None:
+async def test_disconnecting_server_is_distinguished_from_a_silent_one() -> None:
     async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
 
@@ -496,7 +496,7 @@ async def test_the_endpoint_at_another_path_is_found() -> None:
 
 
 class OldServer(FaultServer):
-    """HTTP+SSE of 2024 at /sse."""
+    """An HTTP+SSE server (2024-11-05) at /sse."""
 
     async def _response(self, call: Call) -> None:
         if call.method == "GET" and call.path == "/sse":
@@ -590,7 +590,7 @@ ISSUER = "/.well-known/oauth-authorization-server"
 
 
 class Guarded(FaultServer):
-    """Wants a login. `documents` are served by their paths, with "ORIGIN" for the server's own."""
+    """Requires a login. `documents` are served by path; "ORIGIN" in them is replaced by the server's."""
 
     def __init__(self, documents: dict[str, object], **settings: Any) -> None:
         super().__init__(**settings)
@@ -647,7 +647,7 @@ async def test_rejected_configured_header_is_distinguished_from_none() -> None:
 
 
 class Token:
-    """An authorization that has a token, and must not be asked for another."""
+    """An authorization that has a token and must not be asked for another."""
 
     def begin(self, operation: str) -> AuthorizedRequest:
         return self

@@ -1,0 +1,175 @@
+"""Diagnoses of a command: program not found, file not executable, runtime too old."""
+
+from __future__ import annotations
+
+import os
+import platform
+
+from inspector.base.plain_text import one_line
+from inspector.engine.doctor.programs import ProgramInfo, Runtime, VersionInfo, major_of, runtime_of
+from inspector.engine.doctor.results import Diagnosis
+
+_STEP = "command"
+
+
+def diagnose_program(info: ProgramInfo) -> Diagnosis | None:
+    """Return None if the command can be started, as far as its file shows."""
+    if not info.name:
+        return Diagnosis(
+            "no-command", _STEP, "There is no command to start.", "Edit the server and enter one."
+        )
+    if not info.is_cwd_there:
+        return Diagnosis(
+            "folder-missing",
+            _STEP,
+            f"The working directory {info.cwd} does not exist.",
+            "Create it, or change the server's working directory.",
+        )
+    if info.found:
+        return _diagnose_file(info)
+    return _diagnose_path(info) if info.is_path else _diagnose_name(info)
+
+
+def _diagnose_name(info: ProgramInfo) -> Diagnosis:
+    name = one_line(info.name)
+    if any(character.isspace() for character in info.name):
+        first, *rest = info.name.split()
+        return Diagnosis(
+            "line-as-command",
+            _STEP,
+            f"The whole line “{name}” is set as the command; no shell splits it.",
+            f"Use “{one_line(first)}” as the command and “{one_line(' '.join(rest))}” as its arguments.",
+        )
+    runtime = runtime_of(info.name)
+    if info.alternatives:
+        locations = ", ".join(info.alternatives[:3])
+        return Diagnosis(
+            "not-on-path",
+            _STEP,
+            f"{name} is not on the server's PATH, but there is one in "
+            f"{os.path.dirname(info.alternatives[0])}.",
+            f"Use its full path, {info.alternatives[0]}, as the command, or set PATH for the server.",
+            (f"Found: {locations}",),
+        )
+    if runtime is not None:
+        return Diagnosis(
+            "runtime-missing",
+            _STEP,
+            f"{name} was not found on PATH or in the usual folders: {_missing_text(runtime)}.",
+            f"{runtime.install}, then run Doctor again.",
+        )
+    return Diagnosis(
+        "command-missing",
+        _STEP,
+        f"No program named {name} on PATH.",
+        "Check the spelling, install it, or use its full path.",
+    )
+
+
+def _missing_text(runtime: Runtime) -> str:
+    if runtime.part_of:
+        return f"it is part of {runtime.part_of}, which is not installed"
+    return f"{runtime.name} is not installed"
+
+
+def _diagnose_path(info: ProgramInfo) -> Diagnosis:
+    if not info.exists:
+        return Diagnosis(
+            "file-missing",
+            _STEP,
+            f"File not found: {info.path}.",
+            "Check the path. Relative paths start at the server's working directory.",
+        )
+    if info.is_folder:
+        return Diagnosis(
+            "is-folder", _STEP, f"{info.path} is a folder, not a program.", "Use the program inside it."
+        )
+    return Diagnosis(
+        "not-executable",
+        _STEP,
+        f"{info.path} is not executable.",
+        f"Make it executable (chmod +x {os.path.basename(info.path)}), or use its interpreter as the "
+        "command and the file as the first argument.",
+    )
+
+
+def _diagnose_file(info: ProgramInfo) -> Diagnosis | None:
+    """Check whether the system can run the file."""
+    if info.interpreter:
+        return _diagnose_script(info)
+    if info.head.startswith(b"\x7fELF") and not _runs_on_this_machine(info.head):
+        return Diagnosis(
+            "wrong-machine",
+            _STEP,
+            f"{info.found} was built for a different processor than this {platform.machine()}.",
+            "Install the build for this machine.",
+        )
+    if info.head and not _is_binary(info.head):
+        return Diagnosis(
+            "no-first-line",
+            _STEP,
+            f"{info.found} is a script without a shebang line.",
+            "Add a first line such as #!/usr/bin/env python3, or use the interpreter as the command.",
+        )
+    return None
+
+
+def _diagnose_script(info: ProgramInfo) -> Diagnosis | None:
+    first_line = info.head.partition(b"\n")[0]
+    if first_line.endswith(b"\r"):
+        return Diagnosis(
+            "windows-line-ends",
+            _STEP,
+            f"{info.found} has Windows line endings, so the system looks for an interpreter whose name "
+            "ends in a carriage return.",
+            "Save it with Unix line endings (dos2unix, or “LF” in the editor).",
+            (one_line(first_line.decode(errors="replace")),),
+        )
+    if not info.is_interpreter_there:
+        return Diagnosis(
+            "interpreter-missing",
+            _STEP,
+            f"{info.found} needs the interpreter {one_line(info.interpreter)}, which does not exist.",
+            "Fix its first line, or install that interpreter. If you moved a virtual environment, "
+            "recreate it: its scripts contain old paths.",
+        )
+    if not info.can_interpreter_run:
+        return Diagnosis(
+            "interpreter-not-executable",
+            _STEP,
+            f"{info.found} needs the interpreter {one_line(info.interpreter)}, which is not executable.",
+            "Fix its first line, or make the interpreter executable.",
+        )
+    return None
+
+
+# ELF e_machine by `platform.machine`.
+_MACHINES = {"x86_64": (62, 3), "amd64": (62, 3), "aarch64": (183, 40), "arm64": (183, 40)}
+
+
+def _runs_on_this_machine(head: bytes) -> bool:
+    matching = _MACHINES.get(platform.machine().lower())
+    if matching is None or len(head) < 20:
+        return True  # unknown
+    return int.from_bytes(head[18:20], "big" if head[5:6] == b"\x02" else "little") in matching
+
+
+def _is_binary(head: bytes) -> bool:
+    return b"\0" in head or head.startswith((b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe"))
+
+
+def diagnose_version(program: str, info: VersionInfo) -> Diagnosis | None:
+    """Warn about a runtime that is known to be too old."""
+    runtime = runtime_of(program)
+    if runtime is None or not runtime.oldest or not info.version:
+        return None
+    major = major_of(info.version)
+    if not 0 < major < runtime.oldest:
+        return None
+    return Diagnosis(
+        "runtime-too-old",
+        "runtime",
+        f"{runtime.name} {info.version} is older than {runtime.oldest}, which most servers need.",
+        f"Install a newer {runtime.name}, or use the full path of a newer one as the command.",
+        (f"{program} says {info.version}",),
+    )
