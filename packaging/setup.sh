@@ -2,16 +2,16 @@
 # The set-up that ./packaging/run and ./packaging/test share: source this, then call
 #
 #     set_up EXTRA                  .venv holds the app with the extra `demo` or `test`, as pinned in uv.lock
-#     need_qt_libraries PLATFORM    the system has what Qt needs to draw on xcb, wayland or offscreen
-#     want_browser                  there is a browser for the tests, where one can be installed
+#     need_qt_libraries PLATFORM    the system has the libraries that Qt needs for xcb, wayland or offscreen
+#     want_browser                  a browser for the tests is installed, where possible
 #
-# The first two return only when that is so. What is missing and cannot be put right from here is named on stderr
-# in one sentence with its fix, and the script ends with 1.
+# The first two return only on success. If something is missing and cannot be installed, they print one
+# sentence with the fix to stderr and exit with 1.
 #
-# Kept to bash 3.2, which is what macOS has. There is no `set -e`: each step that can fail says what to do.
+# Limited to bash 3.2, the version on macOS. No `set -e`: each step that can fail reports what to do.
 
 set -uo pipefail
-unset CDPATH PYTHONHOME PYTHONPATH # a stranger's modules and folders have no say in what is run here
+unset CDPATH PYTHONHOME PYTHONPATH # these would load modules from other folders
 
 ROOT=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 VENV=$ROOT/.venv
@@ -36,7 +36,7 @@ trap 'say "Stopped."; exit 130' INT TERM
 set_up() {
     local extra=$1
     is_ready "$extra" && return
-    is_sound || make_environment
+    is_usable || make_environment
     install_app "$extra"
     mark "$extra"
 }

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# System packages on Debian, Ubuntu and their kin: installed when we may, else the command is named.
+# System packages on Debian, Ubuntu and derivatives: installed if we are root, else the command is printed.
 
 has_apt() {
     command -v apt-get >/dev/null
@@ -9,18 +9,18 @@ is_root() {
     [[ $(id -u) -eq 0 ]]
 }
 
-# apt_command PACKAGE...: what a person would type.
+# apt_command PACKAGE...: the command to type.
 apt_command() {
     local sudo="sudo "
     is_root && sudo=""
     printf '%sapt-get install -y %s' "$sudo" "$*"
 }
 
-# apt_install PACKAGE...: true when they are there afterwards; false, having done nothing, when not root.
+# apt_install PACKAGE...: true if they are installed afterwards; does nothing and returns false if not root.
 apt_install() {
     has_apt && is_root || return 1
     say "Installing with apt-get: $*"
-    # The package lists of a fresh container are empty and those of an old machine stale: update, once, on need.
+    # The package lists may be missing (new container) or outdated: update them only if the install fails.
     apt_get install --no-install-recommends "$@" && return
     apt_get update && apt_get install --no-install-recommends "$@"
 }

@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# The browser that the tests of the login drive. Nothing else needs it, so nothing ends for want of it.
+# The browser that the login tests drive. Nothing else needs it, so a missing one is not an error.
 
-# The names that tests/helpers/browser.py looks for. A Debian package has the first one; Ubuntu has only a
-# stub that fetches a snap, which is not ours to bring onto a machine.
+# The names that tests/helpers/browser.py looks for. The first is a Debian package; on Ubuntu it only installs
+# a snap, which we do not want to do unasked.
 readonly BROWSER_NAMES=(chromium chromium-browser google-chrome google-chrome-stable)
 
-# want_browser: install one where that can be. Tried once for each set-up, and never a reason to stop.
+# want_browser: install a browser if possible. Tried once per set-up; failing is not an error.
 want_browser() {
     local seen=$VENV/mcp-lens-browser
     has_browser && return
@@ -21,5 +21,5 @@ has_browser() {
 browser_hint() {
     local get="install Chromium"
     has_apt && get="install one with: $(apt_command chromium)"
-    printf 'There is no browser for the tests of the login, and they are skipped; to run them, %s' "$get"
+    printf 'No browser found, so the login tests that need one are skipped. To run them, %s' "$get"
 }

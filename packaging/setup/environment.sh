@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# The private environment in .venv: is it ready, is it sound, and making it anew.
+# The private environment in .venv: check it, or create it.
 #
-# A stamp in it says what it holds. Its lines: `installing`, `demo` or `test`; the project's folder; check
-# sums of all that decides the content. `installing` stays behind when a set-up does not reach its end.
+# A stamp file in it records what it contains: `installing`, `demo` or `test`; the project's folder; checksums
+# of the files that determine the packages. `installing` remains if a set-up was interrupted.
 
 STAMP=$VENV/mcp-lens-setup
 
-# is_ready EXTRA: true when nothing needs doing. Every start pays for this, so it runs one program: cksum.
+# is_ready EXTRA: true if nothing has to be done. Runs at every start, so it starts only one program: cksum.
 is_ready() {
     [[ -x $VENV/bin/python && -x $VENV/bin/mcp-lens && -r $STAMP ]] || return 1
     is_changed_since_stamp && return 1
@@ -17,7 +17,7 @@ is_ready() {
     [[ $stamp == "$1"$'\n'"$basis" || $stamp == test$'\n'"$basis" ]]
 }
 
-# Another installer (uv, pip by hand) may have added or removed packages after us.
+# True if another installer (uv, or pip by hand) changed the packages.
 is_changed_since_stamp() {
     local packages
     for packages in "$VENV"/lib/python3.*/site-packages; do
@@ -26,8 +26,8 @@ is_changed_since_stamp() {
     return 1
 }
 
-# The folder is part of it because an environment holds absolute paths: a copied or moved one is broken.
-# pyvenv.cfg stands for the Python it was made with; while that is still at work there is none.
+# The folder is included because an environment contains absolute paths: a copied or moved one is broken.
+# pyvenv.cfg identifies the Python; it does not exist while the environment is being created.
 stamp_basis() {
     printf '%s\n' "$ROOT"
     (cd -- "$ROOT" && cksum pyproject.toml uv.lock .venv/pyvenv.cfg 2>/dev/null) || true
@@ -36,11 +36,11 @@ stamp_basis() {
 # mark STATE: write the stamp.
 mark() {
     { printf '%s\n' "$1" && stamp_basis; } >"$STAMP" 2>/dev/null ||
-        fail "Cannot write to $VENV; make it yours or delete it, and run this again."
+        fail "Could not write to $VENV. Make it writable or delete it, and run this again."
 }
 
-# is_sound: true when pip can bring .venv up to date. One without a stamp, made by hand, will do.
-is_sound() {
+# is_usable: true if pip can update .venv. An environment without a stamp, created by hand, is accepted.
+is_usable() {
     local state="" folder=$ROOT
     [[ -r $STAMP ]] && { read -r state && read -r folder; } <"$STAMP"
     [[ $state != installing && $folder == "$ROOT" ]] || return 1
@@ -51,10 +51,10 @@ make_environment() {
     local output
     need_python
     if [[ -e $VENV || -L $VENV ]]; then
-        say "Making .venv anew: the one that is there is not complete."
-        rm -rf -- "$VENV" || fail "Cannot delete $VENV; delete it by hand, and run this again."
+        say "Recreating .venv, because it is incomplete."
+        rm -rf -- "$VENV" || fail "Could not delete $VENV. Delete it by hand, and run this again."
     fi
     mkdir -- "$VENV" 2>/dev/null && mark installing
     output=$("$PYTHON" -I -m venv "$VENV" 2>&1) ||
-        fail "Could not make $VENV (${output##*$'\n'}); see that the folder can be written to, and run this again."
+        fail "Could not create $VENV (${output##*$'\n'}). Check that the folder is writable, and run this again."
 }

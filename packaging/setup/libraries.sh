@@ -1,14 +1,14 @@
 # shellcheck shell=bash
-# The system libraries that PySide6's wheels leave to the system, and a font to write with.
+# The system libraries that the PySide6 wheels do not contain, and a font.
 
-# need_qt_libraries PLATFORM: end with the fix when Qt could not start on that platform plugin.
+# need_qt_libraries PLATFORM: exit with the fix if Qt cannot load this platform plugin.
 need_qt_libraries() {
     [[ $OSTYPE == linux* ]] && command -v ldd >/dev/null || return 0
     local seen=$VENV/mcp-lens-libraries-$1 missing
     [[ $seen -nt $STAMP ]] && return
     missing=$(missing_libraries "$1")
     if [[ -n $missing ]]; then
-        # shellcheck disable=SC2046  # one package a word
+        # shellcheck disable=SC2046  # split into packages
         apt_install $(debian_packages <<<"$missing") && missing=$(missing_libraries "$1")
     fi
     [[ -z $missing ]] || fail "$(libraries_fix "$missing")"
@@ -16,7 +16,7 @@ need_qt_libraries() {
     : >"$seen"
 }
 
-# missing_libraries PLATFORM: one soname a line, from the linker itself, so that no list here can grow old.
+# missing_libraries PLATFORM: one soname per line, reported by the dynamic linker.
 missing_libraries() {
     local qt
     for qt in "$VENV"/lib/python3.*/site-packages/PySide6; do
@@ -41,15 +41,15 @@ libraries_fix() {
     if has_apt; then
         printf 'Qt needs system libraries that are missing; install them with: %s' "$(apt_command "${packages% }")"
     else
-        printf 'Qt needs system libraries that are missing (%s); install the packages that hold them, %s' \
+        printf 'Qt needs system libraries that are missing (%s); install the packages that contain them, %s' \
             "$sonames" "and run this again."
     fi
 }
 
-# Without any font Qt draws a window of empty boxes: worth a word, not a refusal.
+# Without any font Qt draws empty boxes: a warning, not an error.
 need_font() {
     local folders=(/usr/share/fonts /usr/local/share/fonts ~/.fonts ~/.local/share/fonts)
     [[ -n $(find -L "${folders[@]}" -name '*.[to]t[fc]' -print -quit 2>/dev/null) ]] && return
     apt_install fonts-dejavu-core && return
-    say "No font was found; text will not show until one is installed, such as with: $(apt_command fonts-dejavu-core)"
+    say "No font found, so no text will be visible. Install one, for example with: $(apt_command fonts-dejavu-core)"
 }

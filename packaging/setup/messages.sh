@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# How the set-up talks: to stderr, under the app's name, so that stdout belongs to the app alone.
+# Messages of the set-up go to stderr, so that stdout contains only the output of the app.
 
 say() {
     printf 'mcp-lens: %s\n' "$*" >&2

@@ -1,17 +1,17 @@
 # shellcheck shell=bash
-# Finding a Python that can make the environment: 3.11 or newer, with the venv module.
-# MCP_LENS_PYTHON names one and ends the search; it counts when .venv is made, not once it is there.
+# Find a Python that can create the environment: 3.11 or newer, with the venv module.
+# MCP_LENS_PYTHON selects one; it is used when .venv is created, and ignored afterwards.
 
 readonly OLDEST_MINOR=11
-readonly PYTHON_NAMES=(python3.13 python3.12 python3.11 python3)
-readonly PYTHON_HINT="name another with MCP_LENS_PYTHON=/path/to/python3"
+readonly PYTHON_NAMES=(python3.14 python3.13 python3.12 python3.11 python3)
+readonly PYTHON_HINT="set MCP_LENS_PYTHON=/path/to/python3"
 
-# What find_python found. The last two say why, when there is no usable one.
+# Results of find_python. The last two say why no usable Python was found.
 PYTHON=""              # executable, all links resolved
 PYTHON_TOO_OLD=""      # "3.9 (/usr/bin/python3.9)"
 PYTHON_WITHOUT_VENV="" # "3.11"
 
-# need_python: set PYTHON, or end with the reason and the fix.
+# need_python: set PYTHON, or exit with the reason and the fix.
 need_python() {
     find_python && return
     if [[ -n $PYTHON_WITHOUT_VENV ]]; then
@@ -43,9 +43,9 @@ find_python() {
     return 1
 }
 
-# python_facts NAME: "VERSION complete|bare PATH", or nothing when NAME does not run. Links are resolved
-# so that the environment hangs on python3.11 and not on a `python3` that becomes 3.12 one day, and is not
-# made from itself when .venv is the active one. Must run on any Python 3.
+# python_facts NAME: "VERSION complete|bare PATH", or nothing if NAME does not run. Links are resolved, so that
+# the environment depends on python3.11 and not on a `python3` that may become 3.12, and is not created from
+# itself when .venv is active. Must run on any Python 3.
 python_facts() {
     "$1" -I -c '
 import os, sys
@@ -63,7 +63,7 @@ is_new_enough() {
     [[ $major -gt 3 || ($major -eq 3 && $minor -ge $OLDEST_MINOR) ]]
 }
 
-# Debian splits ensurepip, without which venv makes nothing, off into a package per version.
+# Debian ships ensurepip, which venv needs, in a separate package per version.
 need_venv_module() {
     local package=python$PYTHON_WITHOUT_VENV-venv
     apt_install "$package" && find_python && return
@@ -76,11 +76,11 @@ need_venv_module() {
 
 need_any_python() {
     if [[ -n ${MCP_LENS_PYTHON:-} ]]; then
-        fail "MCP_LENS_PYTHON=$MCP_LENS_PYTHON does not run as a Python 3; correct or unset it, and run this again."
+        fail "MCP_LENS_PYTHON=$MCP_LENS_PYTHON is not a Python 3; correct or unset it, and run this again."
     fi
     apt_install python3 python3-venv && find_python && return
     if has_apt && [[ -z $PYTHON_TOO_OLD ]]; then
-        fail "MCP Lens needs Python 3.$OLDEST_MINOR or newer and there is none;" \
+        fail "MCP Lens needs Python 3.$OLDEST_MINOR or newer and found none;" \
             "install it with: $(apt_command python3 python3-venv)"
     fi
     fail "MCP Lens needs Python 3.$OLDEST_MINOR or newer and found ${PYTHON_TOO_OLD:-none};" \
