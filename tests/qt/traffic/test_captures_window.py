@@ -1,4 +1,4 @@
-"""Captures in the window: opened, saved, exported, kept, interrupted, and a recording that had to pause."""
+"""Captures in the window: open, save, export, manage, interrupted ones, paused recording."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def make_capture(path: Path, count: int = 3, text: str = "hello") -> Path:
 
 
 def make_interrupted(path: Path) -> Path:
-    """As a run leaves it that was killed: not closed, and its recorder gone."""
+    """Create a capture as a killed process leaves it: not closed, its recorder gone."""
     make_capture(path)
     with sqlite3.connect(path) as connection:
         connection.execute("DELETE FROM about WHERE key = 'closed_at'")
@@ -55,7 +55,7 @@ def opened(lens: Lens, path: Path) -> TrafficPanel:
     return lens.window.captures.all[-1].panel
 
 
-def test_a_capture_is_opened_beside_the_live_traffic_without_any_server(lens: Lens) -> None:
+def test_capture_is_opened_beside_the_live_traffic_without_any_server(lens: Lens) -> None:
     panel = opened(lens, make_capture(lens.folder / "one.mcpcap", 5))
     assert panel.model.rowCount() == 5
     assert lens.window.traffic_in_front() is panel
@@ -92,17 +92,17 @@ def test_closed_capture_leaves_the_window_and_keeps_its_file(lens: Lens) -> None
 
 
 def test_file_that_is_not_a_capture_is_named_in_the_error(lens: Lens) -> None:
-    path = lens.folder / "picture.mcpcap"
+    path = lens.folder / "image.mcpcap"
     path.write_bytes(b"\x89PNG" * 100)
     lens.window.captures.open([path])
-    lens.until(lambda: "picture.mcpcap" in lens.window.notices.text())
+    lens.until(lambda: "image.mcpcap" in lens.window.notices.text())
     assert lens.window.captures.all == []
 
 
 def test_dropped_captures_are_opened_and_other_files_rejected(lens: Lens) -> None:
     path = make_capture(lens.folder / "dropped.mcpcap")
     data = QMimeData()
-    for name, is_taken in (("notes.txt", False), (path.name, True)):
+    for name, is_accepted in (("notes.txt", False), (path.name, True)):
         data = QMimeData()
         data.setUrls([QUrl.fromLocalFile(str(lens.folder / name))])
         enter = QDragEnterEvent(
@@ -114,7 +114,7 @@ def test_dropped_captures_are_opened_and_other_files_rejected(lens: Lens) -> Non
         )
         enter.setAccepted(False)
         QApplication.sendEvent(lens.window, enter)
-        assert enter.isAccepted() is is_taken
+        assert enter.isAccepted() is is_accepted
     drop = QDropEvent(
         QPointF(9, 9),
         Qt.DropAction.CopyAction,
@@ -148,7 +148,7 @@ def test_mark_in_an_opened_capture_is_saved_to_its_file(lens: Lens) -> None:
     assert again.source.log.note(1) == RowNote(is_marked=True, comment="here")
 
 
-def test_an_export_shows_what_it_masks_and_writes_no_secret(lens: Lens) -> None:
+def test_export_shows_what_it_masks_and_writes_no_secret(lens: Lens) -> None:
     opened(lens, make_capture(lens.folder / "one.mcpcap", text=f"Authorization: {SECRET}"))
     lens.do("capture.export")
     dialog = lens.dialog(ExportDialog)
@@ -212,13 +212,13 @@ def test_capture_limits_are_edited_in_the_captures_dialog(lens: Lens) -> None:
     assert json.loads(file.read_text())["captures"]["keepDays"] == 7
 
 
-@pytest.mark.parametrize("is_wanted", [True, False])
-def test_an_interrupted_capture_is_offered_once(lens: Lens, is_wanted: bool) -> None:
+@pytest.mark.parametrize("opens", [True, False])
+def test_interrupted_capture_is_offered_once(lens: Lens, opens: bool) -> None:
     make_interrupted(lens.folder / "captures" / "killed.mcpcap")
     lens.window.capture_notice.offer_interrupted()
-    lens.until(lambda: "broke off" in lens.window.strips.text("interrupted"))
-    lens.press("Open capture" if is_wanted else "Dismiss", lens.window.strips)
-    if is_wanted:
+    lens.until(lambda: "interrupted" in lens.window.strips.text("interrupted"))
+    lens.press("Open capture" if opens else "Dismiss", lens.window.strips)
+    if opens:
         lens.until(lambda: len(lens.window.captures.all) == 1)
     lens.until(lambda: not lens.run(lens.app.bridge.ask_captures(lambda each: each.interrupted())))
     assert lens.window.strips.text("interrupted") == ""

@@ -16,7 +16,7 @@ from inspector.qt.models.compare.capture_pairs import PairColumn, SubjectColumn
 from inspector.qt.models.compare.comparison import Side, parts_of
 from inspector.qt.models.compare.diff_rows import Column
 from inspector.qt.models.traffic.traffic_model import TrafficSource
-from inspector.qt.views.diff_view import brought_into_sight
+from inspector.qt.views.diff_view import elide_before_change
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, RecordKind, Status
 from tests.qt.lens_driver import Lens, scripted, visible_text
@@ -25,15 +25,19 @@ Call: TypeAlias = tuple[str, JSON, JSON]
 
 
 def log_of(*exchanges: Call) -> TrafficLog:
-    """Calls of tools: the tool, what it was given and what it gave; None for no answer."""
+    """Return a log of tool calls (tool, arguments, result); a result of None means no response."""
     log = TrafficLog()
     server = log.add_server("server")
-    for number, (tool, given, got) in enumerate(exchanges):
-        requested: JSON = {"id": number, "method": "tools/call", "params": {"name": tool, "arguments": given}}
+    for number, (tool, arguments, result) in enumerate(exchanges):
+        requested: JSON = {
+            "id": number,
+            "method": "tools/call",
+            "params": {"name": tool, "arguments": arguments},
+        }
         request = _append(log, server, RecordKind.REQUEST, Direction.OUT, requested, tool, number)
-        if got is not None:
-            reported: JSON = {"id": number, "result": got}
-            response = _append(log, server, RecordKind.RESULT, Direction.IN, reported, tool, number)
+        if result is not None:
+            response_body: JSON = {"id": number, "result": result}
+            response = _append(log, server, RecordKind.RESULT, Direction.IN, response_body, tool, number)
             log.link(request, response, Status.OK)
     log.publish()
     return log
@@ -84,14 +88,14 @@ def test_two_selected_rows_are_compared_request_to_request_and_response_to_respo
     panel.compare_requested.emit(responses)
     dialog = lens.dialog(CompareDialog)
     lens.until(lambda: dialog.diff is not None)
-    assert dialog.part.name == "Answers"
+    assert dialog.part.name == "Responses"
     assert any("one" in left and "two" in right for _, left, right in differing(dialog))
     dialog.parts.button(0).click()
     compared_again(lens, dialog)
     assert ("≠", 'text: "one"', 'text: "two"') in differing(dialog)
-    words = visible_text(dialog)
-    assert "tools/call echo" in words
-    assert "ok" in words
+    text = visible_text(dialog)
+    assert "tools/call echo" in text
+    assert "ok" in text
 
 
 def test_additions_removals_and_changes_have_distinct_symbols(lens: Lens, qtmodeltester: Any) -> None:
@@ -160,8 +164,8 @@ def test_ignore_presets_and_paths_are_applied_and_remembered(lens: Lens) -> None
     compared_again(lens, dialog)
     assert differing(dialog) == []
     assert "ignored" in dialog.summary.text()
-    kept = json.loads(str(lens.window._layout.value("compare/ignoring")))
-    assert (kept["ids"], kept["paths"]) == (True, ["params.arguments[*].v"])
+    saved = json.loads(str(lens.window._layout.value("compare/ignoring")))
+    assert (saved["ids"], saved["paths"]) == (True, ["params.arguments[*].v"])
     dialog.ignore_bar._on_unchecked("params.arguments[*].v")
     compared_again(lens, dialog)
     assert len(differing(dialog)) == 1
@@ -171,7 +175,7 @@ def test_invalid_path_is_reported_and_changes_nothing(lens: Lens) -> None:
     log = log_of(("t", {"v": 1}, {}), ("t", {"v": 2}, {}))
     dialog = opened(lens, Side(log, 0, "x"), Side(log, 2, "x"))
     dialog.ignore_bar.add_path("a..b[")
-    assert "unreadable" in dialog.alert.text("path")
+    assert "Could not parse the path" in dialog.alert.text("path")
     assert len(differing(dialog)) == 2
 
 
@@ -188,7 +192,7 @@ def test_response_that_exists_on_one_side_only_is_shown_in_full(lens: Lens) -> N
     dialog.parts.button(1).click()
     compared_again(lens, dialog)
     assert ("−", "a: 1", "") in shown(dialog)
-    assert "right one has no such message" in dialog.alert.text("note")
+    assert "right side has no such message" in dialog.alert.text("note")
 
 
 def test_request_and_response_are_compared_as_they_are(lens: Lens) -> None:
@@ -283,7 +287,7 @@ def test_exchanges_of_two_captures_are_paired_and_counted(lens: Lens, qtmodeltes
         ("only right", "tools/call d"),
     ]
     labels = [dialog.filters.button(position).text() for position in range(5)]
-    assert labels == ["All 4", "Differing 1", "Only left 1", "Only right 1", "Same 1"]
+    assert labels == ["All 4", "Different 1", "Only left 1", "Only right 1", "Same 1"]
     dialog.filters.button(1).click()
     assert pairs(dialog) == [("different", "tools/call b")]
     qtmodeltester.check(dialog.pairs)
@@ -309,7 +313,7 @@ def test_ignored_paths_decide_which_pairs_differ(lens: Lens) -> None:
     assert ("same", "tools/call b") in pairs(dialog)
 
 
-def test_the_table_by_tool_has_both_counts(lens: Lens) -> None:
+def test_table_by_tool_has_both_counts(lens: Lens) -> None:
     dialog = captures(lens, *two_days())
     dialog.views.button(1).click()
     model = dialog.subjects
@@ -324,15 +328,15 @@ def test_the_table_by_tool_has_both_counts(lens: Lens) -> None:
 def test_single_capture_says_that_another_is_needed(lens: Lens) -> None:
     lens.do("capture.compare")
     dialog = lens.dialog(CompareCapturesDialog)
-    assert "Open capture" in visible_text(dialog)
+    assert "Open a capture" in visible_text(dialog)
     assert not dialog.compare_action.isEnabled()
 
 
 def test_difference_far_to_the_right_is_scrolled_into_view() -> None:
     text = '  text: "' + "a" * 100 + "B" + "c" * 100 + '"'
     start = text.index("B")
-    cut, at, end = brought_into_sight(text, start, start + 1, 60)
+    cut, at, end = elide_before_change(text, start, start + 1, 60)
     assert cut.startswith("  text: …aaa")
     assert cut[at:end] == "B"
     assert at < 30
-    assert brought_into_sight(text, start, start + 1, 300) == (text, start, start + 1)
+    assert elide_before_change(text, start, start + 1, 300) == (text, start, start + 1)

@@ -1,4 +1,4 @@
-"""The columns of the traffic table: which, how wide, sorted by; in a narrow panel too."""
+"""Columns of the traffic table: visibility, width and sorting, also in a narrow panel."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_manually_added_column_stays_in_a_narrow_table_and_in_the_next_window(
 
     def inspect() -> None:
         table = second.window.traffic.table
-        second.connect(scripted())  # with rows, the table is there and has its width
+        second.connect(scripted())  # with rows, the table is shown and has its width
         second.until(lambda: table.isColumnHidden(Column.NUMBER))
         assert not table.isColumnHidden(Column.ID)
         assert not table.isColumnHidden(Column.REVISION)
@@ -63,9 +63,9 @@ def test_manually_added_column_stays_in_a_narrow_table_and_in_the_next_window(
 
 def test_corrupt_column_layout_is_harmless(make_lens: Callable[[], Lens]) -> None:
     folder = make_lens().folder
-    rubbish = json.dumps({"order": ["NONE", 7], "shown": {"X": 1}, "widths": {"TIME": -5, "ID": "wide"}})
+    corrupt = json.dumps({"order": ["NONE", 7], "shown": {"X": 1}, "widths": {"TIME": -5, "ID": "wide"}})
     settings = QSettings(str(folder / "layout.ini"), QSettings.Format.IniFormat)
-    settings.setValue("traffic/columns", rubbish)
+    settings.setValue("traffic/columns", corrupt)
     settings.sync()
     lens = make_lens()
 
@@ -112,10 +112,10 @@ def test_columns_and_order_are_chosen_without_the_mouse(lens: Lens) -> None:
     menu = QApplication.activePopupWidget()
     assert isinstance(menu, QMenu)
     assert panel.views.is_table
-    words = {action.text(): action for action in menu.actions()}
-    words["Protocol version"].trigger()
+    actions = {action.text(): action for action in menu.actions()}
+    actions["Protocol version"].trigger()
     assert not panel.table.isColumnHidden(Column.REVISION)
-    sorting = words["Sort by"].menu()
+    sorting = actions["Sort by"].menu()
     assert isinstance(sorting, QMenu)
     next(action for action in sorting.actions() if action.text() == "Size").trigger()
     assert panel.model.sorted_by == (Column.SIZE, False)
@@ -128,7 +128,7 @@ def test_focusing_the_table_with_the_keyboard_selects_a_visible_row(lens: Lens) 
     lens.until(lambda: at_end(panel))
     panel.search.setFocus()
     panel.table.setFocus(Qt.FocusReason.OtherFocusReason)
-    assert chosen(panel) is None, "nobody asked for a row"
+    assert chosen(panel) is None, "a row is selected only on keyboard focus"
     panel.search.setFocus()
     panel.table.setFocus(Qt.FocusReason.TabFocusReason)
     assert chosen(panel) == panel.model.number(panel.model.rowCount() - 1)

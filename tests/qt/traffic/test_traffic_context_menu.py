@@ -1,4 +1,4 @@
-"""Filters made by pointing: a right click on a fact, a header, a linked step or a bar."""
+"""Filters from context menus: of a fact, a header, a related message or a bar."""
 
 from __future__ import annotations
 
@@ -45,25 +45,25 @@ def requested() -> list[tuple[str, object, bool]]:
 
 @pytest.fixture
 def view(qapp: QApplication, qtbot: QtBot, requested: list[tuple[str, object, bool]]) -> DetailView:
-    """A call over HTTP and its answer; the request is shown."""
+    """A call over HTTP and its response; the request is shown."""
     stage = Stage("shop")
     row = stage.request("tools/call", {"name": "buy"}, "seven")
     stage.after(0.01).result({"content": []}, "seven", stage.http(EXCHANGE, row))
     view = DetailView(stage.source, stage.bridge.as_bridge(), Theme(ICONS))
     qtbot.addWidget(view)
-    view.filter_requested.connect(lambda *words: requested.append(words))
+    view.filter_requested.connect(lambda *args: requested.append(args))
     view.show_row(row)
     return view
 
 
-def press(menu: QMenu, words: str) -> None:
-    next(action for action in menu.actions() if action.text() == words).trigger()
+def press(menu: QMenu, text: str) -> None:
+    next(action for action in menu.actions() if action.text() == text).trigger()
 
 
 def test_facts_about_a_row_can_be_filtered_on(view: DetailView, requested: list[object]) -> None:
     facts = {fact.label: fact for fact in view.facts.facts}
     press(view.facts.menu_of(facts["Server"]), "Filter by this value")
-    press(view.facts.menu_of(facts["Id"]), "Exclude this value")
+    press(view.facts.menu_of(facts["ID"]), "Exclude this value")
     assert requested == [("server", "shop", False), ("id", "seven", True)]
     assert "Filter by this value" not in offered(view.facts.menu_of(facts["Time"]))
 
@@ -90,25 +90,25 @@ def test_headers_can_be_filtered_on_but_not_while_they_are_masked(
     press(view.http.text.menu(3), "Filter by this header")
     assert requested[1] == ("http.header.authorization", "Bearer hush", True)
     for path, value, _ in requested:
-        parse(f'{path}="{value}"')  # a name of any letters is written so that it can be read
+        parse(f'{path}="{value}"')  # unusual names are quoted
 
 
-def test_linked_steps_can_be_filtered_on(view: DetailView, requested: list[object]) -> None:
-    view.tabs.setCurrentWidget(view.linked)
+def test_related_messages_can_be_filtered_on(view: DetailView, requested: list[object]) -> None:
+    view.tabs.setCurrentWidget(view.related)
     view._filled.clear()
     view._fill_tab()
-    press(view.linked.menu(0), "Filter on tool buy")
+    press(view.related.menu(0), "Filter by tool buy")
     assert requested == [("tool", "buy", False)]
-    gone: list[int] = []
-    view.row_requested.connect(gone.append)
-    press(view.linked.menu(0), "Go to this row")
-    assert gone == [0]
+    opened: list[int] = []
+    view.row_requested.connect(opened.append)
+    press(view.related.menu(0), "Go to this row")
+    assert opened == [0]
 
 
-def test_exchange_status_can_be_filtered_on() -> None:
+def test_request_id_can_be_filtered_on() -> None:
     stage = Stage()
     row = stage.request("ping")
-    assert [fact.term for fact in row_facts.facts(stage.log, row) if fact.label == "Id"] == [("id", 1)]
+    assert [fact.term for fact in row_facts.facts(stage.log, row) if fact.label == "ID"] == [("id", 1)]
 
 
 def test_right_click_on_a_bar_selects_its_row_and_opens_the_row_menu(lens: Lens) -> None:
@@ -124,6 +124,6 @@ def test_right_click_on_a_bar_selects_its_row_and_opens_the_row_menu(lens: Lens)
     assert isinstance(menu, QMenu)
     assert panel.current_number() == call
     assert "Edit and resend…" in offered(menu)
-    press(menu, "Filter on tool echo")
+    press(menu, "Filter by tool echo")
     menu.close()
     assert set(numbers(panel)) == {call, call + 1}

@@ -1,4 +1,4 @@
-"""One exchange on the clipboard, in other shapes, without its secrets unless they are asked for."""
+"""Copying an exchange as curl, Python or JSON, with secrets masked unless requested."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _clipboard() -> str:
     return QGuiApplication.clipboard().text()
 
 
-def test_an_exchange_is_copied_as_json(lens: Lens) -> None:
+def test_exchange_is_copied_as_json(lens: Lens) -> None:
     lens.connect(scripted())
     _choose(lens, "tools/list")
     lens.do("traffic.copy_json")
@@ -53,10 +53,10 @@ def test_secrets_are_masked_and_can_be_copied_on_purpose(lens: Lens) -> None:
     assert lens.window.traffic.strips.text("copied") == ""
 
 
-def test_a_huge_exchange_is_left_to_an_export(lens: Lens) -> None:
+def test_huge_exchange_is_not_copied(lens: Lens) -> None:
     lens.connect(scripted())
     text = "x" * 700_000
     lens.run(lens.app.bridge.call_tool("scripted", "echo", {"text": text}, lambda event: None))
     _choose(lens, "tools/call")
     lens.do("traffic.copy_json")
-    assert "Export it instead" in lens.window.notices.text()
+    assert "Export instead" in lens.window.notices.text()

@@ -1,4 +1,4 @@
-"""Which rows the traffic panel shows: filter, server, events, time range, what was cleared."""
+"""Which rows the traffic panel shows: filter, server, events, time range, cleared rows."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_row_hidden_by_a_search_is_reselected_when_the_search_is_cleared(lens: L
     assert chosen(panel) == number
 
 
-def test_scope_follows_the_server_in_front(lens: Lens) -> None:
+def test_scope_follows_the_current_server(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(scripted("one"))
     lens.connect(scripted("two"))
@@ -76,9 +76,9 @@ def test_cleared_view_keeps_the_log_and_says_that_it_was_cleared(lens: Lens) -> 
     lens.do("traffic.clear")
     assert panel.model.rowCount() == 0
     assert len(lens.records()) == recorded
-    words = visible_text(panel)
-    assert "No message selected" in words
-    assert "search" not in words
+    text = visible_text(panel)
+    assert "No message selected" in text
+    assert "search" not in text
     lens.call("echo", {"text": "hi"})
     lens.until(lambda: column(panel, Column.MESSAGE) == ["tools/call  echo"] * 2)
 
@@ -142,13 +142,13 @@ def test_invalid_filter_is_pointed_at_and_changes_nothing(lens: Lens) -> None:
 def test_filter_finds_rows_that_match_later(lens: Lens) -> None:
     panel = lens.window.traffic
     tools = lens.connect(scripted())
-    panel.filter_bar.set_text('status="given up"')
+    panel.filter_bar.set_text("status:cancelled")
     tools.choose("waits")
     lens.do("tool.call")
     lens.until(lambda: "tools/call" in {row.method for row in lens.records()})
     assert panel.model.rowCount() == 0
     lens.do("tool.cancel")
-    lens.until(lambda: column(panel, Column.STATUS) == ["cancelled or timed out"])
+    lens.until(lambda: column(panel, Column.STATUS) == ["cancelled"])
 
 
 def test_filter_that_names_a_kind_overrides_the_events_switch(lens: Lens) -> None:
@@ -168,7 +168,7 @@ def test_right_click_on_a_cell_filters_by_its_value_or_excludes_it(lens: Lens) -
     lens.connect(scripted("one"))
     lens.connect(scripted("two"))
     lens.settle()
-    menu_of(panel, find(lens, "tools/list"), Column.SERVER)["Filter on server two"].trigger()
+    menu_of(panel, find(lens, "tools/list"), Column.SERVER)["Filter by server two"].trigger()
     assert panel.search.text() == "server=two"
     assert set(column(panel, Column.SERVER)) == {"two"}
     menu_of(panel, find(lens, "tools/list"), Column.MESSAGE)["Exclude method tools/list"].trigger()
@@ -184,7 +184,7 @@ def test_size_and_duration_filters_mean_at_least(lens: Lens) -> None:
     lens.settle()
     number, log = find(lens, "tools/list", RecordKind.RESULT), lens.app.bridge.log
     names = menu_of(panel, number, Column.SIZE)
-    next(action for words, action in names.items() if words.startswith("Filter on size")).trigger()
+    next(action for text, action in names.items() if text.startswith("Filter by size")).trigger()
     assert panel.search.text() == f"size>={log.size(number)}"
     assert number in numbers(panel)
     assert all(log.size(each) >= log.size(number) for each in numbers(panel))
@@ -213,9 +213,9 @@ def test_saved_and_recent_filters_are_restored_in_the_next_window(
         bar = first.window.traffic.filter_bar
         bar.set_text("method:ping")
         bar.set_text("status:error")
-        bar.saving_requested.emit("went wrong", "status:error")
+        bar.saving_requested.emit("failures", "status:error")
         bar.set_text("")
-        assert "went wrong" in {action.text() for action in bar.menu().actions()}
+        assert "failures" in {action.text() for action in bar.menu().actions()}
 
     first.play(use)
     second = make_lens()
@@ -223,7 +223,7 @@ def test_saved_and_recent_filters_are_restored_in_the_next_window(
     def inspect() -> None:
         bar = second.window.traffic.filter_bar
         actions = {action.text(): action for action in bar.menu().actions()}
-        assert {"went wrong", "method:ping", "status:error"} <= set(actions)
+        assert {"failures", "method:ping", "status:error"} <= set(actions)
         actions["method:ping"].trigger()
         assert second.window.traffic.search.text() == "method:ping"
 
@@ -240,7 +240,7 @@ def test_hidden_counterpart_is_named_and_can_be_shown(lens: Lens) -> None:
     lens.do("traffic.partner")
     assert chosen(panel) == request
     assert f"Row {response + 1:,}" in panel.strips.text("hidden")
-    buttons = [each for each in panel.findChildren(QAbstractButton) if each.text() == "Show it"]
+    buttons = [each for each in panel.findChildren(QAbstractButton) if each.text() == "Show row"]
     buttons[0].click()
     assert chosen(panel) == response
     assert panel.search.text() == ""
@@ -261,11 +261,11 @@ def test_abandoned_invalid_filter_is_explained_above_the_rows_and_can_be_reverte
     lens.settle()
     panel.filter_bar.set_text("method:tools/list")
     panel.filter_bar.set_text("method:tools/list and (status:ok")
-    assert "is not closed" in panel.strips.text("complaint")
-    assert "still holds" in panel.strips.text("complaint")
+    assert "not closed" in panel.strips.text("filter")
+    assert "previous filter still applies" in panel.strips.text("filter")
     lens.press("Restore previous filter", panel)
     assert panel.search.text() == "method:tools/list"
-    assert panel.strips.text("complaint") == ""
+    assert panel.strips.text("filter") == ""
 
 
 def test_time_range_narrows_the_filter_until_its_chip_is_closed(lens: Lens) -> None:

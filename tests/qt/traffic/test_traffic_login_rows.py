@@ -1,4 +1,4 @@
-"""Rows of a login on the screen: what they carry is there, and its secrets only when they are asked for."""
+"""Login rows: bodies and headers are shown, with secrets masked until revealed."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def test_token_in_a_response_is_masked_until_requested() -> None:
     assert "hush-1" not in masked
 
 
-def test_a_code_in_a_redirect_is_masked() -> None:
-    position = ("Location", "http://127.0.0.1:1/callback?code=hush-1&iss=x")
-    exchange = HttpExchange("GET", "https://as.example/", (), 0, status=302, response_headers=(position,))
+def test_authorization_code_in_a_redirect_is_masked() -> None:
+    location = ("Location", "http://127.0.0.1:1/callback?code=hush-1&iss=x")
+    exchange = HttpExchange("GET", "https://as.example/", (), 0, status=302, response_headers=(location,))
     assert has_secrets(exchange)
     assert "< Location: http://127.0.0.1:1/callback?code=•••&iss=x" in exchange_text(exchange)
 
@@ -126,8 +126,8 @@ def test_rows_without_secrets_have_no_reveal_switch(view: DetailView, stage: Sta
     stage.recorder.note(RecordKind.LOGIN, "The login page was opened.")
     view.show_row(0)
     assert not view.message.secrets.isVisibleTo(view)
-    reported = b'{"jsonrpc":"2.0","method":"x","params":{"password":"hush-1"}}'
-    row = stage.recorder.received([read(reported)], 0)[0]
+    message = b'{"jsonrpc":"2.0","method":"x","params":{"password":"hush-1"}}'
+    row = stage.recorder.received([read(message)], 0)[0]
     view.show_row(row)
     assert not view.message.secrets.isVisibleTo(view)
     assert "hush-1" in view.text.shown_text()

@@ -1,4 +1,4 @@
-"""A traffic table in which very many rows are selected: nothing grows with them unless it must."""
+"""A traffic table with very many selected rows."""
 
 from __future__ import annotations
 
@@ -61,4 +61,4 @@ def test_too_many_rows_are_rejected_with_a_message(
     monkeypatch.setattr(row_commands, "_MAX_TEXT_SIZE", 1_000)
     panel.local_actions["traffic.copy"].trigger()
     assert QGuiApplication.clipboard().text() == "before"
-    assert ["too many at once" in reported[0], "Export them instead" in reported[1]] == [True, True]
+    assert ["are too many" in reported[0], "Export instead" in reported[1]] == [True, True]

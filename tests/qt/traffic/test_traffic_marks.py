@@ -1,4 +1,4 @@
-"""What is done with rows of the traffic panel: marks, comments, colors, copies, comparisons."""
+"""Commands for rows of the traffic panel: mark, comment, color, copy, compare, resend."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_marks_are_set_by_click_or_key_and_can_be_stepped_through(lens: Lens) ->
     QTest.keyClick(panel.table, Qt.Key.Key_M)
     assert log.noted_rows() == [first, last]
     lens.do("traffic.next_mark")
-    assert chosen(panel) == first, "round the end"
+    assert chosen(panel) == first, "wraps around"
     lens.do("traffic.previous_mark")
     assert chosen(panel) == last
     lens.do("traffic.mark")
@@ -63,18 +63,18 @@ def test_failed_rows_are_tinted_and_the_rules_can_be_changed(lens: Lens) -> None
     number = find(lens, "tools/call")
     row = panel.model.find_row(number)
     assert row is not None
-    ground = Qt.ItemDataRole.BackgroundRole
-    assert panel.model.index(row, Column.MESSAGE).data(ground) is not None
-    assert panel.model.index(0, Column.MESSAGE).data(ground) is None
+    background = Qt.ItemDataRole.BackgroundRole
+    assert panel.model.index(row, Column.MESSAGE).data(background) is not None
+    assert panel.model.index(0, Column.MESSAGE).data(background) is None
     lens.do("traffic.colors")
     dialog = lens.dialog(ColorRulesDialog)
     for line in dialog.lines:
         line.on.setChecked(False)
-    assert panel.model.index(row, Column.MESSAGE).data(ground) is None
+    assert panel.model.index(row, Column.MESSAGE).data(background) is None
     dialog.add_rule()
     dialog.lines[-1].field.setText("method:initialize")
     dialog.lines[-1].field.settle()
-    assert panel.model.index(0, Column.MESSAGE).data(ground) is not None
+    assert panel.model.index(0, Column.MESSAGE).data(background) is not None
     dialog.close()
 
 

@@ -1,4 +1,4 @@
-"""A traffic panel with little room: captures side by side, or a window on half a screen."""
+"""A narrow traffic panel: captures side by side, or a window on half a screen."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def views_button(panel: TrafficPanel) -> QToolButton:
     return next(each for each in panel.head.findChildren(QToolButton) if each.accessibleName() == "View")
 
 
-def test_opened_capture_has_no_new_rows_pill_and_no_follow_buttons(panel: TrafficPanel) -> None:
+def test_opened_capture_has_no_new_rows_button_and_no_follow_buttons(panel: TrafficPanel) -> None:
     assert panel.table.new_below == 0
     bar = panel.table.verticalScrollBar()
     bar.setValue(bar.maximum())
@@ -58,7 +58,12 @@ def test_views_are_in_a_menu_when_their_names_do_not_fit(panel: TrafficPanel) ->
     assert not panel.head.views.isVisible()
     menu = button.menu()
     assert menu is not None
-    assert [action.text() for action in menu.actions()] == ["Frames", "Operations", "Timeline", "Statistics"]
+    assert [action.text() for action in menu.actions()] == [
+        "Messages",
+        "Operations",
+        "Timeline",
+        "Statistics",
+    ]
     menu.actions()[View.OPERATIONS].trigger()
     assert button.text() == "Operations"
     assert panel.head.views.index() == View.OPERATIONS

@@ -20,7 +20,7 @@ def timeline_of(lens: Lens) -> tuple[TrafficPanel, TimelineView]:
 
 
 def first_rows(lens: Lens) -> list[int]:
-    """Of the operations."""
+    """Return the first row of each operation."""
     rows = lens.records()
     return [row.number for row in rows if row.kind is RecordKind.REQUEST and row.operation == row.number]
 
@@ -39,7 +39,7 @@ def test_bar_selects_its_message_and_a_row_its_bar(lens: Lens) -> None:
     lens.until(lambda: timeline.lanes.current == first_rows(lens)[0])
 
 
-def test_a_range_of_the_timeline_narrows_the_table_until_its_chip_is_closed(lens: Lens) -> None:
+def test_range_of_the_timeline_narrows_the_table_until_its_chip_is_closed(lens: Lens) -> None:
     lens.connect(scripted())
     lens.call("echo", {"text": "hi"})
     panel, timeline = timeline_of(lens)

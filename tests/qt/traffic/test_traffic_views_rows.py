@@ -1,4 +1,4 @@
-"""The chosen row, whichever view chose it: commands are about it, and an operation leads to all its rows."""
+"""The current row, whichever view selected it; an operation leads to all its rows."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_operation_shows_all_its_rows_and_a_step_opens_in_place(lens: Lens) -> N
     panel.choose(response)
     assert panel.detail.tabs.currentIndex() == Tab.MESSAGE
     lens.do("traffic.operations")
-    assert chosen(panel) == request, "the operation that the answer belongs to"
+    assert chosen(panel) == request, "the operation that the response belongs to"
     assert panel.detail.tabs.currentIndex() == Tab.RELATED
     steps = panel.detail.related.model
     assert {request, response} <= {steps.number(row) for row in range(steps.rowCount())}

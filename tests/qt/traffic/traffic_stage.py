@@ -1,4 +1,4 @@
-"""What tests of the traffic panel look at, and how they fill it."""
+"""Helpers for tests of the traffic panel: fill the table, find rows, read cells and menus."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def column(panel: TrafficPanel, which: Column) -> list[object]:
 
 
 def fill(lens: Lens, count: int = 60) -> None:
-    """Enough rows that the table must scroll."""
+    """Record enough rows that the table must scroll."""
     lens.connect(faulty("chatty"))
     lens.call("floods", {"count": count})
     lens.until(lambda: lens.window.traffic.model.rowCount() > count)
@@ -29,7 +29,7 @@ def at_end(panel: TrafficPanel) -> bool:
 
 
 def find(lens: Lens, method: str, kind: RecordKind = RecordKind.REQUEST) -> int:
-    """The newest row of a kind, as the log numbers it."""
+    """Return the newest log row of a method and kind."""
     return next(row.number for row in reversed(lens.records()) if (row.method, row.kind) == (method, kind))
 
 
@@ -43,7 +43,7 @@ def numbers(panel: TrafficPanel) -> list[int]:
 
 
 def menu_of(panel: TrafficPanel, number: int, column: Column) -> dict[str, QAction]:
-    """What a right click on a cell offers, by its words."""
+    """Return the context menu actions of a cell by text."""
     row = panel.model.find_row(number)
     assert row is not None
     terms = terms_of(panel.source.log, number, column)

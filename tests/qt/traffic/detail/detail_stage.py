@@ -1,4 +1,4 @@
-"""A log that a test writes as a server and a client would, and a bridge without an engine."""
+"""A traffic log that a test fills message by message, and a bridge without an engine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class StageBridge:
-    """Does a panel's work at once, or when it is told to (`release`)."""
+    """Runs a panel's work at once, or on `release` while `holds` is set."""
 
     def __init__(self) -> None:
         self.holds = False
@@ -30,24 +30,24 @@ class StageBridge:
         self.held.append(work)
         if not self.holds and not self._is_running:
             self.release()
-        return _Held(self, work)
+        return _HeldTask(self, work)
 
     async def work(self, function: Callable[[bytes], T], data: bytes) -> T:
         return function(data)
 
     def release(self) -> None:
-        """Do what is held, and what that starts."""
+        """Run the held work, and the work that it starts."""
         self._is_running = True
         while self.held:
-            asyncio.run(_whole(self.held.pop(0)))
+            asyncio.run(_run(self.held.pop(0)))
         self._is_running = False
 
     def as_bridge(self) -> Bridge:
         return cast(Bridge, self)
 
 
-class _Held:
-    """The task of held work: cancelling it lets it go."""
+class _HeldTask:
+    """The task of held work; cancelling it discards the work."""
 
     def __init__(self, bridge: StageBridge, work: Coroutine[Any, Any, object]) -> None:
         self._bridge, self._work = bridge, work
@@ -58,12 +58,12 @@ class _Held:
         self._work.close()
 
 
-async def _whole(work: Coroutine[Any, Any, object]) -> object:
+async def _run(work: Coroutine[Any, Any, object]) -> object:
     return await work
 
 
 class Stage:
-    """One server's conversation, on a clock that stands still until it is moved."""
+    """Traffic with one server, on a clock that only advances with `after`."""
 
     def __init__(self, server: str = "stage", *, is_live: bool = False) -> None:
         self.clock = FakeClock()
@@ -74,14 +74,14 @@ class Stage:
         self._exchanges = 0
 
     def request(self, method: str, params: JSON = None, id: RequestId = 1) -> int:
-        """We ask; gives the row."""
+        """Record a sent request and return its row."""
         return self.sent({"jsonrpc": "2.0", "id": id, "method": method, "params": params or {}})
 
     def sent(self, message: JSON) -> int:
         return self.recorder.sent(read(to_wire(message)))
 
     def received(self, message: JSON | bytes, exchange: int | None = None, size: int = -1) -> int:
-        """The server says something; gives the row."""
+        """Record a received message and return its row."""
         raw = message if isinstance(message, bytes) else to_wire(message)
         self.recorder.received([read(raw)], self.clock.monotonic_ns(), [size], exchange)
         return len(self.log) - 1
@@ -98,11 +98,11 @@ class Stage:
         return self
 
     def http(self, exchange: HttpExchange, carried: int = -1) -> int:
-        """An HTTP exchange begins; gives its number for `received` and `http_update`."""
+        """Start an HTTP exchange and return its number for `received` and `http_update`."""
         self._exchanges += 1
         now, wall = self.clock.monotonic_ns(), self.clock.wall_ns()
         self.recorder.http.requested(self._exchanges, exchange, now, wall, carried)
         return self._exchanges
 
-    def http_update(self, number: int, **known: object) -> None:
-        self.recorder.http.update(number, **known)
+    def http_update(self, number: int, **changes: object) -> None:
+        self.recorder.http.update(number, **changes)

@@ -1,4 +1,4 @@
-"""The detail of a row: its head, its tabs, and what changes while it is looked at."""
+"""The detail of a row: its header, its tabs, and updates while it is shown."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def view(stage: Stage, theme: Theme, qtbot: QtBot) -> DetailView:
     return view
 
 
-def tab_words(view: DetailView) -> list[str]:
+def tab_titles(view: DetailView) -> list[str]:
     bar = view.tabs.tabBar()
     return [bar.tabText(position) for position in range(bar.count()) if bar.isTabVisible(position)]
 
@@ -68,7 +68,7 @@ def test_row_shows_its_header_and_its_message(view: DetailView, stage: Stage) ->
     assert json.loads(view.message.shown_text()) == json.loads(stage.log.raw(row))
     assert view.text.shown_text() == stage.log.raw(row).decode()
     assert view.bytes.shown_text().startswith("00000000  7b 22")
-    assert tab_words(view) == ["Message", "Timing", "Findings", "Related"]
+    assert tab_titles(view) == ["Message", "Timing", "Findings", "Related"]
 
 
 def test_clearing_the_selection_restores_the_initial_state(view: DetailView, stage: Stage) -> None:
@@ -88,7 +88,7 @@ def test_response_that_arrives_while_its_request_is_shown_is_displayed(
     view.refresh()
     assert "ok" in visible_text(view).splitlines()
     facts = {fact.label: fact.value for fact in view.facts.facts}
-    assert facts["Answer"] == f"row {response + 1}"
+    assert facts["Response"] == f"row {response + 1}"
     assert facts["Duration"] == "250 ms"
 
 
@@ -100,7 +100,7 @@ def test_refresh_does_nothing_when_nothing_changed(
     view.show_row(row)
 
     def fail(*_: object) -> None:
-        raise AssertionError("read anew")
+        raise AssertionError("read again")
 
     monkeypatch.setattr(TrafficLog, "part", fail)
     monkeypatch.setattr(TrafficLog, "http", fail)
@@ -112,7 +112,7 @@ def test_refresh_does_nothing_when_nothing_changed(
 def test_truncated_message_says_so(view: DetailView, stage: Stage) -> None:
     view.show_row(stage.received(b'{"jsonrpc":"2.0","id":1,"result":{"a":"xxxx', size=50_000_000))
     facts = {fact.label: fact.value for fact in view.facts.facts}
-    assert facts["Size"] == "48 MiB (50,000,000 bytes), of which 43 B were kept"
+    assert facts["Size"] == "48 MiB (50,000,000 bytes), 43 B recorded"
 
 
 def test_http_tab_exists_only_for_rows_sent_over_http(view: DetailView, stage: Stage) -> None:
@@ -120,9 +120,9 @@ def test_http_tab_exists_only_for_rows_sent_over_http(view: DetailView, stage: S
     carried = stage.request("ping", id=2)
     stage.http(HttpExchange("POST", "http://x/mcp", HEADERS, 10), carried)
     view.show_row(plain)
-    assert "HTTP" not in tab_words(view)
+    assert "HTTP" not in tab_titles(view)
     view.show_row(carried)
-    assert "HTTP" in tab_words(view)
+    assert "HTTP" in tab_titles(view)
 
 
 def test_http_tab_is_reselected_after_a_row_without_http(view: DetailView, stage: Stage) -> None:
@@ -161,7 +161,7 @@ def test_http_exchange_is_followed_to_its_end(view: DetailView, stage: Stage) ->
     exchange = stage.http(HttpExchange("POST", "http://x/mcp", (), 10), row)
     view.show_row(row)
     view.tabs.setCurrentWidget(view.http)
-    assert "pending" in view.http.text.shown_text()
+    assert "no response yet" in view.http.text.shown_text()
     location = (("Location", "http://y/?token=hush"), ("Mcp-Session-Id", "new"))
     stage.http_update(exchange, status=307, response_headers=location, total_ns=5_000_000, is_over=True)
     view.refresh()
@@ -170,10 +170,10 @@ def test_http_exchange_is_followed_to_its_end(view: DetailView, stage: Stage) ->
     assert facts["Session"] == "started by this response"
 
 
-def test_first_finding_of_a_row_is_its_problem(view: DetailView, stage: Stage) -> None:
+def test_protocol_violation_is_the_first_finding_of_a_row(view: DetailView, stage: Stage) -> None:
     row = stage.received({"jsonrpc": "2.0", "id": "never-used", "result": {}})
     view.show_row(row)
-    assert "Findings 1" in tab_words(view)
+    assert "Findings 1" in tab_titles(view)
     view.tabs.setCurrentWidget(view.findings)
     assert "never-used" in visible_text(view.findings)
 
@@ -182,15 +182,15 @@ def test_findings_from_other_sources_are_listed_and_counted(view: DetailView, st
     row = stage.request("ping")
     view.show_row(row)
     view.tabs.setCurrentWidget(view.findings)
-    assert "Nothing found" in visible_text(view.findings)
+    assert "No findings" in visible_text(view.findings)
     view.set_findings(
         lambda row: [Finding("warning", f"<b>Row {row}</b>", "Do this."), Finding("note", "N", "")]
     )
-    assert "Findings 2" in tab_words(view)
+    assert "Findings 2" in tab_titles(view)
     assert f"<b>Row {row}</b>" in visible_text(view.findings)
 
 
-def test_linked_lists_the_steps_and_opens_them(view: DetailView, stage: Stage, qtbot: QtBot) -> None:
+def test_related_tab_lists_the_messages_and_opens_them(view: DetailView, stage: Stage, qtbot: QtBot) -> None:
     row = stage.request("tools/call", {"name": "slow", "_meta": {"progressToken": 7}})
     progress = stage.after(0.1).progress(7, 1)
     response = stage.after(0.1).result({"content": []})
@@ -251,5 +251,11 @@ def test_every_status_has_a_description(view: DetailView, stage: Stage, status: 
     stage.log.columns.status[row] = status
     view.message.both_action.trigger()
     view.show_row(row)
-    expected = {Status.PENDING: "No response yet", Status.GIVEN_UP: "Given up", Status.NOT_SENT: "Not sent"}
+    expected = {
+        Status.PENDING: "No response yet",
+        Status.CANCELLED: "Cancelled",
+        Status.TIMED_OUT: "Timed out",
+        Status.NO_RESPONSE: "No response",
+        Status.NOT_SENT: "Not sent",
+    }
     assert expected.get(status, "ping") in visible_text(view)

@@ -1,4 +1,4 @@
-"""The message of a row in its forms, alone and beside the other one of its exchange."""
+"""The message of a row in its forms, alone and beside the other message of its exchange."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def view(stage: Stage, theme: Theme, qtbot: QtBot) -> DetailView:
 
 
 def forms(view: DetailView) -> list[str]:
-    """The words of the switch that are in sight."""
-    return [word for word in visible_text(view.message).splitlines() if word.upper() in Form.__members__]
+    """Return the visible labels of the form switch."""
+    return [line for line in visible_text(view.message).splitlines() if line.upper() in Form.__members__]
 
 
 def png() -> bytes:
@@ -69,8 +69,8 @@ def png() -> bytes:
     return bytes(buffer.data().data())
 
 
-def claiming(width: int, height: int) -> bytes:
-    """A small picture that says it is of another size."""
+def png_claiming(width: int, height: int) -> bytes:
+    """Return a small image whose header declares another size."""
     raw = png()
     head = b"IHDR" + struct.pack(">II", width, height) + raw[24:29]
     return raw[:12] + head + struct.pack(">I", zlib.crc32(head)) + raw[33:]
@@ -137,7 +137,7 @@ def test_arrow_keys_skip_views_the_row_does_not_have(view: DetailView, stage: St
 
 
 def choose(view: DetailView, *positions: int) -> None:
-    """Make a row of the tree the current one, by its places from the top."""
+    """Make a row of the tree current, by its positions from the root."""
     tree = view.message.own.tree
     index = tree.model.index(positions[0], 0)
     for position in positions[1:]:
@@ -175,11 +175,11 @@ def test_value_in_the_tree_becomes_a_filter(
 def test_row_menu_offers_the_available_actions(view: DetailView, stage: Stage) -> None:
     view.show_row(stage.request("tools/call", {"name": "read"}))
     choose(view, 3)
-    words = [action.text() for action in view.message.own.tree.menu().actions()]
-    assert "Filter by this value" not in words
+    labels = [action.text() for action in view.message.own.tree.menu().actions()]
+    assert "Filter by this value" not in labels
     choose(view, 2)
-    words = [action.text() for action in view.message.own.tree.menu().actions()]
-    assert {"Copy value", "Copy path", "Filter by this value", "Exclude this value"} <= set(words)
+    labels = [action.text() for action in view.message.own.tree.menu().actions()]
+    assert {"Copy value", "Copy path", "Filter by this value", "Exclude this value"} <= set(labels)
 
 
 def test_scalars_are_copied_as_values_and_containers_as_json(view: DetailView, stage: Stage) -> None:
@@ -237,7 +237,7 @@ def test_tree_that_cannot_be_built_says_why_and_links_to_the_text(
     view: DetailView, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fail(*_: object) -> None:
-        raise UserError("Reading the frame took more than 60 s.")
+        raise UserError("Reading the message took more than 60 s.")
 
     monkeypatch.setattr(stage.bridge, "work", fail)
     view.message.set_form(Form.TREE)
@@ -266,19 +266,19 @@ def test_json_in_text_and_images_are_decoded(view: DetailView, stage: Stage) -> 
         {
             "type": "image",
             "mimeType": "image/png",
-            "data": base64.b64encode(claiming(90_000, 90_000)).decode(),
+            "data": base64.b64encode(png_claiming(90_000, 90_000)).decode(),
         },
     ]
     view.show_row(stage.result({"content": content}))
     view.message.set_form(Form.DECODED)
-    inside = decoded(view)
-    assert '"number": 4711' in inside.text.shown_text()
-    inside.list.setCurrentRow(1)
-    assert "4 × 3 pixels" in visible_text(inside)
-    inside.list.setCurrentRow(2)
-    assert "broken" in visible_text(inside)
-    inside.list.setCurrentRow(3)
-    assert "too large to show" in visible_text(inside)
+    content = decoded(view)
+    assert '"number": 4711' in content.text.shown_text()
+    content.list.setCurrentRow(1)
+    assert "4 × 3 pixels" in visible_text(content)
+    content.list.setCurrentRow(2)
+    assert "damaged" in visible_text(content)
+    content.list.setCurrentRow(3)
+    assert "too large to show" in visible_text(content)
 
 
 def test_image_with_a_wrong_declared_type_is_not_decoded_as_that_type(view: DetailView, stage: Stage) -> None:
@@ -292,11 +292,11 @@ def test_image_with_a_wrong_declared_type_is_not_decoded_as_that_type(view: Deta
 def test_token_is_hidden_until_requested(view: DetailView, stage: Stage) -> None:
     view.show_row(stage.result({"token": JWT}))
     view.message.set_form(Form.DECODED)
-    inside = decoded(view)
-    assert "Hidden" in visible_text(inside)
-    assert "1234567890" not in inside.text.shown_text()
-    inside._reveal.trigger()
-    assert "1234567890" in inside.text.shown_text()
+    content = decoded(view)
+    assert "Hidden" in visible_text(content)
+    assert "1234567890" not in content.text.shown_text()
+    content._reveal.trigger()
+    assert "1234567890" in content.text.shown_text()
     view.show_row(stage.result({"token": JWT}, id=2))
     assert "Hidden" in visible_text(decoded(view))
 
@@ -310,7 +310,7 @@ def test_decoded_view_appears_later_for_a_big_message(view: DetailView, stage: S
 
 
 def other_text(view: DetailView) -> str | None:
-    """What the other side says; None while it is not shown."""
+    """Return the text of the other side; None while it is not shown."""
     other = view.message.other
     return None if other is None else other.shown_text()
 
@@ -372,4 +372,4 @@ def test_row_of_a_closed_capture_is_never_pending(theme: Theme, qtbot: QtBot) ->
     qtbot.addWidget(view)
     view.message.both_action.trigger()
     view.show_row(stage.request("ping"))
-    assert "recording ended" in visible_text(view)
+    assert "capture ended" in visible_text(view)

@@ -1,4 +1,4 @@
-"""The parts of the detail by themselves: the tree's model, the bars of the waterfall, saving, paths."""
+"""Parts of the detail: JSON tree model, waterfall bars, filter paths, saving."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def theme(qapp: QApplication) -> Iterator[Theme]:
 
 @pytest.fixture
 def check(qtmodeltester: ModelTester) -> Check:
-    """Holds a model against Qt's contract; pytest-qt has no types for it."""
+    """Checks a model against Qt's contract; pytest-qt has no types for it."""
     return cast(Check, qtmodeltester.check)
 
 
@@ -78,8 +78,8 @@ def test_rows_show_the_original_spelling() -> None:
         "t: true",
         "x: null",
         "o: {}",
-        "l: [ 1 item ]  repeated key",
-        "l: 2  repeated key",
+        "l: [ 1 item ]  duplicate key",
+        "l: 2  duplicate key",
     ]
 
 
@@ -225,16 +225,16 @@ def test_omitted_steps_are_shown_between_the_halves(theme: Theme, check: Check) 
 
 
 class Zeros:
-    """A body of any length that is nowhere; it ends early when told to."""
+    """A body of zeros of any length; with `available`, it ends early."""
 
-    def __init__(self, length: int, there: int | None = None) -> None:
-        self._length, self._there = length, length if there is None else there
+    def __init__(self, length: int, available: int | None = None) -> None:
+        self._length, self._available = length, length if available is None else available
 
     def __len__(self) -> int:
         return self._length
 
     def part(self, start: int, length: int) -> bytes:
-        return bytes(max(0, min(length, self._there - start)))
+        return bytes(max(0, min(length, self._available - start)))
 
 
 @pytest.fixture
@@ -258,18 +258,19 @@ def test_cancelled_save_leaves_nothing_behind(saver: BodySaver, tmp_path: Path) 
     saver.save(Zeros(20 * MIB), tmp_path / "body.json")
     saver.cancel()
     assert list(tmp_path.iterdir()) == []
-    assert "stopped" in saver.text()
+    assert saver.text() == "Not saved: cancelled."
 
 
 def test_unwritable_path_is_named(saver: BodySaver, tmp_path: Path) -> None:
     saver.save(Zeros(5), tmp_path / "no such folder" / "body.json")
-    assert "was not saved: No such file or directory" in saver.text()
+    assert saver.text().startswith("Could not save ")
+    assert "body.json: No such file or directory" in saver.text()
 
 
 def test_truncated_body_is_not_a_successful_save(saver: BodySaver, tmp_path: Path, qtbot: QtBot) -> None:
     with qtbot.waitSignal(saver.ended):
-        saver.save(Zeros(10, there=5), tmp_path / "body.json")
-    assert "no longer there" in saver.text()
+        saver.save(Zeros(10, available=5), tmp_path / "body.json")
+    assert "no longer available" in saver.text()
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,4 +1,4 @@
-"""Statistics: the tree of methods, the graph, and the way from numbers to rows."""
+"""Statistics: the tree of methods, the rate chart, and filters for the rows behind numbers."""
 
 from __future__ import annotations
 
@@ -74,14 +74,14 @@ def texts(model: StatisticsModel, column: Column, parent: QModelIndex | None = N
 
 
 def reported(view: StatisticsView) -> str:
-    """What stands in the place of the statistics."""
-    instead = view.gate.currentWidget()
-    assert instead is not None
-    return instead.accessibleName()
+    """Return the title shown instead of the statistics."""
+    page = view.gate.currentWidget()
+    assert page is not None
+    return page.accessibleName()
 
 
 def rows_of(talk: Talk, text: str) -> list[int]:
-    """Those that a filter lets in."""
+    """Return the rows that match a filter."""
     tree = parse(text)
     assert tree is not None
     return list(compile(tree, talk.log, now_ns=0).rows(range(len(talk.log))))
@@ -165,17 +165,17 @@ def test_server_text_is_plain_text(theme: Theme) -> None:
 
 def test_double_click_requests_the_underlying_rows(view: StatisticsView, talk: Talk, qtbot: QtBot) -> None:
     tool = view.model.index(1, Column.METHOD, view.model.index(1, 0))
-    with qtbot.waitSignal(view.filter_requested) as wanted:
+    with qtbot.waitSignal(view.filter_requested) as requested:
         view.tree.doubleClicked.emit(tool)
-    assert rows_of(talk, wanted.args[0]) == [6, 7]
+    assert rows_of(talk, requested.args[0]) == [6, 7]
 
 
 def test_enter_requests_the_rows_too(view: StatisticsView, qtbot: QtBot) -> None:
     view.tree.setFocus()
     view.tree.setCurrentIndex(view.model.index(2, 0))
-    with qtbot.waitSignal(view.filter_requested) as wanted:
+    with qtbot.waitSignal(view.filter_requested) as requested:
         QTest.keyClick(view.tree, Qt.Key.Key_Return)
-    assert wanted.args == ["method=tools/list"]
+    assert requested.args == ["method=tools/list"]
 
 
 def test_total_row_has_no_filter(view: StatisticsView, qtbot: QtBot) -> None:
@@ -186,17 +186,17 @@ def test_total_row_has_no_filter(view: StatisticsView, qtbot: QtBot) -> None:
 def test_menu_offers_failed_and_slow_calls(view: StatisticsView, talk: Talk, qtbot: QtBot) -> None:
     found: dict[str, list[int]] = {}
     for action in view.make_menu(view.model.stats(view.model.index(1, 0))).actions():
-        with qtbot.waitSignal(view.filter_requested) as wanted:
+        with qtbot.waitSignal(view.filter_requested) as requested:
             action.trigger()
-        found[action.text()] = rows_of(talk, wanted.args[0])
+        found[action.text()] = rows_of(talk, requested.args[0])
     assert found == {
         "Show these messages": [0, 1, 2, 3, 4, 5, 6, 7],
         "Show failed messages": [6, 7],
-        "Show those that took 30 ms or longer": [4, 5],
+        "Show messages that took 30 ms or longer": [4, 5],
     }
 
 
-def test_a_filter_names_the_server_where_there_are_several(theme: Theme) -> None:
+def test_filter_names_the_server_when_there_are_several(theme: Theme) -> None:
     talk = Talk("one", 'two "words"')
     talk.response(talk.call('a "b"', 1), server=1)
     statistics = Statistics(talk.log)
@@ -216,11 +216,11 @@ def test_clicking_the_graph_selects_the_first_row_of_that_moment(
     assert "messages/s" in view.chart.text()
     with qtbot.waitSignal(view.row_chosen) as chosen:
         QTest.mouseClick(view.chart, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, at)
-    assert chosen.args == [9]  # the answer after 400 ms
+    assert chosen.args == [9]  # the response after 400 ms
 
 
 def test_graph_can_be_read_with_the_keyboard(view: StatisticsView) -> None:
-    assert view.chart.text() == "at most 90 messages/s"
+    assert view.chart.text() == "max 90 messages/s"
     QTest.keyClick(view.chart, Qt.Key.Key_Right)
     assert view.chart.text().endswith("90 messages/s, 10 errors/s  (9 messages, 1 error in 100 ms)")
     QTest.keyClick(view.chart, Qt.Key.Key_Right)
@@ -232,7 +232,7 @@ def test_graph_is_filled_by_few_messages_per_minute_too(qtbot: QtBot, theme: The
     qtbot.addWidget(chart)
     chart.set_rate(Rate(WALL, 60_000 * MS, (3, 0, 1), (1, 0, 0)))
     assert chart._nice_top() == pytest.approx(0.06)
-    assert chart.text() == "at most 0.05 messages/s"
+    assert chart.text() == "max 0.05 messages/s"
     assert not chart.grab().isNull()
 
 
@@ -240,11 +240,11 @@ def test_heavy_traffic_causes_few_updates(
     view: StatisticsView, talk: Talk, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     updates: list[int] = []
-    whole = view.model.update
+    original = view.model.update
 
     def update(summary: Sequence[MethodStats]) -> None:
         updates.append(len(summary))
-        whole(summary)
+        original(summary)
 
     monkeypatch.setattr(view.model, "update", update)
     for _ in range(50):
@@ -305,7 +305,7 @@ def test_narrow_view_keeps_the_important_columns(view: StatisticsView) -> None:
     assert view.tree.isColumnHidden(Column.SERVER)  # there is only one
 
 
-def test_the_plots_share_one_axis(view: StatisticsView) -> None:
+def test_plots_share_one_axis(view: StatisticsView) -> None:
     first, last = view.model.axis()
     assert first <= 5 * MS
     assert last >= 400 * MS

@@ -1,4 +1,4 @@
-"""The timeline as a person uses it: bars, zoom, the overview, keys, and what is painted when."""
+"""The timeline: bars, zoom, overview, keys and painting."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ def theme(qapp: QApplication) -> Iterator[Theme]:
     theme = Theme(ICONS)
     theme.prepare(qapp, Scheme.LIGHT)
     yield theme
-    # What a test leaves in cycles must not be collected in the middle of a later one's painting: Qt objects
-    # that die there take the program down.
+    # Reference cycles of a test must not be collected while a later one paints: destroying Qt objects
+    # there crashes the process.
     gc.collect()
     qapp.styleHints().unsetColorScheme()
     qapp.setPalette(QPalette())
 
 
 class Scene:
-    """A view over a conversation, which goes on when it is told to."""
+    """A view over recorded traffic; `feed` passes new rows to it."""
 
     def __init__(self, qtbot: QtBot, theme: Theme, talk: Talk, *, is_live: bool = False) -> None:
         self.talk = talk
@@ -66,7 +66,7 @@ class Scene:
         self.view.lanes.viewport().grab()
 
     def point_of(self, operation: int) -> QPoint:
-        """The middle of a bar."""
+        """Return the middle of a bar."""
         lanes = self.view.lanes
         position = self.view.bars.where(operation)
         assert position is not None
@@ -78,14 +78,14 @@ class Scene:
 
 
 def reported(view: TimelineView) -> str:
-    """What stands in the place of the timeline."""
-    instead = view.gate.currentWidget()
-    assert instead is not None
-    return instead.accessibleName()
+    """Return the title shown instead of the timeline."""
+    page = view.gate.currentWidget()
+    assert page is not None
+    return page.accessibleName()
 
 
 def three_calls() -> Talk:
-    """On one server, one after the other, of a second each."""
+    """Three calls on one server, one after the other, of a second each."""
     talk = Talk("srv", "other")
     for tool in ("first", "second", "third"):
         id = talk.call(tool)
@@ -130,7 +130,7 @@ def test_clicking_outside_all_bars_selects_nothing(scene: Scene, qtbot: QtBot) -
 
 def test_selected_row_brings_its_operation_into_view(scene: Scene) -> None:
     scene.view.span.show_span(WALL, WALL + 100 * MS)
-    scene.view.show_row(5)  # the answer of the third call
+    scene.view.show_row(5)  # the response of the third call
     assert scene.view.lanes.current == 4
     start, end = scene.view.span.shown
     assert start <= WALL + 3000 * MS <= WALL + 4000 * MS <= end
@@ -316,7 +316,7 @@ def test_empty_state_is_explained(qtbot: QtBot, theme: Theme) -> None:
     assert scene.view.gate.is_open()
 
 
-def test_a_range_without_operations_can_still_be_left(scene: Scene) -> None:
+def test_range_without_operations_can_be_cleared(scene: Scene) -> None:
     drag(scene, 200, 400)
     scene.view.reset()
     scene.view._update()
@@ -342,10 +342,10 @@ def test_tooltip_describes_a_bar_in_plain_text(qtbot: QtBot, theme: Theme) -> No
     talk.pass_ms(1000)
     talk.response(id, {"isError": True, "content": []})
     scene = Scene(qtbot, theme, talk)
-    words = scene.view.lanes.tip_at(scene.point_of(0)).splitlines()
-    assert words[:3] == ["tools/call  <img src=x>", "<b>srv</b>", "tool error, 3.00 s"]
-    assert "2.00 s waiting for a person" in words
-    assert "1 question" in words
+    lines = scene.view.lanes.tip_at(scene.point_of(0)).splitlines()
+    assert lines[:3] == ["tools/call  <img src=x>", "<b>srv</b>", "tool error, 3.00 s"]
+    assert "2.00 s waiting for user input" in lines
+    assert "1 server request" in lines
 
 
 def test_server_names_show_hidden_characters(qtbot: QtBot, theme: Theme) -> None:
@@ -379,9 +379,9 @@ def test_bar_contents_are_computed_when_idle(qtbot: QtBot, theme: Theme) -> None
     scene = Scene(qtbot, theme, talk)
     with qtbot.waitSignal(scene.view.bars.found):
         scene.view.lanes.viewport().grab()
-    inside = scene.view.bars.inside(0)
-    assert inside is not None
-    assert [mark.kind for mark in inside[1]] == [MarkKind.PROGRESS] * 3
+    details = scene.view.bars.inside(0)
+    assert details is not None
+    assert [mark.kind for mark in details[1]] == [MarkKind.PROGRESS] * 3
 
 
 def test_lane_is_collapsed_and_expanded_by_its_name(qtbot: QtBot, theme: Theme) -> None:
@@ -412,7 +412,7 @@ def test_pending_operation_grows_while_the_view_is_visible(qtbot: QtBot, theme: 
     assert not scene.view._grow_timer.isActive()
 
 
-def test_timer_stops_once_everything_is_answered(qtbot: QtBot, theme: Theme) -> None:
+def test_timer_stops_once_every_request_has_a_response(qtbot: QtBot, theme: Theme) -> None:
     talk = Talk()
     id = talk.call()
     talk.pass_ms(1000)
@@ -444,7 +444,7 @@ def test_painting_cost_depends_on_pixels(qtbot: QtBot, theme: Theme, monkeypatch
         talk.pass_ms(1)
     scene = Scene(qtbot, theme, talk)
     painted: list[Piece] = []
-    whole = bar_pass.BarPass.paint
+    original = bar_pass.BarPass.paint
 
     def paint(
         self: bar_pass.BarPass,
@@ -455,7 +455,7 @@ def test_painting_cost_depends_on_pixels(qtbot: QtBot, theme: Theme, monkeypatch
         is_closed: bool,
     ) -> None:
         painted.extend(pieces)
-        whole(self, painter, pieces, tops, is_closed=is_closed)
+        original(self, painter, pieces, tops, is_closed=is_closed)
 
     monkeypatch.setattr(bar_pass.BarPass, "paint", paint)
     scene.view.bars._window = None
