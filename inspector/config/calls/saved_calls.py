@@ -80,7 +80,7 @@ class SavedCall:
     capabilities: JSONObject | None = None  # declared for this call only
     path: Path | None = None
     stamp: Stamp | None = None
-    watch: bool = False  # a regression call
+    is_regression: bool = False  # stored as `watch`
     ignore: tuple[str, ...] = ()
 
     @property
@@ -263,7 +263,7 @@ def read_call(path: Path, stamp: Stamp | None = None) -> SavedCall | None:
             capabilities=_object(document, _CAPABILITIES) if _CAPABILITIES in document else None,
             path=path,
             stamp=stamp or _stamp(path),
-            watch=_flag(document, "watch"),
+            is_regression=_flag(document, "watch"),
             ignore=_texts(document, "ignore"),
         )
     except ValueError as exc:
@@ -282,7 +282,7 @@ def _written(call: SavedCall, before: JSONObject) -> JSONObject:
         "total": call.total,
         "meta": call.meta,
         "task": call.as_task,
-        "watch": call.watch,
+        "watch": call.is_regression,
         "ignore": list(call.ignore),
     }
     always = ("name", "server", "tool", "arguments")

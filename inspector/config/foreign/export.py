@@ -20,13 +20,13 @@ from inspector.config.foreign.server_json import server_json_of
 from inspector.config.servers.entries import (
     BearerSettings,
     Entry,
-    Given,
+    EntryValue,
     HttpEntry,
     OAuthSettings,
     StdioEntry,
     Timeouts,
 )
-from inspector.config.servers.placeholders import KNOWN, is_expanded, text_secrets_of, with_inputs
+from inspector.config.servers.placeholders import KNOWN, has_placeholders, text_secrets_of, with_inputs
 from inspector.config.servers.server_list import write_entry
 
 Style: TypeAlias = Literal["${NAME}", "${env:NAME}", "${input:id}", "none"]
@@ -447,7 +447,7 @@ def without_secrets(entry: Entry, all_names: SecretNames | None = None) -> tuple
     if isinstance(entry, StdioEntry):
         env = {name: _value(name, value, names) for name, value in entry.env.items()}
         return replace(entry, env=env), tuple(names.given)
-    headers: Mapping[str, Given] = {
+    headers: Mapping[str, EntryValue] = {
         name: _header(name, value, names) for name, value in entry.headers.items()
     }
     if isinstance(entry, HttpEntry) and isinstance(entry.auth, BearerSettings):
@@ -465,7 +465,7 @@ def _without_inputs(entry: Entry, names: _Names) -> Entry:
     def text(value: str) -> str:
         return _INPUT.sub(named, value)
 
-    def given(values: Mapping[str, Given]) -> dict[str, Given]:
+    def given(values: Mapping[str, EntryValue]) -> dict[str, EntryValue]:
         return {name: text(value) if isinstance(value, str) else value for name, value in values.items()}
 
     if isinstance(entry, StdioEntry):
@@ -482,10 +482,10 @@ def variable_name(text: str) -> str:
     return name if re.match(r"[A-Z_]", name) else f"_{name}" if name else "SECRET"
 
 
-def _value(name: str, value: Given, names: _Names) -> str:
+def _value(name: str, value: EntryValue, names: _Names) -> str:
     if not isinstance(value, str):
         return names.variable(name, value)
-    if not value or is_expanded(value):
+    if not value or has_placeholders(value):
         return value
     if is_secret_name(name):
         return names.variable(name, value)
@@ -493,10 +493,10 @@ def _value(name: str, value: Given, names: _Names) -> str:
     return value if masked == value else masked.replace(MASK, names.variable(name, value))
 
 
-def _header(name: str, value: Given, names: _Names) -> str:
+def _header(name: str, value: EntryValue, names: _Names) -> str:
     if not isinstance(value, str):
         return names.own(name, value)
-    if not value or is_expanded(value):
+    if not value or has_placeholders(value):
         return value
     if not is_secret_name(name) and masked_command([value])[0] == value:
         return value

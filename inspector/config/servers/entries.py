@@ -21,6 +21,9 @@ from inspector.config.secrets.records import is_name
 from inspector.protocol.discovery import read_era_choice
 from inspector.protocol.revisions import REVISIONS
 
+# Colors to mark a server with, as written in the file; the window maps each to a shade.
+COLORS = ("blue", "green", "amber", "red", "violet", "teal")
+
 
 @dataclass(frozen=True, slots=True)
 class SecretRef:
@@ -29,157 +32,8 @@ class SecretRef:
     ref: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IdentityProvider:
-    """Enterprise-managed authorization: the identity provider and our client registration there.
-
-    With `issuer` and `client_id`, the user logs in in the browser. With an existing `id_token` that login
-    is skipped, and `token_endpoint` saves discovery. `method` is the client authentication method, `scope`
-    the scope requested at login; "" and None select the default.
-    """
-
-    issuer: str = ""
-    token_endpoint: str = ""
-    client_id: str = ""
-    client_secret: SecretRef | None = None
-    method: str = ""
-    scope: str | None = None
-    id_token: SecretRef | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OAuthSettings:
-    """OAuth settings of a server; "" and None select the default.
-
-    `issuer` is the authorization server that the client belongs to; with a grant that uses no browser, the
-    client secret is sent to no other. `assertion` (or a file or an environment variable, both reread each
-    time) is the workload's JWT. `audience` is the `aud` of the assertions we sign. `private` and
-    `plain_http` are the user's consent to addresses in private networks and to unencrypted URLs named by
-    this server.
-    """
-
-    type: Literal["oauth"] = "oauth"
-    grant: Literal["authorization_code", "client_credentials", "enterprise", "wif"] = "authorization_code"
-    issuer: str = ""
-    client_id: str = ""
-    client_secret: SecretRef | None = None
-    client_document: str = ""
-    method: str = ""
-    scope: str | None = None
-    resource: str | None = None
-    redirect_host: str = ""
-    redirect_port: int = 0
-    redirect_path: str = ""
-    key: SecretRef | None = None
-    algorithm: str = ""
-    audience: Literal["issuer", "token_endpoint"] = "issuer"
-    dpop: bool | None = None
-    assertion: SecretRef | None = None
-    assertion_file: str = ""
-    assertion_variable: str = ""
-    identity_provider: IdentityProvider | None = None
-    private: bool = False
-    plain_http: bool = False
-
-    def references(self) -> tuple[SecretRef, ...]:
-        """Return all secrets that these settings refer to."""
-        own, provider = (self.client_secret, self.key, self.assertion), self.identity_provider
-        theirs = (provider.client_secret, provider.id_token) if provider is not None else ()
-        return tuple(ref for ref in (*own, *theirs) if ref is not None)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BearerSettings:
-    """A fixed bearer token, sent as is and never refreshed."""
-
-    token: SecretRef
-    type: Literal["bearer"] = "bearer"
-
-
-Auth: TypeAlias = OAuthSettings | BearerSettings
-_SECRETS = ("client_secret", "key", "assertion", "id_token", "token")
-
-
-def read_auth(value: JSON) -> Auth | None:
-    """Parse a server's `auth` member. Raises ConfigError, using the names in the file."""
-    if value is None:
-        return None
-    from pydantic import TypeAdapter, ValidationError  # takes 55 ms to import, and most servers have no auth
-
-    if not isinstance(value, dict) or value.get("type") not in ("oauth", "bearer"):
-        raise ConfigError("auth: must be an object.", 'Set its "type" to "oauth" or "bearer".')
-    kind: type[Auth] = OAuthSettings if value["type"] == "oauth" else BearerSettings
-    _require_references(value)
-    try:
-        read: Auth = TypeAdapter[Auth](kind).validate_python(_known(value, kind))
-    except ValidationError as exc:
-        first = exc.errors()[0]
-        location = ".".join(["auth", *(_member(str(part)) for part in first["loc"])])
-        raise ConfigError(f"{location}: {first['msg'].lower()}.", "Fix it in the file.") from exc
-    if isinstance(read, OAuthSettings) and not 0 <= read.redirect_port <= 65535:
-        raise ConfigError(
-            f"auth.redirectPort: {read.redirect_port} is not a valid port.", "Fix it in the file."
-        )
-    return read
-
-
-def write_auth(auth: Auth | None, before: JSON = None) -> JSON:
-    """Return the `auth` member to write, keeping the unknown members of `before`."""
-    if auth is None:
-        return None
-    written = _written(auth) | {"type": auth.type}
-    ours = {_member(field.name) for field in fields(auth)}
-    members = before if isinstance(before, dict) else {}
-    return {**{name: item for name, item in members.items() if name not in ours}, **written}
-
-
-def _require_references(value: JSONObject) -> None:
-    for name, content in value.items():
-        if name == "identityProvider" and isinstance(content, dict):
-            _require_references(content)
-        if _field(name) not in _SECRETS or content is None:
-            continue
-        ref = content.get("ref") if isinstance(content, dict) else None
-        if not isinstance(ref, str) or not is_name(ref):
-            raise ConfigError(
-                f"auth.{name}: secrets must not be stored in this file.",
-                'Store it under Secrets and reference it here: {"ref": "…"}.',
-            )
-
-
-def _known(value: JSONObject, kind: type) -> JSONObject:
-    names = {_member(field.name): field.name for field in fields(kind)}
-    known = {names[name]: content for name, content in value.items() if name in names}
-    provider = known.get("identity_provider")
-    if isinstance(provider, dict):
-        known["identity_provider"] = _known(provider, IdentityProvider)
-    return known
-
-
-def _written(value: Auth | IdentityProvider | SecretRef) -> JSONObject:
-    members: JSONObject = {}
-    for member in fields(value):
-        content = getattr(value, member.name)
-        if content != member.default:
-            is_nested = isinstance(content, IdentityProvider | SecretRef)
-            members[_member(member.name)] = _written(content) if is_nested else content
-    return members
-
-
-def _member(field: str) -> str:
-    first, *rest = field.split("_")
-    return first + "".join(word.capitalize() for word in rest)
-
-
-def _field(member: str) -> str:
-    return re.sub("([A-Z])", r"_\1", member).lower()
-
-
-# Colors to mark a server with, as written in the file; the window maps each to a shade.
-COLORS = ("blue", "green", "amber", "red", "violet", "teal")
-
-Given: TypeAlias = str | SecretRef
-"""The value of a header or a variable: as it is, or the name that it has in the secret store."""
+# The value of a header or an environment variable: plain text, or a reference to a secret.
+EntryValue: TypeAlias = str | SecretRef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,7 +94,7 @@ class StdioEntry(_Entry):
 
     command: str
     args: tuple[str, ...] = ()
-    env: Mapping[str, Given] = field(default_factory=dict)
+    env: Mapping[str, EntryValue] = field(default_factory=dict)
     cwd: str = ""
 
     @property
@@ -258,7 +112,7 @@ class _UrlEntry(_Entry):
     """A server reached by URL."""
 
     url: str
-    headers: Mapping[str, Given] = field(default_factory=dict)
+    headers: Mapping[str, EntryValue] = field(default_factory=dict)
     network: NetworkSettings = NetworkSettings()
 
     @property
@@ -294,6 +148,78 @@ class WebSocketEntry(_UrlEntry):
 Entry: TypeAlias = StdioEntry | HttpEntry | WebSocketEntry
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdentityProvider:
+    """Enterprise-managed authorization: the identity provider and the client registration there.
+
+    With `issuer` and `client_id`, the user logs in in the browser. With an existing `id_token` that login
+    is skipped, and `token_endpoint` saves discovery. `method` is the client authentication method, `scope`
+    the scope requested at login; "" and None select the default.
+    """
+
+    issuer: str = ""
+    token_endpoint: str = ""
+    client_id: str = ""
+    client_secret: SecretRef | None = None
+    method: str = ""
+    scope: str | None = None
+    id_token: SecretRef | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OAuthSettings:
+    """OAuth settings of a server; "" and None select the default.
+
+    `issuer` is the authorization server that the client belongs to; with a grant that uses no browser, the
+    client secret is sent to no other. `assertion` (or a file or an environment variable, both reread each
+    time) is the workload's JWT. `audience` is the `aud` of signed assertions. `private` and
+    `plain_http` are the user's consent to addresses in private networks and to unencrypted URLs named by
+    this server.
+    """
+
+    type: Literal["oauth"] = "oauth"
+    grant: Literal["authorization_code", "client_credentials", "enterprise", "wif"] = "authorization_code"
+    issuer: str = ""
+    client_id: str = ""
+    client_secret: SecretRef | None = None
+    client_document: str = ""
+    method: str = ""
+    scope: str | None = None
+    resource: str | None = None
+    redirect_host: str = ""
+    redirect_port: int = 0
+    redirect_path: str = ""
+    key: SecretRef | None = None
+    algorithm: str = ""
+    audience: Literal["issuer", "token_endpoint"] = "issuer"
+    dpop: bool | None = None
+    assertion: SecretRef | None = None
+    assertion_file: str = ""
+    assertion_variable: str = ""
+    identity_provider: IdentityProvider | None = None
+    private: bool = False
+    plain_http: bool = False
+
+    def references(self) -> tuple[SecretRef, ...]:
+        """Return all secrets that these settings refer to."""
+        references = [self.client_secret, self.key, self.assertion]
+        if self.identity_provider is not None:
+            references += [self.identity_provider.client_secret, self.identity_provider.id_token]
+        return tuple(ref for ref in references if ref is not None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BearerSettings:
+    """A fixed bearer token, sent as is and never refreshed."""
+
+    token: SecretRef
+    type: Literal["bearer"] = "bearer"
+
+
+Auth: TypeAlias = OAuthSettings | BearerSettings
+_SECRET_FIELDS = ("client_secret", "key", "assertion", "id_token", "token")
+
+
 def entry_from_text(text: str, name: str = "") -> Entry:
     """Create a server from a typed URL or command line. Raises ConfigError.
 
@@ -319,16 +245,16 @@ def check_url(url: str) -> str:
     """Return the URL if it is supported. Raises ConfigError."""
     try:
         parts = urlsplit(url)
-        port_is_fine = parts.port is None or parts.port > 0
+        has_valid_port = parts.port is None or parts.port > 0
     except ValueError as exc:
         raise ConfigError(f"Invalid URL: {exc}.", "Check the host and port.") from exc
     if "@" in parts.netloc:
         raise ConfigError("The URL contains a user name or password.", "Use an Authorization header instead.")
-    if not parts.hostname or not port_is_fine:
+    if not parts.hostname or not has_valid_port:
         raise ConfigError(f"{url!r} has no host.", "Use a URL such as http://localhost:8000/mcp.")
     if parts.scheme.lower() not in ("http", "https", "ws", "wss"):
         raise ConfigError(
-            f"MCP Lens cannot connect to a {parts.scheme or 'relative'} URL.",
+            f"MCP Lens cannot connect to {parts.scheme or 'relative'} URLs.",
             "Use an http, https, ws or wss URL.",
         )
     return url
@@ -348,8 +274,8 @@ def check_timeouts(timeouts: Timeouts) -> Timeouts:
     """Return the timeouts if they are valid. Raises ConfigError."""
     for name in ("connect", "request", "total", "keep_alive"):
         seconds = getattr(timeouts, name)
-        is_never = name == "keep_alive" and seconds == 0
-        if seconds is not None and not is_never and not 0 < seconds < math.inf:
+        is_off = name == "keep_alive" and seconds == 0
+        if seconds is not None and not is_off and not 0 < seconds < math.inf:
             raise ConfigError(
                 f"timeouts: {seconds} is not a valid number of seconds.", "Use a number greater than 0."
             )
@@ -380,3 +306,95 @@ def _name_from_url(url: str) -> str:
 
 def _quoted(word: str) -> str:
     return word if MASK in word else shlex.quote(word)
+
+
+def read_auth(value: JSON) -> Auth | None:
+    """Parse a server's `auth` member. Raises ConfigError, using the names in the file."""
+    if value is None:
+        return None
+    from pydantic import TypeAdapter, ValidationError  # takes 55 ms to import, and most servers have no auth
+
+    if not isinstance(value, dict) or value.get("type") not in ("oauth", "bearer"):
+        raise ConfigError("auth: must be an object.", 'Set its "type" to "oauth" or "bearer".')
+    kind: type[Auth] = OAuthSettings if value["type"] == "oauth" else BearerSettings
+    _require_references(value)
+    try:
+        read: Auth = TypeAdapter[Auth](kind).validate_python(_known(value, kind))
+    except ValidationError as exc:
+        first = exc.errors()[0]
+        location = ".".join(["auth", *(member_name(str(part)) for part in first["loc"])])
+        raise ConfigError(f"{location}: {error_text(first['msg'])}.", "Fix it in the file.") from exc
+    if isinstance(read, OAuthSettings) and not 0 <= read.redirect_port <= 65535:
+        raise ConfigError(
+            f"auth.redirectPort: {read.redirect_port} is not a valid port.", "Fix it in the file."
+        )
+    return read
+
+
+def write_auth(auth: Auth | None, before: JSON = None) -> JSON:
+    """Return the `auth` member to write, keeping the unknown members of `before`."""
+    if auth is None:
+        return None
+    written = _written(auth) | {"type": auth.type}
+    known = {member_name(field.name) for field in fields(auth)}
+    members = before if isinstance(before, dict) else {}
+    return {**{name: item for name, item in members.items() if name not in known}, **written}
+
+
+def _require_references(value: JSONObject) -> None:
+    for name, content in value.items():
+        if name == "identityProvider" and isinstance(content, dict):
+            _require_references(content)
+        if field_name(name) not in _SECRET_FIELDS or content is None:
+            continue
+        ref = content.get("ref") if isinstance(content, dict) else None
+        if not isinstance(ref, str) or not is_name(ref):
+            raise ConfigError(
+                f"auth.{name}: secrets must not be stored in this file.",
+                'Store it under Secrets and reference it here: {"ref": "…"}.',
+            )
+
+
+def _known(value: JSONObject, kind: type) -> JSONObject:
+    names = {member_name(field.name): field.name for field in fields(kind)}
+    known = {names[name]: content for name, content in value.items() if name in names}
+    provider = known.get("identity_provider")
+    if isinstance(provider, dict):
+        known["identity_provider"] = _known(provider, IdentityProvider)
+    return known
+
+
+def _written(value: Auth | IdentityProvider | SecretRef) -> JSONObject:
+    members: JSONObject = {}
+    for member in fields(value):
+        content = getattr(value, member.name)
+        if content != member.default:
+            is_nested = isinstance(content, IdentityProvider | SecretRef)
+            members[member_name(member.name)] = _written(content) if is_nested else content
+    return members
+
+
+def member_name(field: str) -> str:
+    """Return the member name in the file: `auto_restart` becomes `autoRestart`."""
+    first, *rest = field.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def field_name(member: str) -> str:
+    """Return the field name of a member: `autoRestart` becomes `auto_restart`."""
+    return re.sub("([A-Z])", r"_\1", member).lower()
+
+
+def error_text(message: str) -> str:
+    """Return a message of pydantic in terms of JSON, to follow the name of a member."""
+    for pattern, text in _PYDANTIC_TERMS:
+        message = re.sub(pattern, text, message)
+    return message.lower()
+
+
+_PYDANTIC_TERMS = (
+    ("^Input should be", "must be"),
+    ("a valid (tuple|list)", "an array"),
+    (r"a (valid )?dictionary( or an instance of \w+)?", "an object"),
+    ("a valid ", "a "),
+)

@@ -11,7 +11,7 @@ from inspector.base.redaction import MASK, is_secret_name, masked_command, maske
 from inspector.config.servers.entries import Entry
 from inspector.config.servers.server_list import write_entry
 
-_ONLY_NAMES = re.compile(r"(?:(?i:bearer|basic|token) +)?\$\{(?:(?:env|input):)?[A-Za-z_][\w-]*\}")
+_PLACEHOLDER_ONLY = re.compile(r"(?:(?i:bearer|basic|token) +)?\$\{(?:(?:env|input):)?[A-Za-z_][\w-]*\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +51,14 @@ class ServerListDiff:
 
 def is_same_connection(one: Entry | None, other: Entry) -> bool:
     """True if connecting would do the same for both entries."""
-    return one is not None and type(one) is type(other) and _plain(one) == _plain(other)
+    return one is not None and type(one) is type(other) and _connection_part(one) == _connection_part(other)
 
 
 def compare_entries(before: Sequence[Entry], after: Sequence[Entry]) -> ServerListDiff:
     """Compare two versions of the server list."""
     old, new = ({entry.name: entry for entry in entries} for entries in (before, after))
     renamed = _renamed(old, new)
-    gone, come = dict(renamed), {name for _, name in renamed}
+    old_names, new_names = dict(renamed), {name for _, name in renamed}
     common = [name for name in old if name in new]
     changes = (
         EntryChange(name, compare_content(write_entry(old[name]), write_entry(new[name])))
@@ -66,8 +66,8 @@ def compare_entries(before: Sequence[Entry], after: Sequence[Entry]) -> ServerLi
         if old[name] != new[name]
     )
     return ServerListDiff(
-        tuple(name for name in new if name not in old and name not in come),
-        tuple(name for name in old if name not in new and name not in gone),
+        tuple(name for name in new if name not in old and name not in new_names),
+        tuple(name for name in old if name not in new and name not in old_names),
         tuple(changes),
         is_reordered=common != [name for name in new if name in old],
         renamed=renamed,
@@ -76,14 +76,14 @@ def compare_entries(before: Sequence[Entry], after: Sequence[Entry]) -> ServerLi
 
 def _renamed(old: Mapping[str, Entry], new: Mapping[str, Entry]) -> tuple[tuple[str, str], ...]:
     """Return servers that only changed their name. Ambiguous matches are skipped."""
-    gone = [entry for name, entry in old.items() if name not in new]
-    come = [entry for name, entry in new.items() if name not in old]
+    removed = [entry for name, entry in old.items() if name not in new]
+    added = [entry for name, entry in new.items() if name not in old]
     pairs: list[tuple[str, str]] = []
-    for entry in gone:
-        alike = [each.name for each in come if replace(each, name=entry.name) == entry]
-        rivals = [each for each in gone if replace(each, name=entry.name) == entry]
-        if len(alike) == len(rivals) == 1:
-            pairs.append((entry.name, alike[0]))
+    for entry in removed:
+        equal_added = [each.name for each in added if replace(each, name=entry.name) == entry]
+        equal_removed = [each for each in removed if replace(each, name=entry.name) == entry]
+        if len(equal_added) == len(equal_removed) == 1:
+            pairs.append((entry.name, equal_added[0]))
     return tuple(pairs)
 
 
@@ -126,19 +126,19 @@ def masked(content: JSONObject, mask: Callable[[str], str] = lambda value: MASK)
     shown: JSONObject = {}
     for name, value in content.items():
         if name in ("env", "headers") and isinstance(value, dict):
-            shown[name] = {key: _masked_given(key, item, mask) for key, item in value.items()}
+            shown[name] = {key: _masked_value(key, item, mask) for key, item in value.items()}
         elif name == "args" and isinstance(value, list):
             shown[name] = _masked_args([str(word) for word in value], mask)
         elif name == "url" and isinstance(value, str):
             hidden = masked_url(value)
-            shown[name] = value if hidden == value else f"{hidden} {_extra(mask, value)}".rstrip()
+            shown[name] = value if hidden == value else f"{hidden} {_mask_suffix(mask, value)}".rstrip()
         else:
             shown[name] = value
     return shown
 
 
-def _masked_given(name: str, value: JSON, mask: Callable[[str], str]) -> JSON:
-    if isinstance(value, str) and _ONLY_NAMES.fullmatch(value):
+def _masked_value(name: str, value: JSON, mask: Callable[[str], str]) -> JSON:
+    if isinstance(value, str) and _PLACEHOLDER_ONLY.fullmatch(value):
         return value  # a placeholder is not a secret, and shows which one is meant
     is_plain = isinstance(value, str) and value and masked_command([value]) == [value]
     is_secret = isinstance(value, str) and value and (is_secret_name(name) or not is_plain)
@@ -151,19 +151,19 @@ def _masked_args(words: list[str], mask: Callable[[str], str]) -> list[JSON]:
         if hidden == word:
             shown.append(word)
         else:
-            shown.append(mask(word) if hidden == MASK else f"{hidden} {_extra(mask, word)}".rstrip())
+            shown.append(mask(word) if hidden == MASK else f"{hidden} {_mask_suffix(mask, word)}".rstrip())
     return shown
 
 
-def _extra(mask: Callable[[str], str], value: str) -> str:
+def _mask_suffix(mask: Callable[[str], str], value: str) -> str:
     """Return what `mask` appends to distinguish secrets."""
     return mask(value).removeprefix(MASK).strip()
 
 
-def _plain(entry: Entry) -> Entry:
+def _connection_part(entry: Entry) -> Entry:
     """Return the entry without fields that do not affect the connection.
 
-    Client capabilities are compared elsewhere (`OurSide`).
+    Client capabilities are compared elsewhere (`engine.views.ClientSide`).
     """
     return replace(
         entry,

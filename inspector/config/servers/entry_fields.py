@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from inspector.base.json.values import JSON, JSONObject
-from inspector.config.servers.entries import COLORS
+from inspector.config.servers.entries import COLORS, is_websocket
 from inspector.protocol.revisions import REVISIONS
 
 Transport: TypeAlias = Literal["stdio", "http", "ws"]
@@ -28,17 +28,17 @@ ALL: frozenset[Transport] = STDIO | URL
 class EntryField:
     """A member of a server entry; a dotted name is a nested member.
 
-    `empty` is the value when the member is absent. `choices` are pairs of value and label. `hint` is the
+    `default` is the value when the member is absent. `choices` are pairs of value and label. `hint` is the
     placeholder text of an empty field.
     """
 
     member: str
     page: str
     label: str
-    sentence: str
+    description: str
     kind: Kind = "line"
-    of: frozenset[Transport] = ALL
-    empty: JSON = ""
+    transports: frozenset[Transport] = ALL
+    default: JSON = ""
     choices: tuple[tuple[str, str], ...] = ()
     hint: str = ""
 
@@ -73,7 +73,7 @@ FIELDS: tuple[EntryField, ...] = (
         "One per line, passed to the program as is; no quoting needed.",
         "lines",
         STDIO,
-        empty=[],
+        default=[],
         hint="-y\n@modelcontextprotocol/server-everything",
     ),
     EntryField(
@@ -100,7 +100,7 @@ FIELDS: tuple[EntryField, ...] = (
         "Transport to use. Auto-detect tries Streamable HTTP first.",
         "choice",
         HTTP,
-        empty="auto",
+        default="auto",
         choices=_TYPES,
     ),
     EntryField(
@@ -111,7 +111,7 @@ FIELDS: tuple[EntryField, ...] = (
         "MCP Lens are not inherited.",
         "named",
         STDIO,
-        empty={},
+        default={},
     ),
     EntryField(
         "headers",
@@ -120,7 +120,7 @@ FIELDS: tuple[EntryField, ...] = (
         "Sent with every request to this server only.",
         "named",
         URL,
-        empty={},
+        default={},
     ),
     EntryField(
         "era",
@@ -128,7 +128,7 @@ FIELDS: tuple[EntryField, ...] = (
         "Protocol version",
         "Protocol version to use. Auto-detect asks the server.",
         "choice",
-        empty="auto",
+        default="auto",
         choices=_ERAS,
     ),
     EntryField(
@@ -137,7 +137,7 @@ FIELDS: tuple[EntryField, ...] = (
         "Connection timeout",
         "Maximum time to connect.",
         "seconds",
-        empty=None,
+        default=None,
     ),
     EntryField(
         "timeouts.request",
@@ -145,7 +145,7 @@ FIELDS: tuple[EntryField, ...] = (
         "Request timeout",
         "Maximum time for a request, counted from its last progress notification.",
         "seconds",
-        empty=None,
+        default=None,
     ),
     EntryField(
         "timeouts.total",
@@ -153,7 +153,7 @@ FIELDS: tuple[EntryField, ...] = (
         "Total request timeout",
         "Maximum time for a request, regardless of progress.",
         "seconds",
-        empty=None,
+        default=None,
     ),
     EntryField(
         "timeouts.keepAlive",
@@ -161,7 +161,7 @@ FIELDS: tuple[EntryField, ...] = (
         "Keep-alive interval",
         "How often the server is pinged. 0: never.",
         "seconds",
-        empty=None,
+        default=None,
     ),
     EntryField(
         "roots",
@@ -169,7 +169,7 @@ FIELDS: tuple[EntryField, ...] = (
         "Roots",
         "Folders the server may request, one per line: paths or URIs.",
         "lines",
-        empty=[],
+        default=[],
         hint="~/project",
     ),
     EntryField(
@@ -188,7 +188,7 @@ FIELDS: tuple[EntryField, ...] = (
         "Use HTTP_PROXY, HTTPS_PROXY, etc. Otherwise they are ignored.",
         "switch",
         URL,
-        empty=False,
+        default=False,
     ),
     EntryField(
         "network.caFile",
@@ -221,7 +221,7 @@ FIELDS: tuple[EntryField, ...] = (
         "If off, anyone on the network path can read and change the traffic.",
         "switch",
         URL,
-        empty=True,
+        default=True,
     ),
     EntryField(
         "network.http2",
@@ -230,7 +230,7 @@ FIELDS: tuple[EntryField, ...] = (
         "Offer HTTP/2. If off, HTTP/1.1 is used.",
         "switch",
         HTTP,
-        empty=False,
+        default=False,
     ),
     EntryField(
         "enabled",
@@ -238,7 +238,7 @@ FIELDS: tuple[EntryField, ...] = (
         "Enabled",
         "A disabled server stays in the list but is never connected.",
         "switch",
-        empty=True,
+        default=True,
     ),
     EntryField(
         "autoConnect",
@@ -246,7 +246,7 @@ FIELDS: tuple[EntryField, ...] = (
         "Connect on startup",
         "Connect as soon as MCP Lens opens.",
         "switch",
-        empty=False,
+        default=False,
     ),
     EntryField(
         "autoRestart",
@@ -254,17 +254,17 @@ FIELDS: tuple[EntryField, ...] = (
         "Reconnect automatically",
         "When the connection is lost: up to five attempts with increasing delays.",
         "switch",
-        empty=False,
+        default=False,
     ),
     EntryField(
         "watch",
         "Startup",
         "Restart when files change",
-        "Glob patterns relative to the working directory, one per line. Regression calls are run again "
+        "Glob patterns relative to the working directory, one per line. Regression calls are re-run "
         "after the restart.",
         "lines",
         STDIO,
-        empty=[],
+        default=[],
         hint="src/**/*.py",
     ),
     EntryField(
@@ -280,7 +280,7 @@ FIELDS: tuple[EntryField, ...] = (
 
 
 def fields_of(transport: Transport) -> tuple[EntryField, ...]:
-    return tuple(field for field in FIELDS if transport in field.of)
+    return tuple(field for field in FIELDS if transport in field.transports)
 
 
 def pages_of(transport: Transport) -> tuple[str, ...]:
@@ -296,7 +296,7 @@ def content_of(draft: JSONObject, field: EntryField) -> JSON:
         holder = holder.get(name) if isinstance(holder, dict) else None
     if field.member == "enabled" and isinstance(draft.get("disabled"), bool):
         return not draft["disabled"]  # the spelling of other clients
-    return holder.get(member, field.empty) if isinstance(holder, dict) else field.empty
+    return holder.get(member, field.default) if isinstance(holder, dict) else field.default
 
 
 def with_content(draft: JSONObject, field: EntryField, content: JSON) -> JSONObject:
@@ -305,14 +305,14 @@ def with_content(draft: JSONObject, field: EntryField, content: JSON) -> JSONObj
     if field.member == "enabled":
         draft = {name: value for name, value in draft.items() if name != "disabled"}
     if not dot:
-        return _set(draft, member, content, field.empty)
+        return _set(draft, member, content, field.default)
     before = draft.get(outer)
-    holder = _set(before if isinstance(before, dict) else {}, member, content, field.empty)
+    holder = _set(before if isinstance(before, dict) else {}, member, content, field.default)
     return _set(draft, outer, holder, {})
 
 
-def _set(holder: JSONObject, member: str, content: JSON, empty: JSON) -> JSONObject:
-    if content == empty and member not in ("command", "args", "url"):
+def _set(holder: JSONObject, member: str, content: JSON, default: JSON) -> JSONObject:
+    if content == default and member not in ("command", "args", "url"):
         return {name: value for name, value in holder.items() if name != member}
     return {**holder, member: content}
 
@@ -322,40 +322,40 @@ def transport_of(draft: JSONObject) -> Transport:
     url = draft.get("url")
     if not isinstance(url, str):
         return "http" if "url" in draft else "stdio"
-    is_socket = url[:6].lower().startswith(("ws://", "wss://")) or draft.get("type") in ("ws", "websocket")
-    return "ws" if is_socket else "http"
+    is_ws = is_websocket(url) or draft.get("type") in ("ws", "websocket")
+    return "ws" if is_ws else "http"
 
 
 def field_at(location: str, transport: Transport) -> EntryField | None:
     """Return the field that an error path refers to: `timeouts.connect`, `args.2`, `env.KEY`."""
-    locations = [field for field in fields_of(transport) if f"{location}.".startswith(f"{field.member}.")]
-    return locations[0] if locations else None
+    matches = (field for field in fields_of(transport) if f"{location}.".startswith(f"{field.member}."))
+    return next(matches, None)
 
 
 def merge_drafts(before: JSONObject, mine: JSONObject, theirs: JSONObject) -> tuple[JSONObject, list[str]]:
-    """Merge `theirs` into `mine` (three-way, base `before`).
+    """Merge `theirs` into `mine` (three-way, with the base `before`).
 
     Also returns the paths that both changed differently; there `mine` wins.
     """
     merged: JSONObject = {}
-    clashes: list[str] = []
+    conflicts: list[str] = []
     for name in dict.fromkeys((*mine, *theirs)):
-        was, ours, other = (_member(each, name) for each in (before, mine, theirs))
-        if ours == was:
-            kept = other
-        elif other in (was, ours):
-            kept = ours
-        elif len(ours) == len(other) == 1 and isinstance(ours[0], dict) and isinstance(other[0], dict):
-            inner = was[0] if was and isinstance(was[0], dict) else {}
-            both, locations = merge_drafts(inner, ours[0], other[0])
-            clashes += [f"{name}.{location}" for location in locations]
-            kept = (both,)
+        base, own, other = (_member(each, name) for each in (before, mine, theirs))
+        if own == base:
+            value = other
+        elif other in (base, own):
+            value = own
+        elif own and other and isinstance(own[0], dict) and isinstance(other[0], dict):
+            inner_base = base[0] if base and isinstance(base[0], dict) else {}
+            inner, paths = merge_drafts(inner_base, own[0], other[0])
+            conflicts += [f"{name}.{path}" for path in paths]
+            value = (inner,)
         else:
-            clashes.append(name)
-            kept = ours
-        if kept:
-            merged[name] = kept[0]
-    return merged, clashes
+            conflicts.append(name)
+            value = own
+        if value:
+            merged[name] = value[0]
+    return merged, conflicts
 
 
 def _member(draft: JSONObject, name: str) -> tuple[JSON, ...]:

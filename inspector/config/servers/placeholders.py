@@ -32,17 +32,16 @@ from inspector.base.redaction import (
     url_start,
 )
 from inspector.config.secrets.records import make_name
-from inspector.config.servers.entries import Entry, Given, SecretRef, StdioEntry, check_url
+from inspector.config.servers.entries import Entry, EntryValue, SecretRef, StdioEntry, check_url
 from inspector.config.servers.entry_secrets import (
     check_header_value,
     named_secrets_of,
-    plain_of,
-    references_of,
+    plain_values,
+    secret_references,
     with_references,
 )
 
-INPUT = "input"
-"""What the values of inputs are called by in the secret store: `input/<server>/<id>`."""
+INPUT = "input"  # kind of the secrets that hold inputs: `input/<server>/<id>`
 
 KNOWN = ("userHome", "workspaceFolder", "workspaceFolderBasename", "cwd", "pathSeparator", "/")
 
@@ -58,12 +57,12 @@ _REFERENCE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Values for placeholders. `withheld` are variables that exist but not for this server."""
+    """Values for placeholders. `unapproved` variables exist but may not be used by this server."""
 
     environment: Mapping[str, str] = field(default_factory=dict)
     inputs: Mapping[str, str] = field(default_factory=dict)
     known: Mapping[str, str] = field(default_factory=dict)
-    withheld: frozenset[str] = frozenset()
+    unapproved: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +93,13 @@ def names_in(entry: Entry) -> Names:
     return Names(*(tuple(names) for names in found.values()))
 
 
-def is_expanded(text: str) -> bool:
+def has_placeholders(text: str) -> bool:
     """True if the text contains a placeholder or escape, i.e. is not sent verbatim."""
     return _REFERENCE.search(text) is not None
 
 
 def needs_expansion(entry: Entry) -> bool:
-    return any(is_expanded(text) for _, text in _texts(entry))
+    return any(has_placeholders(text) for _, text in _texts(entry))
 
 
 def expand(entry: Entry, values: Values) -> Entry:
@@ -109,10 +108,10 @@ def expand(entry: Entry, values: Values) -> Entry:
     Raises ConfigError for a name without a value, saying where it is used.
     """
 
-    def put(location: str, text: str) -> str:
+    def expand_text(location: str, text: str) -> str:
         return _REFERENCE.sub(lambda match: _value(match, location, values), text)
 
-    expanded = _with_texts(entry, put)
+    expanded = _with_texts(entry, expand_text)
     if not isinstance(expanded, StdioEntry):
         if expanded != entry:
             check_url(expanded.url)
@@ -129,9 +128,9 @@ def expand_known(entry: Entry, values: Values, *, uses_defaults: bool = True) ->
     """
 
     def value(match: re.Match[str], location: str) -> str:
-        is_later = match["default"] is not None and not values.environment.get(match["variable"])
+        needs_default = match["default"] is not None and not values.environment.get(match["variable"])
         try:
-            if match.lastgroup is None or (is_later and not uses_defaults):
+            if match.lastgroup is None or (needs_default and not uses_defaults):
                 return match[0]
             return _value(match, location, values)
         except ConfigError:
@@ -174,9 +173,9 @@ def _variable(name: str, default: str | None, location: str, values: Values) -> 
         return value
     if default is not None:
         return default
-    if name in values.withheld:
+    if name in values.unapproved:
         raise ConfigError(
-            f"{location}: you have not approved the variable {name} for this server.",
+            f"{location}: you have not approved the environment variable {name} for this server.",
             "Review the server and approve the variable there.",
         )
     raise ConfigError(
@@ -185,43 +184,45 @@ def _variable(name: str, default: str | None, location: str, values: Values) -> 
     )
 
 
-_Put: TypeAlias = Callable[[str, str], str]
+_Replace: TypeAlias = Callable[[str, str], str]  # (location, text) -> new text
 
 
 def _texts(entry: Entry) -> Iterator[tuple[str, str]]:
     """Yield every text that may contain placeholders, with its location."""
     texts: list[tuple[str, str]] = []
 
-    def note(location: str, text: str) -> str:
+    def collect(location: str, text: str) -> str:
         texts.append((location, text))
         return text
 
-    _with_texts(entry, note)
+    _with_texts(entry, collect)
     yield from texts
 
 
-def _with_texts(entry: Entry, put: _Put) -> Entry:
+def _with_texts(entry: Entry, replace_text: _Replace) -> Entry:
     if isinstance(entry, StdioEntry):
         return replace(
             entry,
-            command=put("command", entry.command),
-            args=tuple(put(f"argument {number}", text) for number, text in enumerate(entry.args, 1)),
-            env=_with_given(entry.env, "variable", put),
-            cwd=put("cwd", entry.cwd),
+            command=replace_text("command", entry.command),
+            args=tuple(replace_text(f"argument {number}", text) for number, text in enumerate(entry.args, 1)),
+            env=_with_values(entry.env, "variable", replace_text),
+            cwd=replace_text("cwd", entry.cwd),
         )
     return replace(
         entry,
-        url=put("url", entry.url),
-        headers=_with_given(entry.headers, "header", put),
-        network=replace(entry.network, proxy=put("proxy", entry.network.proxy)),
+        url=replace_text("url", entry.url),
+        headers=_with_values(entry.headers, "header", replace_text),
+        network=replace(entry.network, proxy=replace_text("proxy", entry.network.proxy)),
     )
 
 
-def _with_given(given: Mapping[str, Given], what: str, put: _Put) -> dict[str, Given]:
+def _with_values(
+    values: Mapping[str, EntryValue], what: str, replace_text: _Replace
+) -> dict[str, EntryValue]:
     """Expand the plain values; secret references are left alone, their values are sent verbatim."""
     return {
-        name: value if isinstance(value, SecretRef) else put(f"{what} {name}", value)
-        for name, value in given.items()
+        name: value if isinstance(value, SecretRef) else replace_text(f"{what} {name}", value)
+        for name, value in values.items()
     }
 
 
@@ -229,15 +230,16 @@ _USER = re.compile(
     r"[a-zA-Z][a-zA-Z0-9+.-]*://(?P<user>(?:\$\{[^}]*\}|[^/?#@:])*)(?::(?P<password>[^/?#]*))?@"
 )
 _PARAMETER = re.compile(r"(?<=[?&])([^=&#]+)=([^&#]+)")
-_URL_INDEX, _PROXY_PLACE = -1, -2
+_URL_INDEX, _PROXY_INDEX = -1, -2
 
 
 @dataclass(frozen=True, slots=True)
 class TextSecret:
     """A secret in a server's texts.
 
-    `label` describe it ("argument --token") and `id` is the input to replace it with. `location` is the index
-    of an argument, or stands for the URL or the proxy URL; `start` and `end` are offsets in that text.
+    `label` describes it ("argument --token") and `id` is the input to replace it with. `location` is the
+    index of an argument, or stands for the URL or the proxy URL; `start` and `end` are offsets in that
+    text.
     """
 
     label: str
@@ -252,41 +254,41 @@ def text_secrets_of(entry: Entry) -> tuple[TextSecret, ...]:
 
     Placeholders do not count: their values are stored elsewhere.
     """
-    found = [each for each in _found(entry) if _is_plain(entry, each)]
-    taken: set[str] = set(names_in(entry).inputs)
-    used: set[str] = set()
+    labels: set[str] = set()
+    ids: set[str] = set(names_in(entry).inputs)
     secrets: list[TextSecret] = []
-    for each in found:
-        words, id = _free(each.label, used, " "), _free(each.id, taken, "-")
-        used.add(words)
-        taken.add(id)
-        secrets.append(replace(each, label=words, id=id))
+    for secret in _find_secrets(entry):
+        if _is_plain(entry, secret):
+            label, id = _unique(secret.label, labels, " "), _unique(secret.id, ids, "-")
+            labels.add(label)
+            ids.add(id)
+            secrets.append(replace(secret, label=label, id=id))
     return tuple(secrets)
 
 
 def plain_secrets_of(entry: Entry) -> tuple[str, ...]:
     """Return all plain-text secrets: names of headers or variables, and secrets in texts."""
-    given = [name for name in named_secrets_of(entry) if not is_expanded(plain_of(entry)[name])]
-    return (*given, *(each.label for each in text_secrets_of(entry)))
+    named = [name for name in named_secrets_of(entry) if not has_placeholders(plain_values(entry)[name])]
+    return (*named, *(each.label for each in text_secrets_of(entry)))
 
 
 def stored_secrets_of(entry: Entry) -> dict[str, str]:
     """Return stored secret names by display name (a header, a variable, `input:id`)."""
     inputs = {f"{INPUT}:{id}": input_secret(entry.name, id) for id in names_in(entry).inputs}
-    return {name: reference.ref for name, reference in references_of(entry).items()} | inputs
+    return {name: reference.ref for name, reference in secret_references(entry).items()} | inputs
 
 
 def moved_to_store(entry: Entry, names: Collection[str]) -> tuple[Entry, dict[str, str]]:
     """Move these plain secrets out of the server; also return the values by secret name."""
-    entry, given = with_references(entry, names)
-    entry, texts = with_inputs(entry, names)
-    return entry, given | texts
+    entry, referenced = with_references(entry, names)
+    entry, inputs = with_inputs(entry, names)
+    return entry, referenced | inputs
 
 
-def with_inputs(entry: Entry, words: Collection[str]) -> tuple[Entry, dict[str, str]]:
-    """Replace these secrets with inputs; also return the values by secret name."""
+def with_inputs(entry: Entry, labels: Collection[str]) -> tuple[Entry, dict[str, str]]:
+    """Replace the secrets with these labels by inputs; also return the values by secret name."""
     values: dict[str, str] = {}
-    chosen = [each for each in text_secrets_of(entry) if each.label in words]
+    chosen = [each for each in text_secrets_of(entry) if each.label in labels]
     for each in sorted(chosen, key=lambda each: each.start, reverse=True):  # reversed: keeps offsets valid
         text = _text(entry, each.location)
         values[input_secret(entry.name, each.id)] = text[each.start : each.end]
@@ -295,12 +297,12 @@ def with_inputs(entry: Entry, words: Collection[str]) -> tuple[Entry, dict[str, 
     return entry, values
 
 
-def _found(entry: Entry) -> Iterator[TextSecret]:
+def _find_secrets(entry: Entry) -> Iterator[TextSecret]:
     if isinstance(entry, StdioEntry):
         yield from _in_arguments(entry.args)
         return
     yield from _in_url(entry.url, _URL_INDEX, "URL")
-    yield from _in_url(entry.network.proxy, _PROXY_PLACE, "proxy")
+    yield from _in_url(entry.network.proxy, _PROXY_INDEX, "proxy")
 
 
 def _in_arguments(args: tuple[str, ...]) -> Iterator[TextSecret]:
@@ -332,26 +334,26 @@ def _in_url(url: str, location: int, what: str, begin: int = 0) -> Iterator[Text
             yield TextSecret(f"{what} {kind}", _id(f"{what}-{kind}"), location, *match.span(kind))
     for match in _PARAMETER.finditer(url, begin):
         if is_secret_parameter(match[1]) and "#" not in url[: match.start()]:
-            words = f"{what} parameter {one_line(match[1])}"
-            yield TextSecret(words, _id(match[1]), location, *match.span(2))
+            label = f"{what} parameter {one_line(match[1])}"
+            yield TextSecret(label, _id(match[1]), location, *match.span(2))
 
 
 def _is_plain(entry: Entry, secret: TextSecret) -> bool:
     value = _text(entry, secret.location)[secret.start : secret.end]
-    return bool(value) and not is_expanded(value)
+    return bool(value) and not has_placeholders(value)
 
 
-def _id(words: str) -> str:
+def _id(label: str) -> str:
     """Return a valid id for `input:`."""
-    return re.sub(r"[^A-Za-z0-9_.]+", "-", words).strip("-").lower() or "secret"
+    return re.sub(r"[^A-Za-z0-9_.]+", "-", label).strip("-").lower() or "secret"
 
 
-def _free(wanted: str, taken: Collection[str], joint: str) -> str:
-    """Return `wanted`, numbered if taken."""
-    number, text = 1, wanted
+def _unique(name: str, taken: Collection[str], separator: str) -> str:
+    """Return the name, numbered if taken."""
+    number, text = 1, name
     while text in taken:
         number += 1
-        text = f"{wanted}{joint}{number}"
+        text = f"{name}{separator}{number}"
     return text
 
 

@@ -6,7 +6,6 @@ copied. Unknown members are preserved. An invalid server is reported by name, an
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from inspector.config.json_file import JsonDocument
 from inspector.config.secrets.records import is_name
 from inspector.config.servers.entries import (
     Entry,
-    Given,
+    EntryValue,
     HttpEntry,
     NetworkSettings,
     SecretRef,
@@ -28,11 +27,14 @@ from inspector.config.servers.entries import (
     check_era,
     check_timeouts,
     check_url,
+    error_text,
+    field_name,
     is_websocket,
+    member_name,
     read_auth,
     write_auth,
 )
-from inspector.config.servers.placeholders import is_expanded
+from inspector.config.servers.placeholders import has_placeholders
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -51,18 +53,18 @@ class LoadedServerList:
 
 @dataclass(frozen=True, slots=True)
 class RemovedEntry:
-    """A server removed from the file, as it was written there; input of `put_back`."""
+    """A server removed from the file, as it was written there; input of `restore`."""
 
     name: str
     value: JSON
-    location: int
+    position: int
 
 
 class ServerListFile:
     """The server list file; writes replace it atomically.
 
-    `writes` counts our own writes, so that a reader on another thread can tell whether it read the file
-    before one of them.
+    `writes` counts the writes of this object, so that a reader on another thread can tell whether it read
+    the file before one of them.
     """
 
     def __init__(self, path: Path) -> None:
@@ -138,32 +140,33 @@ class ServerListFile:
         with self._file.locked():
             document = self._file.read()
             servers = _servers(document)
-            location = list(servers).index(name) + 1 if name in servers else len(servers)
+            position = list(servers).index(name) + 1 if name in servers else len(servers)
             written = _write_over(entry, servers.get(name))
-            self._write(document, _inserted(servers, entry.name, written, location))
+            self._write(document, _inserted(servers, entry.name, written, position))
 
     def remove(self, name: str) -> RemovedEntry | None:
+        """Remove a server; return None if it does not exist. Raises ConfigError."""
         with self._file.locked():
             document = self._file.read()
             servers = _servers(document)
             if name not in servers:
                 return None
-            location = list(servers).index(name)
-            taken = RemovedEntry(name, servers.pop(name), location)
+            position = list(servers).index(name)
+            removed = RemovedEntry(name, servers.pop(name), position)
             self._write(document, servers)
-            return taken
+            return removed
 
-    def put_back(self, taken: RemovedEntry) -> None:
+    def restore(self, removed: RemovedEntry) -> None:
         """Restore a removed server at its old position. Raises ConfigError if its name is taken."""
         with self._file.locked():
             document = self._file.read()
             servers = _servers(document)
-            if taken.name in servers:
+            if removed.name in servers:
                 raise ConfigError(
-                    f"A server named {taken.name!r} exists in {self.path} again.",
+                    f"A server named {removed.name!r} already exists in {self.path}.",
                     "Rename or remove it first.",
                 )
-            self._write(document, _inserted(servers, taken.name, taken.value, taken.location))
+            self._write(document, _inserted(servers, removed.name, removed.value, removed.position))
 
     def set_enabled(self, entry: Entry, enabled: bool) -> None:
         self.save(replace(entry, enabled=enabled))
@@ -200,29 +203,29 @@ def read_entry(name: str, value: JSON) -> Entry:
 
     if not isinstance(value, dict):
         raise ConfigError("it must be an object.", 'Add "command" or "url".')
-    kind = _kind(value)
-    known = {field: value[_member(field)] for field in _fields(kind) if _member(field) in value}
-    if known.get("type") in _OTHER_WORDS_FOR_HTTP:
+    kind = _entry_class(value)
+    known = {field: value[member_name(field)] for field in _fields(kind) if member_name(field) in value}
+    if known.get("type") in _HTTP_ALIASES:
         known["type"] = "http"
     if "disabled" in value:
         if not isinstance(value["disabled"], bool):
-            raise ConfigError("disabled: input should be a valid boolean.", "Use true or false.")
+            raise ConfigError("disabled: must be true or false.", "Fix it in the file.")
         known["enabled"] = not value["disabled"]
     auth = read_auth(known.pop("auth", None))
-    given = {member: _read_given(member, known.pop(member)) for member in _GIVEN if member in known}
+    values = {member: _read_values(member, known.pop(member)) for member in _VALUE_MEMBERS if member in known}
     try:
-        entry = _validator(kind).validate_python({**_snake_cased(known), **given, "name": name})
+        entry = _validator(kind).validate_python({**_snake_cased(known), **values, "name": name})
     except ValidationError as exc:
         first = exc.errors()[0]
-        location = ".".join(_member(str(part)) for part in first["loc"])
+        location = ".".join(member_name(str(part)) for part in first["loc"])
         is_address = location in ("command", "url")
         next_step = 'A server needs "command" or "url".' if is_address else "Fix it in the file."
-        raise ConfigError(f"{location}: {first['msg'].lower()}.", next_step) from exc
+        raise ConfigError(f"{location}: {error_text(first['msg'])}.", next_step) from exc
     if isinstance(entry, HttpEntry):
         entry = replace(entry, auth=auth)
     check_era(entry.era)
     check_timeouts(entry.timeouts)
-    if not isinstance(entry, StdioEntry) and not is_expanded(entry.url):
+    if not isinstance(entry, StdioEntry) and not has_placeholders(entry.url):
         check_url(entry.url)
     return entry
 
@@ -239,7 +242,7 @@ def _validator(kind: type[Entry]) -> TypeAdapter[Entry]:
     return _validators[kind]
 
 
-def _kind(value: JSONObject) -> type[Entry]:
+def _entry_class(value: JSONObject) -> type[Entry]:
     """Return the entry class, by `type` (as other clients write it) or else by the members."""
     type = value.get("type")
     if type in ("ws", "websocket") or is_websocket(str(value.get("url", ""))):
@@ -247,45 +250,49 @@ def _kind(value: JSONObject) -> type[Entry]:
     return HttpEntry if "url" in value else StdioEntry
 
 
-def _write_over(entry: Entry, known: JSON) -> JSONObject:
-    return write_entry(entry, known if isinstance(known, dict) else {})
+def _write_over(entry: Entry, before: JSON) -> JSONObject:
+    return write_entry(entry, before if isinstance(before, dict) else {})
 
 
-def _inserted(servers: JSONObject, name: str, value: JSON, location: int) -> JSONObject:
+def _inserted(servers: JSONObject, name: str, value: JSON, position: int) -> JSONObject:
     items = list(servers.items())
-    return dict([*items[:location], (name, value), *items[location:]])
+    return dict([*items[:position], (name, value), *items[position:]])
 
 
-def write_entry(entry: Entry, known: JSONObject | None = None) -> JSONObject:
+def write_entry(entry: Entry, before: JSONObject | None = None) -> JSONObject:
     """Return a server's members, leaving out defaults that were not in the file.
 
-    `known` is the previous content; its unknown members are kept.
+    `before` is the previous content; its unknown members are preserved.
     """
-    kind, known = type(entry), known or {}
-    others = {_member(field) for other in _KINDS for field in _fields(other)} - set(
-        map(_member, _fields(kind))
+    kind, before = type(entry), before or {}
+    others = {member_name(field) for other in _KINDS for field in _fields(other)} - set(
+        map(member_name, _fields(kind))
     )
-    if _kind(known) is kind:
+    if _entry_class(before) is kind:
         others.discard("type")
-    value = {member: content for member, content in known.items() if member not in {*others, "disabled"}}
+    value = {member: content for member, content in before.items() if member not in {*others, "disabled"}}
     defaults = _defaults(kind)
     for field in _fields(kind):
         if field == "auth":
             content = write_auth(getattr(entry, field), value.get("auth"))
-        elif field in _GIVEN:
-            content = _write_given(getattr(entry, field), value.get(field))
+        elif field in _VALUE_MEMBERS:
+            content = _write_values(getattr(entry, field), value.get(field))
         else:
             content = _content(getattr(entry, field))
         if field in _NESTED:
-            content = _with_unknown(field, content, value.get(_member(field)))
-        if content != defaults.get(field) or field in ("command", "args", "url") or _member(field) in value:
-            value[_member(field)] = content
+            content = _with_unknown(field, content, value.get(member_name(field)))
+        if (
+            content != defaults.get(field)
+            or field in ("command", "args", "url")
+            or member_name(field) in value
+        ):
+            value[member_name(field)] = content
     return value
 
 
-_OTHER_WORDS_FOR_HTTP = ("streamable-http", "streamableHttp", "streamable_http")  # as other clients write it
+_HTTP_ALIASES = ("streamable-http", "streamableHttp", "streamable_http")  # as other clients write it
 _NESTED = {"network": NetworkSettings, "timeouts": Timeouts}
-_GIVEN = ("env", "headers")
+_VALUE_MEMBERS = ("env", "headers")
 _KINDS: tuple[type[Entry], ...] = (StdioEntry, HttpEntry, WebSocketEntry)
 
 
@@ -307,7 +314,7 @@ def _content(value: object) -> JSON:
     """Return a field as JSON: tuples as arrays, settings as objects of non-default members."""
     if is_dataclass(value) and not isinstance(value, type):
         return {
-            _member(field.name): _content(getattr(value, field.name))
+            member_name(field.name): _content(getattr(value, field.name))
             for field in fields(value)
             if getattr(value, field.name) != field.default
         }
@@ -316,24 +323,24 @@ def _content(value: object) -> JSON:
 
 def _with_unknown(field: str, content: JSON, before: JSON) -> JSON:
     """Return settings as written, keeping the unknown members of `before`."""
-    ours = {_member(own.name) for own in fields(_NESTED[field])}
-    known = content if isinstance(content, dict) else {}
+    known = {member_name(own.name) for own in fields(_NESTED[field])}
+    written = content if isinstance(content, dict) else {}
     members = before if isinstance(before, dict) else {}
-    return {**{name: item for name, item in members.items() if name not in ours}, **known}
+    return {**{name: item for name, item in members.items() if name not in known}, **written}
 
 
-def _read_given(member: str, value: JSON) -> JSON | dict[str, Given]:
+def _read_values(member: str, value: JSON) -> JSON | dict[str, EntryValue]:
     """Parse headers or environment variables, including secret references."""
     if not isinstance(value, dict):
         return value
     return {name: _read_reference(f"{member}.{name}", content) for name, content in value.items()}
 
 
-def _read_reference(location: str, content: JSON) -> Given:
+def _read_reference(location: str, content: JSON) -> EntryValue:
     if isinstance(content, str):
         return content
     if not isinstance(content, dict):
-        raise ConfigError(f"{location}: input should be a valid string.", "Fix it in the file.")
+        raise ConfigError(f"{location}: must be a string.", "Fix it in the file.")
     ref = content.get("ref")
     if not isinstance(ref, str) or not is_name(ref):
         raise ConfigError(
@@ -343,11 +350,11 @@ def _read_reference(location: str, content: JSON) -> Given:
     return SecretRef(ref)
 
 
-def _write_given(given: Mapping[str, Given], before: JSON) -> JSON:
+def _write_values(values: Mapping[str, EntryValue], before: JSON) -> JSON:
     """Return headers or environment variables as JSON; references keep their unknown members."""
     known = before if isinstance(before, dict) else {}
     written: JSONObject = {}
-    for name, content in given.items():
+    for name, content in values.items():
         if isinstance(content, SecretRef):
             reference = known.get(name)
             written[name] = {**(reference if isinstance(reference, dict) else {}), "ref": content.ref}
@@ -356,16 +363,10 @@ def _write_given(given: Mapping[str, Given], before: JSON) -> JSON:
     return written
 
 
-def _member(field: str) -> str:
-    """Return the member name in the file: `auto_restart` becomes `autoRestart`."""
-    first, *rest = field.split("_")
-    return first + "".join(word.capitalize() for word in rest)
-
-
 def _snake_cased(value: JSONObject) -> JSONObject:
     """Convert the member names of `network` and `timeouts` to field names."""
     return {
-        name: {re.sub("([A-Z])", r"_\1", key).lower(): item for key, item in content.items()}
+        name: {field_name(key): item for key, item in content.items()}
         if name in _NESTED and isinstance(content, dict)
         else content
         for name, content in value.items()

@@ -1,12 +1,12 @@
-"""Trust in servers from other tools' files: warnings, and the user's approvals.
-
-`warnings_for` describes what an entry can do that is not obvious at a glance. It forbids and looks up
-nothing.
+"""Trust in servers from other tools' files: the user's approvals, and warnings.
 
 An approval is for one server in one file with exactly this content: the program (its path and hash),
 arguments, environment variables and folder, or the URL and headers, and everything else that the
 connection depends on. Any change requires a new approval. Of secrets only digests are stored, salted per
 approvals file.
+
+`warnings_for` describes what an entry can do that is not obvious at a glance. It forbids nothing and does
+no I/O. `check_command` and `check_batch` reject commands that are never allowed.
 """
 
 from __future__ import annotations
@@ -31,189 +31,9 @@ from inspector.config.servers.entries import Entry, StdioEntry
 from inspector.config.servers.entry_diff import FieldChange, compare_content, masked
 from inspector.config.servers.server_list import write_entry
 
-_SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "fish", "cmd", "powershell", "pwsh"}
-# Options that take inline code, by interpreter.
-_CODE = {
-    "python": ("-c",),
-    "node": ("-e", "--eval", "-p", "--print"),
-    "bun": ("-e", "--eval"),
-    "deno": ("eval",),
-    "perl": ("-e", "-E"),
-    "ruby": ("-e",),
-    "php": ("-r",),
-    "lua": ("-e",),
-    "osascript": ("-e",),
-}
-# Commands that download and run a package: alone, or with one of these as the first argument.
-_FETCHERS: dict[str, tuple[str, ...]] = {
-    "npx": (),
-    "bunx": (),
-    "pnpx": (),
-    "uvx": (),
-    "npm": ("exec", "x"),
-    "pnpm": ("dlx",),
-    "yarn": ("dlx",),
-    "bun": ("x",),
-    "uv": ("tool",),
-    "pipx": ("run",),
-    "docker": ("run",),
-    "podman": ("run",),
-}
-_CONTAINERS = ("docker", "podman", "nerdctl")
-_OPENINGS = (
-    "-v",
-    "--volume",
-    "--mount",
-    "--privileged",
-    "--pid",
-    "--net",
-    "--network",
-    "--device",
-    "--cap-add",
-)
-_WRAPPERS = {"env", "sudo", "doas", "xargs", "nohup", "nice", "timeout", "setsid", "ssh"}
-# Variables that make the loader, a runtime or a package manager run or fetch something else.
-_RUNS_CODE = re.compile(
-    r"LD_\w+|DYLD_\w+|PATH|PATHEXT|NODE_(?:OPTIONS|PATH)|PYTHON(?:PATH|STARTUP|HOME|USERBASE|INSPECT|BREAKPOINT)"
-    r"|PERL5(?:LIB|OPT|DB)|PERLLIB|RUBY(?:OPT|LIB)|CLASSPATH|_?JAVA_(?:TOOL_)?OPTIONS|JDK_JAVA_OPTIONS"
-    r"|BASH_ENV|ENV|ZDOTDIR|PROMPT_COMMAND|SHELL|IFS|EDITOR|VISUAL|PAGER|BROWSER"
-    r"|GIT_\w+|NPM_CONFIG_\w+|UV_\w+|PIP_\w+|BUN_\w+|DENO_\w+|DOTNET_STARTUP_HOOKS|COR_PROFILER\w*"
-)
-_REROUTES = re.compile(
-    r"(?:HTTPS?|ALL|FTP|WSS?)_PROXY|SSL_CERT_(?:FILE|DIR)|NODE_EXTRA_CA_CERTS|NODE_TLS_REJECT_UNAUTHORIZED"
-    r"|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|PYTHONHTTPSVERIFY|SSLKEYLOGFILE"
-)
-_LATIN = re.compile("[A-Za-z]")
-# Greek, Cyrillic, Armenian, Cherokee, letterlike, full width, mathematical: all contain homoglyphs of Latin
-# letters.
-_TWINS = re.compile(
-    "[\u0370-\u03ff\u0400-\u052f\u0530-\u058f\u13a0-\u13ff\u1c80-\u1c8f\u2100-\u214f\uff01-\uff5e"
-    "\U0001d400-\U0001d7ff]"
-)
-_ODD_SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u2800\u3000]")
-_LOOPBACK = re.compile(r"localhost|.+\.localhost|127(?:\.\d+){3}|::1", re.IGNORECASE)
-_MAX_NAMED = 8
-
-
-def warnings_for(entry: Entry) -> tuple[str, ...]:
-    """Return warnings about a server, most important first; empty if nothing is suspicious."""
-    if isinstance(entry, StdioEntry):
-        words = (entry.command, *entry.args)
-        return (*_of_command(entry), *_of_variables(entry.env), *_of_letters(words))
-    return (*_of_url(entry.url), *_of_letters((_behind_host(entry.url),)))
-
-
-def _of_command(entry: StdioEntry) -> Iterator[str]:
-    name, args = _program_name(entry.command), entry.args
-    if name in _WRAPPERS:
-        yield f"It starts another program through {name}; only {name} itself is checked for changes."
-    own = _own_options(args)
-    if name in _SHELLS and any(_is_shell_code(word) for word in own):
-        yield f"It passes a command to a shell ({name}), which can do anything. Review the whole command."
-    if any(word.partition("=")[0] in _CODE.get(_without_version(name), ()) for word in own):
-        yield f"Its arguments are code for {name}. Review all of it."
-    if name in _FETCHERS and _fetches(name, args):
-        yield f"{name} downloads the code it runs; MCP Lens does not notice when that code changes."
-    if name in _CONTAINERS:
-        opened = [word.partition("=")[0] for word in args if word.partition("=")[0] in _OPENINGS]
-        if opened:
-            yield f"It gives the container access to this machine: {_listed(opened)}."
-
-
-def _own_options(args: Sequence[str]) -> list[str]:
-    """Return the program's own arguments: those up to the script or module it runs."""
-    own: list[str] = []
-    for word in args:
-        is_value = bool(own) and own[-1].startswith("-") and "=" not in own[-1]
-        own.append(word)
-        is_option = word.startswith("-") or (word.startswith("/") and len(word) == 2)
-        if word == "-m" or not (is_option or is_value):
-            break
-    return own
-
-
-def _is_shell_code(word: str) -> bool:
-    lower = word.lower()
-    is_posix = word.startswith("-") and not word.startswith("--") and "c" in word  # also -lc, -ec
-    return is_posix or lower in ("/c", "/k", "-command", "-encodedcommand", "-enc", "--command")
-
-
-def _fetches(name: str, args: Sequence[str]) -> bool:
-    first = next((word for word in args if not word.startswith("-")), "")
-    return not _FETCHERS[name] or first in _FETCHERS[name]
-
-
-def _of_variables(env: Iterable[str]) -> Iterator[str]:
-    names = list(env)
-    if running := [name for name in names if _RUNS_CODE.fullmatch(name.upper())]:
-        yield f"It sets {_listed(running)}, which can make programs run other code."
-    if rerouting := [name for name in names if _REROUTES.fullmatch(name.upper())]:
-        yield (
-            f"It sets {_listed(rerouting)}, which controls where traffic goes or which certificates are "
-            "trusted."
-        )
-
-
-def _of_url(url: str) -> Iterator[str]:
-    try:
-        parts = urlsplit(url)
-        host = parts.hostname or ""
-    except ValueError:
-        return
-    shown = one_line(shorten(host, 200))
-    if "@" in parts.netloc:
-        yield f"The part before “@” is a user name; the actual host is {shown}."
-    if not host.isascii():
-        yield f"The host contains non-ASCII characters. It is {_punycode(host)}."
-    if parts.scheme in ("http", "ws") and not _LOOPBACK.fullmatch(host):
-        yield "It is not encrypted: anyone on the network path can read and change the traffic."
-
-
-def _behind_host(url: str) -> str:
-    return "/".join(url.split("/")[3:])
-
-
-def _punycode(host: str) -> str:
-    try:
-        return host.encode("idna").decode()
-    except UnicodeError:
-        return one_line(shorten(ascii(host), 200))
-
-
-def _of_letters(words: Iterable[str]) -> Iterator[str]:
-    """Yield one warning per kind of suspicious character, with the first word that contains it."""
-    found: dict[str, str] = {}
-    for word in words:
-        if _LATIN.search(word) and (twins := _TWINS.findall(word)):
-            found.setdefault("letters that can look like Latin letters", _codes(word, twins))
-        if spaces := _ODD_SPACES.findall(word):
-            found.setdefault("unusual space characters", _codes(word, spaces))
-    for what, where in found.items():
-        yield f"There are {what} in {where}."
-
-
-def _codes(word: str, characters: Sequence[str]) -> str:
-    kinds = _listed([f"U+{ord(each):04X}" for each in dict.fromkeys(characters)])
-    return f"“{one_line(shorten(word, 60))}”: {kinds}"
-
-
-def _without_version(name: str) -> str:
-    return re.sub(r"[\d.]+w?$", "", name)
-
-
-def _program_name(command: str) -> str:
-    name = re.split(r"[/\\]", command)[-1].lower()
-    return re.sub(r"\.(?:exe|cmd|bat)$", "", name)
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = list(dict.fromkeys(one_line(shorten(name, 60)) for name in names))
-    more = f" and {len(shown) - _MAX_NAMED} more" if len(shown) > _MAX_NAMED else ""
-    return ", ".join(shown[:_MAX_NAMED]) + more
-
-
-_APART = ("disabled", "enabled", "autoRestart", "autoConnect", "watch", "notes", "color")
-_MAX_DIGEST_SHOWN_LENGTH = 8
+# Members that do not affect the connection; changing them needs no new approval.
+_UNCHECKED_MEMBERS = ("disabled", "enabled", "autoRestart", "autoConnect", "watch", "notes", "color")
+_DIGEST_LENGTH = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +68,7 @@ class Approval:
 
 def content_of(entry: Entry, file: str, folder: str, program: Program | None = None) -> JSONObject:
     """Return everything that connecting depends on, with placeholders not expanded."""
-    members = {name: value for name, value in write_entry(entry).items() if name not in _APART}
+    members = {name: value for name, value in write_entry(entry).items() if name not in _UNCHECKED_MEMBERS}
     content: JSONObject = {"file": file, "folder": folder, "name": entry.name, **members}
     if program is not None:
         scripts: JSONObject = dict(program.scripts)
@@ -284,13 +104,13 @@ class TrustStore:
         """Return all readable approvals; tampered ones are ignored. Raises ConfigError."""
         return _approvals(self._read())
 
-    def is_for(self, approval: Approval, content: JSONObject) -> bool:
+    def covers(self, approval: Approval, content: JSONObject) -> bool:
         """True if exactly this content was approved."""
         return secrets.compare_digest(approval.key, digest_of(content, _salt(self._read())))
 
     def changes(self, approval: Approval, content: JSONObject) -> tuple[FieldChange, ...]:
         """Return what changed since the approval."""
-        return compare_content(approval.content, self._kept(content, _salt(self._read())))
+        return compare_content(approval.content, self._masked(content, _salt(self._read())))
 
     def approve(self, content: JSONObject, variables: Iterable[str] = ()) -> Approval:
         """Approve this content, replacing an earlier approval of the server. Raises ConfigError."""
@@ -302,7 +122,7 @@ class TrustStore:
                 str(content["folder"]),
                 str(content["name"]),
                 digest_of(content, salt),
-                self._kept(content, salt),
+                self._masked(content, salt),
                 tuple(variables),
                 datetime.now(UTC).isoformat(timespec="seconds"),
             )
@@ -310,7 +130,7 @@ class TrustStore:
             self._write(document, salt, [*others, approval])
         return approval
 
-    def forget(self, file: str, folder: str, name: str) -> None:
+    def revoke(self, file: str, folder: str, name: str) -> None:
         """Revoke the approval of a server. Raises ConfigError."""
         with self._locked():
             document = self._read()
@@ -322,9 +142,9 @@ class TrustStore:
         approvals = _approvals(document)
         return [each for each in approvals if (each.file, each.folder, each.name) != location]
 
-    def _kept(self, content: JSONObject, salt: str) -> JSONObject:
+    def _masked(self, content: JSONObject, salt: str) -> JSONObject:
         def mask(value: str) -> str:
-            return f"{MASK} ({digest_of({'secret': value}, salt)[:_MAX_DIGEST_SHOWN_LENGTH]})"
+            return f"{MASK} ({digest_of({'secret': value}, salt)[:_DIGEST_LENGTH]})"
 
         return masked(content, mask)
 
@@ -341,6 +161,41 @@ class TrustStore:
             self._memory = document
         else:
             self._file.write(document)
+
+
+def _salt(document: JSONObject) -> str:
+    salt = document.get("salt", "")
+    return salt if isinstance(salt, str) else ""
+
+
+def _approvals(document: JSONObject) -> tuple[Approval, ...]:
+    listed = document.get("approvals", [])
+    read = map(_read_approval, listed if isinstance(listed, list) else [])
+    return tuple(approval for approval in read if approval is not None)
+
+
+def _read_approval(value: JSON) -> Approval | None:
+    if not isinstance(value, dict):
+        return None
+    strings = [text for each in ("file", "folder", "name", "key") if isinstance(text := value.get(each), str)]
+    content, variables, at = value.get("content"), value.get("variables", []), value.get("at", "")
+    if len(strings) < 4 or not isinstance(content, dict) or not isinstance(variables, list):
+        return None
+    file, folder, name, key = strings
+    return Approval(file, folder, name, key, content, tuple(map(str, variables)), str(at))
+
+
+def _written(approval: Approval) -> JSONObject:
+    variables: list[JSON] = list(approval.variables)
+    return {
+        "file": approval.file,
+        "folder": approval.folder,
+        "name": approval.name,
+        "key": approval.key,
+        "content": approval.content,
+        "variables": variables,
+        "at": approval.at,
+    }
 
 
 def check_command(command: str, is_absolute: bool) -> None:
@@ -377,36 +232,182 @@ def check_batch(program: str, args: Iterable[str]) -> None:
             )
 
 
-def _salt(document: JSONObject) -> str:
-    salt = document.get("salt", "")
-    return salt if isinstance(salt, str) else ""
+_SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "fish", "cmd", "powershell", "pwsh"}
+# Options that take inline code, by interpreter.
+_CODE_OPTIONS = {
+    "python": ("-c",),
+    "node": ("-e", "--eval", "-p", "--print"),
+    "bun": ("-e", "--eval"),
+    "deno": ("eval",),
+    "perl": ("-e", "-E"),
+    "ruby": ("-e",),
+    "php": ("-r",),
+    "lua": ("-e",),
+    "osascript": ("-e",),
+}
+# Commands that download and run a package: alone, or with one of these as the first argument.
+_FETCHERS: dict[str, tuple[str, ...]] = {
+    "npx": (),
+    "bunx": (),
+    "pnpx": (),
+    "uvx": (),
+    "npm": ("exec", "x"),
+    "pnpm": ("dlx",),
+    "yarn": ("dlx",),
+    "bun": ("x",),
+    "uv": ("tool",),
+    "pipx": ("run",),
+    "docker": ("run",),
+    "podman": ("run",),
+}
+_CONTAINERS = ("docker", "podman", "nerdctl")
+_ACCESS_OPTIONS = (
+    "-v",
+    "--volume",
+    "--mount",
+    "--privileged",
+    "--pid",
+    "--net",
+    "--network",
+    "--device",
+    "--cap-add",
+)
+_WRAPPERS = {"env", "sudo", "doas", "xargs", "nohup", "nice", "timeout", "setsid", "ssh"}
+# Variables that make the loader, a runtime or a package manager run or fetch something else.
+_RUNS_CODE = re.compile(
+    r"LD_\w+|DYLD_\w+|PATH|PATHEXT|NODE_(?:OPTIONS|PATH)|PYTHON(?:PATH|STARTUP|HOME|USERBASE|INSPECT|BREAKPOINT)"
+    r"|PERL5(?:LIB|OPT|DB)|PERLLIB|RUBY(?:OPT|LIB)|CLASSPATH|_?JAVA_(?:TOOL_)?OPTIONS|JDK_JAVA_OPTIONS"
+    r"|BASH_ENV|ENV|ZDOTDIR|PROMPT_COMMAND|SHELL|IFS|EDITOR|VISUAL|PAGER|BROWSER"
+    r"|GIT_\w+|NPM_CONFIG_\w+|UV_\w+|PIP_\w+|BUN_\w+|DENO_\w+|DOTNET_STARTUP_HOOKS|COR_PROFILER\w*"
+)
+_REROUTES_TRAFFIC = re.compile(
+    r"(?:HTTPS?|ALL|FTP|WSS?)_PROXY|SSL_CERT_(?:FILE|DIR)|NODE_EXTRA_CA_CERTS|NODE_TLS_REJECT_UNAUTHORIZED"
+    r"|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|PYTHONHTTPSVERIFY|SSLKEYLOGFILE"
+)
+_LATIN = re.compile("[A-Za-z]")
+# Greek, Cyrillic, Armenian, Cherokee, letterlike, full width, mathematical: all contain homoglyphs of Latin
+# letters.
+_HOMOGLYPHS = re.compile(
+    "[\u0370-\u03ff\u0400-\u052f\u0530-\u058f\u13a0-\u13ff\u1c80-\u1c8f\u2100-\u214f\uff01-\uff5e"
+    "\U0001d400-\U0001d7ff]"
+)
+_UNUSUAL_SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u2800\u3000]")
+_LOOPBACK = re.compile(r"localhost|.+\.localhost|127(?:\.\d+){3}|::1", re.IGNORECASE)
+_MAX_LISTED = 8
 
 
-def _approvals(document: JSONObject) -> tuple[Approval, ...]:
-    listed = document.get("approvals", [])
-    read = map(_read_approval, listed if isinstance(listed, list) else [])
-    return tuple(approval for approval in read if approval is not None)
+def warnings_for(entry: Entry) -> tuple[str, ...]:
+    """Return warnings about a server, most important first; empty if nothing is suspicious."""
+    if isinstance(entry, StdioEntry):
+        words = (entry.command, *entry.args)
+        return (*_command_warnings(entry), *_variable_warnings(entry.env), *_character_warnings(words))
+    return (*_url_warnings(entry.url), *_character_warnings((_path_of(entry.url),)))
 
 
-def _read_approval(value: JSON) -> Approval | None:
-    if not isinstance(value, dict):
-        return None
-    texts = [text for each in ("file", "folder", "name", "key") if isinstance(text := value.get(each), str)]
-    content, variables, at = value.get("content"), value.get("variables", []), value.get("at", "")
-    if len(texts) < 4 or not isinstance(content, dict) or not isinstance(variables, list):
-        return None
-    file, folder, name, key = texts
-    return Approval(file, folder, name, key, content, tuple(map(str, variables)), str(at))
+def _command_warnings(entry: StdioEntry) -> Iterator[str]:
+    name, args = _program_name(entry.command), entry.args
+    if name in _WRAPPERS:
+        yield f"It starts another program through {name}; only {name} itself is checked for changes."
+    own = _own_options(args)
+    if name in _SHELLS and any(_is_shell_code(word) for word in own):
+        yield f"It passes a command to a shell ({name}), which can do anything. Review the whole command."
+    if any(word.partition("=")[0] in _CODE_OPTIONS.get(_without_version(name), ()) for word in own):
+        yield f"Its arguments are code for {name}. Review all of it."
+    if name in _FETCHERS and _fetches(name, args):
+        yield f"{name} downloads the code it runs; MCP Lens does not notice when that code changes."
+    if name in _CONTAINERS:
+        access = [word.partition("=")[0] for word in args if word.partition("=")[0] in _ACCESS_OPTIONS]
+        if access:
+            yield f"It gives the container access to this machine: {_listed(access)}."
 
 
-def _written(approval: Approval) -> JSONObject:
-    variables: list[JSON] = list(approval.variables)
-    return {
-        "file": approval.file,
-        "folder": approval.folder,
-        "name": approval.name,
-        "key": approval.key,
-        "content": approval.content,
-        "variables": variables,
-        "at": approval.at,
-    }
+def _own_options(args: Sequence[str]) -> list[str]:
+    """Return the program's own arguments: those up to the script or module it runs."""
+    own: list[str] = []
+    for word in args:
+        is_value = bool(own) and own[-1].startswith("-") and "=" not in own[-1]
+        own.append(word)
+        is_option = word.startswith("-") or (word.startswith("/") and len(word) == 2)
+        if word == "-m" or not (is_option or is_value):
+            break
+    return own
+
+
+def _is_shell_code(word: str) -> bool:
+    lower = word.lower()
+    is_posix = word.startswith("-") and not word.startswith("--") and "c" in word  # also -lc, -ec
+    return is_posix or lower in ("/c", "/k", "-command", "-encodedcommand", "-enc", "--command")
+
+
+def _fetches(name: str, args: Sequence[str]) -> bool:
+    first = next((word for word in args if not word.startswith("-")), "")
+    return not _FETCHERS[name] or first in _FETCHERS[name]
+
+
+def _variable_warnings(env: Iterable[str]) -> Iterator[str]:
+    names = list(env)
+    if code_variables := [name for name in names if _RUNS_CODE.fullmatch(name.upper())]:
+        yield f"It sets {_listed(code_variables)}, which can make programs run other code."
+    if network_variables := [name for name in names if _REROUTES_TRAFFIC.fullmatch(name.upper())]:
+        yield (
+            f"It sets {_listed(network_variables)}, which controls where traffic goes or which "
+            "certificates are trusted."
+        )
+
+
+def _url_warnings(url: str) -> Iterator[str]:
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return
+    shown = one_line(shorten(host, 200))
+    if "@" in parts.netloc:
+        yield f"The part before “@” is a user name; the actual host is {shown}."
+    if not host.isascii():
+        yield f"The host contains non-ASCII characters. It is {_punycode(host)}."
+    if parts.scheme in ("http", "ws") and not _LOOPBACK.fullmatch(host):
+        yield "It is not encrypted: anyone on the network path can read and change the traffic."
+
+
+def _path_of(url: str) -> str:
+    return "/".join(url.split("/")[3:])
+
+
+def _punycode(host: str) -> str:
+    try:
+        return host.encode("idna").decode()
+    except UnicodeError:
+        return one_line(shorten(ascii(host), 200))
+
+
+def _character_warnings(words: Iterable[str]) -> Iterator[str]:
+    """Yield one warning per kind of suspicious character, with the first word that contains it."""
+    found: dict[str, str] = {}
+    for word in words:
+        if _LATIN.search(word) and (homoglyphs := _HOMOGLYPHS.findall(word)):
+            found.setdefault("letters that can look like Latin letters", _codes(word, homoglyphs))
+        if spaces := _UNUSUAL_SPACES.findall(word):
+            found.setdefault("unusual space characters", _codes(word, spaces))
+    for what, where in found.items():
+        yield f"There are {what} in {where}."
+
+
+def _codes(word: str, characters: Sequence[str]) -> str:
+    kinds = _listed([f"U+{ord(each):04X}" for each in dict.fromkeys(characters)])
+    return f"“{one_line(shorten(word, 60))}”: {kinds}"
+
+
+def _without_version(name: str) -> str:
+    return re.sub(r"[\d.]+w?$", "", name)
+
+
+def _program_name(command: str) -> str:
+    name = re.split(r"[/\\]", command)[-1].lower()
+    return re.sub(r"\.(?:exe|cmd|bat)$", "", name)
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = list(dict.fromkeys(one_line(shorten(name, 60)) for name in names))
+    more = f" and {len(shown) - _MAX_LISTED} more" if len(shown) > _MAX_LISTED else ""
+    return ", ".join(shown[:_MAX_LISTED]) + more

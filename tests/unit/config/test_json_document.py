@@ -145,7 +145,7 @@ def test_simultaneous_approvals_are_all_saved(path: Path) -> None:
         list(threads.map(approve, range(4)))
     assert len(store.approvals()) == 20
     assert all(
-        store.is_for(each, content_of(StdioEntry(name=each.name, command="x"), "/f", "/"))
+        store.covers(each, content_of(StdioEntry(name=each.name, command="x"), "/f", "/"))
         for each in store.approvals()
     )
 

@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> SavedCallFolder:
 
 @pytest.fixture
 def saved(folder: SavedCallFolder) -> SavedCall:
-    call = folder.save(SavedCall("List files", "list", "fs", watch=True, ignore=("result.n",)))
+    call = folder.save(SavedCall("List files", "list", "fs", is_regression=True, ignore=("result.n",)))
     assert call.path is not None
     write_expected(call.path, RESULT, is_private=False)
     return call
@@ -46,7 +46,7 @@ def test_regression_call_and_its_ignored_paths_are_in_its_file(
     document = json.loads(path_of(saved).read_text())
     assert (document["watch"], document["ignore"]) == (True, ["result.n"])
     assert folder.load().calls == (saved,)
-    folder.save(replace(saved, watch=False, ignore=()))
+    folder.save(replace(saved, is_regression=False, ignore=()))
     assert json.loads(path_of(saved).read_text())["watch"] is False
 
 

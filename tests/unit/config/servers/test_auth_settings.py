@@ -1,4 +1,4 @@
-"""The member `auth` of a server: read, written, and never with a secret in it."""
+"""The `auth` member of a server: read and written without secrets."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_written_settings_are_read_back(tmp_path: Path, auth: OAuthSettings | Be
     assert server_list.find("s") == entry
 
 
-def test_members_are_written_as_in_other_files_and_unknown_ones_are_kept(tmp_path: Path) -> None:
+def test_members_are_written_as_in_other_files_and_unknown_ones_are_preserved(tmp_path: Path) -> None:
     path = tmp_path / "servers.json"
     auth = {"type": "oauth", "clientId": "me", "later": 1}
     path.write_text(json.dumps({"mcpServers": {"s": {"url": "https://mcp.example/mcp", "auth": auth}}}))
@@ -50,23 +50,23 @@ def test_members_are_written_as_in_other_files_and_unknown_ones_are_kept(tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("auth", "words"),
+    ("auth", "expected"),
     [
-        ({"type": "oauth", "clientSecret": "hunter2"}, "auth.clientSecret: a secret does not belong"),
-        ({"type": "bearer", "token": "abc"}, "auth.token: a secret does not belong"),
-        ({"type": "oauth", "identityProvider": {"idToken": "x"}}, "auth.idToken: a secret does not belong"),
-        ({"type": "oauth", "clientSecret": {"ref": ""}}, "auth.clientSecret: a secret does not belong"),
+        ({"type": "oauth", "clientSecret": "hunter2"}, "auth.clientSecret: secrets must not be stored"),
+        ({"type": "bearer", "token": "abc"}, "auth.token: secrets must not be stored"),
+        ({"type": "oauth", "identityProvider": {"idToken": "x"}}, "auth.idToken: secrets must not be stored"),
+        ({"type": "oauth", "clientSecret": {"ref": ""}}, "auth.clientSecret: secrets must not be stored"),
         ({"type": "bearer"}, "auth.token: field required"),
-        ({"type": "oauth", "grant": "password"}, "auth.grant: input should be"),
-        ({"type": "oauth", "redirectPort": 70000}, "auth.redirectPort: 70000 is no port"),
-        ({"type": "basic"}, "auth: it must be an object"),
-        ("token", "auth: it must be an object"),
+        ({"type": "oauth", "grant": "password"}, "auth.grant: must be"),
+        ({"type": "oauth", "redirectPort": 70000}, "auth.redirectPort: 70000 is not a valid port"),
+        ({"type": "basic"}, "auth: must be an object"),
+        ("token", "auth: must be an object"),
     ],
 )
-def test_unusable_settings_are_named_without_quoting_a_secret(auth: object, words: str) -> None:
+def test_unusable_settings_are_named_without_quoting_a_secret(auth: object, expected: str) -> None:
     with pytest.raises(ConfigError) as caught:
         read_auth(auth)  # type: ignore[arg-type]
-    assert words in str(caught.value)
+    assert expected in str(caught.value)
     assert "hunter2" not in str(caught.value)
 
 

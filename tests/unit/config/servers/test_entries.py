@@ -1,4 +1,4 @@
-"""A server from what a person types."""
+"""Server entries created from a typed command line or URL."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_url_is_a_remote_server() -> None:
     assert (entry.transport, entry.address) == ("http", "https://example.com:8443/mcp")
 
 
-def test_a_given_name_is_used() -> None:
+def test_explicit_name_is_used() -> None:
     assert entry_from_text("python server.py", "mine").name == "mine"
     assert entry_from_text("http://localhost/mcp", "mine").name == "mine"
 
@@ -53,14 +53,14 @@ def test_name_is_derived_from_the_server_and_not_from_its_runner(text: str, name
         ("", "No command or URL entered."),
         ("   ", "No command or URL entered."),
         ("''", "No command or URL entered."),
-        ("python 'server.py", "The command line cannot be read: No closing quotation."),
-        ("python \\", "The command line cannot be read: No escaped character."),
-        ("ftp://example.com", "We cannot speak to a ftp URL."),
-        ("http://", "'http://' names no host."),
-        ("http:///path", "names no host"),
-        ("http://host:99999/", "is not a valid URL: Port out of range"),
-        ("http://host:port/", "is not a valid URL"),
-        ("http://[::1/", "is not a valid URL"),
+        ("python 'server.py", "Could not parse the command line: No closing quotation."),
+        ("python \\", "Could not parse the command line: No escaped character."),
+        ("ftp://example.com", "MCP Lens cannot connect to ftp URLs."),
+        ("http://", "'http://' has no host."),
+        ("http:///path", "has no host"),
+        ("http://host:99999/", "Invalid URL: Port out of range"),
+        ("http://host:port/", "Invalid URL"),
+        ("http://[::1/", "Invalid URL"),
         ("https://user:secret@example.com/", "The URL contains a user name or password."),
         ("https://user@example.com/", "The URL contains a user name or password."),
     ],

@@ -1,4 +1,4 @@
-"""What differs between two settings of a server: all of it, in its place, and no secret."""
+"""Differences between two versions of a server: complete, by path, with secrets masked."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_different_content_has_symmetric_changes(one: JSONObject, other: JSONObj
     assert {(c.field, c.before, c.after) for c in there} == {(c.field, c.after, c.before) for c in back}
 
 
-def test_added_removed_and_changed_servers_are_told_apart() -> None:
+def test_added_removed_and_changed_servers_are_distinguished() -> None:
     other = replace(STDIO, name="b")
     before = (STDIO, other)
     after = (replace(STDIO, args=("1", "3"), cwd="/tmp"), replace(STDIO, name="c", command="y"))
@@ -55,7 +55,7 @@ def test_added_removed_and_changed_servers_are_told_apart() -> None:
     assert compare_entries(before, (other, STDIO)) == ServerListDiff(is_reordered=True)
 
 
-def test_a_connection_depends_on_how_a_server_is_reached_and_on_nothing_else() -> None:
+def test_only_connection_settings_affect_the_connection() -> None:
     assert is_same_connection(
         STDIO,
         replace(
@@ -107,7 +107,7 @@ def test_secrets_are_masked_everywhere_and_nothing_else_is() -> None:
 
 
 def test_secret_reference_name_is_shown() -> None:
-    """One is to see which variable goes where."""
+    """The name shows which variable goes where."""
     headers: JSONObject = {
         "Authorization": "Bearer ${GITHUB_TOKEN}",
         "X-Api-Key": "${input:key}",

@@ -1,4 +1,4 @@
-"""The fields of a server: what a draft says, what is written into it, and that nothing else is lost."""
+"""Form fields of a server: read from a draft and written to it, without losing other members."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_every_field_has_a_label_and_a_page() -> None:
     for field in FIELDS:
         assert field.page in PAGES
         assert field.label
-        assert field.sentence.endswith("."), field.member
+        assert field.description.endswith("."), field.member
     assert "Headers" not in pages_of("stdio")
     assert "Variables" not in pages_of("http")
 
@@ -69,7 +69,7 @@ def test_defaults_are_not_written_and_empty_containers_are_removed() -> None:
     }
 
 
-def test_unknown_members_are_kept_even_when_nested() -> None:
+def test_nested_unknown_members_are_preserved() -> None:
     draft = with_content(HTTP, named("network.verify"), True)
     assert draft["network"] == {"x-theirs": 2}
     assert with_content(STDIO, named("cwd"), "/tmp")["x-ours"] == {"kept": 1}
@@ -99,7 +99,7 @@ def test_errors_are_found_at_their_fields() -> None:
 _VALUES: dict[str, st.SearchStrategy[object]] = {
     "line": st.text(),
     "code": st.text(),
-    "words": st.text(),
+    "text": st.text(),
     "file": st.text(),
     "folder": st.text(),
     "lines": st.lists(st.text()),
@@ -129,7 +129,7 @@ def test_draft_built_from_fields_is_a_server() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mine", "theirs", "merged", "clashes"),
+    ("mine", "theirs", "merged", "conflicts"),
     [
         ({"a": 1, "b": {"c": 1, "d": 1}}, {"a": 2}, {"a": 2}, []),
         ({"a": 9, "b": {"c": 1, "d": 1}}, {"a": 1, "b": {"c": 1}}, {"a": 9, "b": {"c": 1}}, []),
@@ -144,8 +144,8 @@ def test_draft_built_from_fields_is_a_server() -> None:
         ({"b": {"c": 1, "d": 1}}, {"a": 7, "b": {"c": 1, "d": 1}}, {"b": {"c": 1, "d": 1}}, ["a"]),
     ],
 )
-def test_two_drafts_of_one_server_become_one(
-    mine: JSONObject, theirs: JSONObject, merged: JSONObject, clashes: list[str]
+def test_drafts_are_merged(
+    mine: JSONObject, theirs: JSONObject, merged: JSONObject, conflicts: list[str]
 ) -> None:
     before: JSONObject = {"a": 1, "b": {"c": 1, "d": 1}}
-    assert merge_drafts(before, mine, theirs) == (merged, clashes)
+    assert merge_drafts(before, mine, theirs) == (merged, conflicts)

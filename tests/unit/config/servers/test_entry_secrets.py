@@ -1,4 +1,4 @@
-"""Headers and variables whose values are in the secret store: in the file, and on the way to the server."""
+"""Headers and environment variables whose values are in the secret store."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from inspector.base.errors import ConfigError
 from inspector.config.servers.entries import (
     BearerSettings,
     Entry,
-    Given,
+    EntryValue,
     HttpEntry,
     SecretRef,
     StdioEntry,
@@ -20,10 +20,10 @@ from inspector.config.servers.entries import (
 from inspector.config.servers.entry_secrets import (
     check_header,
     check_header_value,
-    filled,
     named_secrets_of,
     own_secrets_of,
-    references_of,
+    resolve_secrets,
+    secret_references,
     with_references,
 )
 from inspector.config.servers.server_list import ServerListFile
@@ -65,57 +65,55 @@ def test_empty_reference_is_reported_with_its_path(tmp_path: Path, value: object
     path.write_text(json.dumps({"mcpServers": {"a": {"command": "x", "env": {"KEY": value}}}}))
     loaded = ServerListFile(path).load()
     assert loaded.entries == ()
-    assert "env.KEY: it names no secret." in loaded.problems[0]
+    assert "env.KEY: not a valid secret reference." in loaded.problems[0]
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.transport)
 def test_references_are_replaced_by_their_values(entry: Entry) -> None:
-    (ref,) = (reference.ref for reference in references_of(entry).values())
-    whole = filled(entry, {ref: "hush"})
-    assert references_of(whole) == {}
-    given = whole.env if isinstance(whole, StdioEntry) else whole.headers
-    assert "hush" in given.values()
-    assert references_of(entry), "the entry itself stays as it is"
+    (ref,) = (reference.ref for reference in secret_references(entry).values())
+    resolved = resolve_secrets(entry, {ref: "hush"})
+    assert secret_references(resolved) == {}
+    values = resolved.env if isinstance(resolved, StdioEntry) else resolved.headers
+    assert "hush" in values.values()
+    assert secret_references(entry), "the entry itself stays as it is"
 
 
 @pytest.mark.parametrize("values", [{}, {REF.ref: ""}, {"header/b/X-Key": "hush"}])
 def test_a_secret_that_is_missing_is_named_with_what_to_do(values: dict[str, str]) -> None:
-    with pytest.raises(
-        ConfigError, match="“header › a › X-Key”, which the header 'X-Key' refers to"
-    ) as caught:
-        filled(ENTRIES[1], values)
+    with pytest.raises(ConfigError, match="“header › a › X-Key”, used by the header 'X-Key'") as caught:
+        resolve_secrets(ENTRIES[1], values)
     assert "Secrets of this server" in caught.value.next_step
 
 
 @pytest.mark.parametrize("value", ["hush\r\nX: y", "hüsh", "hush\0"])
 def test_secret_invalid_in_a_header_is_rejected_without_repeating_it(value: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        filled(ENTRIES[1], {REF.ref: value})
+        resolve_secrets(ENTRIES[1], {REF.ref: value})
     with pytest.raises(ConfigError) as checked:
         check_header_value(value)
     assert value[:4] not in f"{caught.value} {checked.value}"
 
 
 def test_variable_may_hold_more_characters_than_a_header() -> None:
-    whole = filled(ENTRIES[0], {"env/a/API_KEY": "hüsh\nhush"})
-    assert isinstance(whole, StdioEntry)
-    assert whole.env["API_KEY"] == "hüsh\nhush"
+    resolved = resolve_secrets(ENTRIES[0], {"env/a/API_KEY": "hüsh\nhush"})
+    assert isinstance(resolved, StdioEntry)
+    assert resolved.env["API_KEY"] == "hüsh\nhush"
 
 
 def test_plain_values_under_secret_names_are_found_and_moved() -> None:
-    given: dict[str, Given] = {
+    headers: dict[str, EntryValue] = {
         "Authorization": "Bearer hush",
         "Accept": "x",
         "X-Api-Key": "",
         "X-Token": SecretRef("t"),
     }
-    entry = HttpEntry(name="My server", url="http://h/", headers=given)
+    entry = HttpEntry(name="My server", url="http://h/", headers=headers)
     assert named_secrets_of(entry) == ("Authorization",)
     moved, values = with_references(entry, named_secrets_of(entry))
     assert isinstance(moved, HttpEntry)
-    assert moved.headers == {**given, "Authorization": SecretRef("header/My%20server/Authorization")}
+    assert moved.headers == {**headers, "Authorization": SecretRef("header/My%20server/Authorization")}
     assert values == {"header/My%20server/Authorization": "Bearer hush"}
-    assert list(moved.headers) == list(given), "in the same order"
+    assert list(moved.headers) == list(headers), "in the same order"
 
 
 def test_server_owns_the_secrets_named_after_it() -> None:
@@ -127,5 +125,5 @@ def test_server_owns_the_secrets_named_after_it() -> None:
 
 @pytest.mark.parametrize("name", ["", "X Key", "X:", "Ä", "X\n"])
 def test_invalid_header_name_is_rejected(name: str) -> None:
-    with pytest.raises(ConfigError, match="name of a header"):
+    with pytest.raises(ConfigError, match="not a valid header name"):
         check_header(name)

@@ -1,4 +1,4 @@
-"""The era, the timeouts and the network of a server, in the file and back."""
+"""Protocol, timeout and network settings of a server: read and written."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def server_list(tmp_path: Path) -> ServerListFile:
     return ServerListFile(tmp_path / "servers.json")
 
 
-def hold(server_list: ServerListFile, **servers: Any) -> None:
+def store(server_list: ServerListFile, **servers: Any) -> None:
     server_list.path.write_text(json.dumps({"mcpServers": servers}))
 
 
-def held(server_list: ServerListFile, name: str = "a") -> Any:
+def stored(server_list: ServerListFile, name: str = "a") -> Any:
     return json.loads(server_list.path.read_text())["mcpServers"][name]
 
 
@@ -124,25 +124,28 @@ def test_environment_is_not_used_unless_configured() -> None:
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [
-        ({"command": "x", "era": "2023-01-01"}, "era: there is no '2023-01-01'. Give “auto”"),
-        ({"command": "x", "era": 5}, "era: input should be a valid string. Correct it in the file."),
-        ({"command": "x", "timeouts": {"request": 0}}, "timeouts: 0.0 is no number of seconds to wait"),
-        ({"command": "x", "timeouts": {"total": -1}}, "timeouts: -1.0 is no number of seconds"),
-        ({"command": "x", "timeouts": {"connect": float("inf")}}, "timeouts: inf is no number of seconds"),
-        ({"command": "x", "timeouts": {"keepAlive": -1}}, "timeouts: -1.0 is no number of seconds"),
-        ({"command": "x", "timeouts": {"keepAlive": "often"}}, "timeouts.keepAlive: input should be a valid"),
-        ({"command": "x", "timeouts": 5}, "timeouts: input should be a dictionary"),
-        ({"url": "http://x", "network": {"caFile": 5}}, "network.caFile: input should be a valid string"),
+        ({"command": "x", "era": "2023-01-01"}, "era: unknown value '2023-01-01'. Use “auto”"),
+        ({"command": "x", "era": 5}, "era: must be a string. Fix it in the file."),
+        ({"command": "x", "timeouts": {"request": 0}}, "timeouts: 0.0 is not a valid number of seconds"),
+        ({"command": "x", "timeouts": {"total": -1}}, "timeouts: -1.0 is not a valid number of seconds"),
+        (
+            {"command": "x", "timeouts": {"connect": float("inf")}},
+            "timeouts: inf is not a valid number of seconds",
+        ),
+        ({"command": "x", "timeouts": {"keepAlive": -1}}, "timeouts: -1.0 is not a valid number of seconds"),
+        ({"command": "x", "timeouts": {"keepAlive": "often"}}, "timeouts.keepAlive: must be a"),
+        ({"command": "x", "timeouts": 5}, "timeouts: must be an object"),
+        ({"url": "http://x", "network": {"caFile": 5}}, "network.caFile: must be a string"),
         (
             {"url": "http://x", "network": {"verify": "perhaps"}},
-            "network.verify: input should be a valid bool",
+            "network.verify: must be a bool",
         ),
-        ({"url": "http://x", "type": "carrier pigeon"}, "type: input should be 'auto', 'http' or 'sse'"),
-        ({"url": "http://x", "headers": {"a": 1}}, "headers.a: input should be a valid string"),
-        ({"url": "http://[::1"}, "That is not a valid URL"),
-        ({"url": "ws://"}, "'ws://' names no host"),
-        ({"url": "wss://me:secret@x/"}, "The URL holds a user name or a password"),
-        ({"url": 5}, 'url: input should be a valid string. A server needs "command" or "url".'),
+        ({"url": "http://x", "type": "carrier pigeon"}, "type: must be 'auto', 'http' or 'sse'"),
+        ({"url": "http://x", "headers": {"a": 1}}, "headers.a: must be a string"),
+        ({"url": "http://[::1"}, "Invalid URL"),
+        ({"url": "ws://"}, "'ws://' has no host"),
+        ({"url": "wss://me:secret@x/"}, "The URL contains a user name or password"),
+        ({"url": 5}, 'url: must be a string. A server needs "command" or "url".'),
     ],
 )
 def test_unusable_setting_is_reported_by_its_key_in_the_file(value: JSONObject, sentence: str) -> None:
@@ -152,7 +155,7 @@ def test_unusable_setting_is_reported_by_its_key_in_the_file(value: JSONObject, 
 
 
 def test_one_unusable_server_does_not_affect_the_others(server_list: ServerListFile) -> None:
-    hold(
+    store(
         server_list,
         a={"command": "x"},
         b={"command": "x", "era": "soon"},
@@ -170,7 +173,7 @@ def test_one_unusable_server_does_not_affect_the_others(server_list: ServerListF
 @given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists, max_leaves=5))
 @pytest.mark.parametrize("member", ["era", "timeouts", "network", "url", "type", "headers", "autoRestart"])
 def test_any_member_value_gives_an_entry_or_an_error_message(member: str, value: Any) -> None:
-    """Nothing else is raised."""
+    """No other exception is raised."""
     with contextlib.suppress(ConfigError):
         assert read_entry("a", {"url": "http://x/", member: value}).name == "a"
 
@@ -204,15 +207,15 @@ def test_written_settings_are_read_back_whatever_was_there_before(
 def test_only_non_default_settings_are_written(server_list: ServerListFile) -> None:
     network = NetworkSettings(verify=False)
     server_list.save(HttpEntry(name="a", url="https://x/", network=network, timeouts=Timeouts(request=5)))
-    assert held(server_list) == {
+    assert stored(server_list) == {
         "url": "https://x/",
         "network": {"verify": False},
         "timeouts": {"request": 5},
     }
 
 
-def test_unknown_members_are_kept_inside_the_settings_too(server_list: ServerListFile) -> None:
-    hold(
+def test_unknown_members_of_nested_settings_are_preserved(server_list: ServerListFile) -> None:
+    store(
         server_list,
         a={
             "url": "https://x/",
@@ -222,7 +225,7 @@ def test_unknown_members_are_kept_inside_the_settings_too(server_list: ServerLis
         },
     )
     server_list.set_enabled(server_list.find("a"), False)
-    assert held(server_list) == {
+    assert stored(server_list) == {
         "url": "https://x/",
         "note": "mine",
         "network": {"proxy": "http://p:1", "dns": "9.9.9.9"},
@@ -235,4 +238,4 @@ def test_setting_reset_to_its_default_is_removed(server_list: ServerListFile) ->
     server_list.save(HttpEntry(name="a", url="https://x/", network=NetworkSettings(proxy="http://p:1")))
     server_list.save(HttpEntry(name="a", url="https://x/"))
     assert server_list.find("a") == HttpEntry(name="a", url="https://x/")
-    assert "proxy" not in str(held(server_list))
+    assert "proxy" not in str(stored(server_list))

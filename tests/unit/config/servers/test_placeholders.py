@@ -1,4 +1,4 @@
-"""`${name}` in a server's settings: found, shown by name, put in once, and never by a shell."""
+"""Placeholders in server settings: listed by name, and expanded once without a shell."""
 
 from __future__ import annotations
 
@@ -62,33 +62,39 @@ def test_default_replaces_an_empty_or_missing_variable() -> None:
 
 
 @pytest.mark.parametrize(
-    ("entry", "words"),
+    ("entry", "expected"),
     [
-        (StdioEntry(name="a", command="x", args=("y", "${NOPE}")), "argument 2: the environment has no"),
-        (StdioEntry(name="a", command="x", env={"K": "${NOPE}"}), "variable K: the environment has no"),
-        (StdioEntry(name="a", command="x", cwd="${cwd}"), "cwd: nothing is known of"),
-        (HttpEntry(name="a", url="${NOPE}/mcp"), "url: the environment has no variable NOPE"),
+        (
+            StdioEntry(name="a", command="x", args=("y", "${NOPE}")),
+            "argument 2: the environment variable NOPE is not set",
+        ),
+        (
+            StdioEntry(name="a", command="x", env={"K": "${NOPE}"}),
+            "variable K: the environment variable NOPE is not set",
+        ),
+        (StdioEntry(name="a", command="x", cwd="${cwd}"), "cwd: \\$\\{cwd\\} is not available here"),
+        (HttpEntry(name="a", url="${NOPE}/mcp"), "url: the environment variable NOPE is not set"),
         (
             HttpEntry(name="a", url="http://x", headers={"K": "${input:pw}"}),
             "header K: the input “pw” has no",
         ),
     ],
 )
-def test_name_without_a_value_is_reported_with_its_location(entry: Entry, words: str) -> None:
-    with pytest.raises(ConfigError, match=words):
+def test_name_without_a_value_is_reported_with_its_location(entry: Entry, expected: str) -> None:
+    with pytest.raises(ConfigError, match=expected):
         expand(entry, Values())
 
 
 def test_unapproved_variable_is_not_substituted_even_if_it_is_set() -> None:
     entry = HttpEntry(name="a", url="https://x/?k=${AWS_SECRET}", headers={"K": "${OTHER:-safe}"})
-    with pytest.raises(ConfigError, match="AWS_SECRET is not for this server"):
-        expand(entry, Values(withheld=frozenset({"AWS_SECRET", "OTHER"})))
+    with pytest.raises(ConfigError, match="not approved the environment variable AWS_SECRET"):
+        expand(entry, Values(unapproved=frozenset({"AWS_SECRET", "OTHER"})))
 
 
 def test_expanded_url_and_headers_must_be_valid() -> None:
     with pytest.raises(ConfigError, match="file"):
         expand(HttpEntry(name="a", url="${U}"), Values({"U": "file://x/etc/passwd"}))
-    with pytest.raises(ConfigError, match="no header can have"):
+    with pytest.raises(ConfigError, match="not allowed in a header"):
         expand(HttpEntry(name="a", url="http://x", headers={"K": "${U}"}), Values({"U": "a\r\nHost: evil"}))
 
 

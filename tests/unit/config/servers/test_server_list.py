@@ -1,4 +1,4 @@
-"""The file of servers: read tolerantly, written whole or not at all."""
+"""The server list file: tolerant reading, atomic writing."""
 
 from __future__ import annotations
 
@@ -76,10 +76,10 @@ def test_color_under_its_earlier_name_is_read_and_rewritten(server_list: ServerL
     entry = server_list.find("a")
     assert entry.color == "teal"
     server_list.save(entry)
-    assert read(path) == {"mcpServers": {"a": {"command": "python", "color": "teal", "other": 1}}}
+    assert read(path) == {"mcpServers": {"a": {"command": "python", "color": "teal", "other": 1, "args": []}}}
 
 
-def test_unknown_members_are_kept(server_list: ServerListFile, path: Path) -> None:
+def test_unknown_members_are_preserved(server_list: ServerListFile, path: Path) -> None:
     server: JSON = {"type": "stdio", "command": "old", "env": {"K": "v"}, "alwaysAllow": ["x"], "cwd": "/tmp"}
     write(path, {"$schema": "x", "mcpServers": {"z": 5, "a": server}, "other": [1, {"deep": None}]})
     server_list.save(StdioEntry(name="a", command="new"))
@@ -125,8 +125,8 @@ def test_a_server_can_be_removed(server_list: ServerListFile) -> None:
         (b'{"mcpServers": {\n  "a": tru}}', "is not valid JSON: Expecting value at line 2, column 8."),
         (b'{"mcpServers": {}', "is not valid JSON"),
         (b"[" * 100_000, "is not valid JSON: nested too deeply"),
-        (b"\xff\xfe{\x00}\x00", "cannot be read: 'utf-8' codec"),
-        (b"[]", "must hold a JSON object."),
+        (b"\xff\xfe{\x00}\x00", "servers.json: 'utf-8' codec"),
+        (b"[]", "must contain a JSON object."),
         (b'{"mcpServers": []}', '"mcpServers" must be an object.'),
     ],
 )
@@ -153,14 +153,14 @@ def test_byte_order_mark_is_skipped(server_list: ServerListFile, path: Path) -> 
     [
         (5, "it must be an object."),
         ({}, "command: field required."),
-        ({"command": 5}, "command: input should be a valid string."),
-        ({"command": "x", "args": "y"}, "args: input should be a valid tuple."),
-        ({"command": "x", "args": ["y", 5]}, "args.1: input should be a valid string."),
-        ({"command": "x", "env": {"PORT": 80}}, "env.PORT: input should be a valid string."),
+        ({"command": 5}, "command: must be a string."),
+        ({"command": "x", "args": "y"}, "args: must be an array."),
+        ({"command": "x", "args": ["y", 5]}, "args.1: must be a string."),
+        ({"command": "x", "env": {"PORT": 80}}, "env.PORT: must be a string."),
         ({"command": "x", "disabled": "no"}, "disabled: "),
-        ({"url": "ftp://x"}, "We cannot speak to a ftp URL."),
-        ({"url": 5}, "url: input should be a valid string."),
-        ({"url": "http://x", "headers": []}, "headers: input should be a valid dictionary."),
+        ({"url": "ftp://x"}, "MCP Lens cannot connect to ftp URLs."),
+        ({"url": 5}, "url: must be a string."),
+        ({"url": "http://x", "headers": []}, "headers: must be an object."),
     ],
 )
 def test_unusable_server_is_named_and_the_others_load(
@@ -175,11 +175,11 @@ def test_unusable_server_is_named_and_the_others_load(
 
 
 def test_unknown_server_error_lists_the_existing_ones(server_list: ServerListFile) -> None:
-    with pytest.raises(ConfigError, match="Servers there: none"):
+    with pytest.raises(ConfigError, match="It contains: none"):
         server_list.find("x")
     server_list.save(STDIO)
     server_list.save(HTTP)
-    with pytest.raises(ConfigError, match=r"There is no server 'x' in .*servers.json. Servers there: a, b."):
+    with pytest.raises(ConfigError, match=r"No server named 'x' in .*servers.json. It contains: a, b."):
         server_list.find("x")
 
 
@@ -199,7 +199,7 @@ def test_failed_write_leaves_the_file_and_no_temp_files(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", fail)
-    with pytest.raises(ConfigError, match=r"cannot be written: .*No space left on device"):
+    with pytest.raises(ConfigError, match=r"Could not write .*No space left on device"):
         server_list.save(HTTP)
     assert path.read_bytes() == before
     assert sorted(os.listdir(path.parent)) == [".servers.json.lock", "servers.json"]
@@ -208,14 +208,14 @@ def test_failed_write_leaves_the_file_and_no_temp_files(
 def test_lone_surrogate_is_written_as_an_escape_and_round_trips(
     server_list: ServerListFile, path: Path
 ) -> None:
-    odd = replace(STDIO, capabilities={"experimental": {"x": "\ud800"}})
-    server_list.save(odd)
-    assert server_list.load().entries == (odd,)
+    entry = replace(STDIO, capabilities={"experimental": {"x": "\ud800"}})
+    server_list.save(entry)
+    assert server_list.load().entries == (entry,)
     assert sorted(os.listdir(path.parent)) == [".servers.json.lock", "servers.json"]
 
 
 def test_symlinked_file_stays_a_symlink(server_list: ServerListFile, path: Path, tmp_path: Path) -> None:
-    """People keep such files in a folder under version control and link to them."""
+    """Users keep such files in a repository and link to them."""
     real = tmp_path / "dotfiles.json"
     real.write_text("{}")
     path.parent.mkdir()

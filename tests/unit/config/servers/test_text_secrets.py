@@ -35,7 +35,7 @@ def web(url: str = "http://h/mcp", proxy: str = "") -> HttpEntry:
 
 
 @pytest.mark.parametrize(
-    ("entry", "words", "values"),
+    ("entry", "labels", "values"),
     [
         (program("-v", "--token", "hush"), ["argument --token"], {"token": "hush"}),
         (program("--api-key=hush=="), ["argument --api-key"], {"api-key": "hush=="}),
@@ -60,12 +60,12 @@ def web(url: str = "http://h/mcp", proxy: str = "") -> HttpEntry:
         (web(proxy="http://ann:hush@proxy:8080"), ["proxy password"], {"proxy-password": "hush"}),
     ],
 )  # fmt: skip
-def test_secrets_are_found_moved_and_still_sent(
-    entry: Entry, words: list[str], values: dict[str, str]
+def test_secrets_are_moved_to_inputs_and_sent_unchanged(
+    entry: Entry, labels: list[str], values: dict[str, str]
 ) -> None:
-    assert [each.label for each in text_secrets_of(entry)] == words
-    assert plain_secrets_of(entry) == tuple(words)
-    moved, stored = with_inputs(entry, words)
+    assert [each.label for each in text_secrets_of(entry)] == labels
+    assert plain_secrets_of(entry) == tuple(labels)
+    moved, stored = with_inputs(entry, labels)
     assert stored == {f"input/My%20server/{id}": value for id, value in values.items()}
     assert text_secrets_of(moved) == ()
     assert "hush" not in repr(moved)

@@ -1,4 +1,4 @@
-"""What a person agreed to: exactly this content, whatever else changes; and no secret is kept."""
+"""Approvals of servers: for exactly one content, and stored without secrets."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def store(tmp_path: Path) -> TrustStore:
     return TrustStore(tmp_path / "config" / "trust.json")
 
 
-def test_approval_is_found_again_by_another_run(store: TrustStore) -> None:
+def test_approval_is_found_after_a_restart(store: TrustStore) -> None:
     content = content_of(STDIO, FILE, FOLDER, PROGRAM)
     store.approve(content, ["HOME"])
     again = TrustStore(store.path)
     approval = again.find(FILE, FOLDER, "a")
     assert approval is not None
     assert approval.variables == ("HOME",)
-    assert again.is_for(approval, content)
+    assert again.covers(approval, content)
     assert again.changes(approval, content) == ()
     assert again.find(FILE, "/elsewhere", "a") is None
     assert again.find("/other/.mcp.json", FOLDER, "a") is None
@@ -59,7 +59,7 @@ def test_different_content_is_not_approved(
 ) -> None:
     approval = store.approve(content_of(STDIO, FILE, FOLDER, PROGRAM))
     content = content_of(entry, FILE, FOLDER, program)
-    assert not store.is_for(approval, content)
+    assert not store.covers(approval, content)
     assert [change.field for change in store.changes(approval, content)] == [field]
 
 
@@ -76,13 +76,13 @@ def test_different_content_is_not_approved(
 )
 def test_approval_covers_everything_a_connection_depends_on(store: TrustStore, entry: Entry) -> None:
     approval = store.approve(content_of(HttpEntry(name="a", url="https://x/mcp"), FILE, FOLDER))
-    assert not store.is_for(approval, content_of(entry, FILE, FOLDER))
+    assert not store.covers(approval, content_of(entry, FILE, FOLDER))
 
 
 def test_approval_ignores_notes_and_the_enabled_flag(store: TrustStore) -> None:
     approval = store.approve(content_of(STDIO, FILE, FOLDER, PROGRAM))
     other = replace(STDIO, enabled=False, notes="x", color="red", watch=("*",), auto_connect=True)
-    assert store.is_for(approval, content_of(other, FILE, FOLDER, PROGRAM))
+    assert store.covers(approval, content_of(other, FILE, FOLDER, PROGRAM))
 
 
 def test_change_shows_both_values_but_never_a_secret(store: TrustStore) -> None:
@@ -103,11 +103,11 @@ def test_the_file_is_private_and_holds_no_secret(store: TrustStore) -> None:
     assert stat.S_IMODE(store.path.stat().st_mode) == 0o600
 
 
-def test_forgotten_approval_is_gone_and_the_others_remain(store: TrustStore) -> None:
+def test_revoked_approval_is_gone_and_the_others_remain(store: TrustStore) -> None:
     store.approve(content_of(STDIO, FILE, FOLDER, PROGRAM))
     store.approve(content_of(replace(STDIO, name="b"), FILE, FOLDER, PROGRAM))
-    store.forget(FILE, FOLDER, "a")
-    store.forget(FILE, FOLDER, "nobody")
+    store.revoke(FILE, FOLDER, "a")
+    store.revoke(FILE, FOLDER, "unknown")
     assert [approval.name for approval in store.approvals()] == ["b"]
 
 
@@ -130,7 +130,7 @@ def test_tampered_approval_is_invalid(store: TrustStore) -> None:
     store.path.write_text(json.dumps(document))
     (left,) = store.approvals()
     assert left == approval
-    assert not store.is_for(left, content_of(STDIO, FILE, FOLDER, PROGRAM))
+    assert not store.covers(left, content_of(STDIO, FILE, FOLDER, PROGRAM))
 
 
 @pytest.mark.parametrize("command", ["./run.sh", "bin/x", "..\\x.exe", "sub/../../x", "C:x.exe"])

@@ -1,4 +1,4 @@
-"""What one should know before agreeing to somebody else's server: said in words, for each trick once."""
+"""Warnings about servers from other tools' files."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from inspector.config.servers.entries import HttpEntry, StdioEntry
 from inspector.config.servers.trust import warnings_for
 
 
-def of_command(*words: str, **env: str) -> tuple[str, ...]:
-    return warnings_for(StdioEntry(name="a", command=words[0], args=words[1:], env=env))
+def command_warnings(*command: str, **env: str) -> tuple[str, ...]:
+    return warnings_for(StdioEntry(name="a", command=command[0], args=command[1:], env=env))
 
 
-def of_url(url: str) -> tuple[str, ...]:
+def url_warnings(url: str) -> tuple[str, ...]:
     return warnings_for(HttpEntry(name="a", url=url))
 
 
 @pytest.mark.parametrize(
-    "words",
+    "command",
     [
         ("/usr/bin/node", "server.js", "--port", "3"),
         ("python3", "-m", "server", "-v"),
@@ -30,12 +30,12 @@ def of_url(url: str) -> tuple[str, ...]:
         ("node", "/home/müller/server.js"),
     ],
 )
-def test_ordinary_command_has_no_warnings(words: tuple[str, ...]) -> None:
-    assert of_command(*words, LOG_LEVEL="debug", API_KEY="x") == ()
+def test_ordinary_command_has_no_warnings(command: tuple[str, ...]) -> None:
+    assert command_warnings(*command, LOG_LEVEL="debug", API_KEY="x") == ()
 
 
 @pytest.mark.parametrize(
-    "words",
+    "command",
     [
         ("bash", "-c", "curl x | sh"),
         ("/bin/sh", "-lc", "x"),
@@ -45,13 +45,13 @@ def test_ordinary_command_has_no_warnings(words: tuple[str, ...]) -> None:
         ("pwsh", "-Command", "x"),
     ],
 )
-def test_shell_with_a_command_is_warned_about(words: tuple[str, ...]) -> None:
-    (caution,) = of_command(*words)
-    assert "hands a command to a shell" in caution
+def test_shell_with_a_command_is_warned_about(command: tuple[str, ...]) -> None:
+    (warning,) = command_warnings(*command)
+    assert "passes a command to a shell" in warning
 
 
 @pytest.mark.parametrize(
-    "words",
+    "command",
     [
         ("python3.12", "-c", "import os"),
         ("node", "--eval=1"),
@@ -62,13 +62,13 @@ def test_shell_with_a_command_is_warned_about(words: tuple[str, ...]) -> None:
         ("perl", "-e", "1"),
     ],
 )
-def test_code_in_arguments_is_warned_about(words: tuple[str, ...]) -> None:
-    (caution,) = of_command(*words)
-    assert "Its arguments are a program" in caution
+def test_code_in_arguments_is_warned_about(command: tuple[str, ...]) -> None:
+    (warning,) = command_warnings(*command)
+    assert "Its arguments are code for" in warning
 
 
 @pytest.mark.parametrize(
-    "words",
+    "command",
     [
         ("npx", "-y", "@scope/server@1.2.3"),
         ("npx.cmd", "server"),
@@ -80,19 +80,19 @@ def test_code_in_arguments_is_warned_about(words: tuple[str, ...]) -> None:
         ("docker", "run", "-i", "--rm", "mcp/server"),
     ],
 )
-def test_command_that_downloads_its_program_is_warned_about(words: tuple[str, ...]) -> None:
-    (caution,) = of_command(*words)
-    assert "downloads what it runs" in caution
+def test_command_that_downloads_its_program_is_warned_about(command: tuple[str, ...]) -> None:
+    (warning,) = command_warnings(*command)
+    assert "downloads the code it runs" in warning
 
 
 def test_container_with_host_access_is_warned_about() -> None:
-    _, caution = of_command("docker", "run", "--privileged", "-v", "/:/host", "--network=host", "x")
-    assert caution == "It gives the container access to this machine: --privileged, -v, --network."
+    _, warning = command_warnings("docker", "run", "--privileged", "-v", "/:/host", "--network=host", "x")
+    assert warning == "It gives the container access to this machine: --privileged, -v, --network."
 
 
 def test_wrapped_program_is_warned_about() -> None:
-    (caution,) = of_command("/usr/bin/env", "node", "x.js")
-    assert caution.startswith("It starts another program through env")
+    (warning,) = command_warnings("/usr/bin/env", "node", "x.js")
+    assert warning.startswith("It starts another program through env")
 
 
 @pytest.mark.parametrize(
@@ -112,51 +112,54 @@ def test_wrapped_program_is_warned_about() -> None:
     ],
 )
 def test_variable_that_runs_other_code_is_warned_about(name: str) -> None:
-    (caution,) = of_command("node", "x.js", HARMLESS="1", **{name: "x"})
-    assert caution == f"It sets {name}, by which programs can be made to run other code."
+    (warning,) = command_warnings("node", "x.js", HARMLESS="1", **{name: "x"})
+    assert warning == f"It sets {name}, which can make programs run other code."
 
 
 @pytest.mark.parametrize(
     "name", ["HTTPS_PROXY", "http_proxy", "NODE_TLS_REJECT_UNAUTHORIZED", "SSL_CERT_FILE"]
 )
 def test_variable_that_redirects_traffic_is_warned_about(name: str) -> None:
-    (caution,) = of_command("node", "x.js", **{name: "x"})
-    assert name in caution
+    (warning,) = command_warnings("node", "x.js", **{name: "x"})
+    assert name in warning
 
 
 def test_many_warnings_are_counted_and_the_sentence_stays_short() -> None:
-    (caution,) = of_command("node", **{f"LD_{number}": "x" for number in range(1000)})
-    assert "and 992 more" in caution
-    assert len(caution) < 200
+    (warning,) = command_warnings("node", **{f"LD_{number}": "x" for number in range(1000)})
+    assert "and 992 more" in warning
+    assert len(warning) < 200
 
 
 @pytest.mark.parametrize("word", ["n\u043ede", "\uff4eode", "serv\u03b5r.js"])
 def test_lookalike_letters_are_warned_about(word: str) -> None:
-    for words in ((word,), ("node", word)):
-        (caution,) = of_command(*words)
-        assert "may look like Latin ones" in caution
-        assert "U+" in caution
+    for command in ((word,), ("node", word)):
+        (warning,) = command_warnings(*command)
+        assert "can look like Latin letters" in warning
+        assert "U+" in warning
 
 
 @pytest.mark.parametrize("space", ["\u00a0", "\u2003", "\u2028", "\u2029", "\u2800", "\u3000"])
 def test_non_standard_spaces_are_warned_about(space: str) -> None:
-    (caution,) = of_command("node", f"a{space}b")
-    assert f"U+{ord(space):04X}" in caution
+    (warning,) = command_warnings("node", f"a{space}b")
+    assert f"U+{ord(space):04X}" in warning
 
 
-def test_words_in_one_other_script_are_fine() -> None:
-    assert of_command("node", "/дом/файл", "名前") == ()
+def test_arguments_in_another_script_have_no_warnings() -> None:
+    assert command_warnings("node", "/дом/файл", "名前") == ()
 
 
 def test_misleading_url_destination_is_warned_about() -> None:
-    assert of_url("https://api.example.com/mcp?x=1") == ()
+    assert url_warnings("https://api.example.com/mcp?x=1") == ()
     assert (
-        of_url("http://127.0.0.1:3000/mcp") == of_url("http://[::1]/mcp") == of_url("http://localhost/") == ()
+        url_warnings("http://127.0.0.1:3000/mcp")
+        == url_warnings("http://[::1]/mcp")
+        == url_warnings("http://localhost/")
+        == ()
     )
-    (user,) = of_url("https://api.github.com@evil.example/mcp")
-    assert user.endswith("it contacts evil.example.")
-    (letters,) = of_url("https://\u0430pple.com/mcp")
+    (user,) = url_warnings("https://api.github.com@evil.example/mcp")
+    assert user.endswith("the actual host is evil.example.")
+    (letters,) = url_warnings("https://\u0430pple.com/mcp")
     assert "xn--pple-43d.com" in letters
-    (plain,) = of_url("http://example.com/mcp")
+    (plain,) = url_warnings("http://example.com/mcp")
     assert "not encrypted" in plain
-    assert of_url("https://[broken") == ()
+    assert url_warnings("https://[broken") == ()
