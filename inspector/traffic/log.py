@@ -188,7 +188,8 @@ class TrafficLog:
         columns.duration[response] = columns.duration[request] = duration
         self._touch(request)
 
-    def abandon(self, request: int, status: Status = Status.GIVEN_UP) -> None:
+    def end_request(self, request: int, status: Status) -> None:
+        """Set the status of a pending request that will get no response."""
         if self.columns.status[request] == Status.PENDING:
             self.columns.status[request] = status
             self._touch(request)

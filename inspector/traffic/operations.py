@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TypeVar
 
-from inspector.base.json.values import JSON, JSONObject, JSONProblem
+from inspector.base.json.values import JSON, JSONError, JSONObject
 from inspector.base.units import duration, plural
 from inspector.protocol.jsonrpc import Kind, Message, RequestId
-from inspector.protocol.round_trips import MAY_ASK
+from inspector.protocol.round_trips import INPUT_REQUIRED_METHODS
 from inspector.protocol.tasks import related_task
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, RecordKind
@@ -243,7 +243,7 @@ class OperationLinker:
         if operation >= 0:
             self._log.belongs_to(exchange, operation)
 
-    def abandoned(self, request: int) -> None:
+    def end_request(self, request: int) -> None:
         """Stop tracking a request that is no longer waited for."""
         self._open.pop(request, None)
 
@@ -292,7 +292,7 @@ class OperationLinker:
         """Return the single open operation, if it is of a kind that may ask for input."""
         method = self._log.method
         open = [one for one in set(self._open.values()) if method(one) not in _NEVER_ASK]
-        return open[0] if len(open) == 1 and method(open[0]) in MAY_ASK else None
+        return open[0] if len(open) == 1 and method(open[0]) in INPUT_REQUIRED_METHODS else None
 
     def _of_response(self, requested: int, response: Message, direction: Direction) -> int:
         operation = self._log.columns.operation[requested]
@@ -377,7 +377,7 @@ def _peeked(message: Message, member: str) -> JSONObject:
         return {}
     try:
         return _object(message.body().get(member))
-    except JSONProblem:
+    except JSONError:
         return {}
 
 

@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from inspector.base.clock import Clock
-from inspector.base.http_events import HttpAnswered, HttpEnded, HttpRequested, SseReceived
-from inspector.base.json.values import JSONProblem, shorten
+from inspector.base.http_events import HttpEnded, HttpRequested, HttpResponded, SseReceived
+from inspector.base.json.values import JSONError, shorten
 from inspector.base.redaction import masked_url
 from inspector.protocol.jsonrpc import Correlator, Kind, Match, Message, RequestId
 from inspector.protocol.subscriptions import LISTEN
@@ -76,7 +76,7 @@ def record_http(recorder: Recorder, event: object) -> None:
             exchange = HttpExchange(event.method, event.url, event.headers, event.size)
             wall = recorder.wall_of(event.at)
             recorder.http.requested(event.exchange, exchange, event.at, wall, event.tag)
-        case HttpAnswered():
+        case HttpResponded():
             recorder.http.update(
                 event.exchange,
                 status=event.status,
@@ -206,13 +206,13 @@ class Recorder:
         """Reset ids; requests that are still pending will never be answered."""
         for correlator in self._open.values():
             for row in correlator.drain():
-                self._log.abandon(row)
+                self._log.end_request(row, Status.NO_RESPONSE)
         self._open = {Direction.IN: Correlator(), Direction.OUT: Correlator()}
         self._revision = 0
         self._operations.new_conversation()
         self.http.new_conversation()
 
-    def agreed(self, revision: str) -> None:
+    def set_revision(self, revision: str) -> None:
         """Set the negotiated protocol version, from now on."""
         self._revision = self._log.add_revision(revision)
 
@@ -269,26 +269,26 @@ class Recorder:
         self._log.publish()
         return row
 
-    def abandoned(self, id: RequestId, *, was_sent: bool = True) -> None:
-        """Mark a request of ours as no longer waited for."""
+    def end_request(self, id: RequestId, status: Status) -> None:
+        """Stop waiting for the response to a request of ours. `status` says why there is none."""
         row = self._open[Direction.OUT].abandon(id)
         if row is not None:
-            self._operations.abandoned(row)
-            self._log.abandon(row, Status.GIVEN_UP if was_sent else Status.NOT_SENT)
+            self._operations.end_request(row)
+            self._log.end_request(row, status)
             self._log.publish()
 
-    def withdrawn(self, id: RequestId) -> None:
+    def cancel_server_request(self, id: RequestId) -> None:
         """Mark a server request that the server has cancelled."""
         row = self._open[Direction.IN].abandon(id)
         if row is not None:
-            self._log.abandon(row)
+            self._log.end_request(row, Status.CANCELLED)
             self._log.publish()
 
     def operation(self, row: int) -> int | None:
         """Return the first row of a row's operation."""
         return self._log.operation(row)
 
-    def about(self, row: int) -> tuple[str, str]:
+    def method_and_subject(self, row: int) -> tuple[str, str]:
         """Return a row's method and subject: a tool's or prompt's name, a resource's URI."""
         return self._log.method(row), self._log.subject(row)
 
@@ -337,7 +337,7 @@ class Recorder:
 
     def _link_items(self, batch: Message, direction: Direction, row: int) -> None:
         """Link the messages of a batch to its single row."""
-        with contextlib.suppress(JSONProblem):
+        with contextlib.suppress(JSONError):
             for item in batch.items():
                 requested = None
                 if item.kind is Kind.REQUEST and item.id is not None:
@@ -383,5 +383,5 @@ def _says_is_error(response: Message) -> bool:
         return False
     try:
         return response.result.get("isError") is True
-    except JSONProblem:
+    except JSONError:
         return False

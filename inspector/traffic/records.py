@@ -51,15 +51,19 @@ class Direction(IntEnum):
 
 
 class Status(IntEnum):
-    """Status of a request."""
+    """Status of a request. The numbers are stored in captures: never renumber."""
 
     NONE = 0  # not a request
     PENDING = 1
     OK = 2
     TOOL_ERROR = 3  # a result with isError
     ERROR = 4
-    GIVEN_UP = 5  # cancelled, timed out, or its connection ended
+    # The connection ended before a response came. In captures of versions before CANCELLED and TIMED_OUT
+    # existed, also a cancelled request, or one that timed out.
+    NO_RESPONSE = 5
     NOT_SENT = 6  # the server could not be reached: it was never sent
+    CANCELLED = 7
+    TIMED_OUT = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +126,13 @@ STATUS_LABELS = {
     Status.OK: "ok",
     Status.TOOL_ERROR: "tool error",
     Status.ERROR: "error",
-    Status.GIVEN_UP: "cancelled or timed out",
+    Status.NO_RESPONSE: "no response",
     Status.NOT_SENT: "not sent",
+    Status.CANCELLED: "cancelled",
+    Status.TIMED_OUT: "timed out",
 }
+# Filter words of older versions, which saved filters may still have. Statuses that they match:
+STATUS_ALIASES = {"given up": (Status.CANCELLED, Status.TIMED_OUT, Status.NO_RESPONSE)}
 DIRECTION_LABELS = {Direction.NONE: "", Direction.IN: "in", Direction.OUT: "out"}
 KIND_LABELS = {kind: kind.name.lower() for kind in RecordKind}
 

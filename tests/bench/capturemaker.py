@@ -81,7 +81,7 @@ class CaptureMaker:
         self._prose = _prose(self._random)
         self._last_id = 0
         for recorder in self._recorders:
-            recorder.agreed("2025-11-25")
+            recorder.set_revision("2025-11-25")
 
     def make_call(self) -> None:
         """A call, a few notifications of any server meanwhile, and its answer."""
@@ -178,7 +178,7 @@ def main() -> None:
             recording.flush()
             flushed = len(log)
     if not recording.close():
-        raise SystemExit(f"The capture could not be written: {recording.state.reason}")
+        raise SystemExit(f"Could not write the capture: {recording.state.reason}")
     print(json.dumps({"frames": maker.frames, "rows": len(log)}), file=sys.stderr)
 
 

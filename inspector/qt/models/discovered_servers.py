@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from inspector.base.plain_text import one_line, whole_line
+from inspector.base.plain_text import one_line, visible_line
 from inspector.base.units import plural
 from inspector.config.foreign.discovery import FoundFile, Source
 from inspector.config.servers.entry_diff import ServerListDiff
@@ -70,7 +70,7 @@ def command_text(view: FoundView) -> str:
 
 def words_text(words: Sequence[str]) -> str:
     """Return one word per line, so that word ends and hidden characters are visible."""
-    return "\n".join(map(whole_line, words))
+    return "\n".join(map(visible_line, words))
 
 
 def what_text(view: FoundView) -> str:

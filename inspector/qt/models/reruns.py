@@ -43,7 +43,7 @@ TONES: dict[RerunState, Tone] = {
     RerunState.NEW: "warn",
     RerunState.FAILED: "error",
     RerunState.STOPPED: "muted",
-    RerunState.ASKING: "warn",
+    RerunState.NOT_APPROVED: "warn",
 }
 
 
@@ -153,7 +153,7 @@ def summary(view: RerunView) -> str:
         RerunState.RUNNING,
         RerunState.FAILED,
         RerunState.DIFFERENT,
-        RerunState.ASKING,
+        RerunState.NOT_APPROVED,
         RerunState.NEW,
         RerunState.SAME,
         RerunState.STOPPED,

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 
 from inspector.base.json.values import shorten
-from inspector.base.plain_text import escaped, one_line
+from inspector.base.plain_text import escape_html, one_line
 from inspector.traffic.log import TrafficLog
 
 Index: TypeAlias = QModelIndex | QPersistentModelIndex
@@ -98,4 +98,4 @@ class LogRowsModel(QAbstractTableModel):
 
 def plain_tip(text: str) -> str:
     """Return a tool tip that shows exactly this text."""
-    return f"<span>{escaped(one_line(shorten(text, 500)))}</span>"
+    return f"<span>{escape_html(one_line(shorten(text, 500)))}</span>"

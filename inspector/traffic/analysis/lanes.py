@@ -22,7 +22,9 @@ _BY_RANK = (
     Status.OK,
     Status.PENDING,
     Status.NOT_SENT,
-    Status.GIVEN_UP,
+    Status.CANCELLED,
+    Status.NO_RESPONSE,
+    Status.TIMED_OUT,
     Status.TOOL_ERROR,
     Status.ERROR,
 )

@@ -192,8 +192,10 @@ _OUT, _PENDING, _TOOL_ERROR = int(Direction.OUT), int(Status.PENDING), int(Statu
 _OUTCOMES = {
     int(Status.ERROR): "errors",
     _TOOL_ERROR: "tool_errors",
-    int(Status.GIVEN_UP): "given_up",
-    int(Status.NOT_SENT): "given_up",
+    int(Status.CANCELLED): "cancelled",
+    int(Status.TIMED_OUT): "timed_out",
+    int(Status.NO_RESPONSE): "no_response",
+    int(Status.NOT_SENT): "no_response",
 }
 
 # Server number, word indices of method and subject, and who sent the request.
@@ -216,7 +218,9 @@ class MethodStats:
     count: int
     errors: int
     tool_errors: int
-    given_up: int
+    cancelled: int
+    timed_out: int
+    no_response: int  # the connection ended, or it was not sent
     waiting: int
     bytes_out: int
     bytes_in: int
@@ -228,13 +232,20 @@ class MethodStats:
     human_ns: int  # total time spent waiting for the user
     histogram: tuple[Bin, ...]
 
+    @property
+    def incomplete(self) -> int:
+        """The number of requests that ended without a response."""
+        return self.cancelled + self.timed_out + self.no_response
+
 
 @dataclass(slots=True)
 class _Group:
     count: int = 0
     errors: int = 0
     tool_errors: int = 0
-    given_up: int = 0
+    cancelled: int = 0
+    timed_out: int = 0
+    no_response: int = 0
     waiting: int = 0
     bytes_out: int = 0
     bytes_in: int = 0
@@ -245,7 +256,9 @@ class _Group:
         self.count += other.count
         self.errors += other.errors
         self.tool_errors += other.tool_errors
-        self.given_up += other.given_up
+        self.cancelled += other.cancelled
+        self.timed_out += other.timed_out
+        self.no_response += other.no_response
         self.waiting += other.waiting
         self.bytes_out += other.bytes_out
         self.bytes_in += other.bytes_in
@@ -349,7 +362,9 @@ class Statistics:
             count=group.count,
             errors=group.errors,
             tool_errors=group.tool_errors,
-            given_up=group.given_up,
+            cancelled=group.cancelled,
+            timed_out=group.timed_out,
+            no_response=group.no_response,
             waiting=group.waiting,
             bytes_out=group.bytes_out,
             bytes_in=group.bytes_in,

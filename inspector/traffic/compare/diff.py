@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from inspector.base.errors import UserError
-from inspector.base.json.values import JSON, JSONProblem, compact, parse
+from inspector.base.json.values import JSON, JSONError, compact, parse
 from inspector.base.units import plural
 from inspector.traffic.filter.literals import may_take_forever
 
@@ -211,7 +211,7 @@ def _step(match: re.Match[str], text: str) -> Key | Wild:
 def _unquoted(match: re.Match[str], text: str) -> str:
     try:
         return str(parse(match["quoted"]))
-    except JSONProblem as exc:
+    except JSONError as exc:
         raise _unreadable(text, match.start("quoted")) from exc
 
 

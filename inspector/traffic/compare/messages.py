@@ -18,7 +18,7 @@ from statistics import median
 from typing import TypeAlias
 
 from inspector.base import units
-from inspector.base.json.values import JSON, JSONProblem, parse, to_wire
+from inspector.base.json.values import JSON, JSONError, parse, to_wire
 from inspector.traffic.compare.alignment import Effort, Pair, aligning
 from inspector.traffic.compare.diff import NOTHING, Change, ChangeKind, Diff, Ignoring
 from inspector.traffic.compare.texts import compare_texts
@@ -379,7 +379,7 @@ def _value(raw: bytes) -> JSON:
     text = raw[: _MAX_PARSED + 1].decode(errors="backslashreplace")
     try:
         return parse(text) if len(raw) <= _MAX_PARSED else text[:_HEAD]
-    except JSONProblem:
+    except JSONError:
         return text[:_HEAD]
 
 

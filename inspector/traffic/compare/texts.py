@@ -12,7 +12,7 @@ import pickle
 from dataclasses import replace
 
 from inspector.base.json.scanner import reindent
-from inspector.base.json.values import JSON, JSONProblem, read_number
+from inspector.base.json.values import JSON, JSONError, read_number
 from inspector.base.units import size
 from inspector.traffic.compare.alignment import (
     MAX_LINES,
@@ -136,7 +136,7 @@ class _Read:
 def _number(text: str) -> int | float:
     number = read_number(text)
     if number is None:
-        raise JSONProblem(f"{text!r} is not a number")
+        raise JSONError(f"{text!r} is not a number")
     return number
 
 

@@ -19,7 +19,7 @@ from itertools import islice
 from urllib.parse import parse_qsl, unquote, unquote_to_bytes, urlsplit
 
 from inspector.base.json.scanner import reindent
-from inspector.base.json.values import JSON, JSONObject, JSONProblem, parse, pretty
+from inspector.base.json.values import JSON, JSONError, JSONObject, parse, pretty
 from inspector.base.redaction import is_secret_name
 from inspector.protocol.auth.jwt import read_part, times_of
 from inspector.traffic.compare.diff import Key, Path, path_text
@@ -135,7 +135,7 @@ def _json(text: str, step: str) -> Found | None:
         return None
     try:
         value: JSON = parse(bare)
-    except JSONProblem:
+    except JSONError:
         return None
     if not value:
         return None
@@ -250,7 +250,7 @@ class _Search:
             return
         try:
             self._waiting.extend(self._texts(parse(text.removeprefix("\ufeff")), "", 0))
-        except JSONProblem:
+        except JSONError:
             self._waiting.append(_Text("", text, 0))
 
     def _look_into(self, one: _Text) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from inspector.base.errors import RequestCancelled, UserError
-from inspector.base.json.values import JSON, JSONProblem, parse
+from inspector.base.json.values import JSON, JSONError, parse
 from inspector.base.units import size as size_text
 from inspector.protocol.framing import LineFramer, Overlong
 from inspector.traffic.captures.capture import Capture, open_capture
@@ -128,7 +128,7 @@ class TrafficImporter:
     def _attempt(self, name: str, add: Callable[[], None]) -> None:
         try:
             add()
-        except (BadRow, JSONProblem, RecursionError) as exc:
+        except (BadRow, JSONError, RecursionError) as exc:
             self._problems.append(f"{name}: {exc}.")
 
     def _har(self, document: JSON) -> Iterator[int]:
@@ -156,7 +156,7 @@ class TrafficImporter:
             yield done
         try:
             return parse(b"".join(pieces).removeprefix(_BOM).decode())
-        except (UnicodeDecodeError, JSONProblem) as exc:
+        except (UnicodeDecodeError, JSONError) as exc:
             raise UserError(f"{self._path.name} is not JSON: {exc}.", _NEXT_STEP) from exc
 
 
@@ -195,7 +195,7 @@ def _has_json_line(head: bytes) -> bool:
 def _value(line: bytes) -> JSON:
     try:
         return parse(line.decode())
-    except (UnicodeDecodeError, JSONProblem):
+    except (UnicodeDecodeError, JSONError):
         return None
 
 

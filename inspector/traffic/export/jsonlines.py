@@ -24,7 +24,7 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from json.encoder import encode_basestring
 
-from inspector.base.json.values import JSON, JSONObject, JSONProblem, to_wire
+from inspector.base.json.values import JSON, JSONError, JSONObject, to_wire
 from inspector.traffic.export.writer import APP, APP_VERSION, Dropped, Numbering, Sink, Writing
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.masking.masker import NO_MASKING, Masking
@@ -165,7 +165,7 @@ def is_canonical(raw: bytes) -> bool:
     """True if parsing and writing gives the same bytes. Strict JSON only: no NaN."""
     try:
         return to_wire(_strict.decode(raw.decode())) == raw
-    except (ValueError, RecursionError, JSONProblem):
+    except (ValueError, RecursionError, JSONError):
         return False
 
 

@@ -31,7 +31,7 @@ import re
 from datetime import UTC, datetime
 from typing import NamedTuple, TypeVar
 
-from inspector.base.json.values import JSON, JSONObject, JSONProblem, parse, to_wire
+from inspector.base.json.values import JSON, JSONError, JSONObject, parse, to_wire
 from inspector.protocol.jsonrpc import Kind, Message, RequestId, read
 from inspector.protocol.revisions import METHODS, Side
 from inspector.traffic.export.jsonlines import FORMAT, HTTP_SCALARS, VERSION
@@ -70,7 +70,7 @@ class ForeignJsonLinesReader:
         """Add a row. Raises BadRow."""
         try:
             value = parse(line.decode())
-        except (UnicodeDecodeError, JSONProblem) as exc:
+        except (UnicodeDecodeError, JSONError) as exc:
             raise BadRow(f"it is not JSON: {exc}") from exc
         self.item(value, line.strip())
 
@@ -166,6 +166,8 @@ def _texts(around: JSONObject, names: tuple[str, ...]) -> list[str]:
     return [value for value in values if isinstance(value, str)]
 
 
+# Status values of older versions.
+_OLD_NAMES = {"given_up": Status.NO_RESPONSE.name}
 _LINKS = ("partner", "exchange", "operation", "resent_of")
 _MAX_SIZE = 2**63 - 1
 _MAX_SERVERS = 1000
@@ -269,7 +271,7 @@ class JsonLinesReader:
 def _object(line: bytes) -> JSONObject:
     try:
         value = parse(line.decode())
-    except (UnicodeDecodeError, JSONProblem) as exc:
+    except (UnicodeDecodeError, JSONError) as exc:
         raise BadRow(f"it is not JSON: {exc}") from exc
     if not isinstance(value, dict):
         raise BadRow("it is not an object")
@@ -336,7 +338,8 @@ def _word(members: JSONObject, name: str, text: type[T], default: T | None = Non
     value = members.get(name)
     if value is None and default is not None:
         return default
-    found: T | None = getattr(text, value.upper(), None) if isinstance(value, str) else None
+    name_in_enum = _OLD_NAMES.get(value, value.upper()) if isinstance(value, str) else ""
+    found: T | None = getattr(text, name_in_enum, None)
     if not isinstance(found, text):
         raise BadRow(f'"{name}" has the unknown value {value!r}')
     return found
@@ -431,10 +434,10 @@ class MessageReplay:
         if message.kind is Kind.RESULT and self._log.method(row) == "initialize":
             try:
                 revision = message.result.get("protocolVersion")
-            except JSONProblem:
+            except JSONError:
                 return
             if isinstance(revision, str) and len(self._log.revisions) < 255:
-                recorder.agreed(revision[:40])
+                recorder.set_revision(revision[:40])
 
 
 def sender_of(message: Message) -> Direction | None:

@@ -28,8 +28,10 @@ _STATES = {
     Status.OK: "ok",
     Status.TOOL_ERROR: "tool error",
     Status.ERROR: "error",
-    Status.GIVEN_UP: "cancelled or timed out",
+    Status.NO_RESPONSE: "no response",
     Status.NOT_SENT: "not sent",
+    Status.CANCELLED: "cancelled",
+    Status.TIMED_OUT: "timed out",
 }
 _SKIPPED = frozenset(
     {RecordKind.HTTP, RecordKind.SSE}

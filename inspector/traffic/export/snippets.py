@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from inspector.base.errors import UserError
 from inspector.base.json.scanner import reindent
-from inspector.base.json.values import JSONProblem, compact, parse
+from inspector.base.json.values import JSONError, compact, parse
 from inspector.base.units import size
 from inspector.traffic.export.har import header
 from inspector.traffic.export.writer import carried_by, request_body
@@ -204,6 +204,6 @@ def _json(raw: bytes) -> str:
     text = raw.decode(errors="replace")
     try:
         parse(text)
-    except JSONProblem:
+    except JSONError:
         return compact(text)
     return text

@@ -36,10 +36,10 @@ def is_in_body(log: TrafficLog, row: int, needle: Needle) -> bool:
 
 def body_test(operator: Operator, values: Sequence[str]) -> BodyTest:
     """Return the test that a comparison of `text` applies to a body."""
-    if operator is Operator.FITS:
+    if operator is Operator.CONTAINS:
         needle = Needle(values[0])
         return lambda log, row: is_in_body(log, row, needle)
-    if operator is Operator.LIKE:
+    if operator is Operator.MATCHES:
         pattern = regular_expression(values[0])
         return lambda log, row: searches(pattern, log.head(row, SEARCHED).decode(errors="replace"))
     wanted = frozenset(map(as_bytes, values))

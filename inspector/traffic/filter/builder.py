@@ -10,7 +10,7 @@ from inspector.base.json.values import JSON, compact, write_number
 from inspector.traffic.filter.fields import FIELDS
 from inspector.traffic.filter.parser import parse, read_path
 from inspector.traffic.filter.predicates import Type
-from inspector.traffic.filter.tree import And, Compare, Node, Not, Operator, Or, Path, QueryError, to_text
+from inspector.traffic.filter.tree import And, Compare, Node, Not, Operator, Or, Path, FilterError, to_text
 
 _MAX_LENGTH = 300  # maximum length of a value repeated in a filter
 _SECOND = 1_000_000_000
@@ -20,7 +20,7 @@ def narrow(query_text: str, word_or_path: str | Path, value: JSON, *, exclude: b
     """Add a condition for (or against) a value to a filter; what was typed stays as it is.
 
     Durations and times may be given in nanoseconds. None, and the empty text of a column, mean that there
-    is no value; for a path they are values like any other. Raises QueryError if `query_text` is not a
+    is no value; for a path they are values like any other. Raises FilterError if `query_text` is not a
     filter, or the word never has such a value.
     """
     path = word_or_path if isinstance(word_or_path, Path) else read_path(word_or_path)
@@ -45,8 +45,8 @@ def _term(path: Path, value: JSON, exclude: bool) -> Node:
         anything: Node = _anything(path, kind)
         return anything if exclude else Not(anything)
     text = _written(kind, value)
-    if len(text) > _MAX_LENGTH and Operator.LIKE in FIELDS[path.word].operators:
-        begins = Compare(path, Operator.LIKE, (f"^{re.escape(text[:_MAX_LENGTH])}",))
+    if len(text) > _MAX_LENGTH and Operator.MATCHES in FIELDS[path.word].operators:
+        begins = Compare(path, Operator.MATCHES, (f"^{re.escape(text[:_MAX_LENGTH])}",))
         return Not(begins) if exclude else begins
     return Compare(path, Operator.IS_NOT if exclude else Operator.IS, (text,))
 
@@ -56,7 +56,7 @@ def _anything(path: Path, kind: Type) -> Compare:
         return Compare(path, Operator.AT_LEAST, ("0",))
     if kind is Type.TIME:
         return Compare(path, Operator.AT_LEAST, ("1970-01-01",))
-    return Compare(path, Operator.FITS, ("*",))
+    return Compare(path, Operator.CONTAINS, ("*",))
 
 
 def _written(kind: Type, value: JSON) -> str:
@@ -71,12 +71,12 @@ def _written(kind: Type, value: JSON) -> str:
     try:
         return compact(value)
     except RecursionError as exc:
-        raise QueryError(0, "The value is nested too deeply for a filter.") from exc
+        raise FilterError(0, "The value is nested too deeply for a filter.") from exc
 
 
 def _moment(wall_ns: int) -> str:
     try:
         moment = datetime.fromtimestamp(wall_ns // _SECOND, UTC)
     except (OverflowError, OSError, ValueError) as exc:
-        raise QueryError(0, "The row's time is out of range.") from exc
+        raise FilterError(0, "The row's time is out of range.") from exc
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{wall_ns % _SECOND:09d}Z"

@@ -15,7 +15,7 @@ from datetime import datetime
 from itertools import islice
 from typing import TypeAlias
 
-from inspector.base.json.values import JSON, JSONObject, JSONProblem, parse, write_number
+from inspector.base.json.values import JSON, JSONError, JSONObject, parse, write_number
 from inspector.base.units import plural
 from inspector.protocol import jsonrpc
 from inspector.traffic.filter.fields import FIELDS, Field, Named, Special, Worded, resolve
@@ -47,14 +47,14 @@ from inspector.traffic.records import RecordKind
 
 _MAX_COUNT = 50
 _OPERATORS = {
-    Operator.FITS: "contains; * matches any characters",
+    Operator.CONTAINS: "contains; * matches any characters",
     Operator.IS: "is exactly",
     Operator.IS_NOT: "is not",
     Operator.ABOVE: "is greater than",
     Operator.BELOW: "is less than",
     Operator.AT_LEAST: "is at least",
     Operator.AT_MOST: "is at most",
-    Operator.LIKE: "matches a regular expression",
+    Operator.MATCHES: "matches a regular expression",
     Operator.IN: "is one of a list",
 }
 _KEYWORDS = {"and": "both must match", "or": "one must match", "not": "the next must not match"}
@@ -138,7 +138,7 @@ def _end_of_word(text: str, cursor: int) -> int:
 
 
 def _values(typing: TypingValue, log: TrafficLog) -> tuple[Completion, ...]:
-    if typing.operator is Operator.LIKE:
+    if typing.operator is Operator.MATCHES:
         return ()
     write = quoted if typing.is_quoted else value_text
     field, offers = FIELDS[typing.path.word], []
@@ -428,7 +428,7 @@ def _messages(log: TrafficLog) -> Iterator[JSONObject]:
             continue
         try:
             body = parse(log.raw(row).decode(errors="replace"))
-        except JSONProblem:
+        except JSONError:
             continue
         for message in body if isinstance(body, list) else [body]:
             if isinstance(message, dict):

@@ -16,7 +16,7 @@ from inspector.traffic.filter.predicates import OPERATORS, OfJSON, Type, value_t
 from inspector.traffic.filter.row_values import ROOTS, Read
 from inspector.traffic.filter.tree import Member, Operator, Path
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.records import DIRECTION_LABELS, KIND_LABELS, STATUS_LABELS
+from inspector.traffic.records import DIRECTION_LABELS, KIND_LABELS, STATUS_ALIASES, STATUS_LABELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,7 @@ class Field:
     where: Where
     read: Read
     choices: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()  # also accepted, but not offered
     has_members: bool = False
 
     @property
@@ -89,7 +90,7 @@ class Field:
 
     def test(self, operator: Operator, values: Sequence[str], now_ns: int = 0) -> OfJSON:
         """Return the test of one value of a row. Raises ValueError with a sentence."""
-        return value_test(self.type, operator, values, self.choices, now_ns)
+        return value_test(self.type, operator, values, (*self.choices, *self.aliases), now_ns)
 
 
 _RESOURCE_METHODS = frozenset(
@@ -101,10 +102,6 @@ _RESOURCE_METHODS = frozenset(
     )
 )
 _TOOL_METHODS, _PROMPT_METHODS = frozenset(("tools/call",)), frozenset(("prompts/get",))
-
-
-def _statuses() -> tuple[str, ...]:
-    return tuple(word for word in STATUS_LABELS.values() if word)
 
 
 def _text(
@@ -189,7 +186,8 @@ _FIELDS = (
         "status:error",
         Coded("status", lambda log, code: row_values.words_of_status(code)),
         row_values.status,
-        _statuses(),
+        tuple(word for word in STATUS_LABELS.values() if word),
+        aliases=tuple(STATUS_ALIASES),
     ),
     Field(
         "code",

@@ -116,7 +116,7 @@ def _comparison(node: Compare, source: Source, now_ns: int) -> Plan:
 
 
 def _body_comparison(node: Compare, log: TrafficLog) -> Plan:
-    if node.operator is Operator.FITS:
+    if node.operator is Operator.CONTAINS:
         return Searching(log, Needle(node.value))
     matches = body_test(node.operator, node.values)
     return Reading(lambda row: matches(log, row), Cost.BODIES)
@@ -173,7 +173,9 @@ def _numbers(node: Compare, field: Field, test: OfJSON) -> Numbers:
 
     Only patterns have no spans; they are evaluated for each distinct number.
     """
-    is_pattern = node.operator is Operator.LIKE or (node.operator is Operator.FITS and "*" in node.value)
+    is_pattern = node.operator is Operator.MATCHES or (
+        node.operator is Operator.CONTAINS and "*" in node.value
+    )
     if is_pattern:
         return Numbers(None, test)
     read, values = _READERS[field.type], node.values

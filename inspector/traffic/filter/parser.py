@@ -1,7 +1,4 @@
-"""Grammar of the filter language: text in, `Filter` tree out. `manual.py` describes it for users.
-
-The pieces that filters are written in. Which piece may come next is the parser's business.
-"""
+"""Parser of the filter language: text in, syntax tree out. `manual.py` describes the language for users."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ from inspector.traffic.filter.tree import (
     Operator,
     Or,
     Path,
-    QueryError,
+    FilterError,
     Step,
     Text,
 )
@@ -32,12 +29,12 @@ _KEYWORDS = frozenset(("and", "or", "not"))
 
 
 def parse(text: str) -> Node | None:
-    """Parse a filter; None for an empty one. Raises QueryError, and nothing else."""
+    """Parse a filter; None for an empty one. Raises FilterError, and nothing else."""
     return _Parser(text).parse()
 
 
 def read_path(text: str) -> Path:
-    """Parse a single field or path. Raises QueryError."""
+    """Parse a single field or path. Raises FilterError."""
     return _Parser(text).path_alone()
 
 
@@ -55,13 +52,13 @@ class _Parser:
             return None
         node = self._alternatives()
         if not self._is_at_end():
-            raise QueryError(self._at, "This ) has no matching (.", "Remove it, or add a ( before it.")
+            raise FilterError(self._at, "This ) has no matching (.", "Remove it, or add a ( before it.")
         return node
 
     def path_alone(self) -> Path:
         steps, end = read_steps(self._text, 0)
         if not steps or end < len(self._text):
-            raise QueryError(end, "Expected a field such as method, or a path such as params.name.")
+            raise FilterError(end, "Expected a field such as method, or a path such as params.name.")
         return self._path(steps, 0)
 
     def _alternatives(self) -> Node:
@@ -91,10 +88,10 @@ class _Parser:
         self._go_deeper(start)
         self._advance(start + 1)
         if self._next_is(")"):
-            raise QueryError(self._at, "The parentheses are empty.", "Expected a term.")
+            raise FilterError(self._at, "The parentheses are empty.", "Expected a term.")
         node = self._alternatives()
         if self._is_at_end():
-            raise QueryError(start, "This ( is not closed.", "Expected a ) after it.")
+            raise FilterError(start, "This ( is not closed.", "Expected a ) after it.")
         self._depth -= 1
         self._advance(self._at + 1)
         return node
@@ -102,16 +99,18 @@ class _Parser:
     def _go_deeper(self, column: int) -> None:
         self._depth += 1
         if self._depth > _MAX_DEPTH:
-            raise QueryError(
+            raise FilterError(
                 column, f"The filter is nested more than {_MAX_DEPTH} levels deep.", "Simplify it."
             )
 
     def _term(self) -> Node:
         start, keyword = self._at, self._keyword()
         if self._is_at_end():
-            raise QueryError(start, "The filter is incomplete.", "Expected a term such as method:tools/call.")
+            raise FilterError(
+                start, "The filter is incomplete.", "Expected a term such as method:tools/call."
+            )
         if keyword:
-            raise QueryError(
+            raise FilterError(
                 start, f"Expected a term before “{keyword}”.", "To search for it, put it in quotes."
             )
         if self._next_is('"'):
@@ -129,11 +128,11 @@ class _Parser:
         start, text = self._at, self._quoted()
         operator = OPERATOR.match(self._text, self._at)
         if operator is not None and operator["symbol"]:
-            raise QueryError(
+            raise FilterError(
                 start, "Text in quotes cannot be compared.", "Expected a field such as method here."
             )
         if not text:
-            raise QueryError(start, "The quotes are empty.", "Expected text to search for.")
+            raise FilterError(start, "The quotes are empty.", "Expected text to search for.")
         self._end_piece(self._at)
         return Text(text)
 
@@ -143,8 +142,8 @@ class _Parser:
         if bare is None:
             symbol = self._text[start]
             if symbol == ")":
-                raise QueryError(start, "Expected a term before this ).")
-            raise QueryError(start, f"Expected a field such as method before {symbol}.")
+                raise FilterError(start, "Expected a term before this ).")
+            raise FilterError(start, f"Expected a field such as method before {symbol}.")
         operator = OPERATOR.match(self._text, bare.end())
         if operator is not None and operator["symbol"]:
             raise _unknown(bare[0], start)
@@ -163,7 +162,7 @@ class _Parser:
         path = Path(found[0].word, tuple(steps[found[1] :]))
         problem = members_problem(path)
         if problem:
-            raise QueryError(start, problem)
+            raise FilterError(start, problem)
         return path
 
     def _comparison(self, path: Path, column: int, symbol: str, end: int) -> Compare:
@@ -171,7 +170,9 @@ class _Parser:
         operator = Operator(symbol.lower() if symbol != "==" else "=")
         if operator not in field.operators:
             allowed = " ".join(allowed.value for allowed in field.operators)
-            raise QueryError(column, f"{field.word} does not support {symbol}.", f"Expected one of {allowed}")
+            raise FilterError(
+                column, f"{field.word} does not support {symbol}.", f"Expected one of {allowed}"
+            )
         self._advance(end)
         if operator is Operator.IN:
             return Compare(path, operator, self._list(field))
@@ -187,7 +188,7 @@ class _Parser:
             if self._next_is(")"):
                 break
             if not self._next_is(","):
-                raise QueryError(
+                raise FilterError(
                     self._at if not self._is_at_end() else opened, "Expected , or ) in the list."
                 )
             self._advance(self._at + 1)
@@ -201,7 +202,7 @@ class _Parser:
         else:
             bare = (BARE_ITEM if operator is Operator.IN else BARE_VALUE).match(self._text, start)
             if bare is None:
-                raise QueryError(
+                raise FilterError(
                     start, f"Expected a value for {field.word}.", f"For example: {field.example}"
                 )
             value = bare[0]
@@ -216,21 +217,21 @@ class _Parser:
         except PatternError as exc:
             is_quoted = self._text[start] == '"'
             is_verbatim = self._text[start + is_quoted : start + is_quoted + len(value)] == value
-            raise QueryError(start + is_quoted + (exc.position if is_verbatim else 0), str(exc)) from exc
+            raise FilterError(start + is_quoted + (exc.position if is_verbatim else 0), str(exc)) from exc
         except ValueError as exc:
-            raise QueryError(start, str(exc)) from exc
+            raise FilterError(start, str(exc)) from exc
 
     def _quoted(self) -> str:
         match = QUOTED.match(self._text, self._at)
         if match is None:
-            raise QueryError(self._at, "The quote is not closed.", 'Expected another " after the text.')
+            raise FilterError(self._at, "The quote is not closed.", 'Expected another " after the text.')
         self._at = match.end()
         return unescape(match[0][1:-1])
 
     def _end_piece(self, end: int, stops: str = ")") -> None:
         """Advance past a text or value, which must not run into a quote, group or another text."""
         if end < len(self._text) and not self._text[end].isspace() and self._text[end] not in stops:
-            raise QueryError(end, "Expected a space here.", "Or put the whole text in quotes.")
+            raise FilterError(end, "Expected a space here.", "Or put the whole text in quotes.")
         self._advance(end)
 
     def _advance(self, to: int) -> None:
@@ -265,10 +266,10 @@ def _blanks(text: str) -> int:
     return len(text) - len(text.lstrip())
 
 
-def _unknown(word: str, column: int) -> QueryError:
+def _unknown(word: str, column: int) -> FilterError:
     close = difflib.get_close_matches(word.lower(), FIELDS, n=1)
     hint = f"Did you mean {close[0]}? " if close else ""
-    return QueryError(
+    return FilterError(
         column,
         f"“{shorten(word, 40)}” is not a filter field.",
         f"{hint}To search for the text, put it in quotes.",

@@ -36,7 +36,7 @@ OfJSON: TypeAlias = Callable[[JSON], bool]
 Compares: TypeAlias = Callable[[Number, Number], bool]
 
 COMPARES: dict[Operator, Compares] = {
-    Operator.FITS: operator.eq,
+    Operator.CONTAINS: operator.eq,
     Operator.IS: operator.eq,
     Operator.IN: operator.eq,
     Operator.ABOVE: operator.gt,
@@ -51,10 +51,10 @@ def of_text(kind: Operator, values: Sequence[str]) -> OfText:
 
     `:` contains (or globs, with `*`), ignoring case; `=` and `in` match exactly; `~` searches.
     """
-    if kind is Operator.LIKE:
+    if kind is Operator.MATCHES:
         pattern = regular_expression(values[0])
         return lambda text: searches(pattern, text)
-    if kind is Operator.FITS:
+    if kind is Operator.CONTAINS:
         return _matches(values[0])
     return frozenset(values).__contains__
 
@@ -76,7 +76,7 @@ def of_choice(kind: Operator, values: Sequence[str]) -> OfText:
 
 def of_number(kind: Operator, values: Sequence[str]) -> OfNumber:
     """Test a number: `:` is `=`, or globs its digits, with `*`; `~` searches its digits."""
-    if kind is Operator.LIKE or (kind is Operator.FITS and "*" in values[0]):
+    if kind is Operator.MATCHES or (kind is Operator.CONTAINS and "*" in values[0]):
         test = of_text(kind, values)
         return lambda number: test(write_number(number))
     return of_amount(kind, values, read_number)
@@ -93,7 +93,7 @@ def of_id(kind: Operator, values: Sequence[str]) -> OfJSON:
     if kind in ORDER:
         in_order = of_number(kind, values)
         return lambda id: isinstance(id, int) and in_order(id)
-    test = of_text(Operator.IS if kind is Operator.FITS and "*" not in values[0] else kind, values)
+    test = of_text(Operator.IS if kind is Operator.CONTAINS and "*" not in values[0] else kind, values)
     return lambda id: test(_text_of(id))
 
 
@@ -141,7 +141,7 @@ def of_json(kind: Operator, values: Sequence[str]) -> OfJSON:
     if kind in ORDER:
         return _json_in_order(kind, values[0])
     test = of_text(kind, values)
-    if kind is Operator.LIKE or (kind is Operator.FITS and "*" in values[0]):
+    if kind is Operator.MATCHES or (kind is Operator.CONTAINS and "*" in values[0]):
         return lambda value: test(_text_of(value))
     wanted = [number for number in map(read_amount, values) if number is not None]
     exactly = frozenset(values)
@@ -200,7 +200,7 @@ class Type(Enum):
 
 _ALL = frozenset(Operator)
 _TEXT_OPERATORS = _ALL - ORDER
-_AMOUNTS = _ALL - {Operator.LIKE}
+_AMOUNTS = _ALL - {Operator.MATCHES}
 OPERATORS: dict[Type, frozenset[Operator]] = {
     Type.TEXT: _TEXT_OPERATORS,
     Type.CHOICE: _TEXT_OPERATORS,

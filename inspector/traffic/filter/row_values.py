@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from inspector.base.json.values import JSON, JSONProblem, parse
+from inspector.base.json.values import JSON, JSONError, parse
 from inspector.protocol.revisions import find_revision
 from inspector.protocol.tasks import RELATED_TASK_KEY
 from inspector.traffic.filter.tree import Every, Index, Member, Operator, Step
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import (
     DIRECTION_LABELS,
+    STATUS_ALIASES,
     STATUS_LABELS,
     Direction,
     RecordKind,
@@ -86,7 +87,7 @@ def _next(values: Iterator[JSON], step: Step) -> Iterator[JSON]:
 def _read(raw: bytes) -> JSON:
     try:
         return parse(raw.decode(errors="replace"))
-    except JSONProblem:
+    except JSONError:
         return None
 
 
@@ -102,7 +103,7 @@ def hint(operator: Operator, value: str) -> bytes:
     Only names are suitable: numbers can be spelled in several ways.
     """
     is_name = _NAME.fullmatch(value) is not None and value.lower() not in "infinity"
-    is_useful = is_name and operator in (Operator.FITS, Operator.IS)
+    is_useful = is_name and operator in (Operator.CONTAINS, Operator.IS)
     return value.lower().encode() if is_useful else b""
 
 
@@ -169,7 +170,8 @@ def words_of_direction(code: int) -> tuple[str, ...]:
 
 def words_of_status(code: int) -> tuple[str, ...]:
     word = STATUS_LABELS[Status(code)] if code in _STATUSES else ""
-    return (word,) if word else ()
+    aliases = (alias for alias, statuses in STATUS_ALIASES.items() if code in statuses)
+    return (word, *aliases) if word else ()
 
 
 # A capture may be written by anyone: unknown codes have no word.

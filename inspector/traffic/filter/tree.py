@@ -1,4 +1,4 @@
-"""Syntax tree of a filter: frozen nodes, their text form, and `QueryError`.
+"""Syntax tree of a filter: frozen nodes, their text form, and `FilterError`.
 
 Values stay as typed: what `10k` means depends on the field, and is determined when a matcher is compiled.
 `parser.parse` makes trees and `to_text` writes them: `parse(to_text(tree)) == tree`.
@@ -14,7 +14,7 @@ from typing import TypeAlias
 from inspector.base.errors import UserError
 
 
-class QueryError(UserError):
+class FilterError(UserError):
     """A filter is invalid. `column` is the 0-based position in its text."""
 
     def __init__(self, column: int, summary: str, next_step: str = "") -> None:
@@ -68,7 +68,7 @@ def _comparison(node: Compare) -> str:
     if node.operator is Operator.IN:
         return f"{path} in ({', '.join(map(value_text, node.values))})"
     value = value_text(node.value)
-    return f"{path} ~ {value}" if node.operator is Operator.LIKE else f"{path}{operator}{value}"
+    return f"{path} ~ {value}" if node.operator is Operator.MATCHES else f"{path}{operator}{value}"
 
 
 def _inside(node: Node, *groups: type[Node]) -> str:
@@ -89,14 +89,14 @@ def _step(step: Member | Index | Every) -> str:
 class Operator(Enum):
     """The operator between a field and its value."""
 
-    FITS = ":"
+    CONTAINS = ":"
     IS = "="
     IS_NOT = "!="
     ABOVE = ">"
     BELOW = "<"
     AT_LEAST = ">="
     AT_MOST = "<="
-    LIKE = "~"
+    MATCHES = "~"
     IN = "in"
 
 

@@ -9,11 +9,11 @@ import pytest
 
 from inspector.base.json.values import JSON, JSONObject
 from inspector.protocol import jsonrpc
-from inspector.protocol.jsonrpc import PARSE_AT_ARRIVAL, Message, read
+from inspector.protocol.jsonrpc import EAGER_PARSE_LIMIT, Message, read
 from inspector.traffic import operations
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recorder import Recorder
-from inspector.traffic.records import HttpExchange, RecordKind
+from inspector.traffic.records import HttpExchange, RecordKind, Status
 from tests.helpers.fakes import FakeClock
 from tests.helpers.playbook import message
 
@@ -174,7 +174,7 @@ def test_a_state_outlives_the_connection_and_bare_keys_do_not(tape: Tape) -> Non
 
 
 def test_state_may_be_bigger_than_the_eager_parse_limit(tape: Tape) -> None:
-    state = "x" * (2 * PARSE_AT_ARRIVAL)
+    state = "x" * (2 * EAGER_PARSE_LIMIT)
     tape.call(1)
     tape.ask_back(1, state, "k")
     params: JSONObject = {"name": "ask", "requestState": state, "inputResponses": responses("k")}
@@ -260,7 +260,7 @@ def test_late_progress_still_belongs_to_its_request(tape: Tape) -> None:
 def test_our_cancellation_belongs_to_the_cancelled_request_and_a_server_one_does_not(tape: Tape) -> None:
     """The ids of both sides overlap: a server cancels requests of its own."""
     tape.call(1)
-    tape.recorder.abandoned(1)
+    tape.recorder.end_request(1, Status.CANCELLED)
     tape.recorder.sent(jsonrpc.notification("notifications/cancelled", {"requestId": 1}))
     tape.receive(message(method="notifications/cancelled", params={"requestId": 1}))
     tape.recorder.sent(jsonrpc.notification("notifications/progress", {"progressToken": 1}))
@@ -310,7 +310,7 @@ def test_answered_or_cancelled_call_is_no_longer_pending(tape: Tape) -> None:
     tape.call(2)
     tape.call(3)
     tape.response(1)
-    tape.recorder.abandoned(2)
+    tape.recorder.end_request(2, Status.CANCELLED)
     tape.receive(message(id=7, method="elicitation/create"))
     assert tape.operations[-1] == 2
 

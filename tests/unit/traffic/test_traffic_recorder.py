@@ -8,7 +8,7 @@ import pytest
 
 from inspector.base.json.values import JSON
 from inspector.protocol import jsonrpc
-from inspector.protocol.jsonrpc import PARSE_AT_ARRIVAL, Message, read
+from inspector.protocol.jsonrpc import EAGER_PARSE_LIMIT, Message, read
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recorder import Recorder
 from inspector.traffic.records import Direction, Record, RecordKind, Status
@@ -71,7 +71,7 @@ def test_request_is_pending_until_its_response_arrives(tape: Taped) -> None:
         ({"error": "words"}, Status.ERROR),
     ],
 )
-@pytest.mark.parametrize("filler", [0, PARSE_AT_ARRIVAL, 3 * PARSE_AT_ARRIVAL])
+@pytest.mark.parametrize("filler", [0, EAGER_PARSE_LIMIT, 3 * EAGER_PARSE_LIMIT])
 def test_request_status_is_taken_from_its_response_small_or_big(
     tape: Taped, members: dict[str, JSON], status: Status, filler: int
 ) -> None:
@@ -105,8 +105,8 @@ def test_unmatched_responses_say_so_and_change_nothing(tape: Taped) -> None:
     assert [row.problem for row in tape.rows] == [
         "",
         "",
-        "answers a request that was answered before (id 1)",
-        "answers no request that was sent (id '1')",
+        "second response to the same request (id 1)",
+        "response without a matching request (id '1')",
     ]
     assert tape.rows[0].status is Status.OK
     assert [row.partner for row in tape.rows] == [1, 0, None, None]
@@ -116,37 +116,37 @@ def test_long_server_strings_do_not_stay_in_memory(tape: Taped) -> None:
     long = "x" * 100_000
     tape.receive(message(id=long, result={}), message(method=long), message(id=10**4000, result={}))
     assert sum(len(tape.log.strings.text(number)) for number in range(len(tape.log.strings))) < 10_000
-    assert tape.rows[0].problem.startswith("answers no request that was sent (id 'xxx")
+    assert tape.rows[0].problem.startswith("response without a matching request (id 'xxx")
     assert len(str(tape.rows[0].id)) < 10_000
     assert long in tape.rows[0].raw.decode()
 
 
 def test_cancelled_request_stays_cancelled_when_its_response_is_late(tape: Taped) -> None:
     tape.recorder.sent(jsonrpc.request(1, "ping"))
-    tape.recorder.abandoned(1)
+    tape.recorder.end_request(1, Status.CANCELLED)
     tape.receive(message(id=1, result={}))
     request, response = tape.rows
-    assert request.status is Status.GIVEN_UP
-    assert response.problem == "answers a request that was given up (id 1)"
+    assert request.status is Status.CANCELLED
+    assert response.problem == "response to a cancelled or timed-out request (id 1)"
 
 
 def test_response_to_a_stream_we_ended_is_not_a_problem(tape: Taped) -> None:
     tape.recorder.sent(jsonrpc.request(1, "subscriptions/listen"))
-    tape.recorder.abandoned(1)
+    tape.recorder.end_request(1, Status.CANCELLED)
     tape.receive(message(id=1, error={"code": -32000, "message": "Connection closed"}))
     assert [row.problem for row in tape.rows] == ["", ""]
 
 
 def test_request_cancelled_by_the_server_is_no_longer_pending(tape: Taped) -> None:
     tape.receive(message(id=1, method="elicitation/create"), message(id=2, method="elicitation/create"))
-    tape.recorder.withdrawn(1)
-    assert [row.status for row in tape.rows] == [Status.GIVEN_UP, Status.PENDING]
+    tape.recorder.cancel_server_request(1)
+    assert [row.status for row in tape.rows] == [Status.CANCELLED, Status.PENDING]
 
 
 def test_cancelling_an_answered_request_changes_nothing(tape: Taped) -> None:
     tape.recorder.sent(jsonrpc.request(1, "ping"))
     tape.receive(message(id=1, result={}))
-    tape.recorder.abandoned(1)
+    tape.recorder.end_request(1, Status.CANCELLED)
     assert tape.rows[0].status is Status.OK
 
 
@@ -159,13 +159,13 @@ def test_the_ids_of_both_sides_do_not_mix(tape: Taped) -> None:
     assert [row.method for row in tape.rows] == ["tools/list", "roots/list", "roots/list", "tools/list"]
 
 
-def test_new_connection_cancels_pending_requests_and_restarts_the_ids(tape: Taped) -> None:
+def test_new_connection_ends_pending_requests_and_restarts_the_ids(tape: Taped) -> None:
     tape.recorder.sent(jsonrpc.request(1, "ping"))
     tape.receive(message(id=7, method="ping"))
     tape.recorder.new_conversation()
     tape.receive(message(id=1, result={}))
-    assert [row.status for row in tape.rows[:2]] == [Status.GIVEN_UP, Status.GIVEN_UP]
-    assert tape.rows[2].problem == "answers no request that was sent (id 1)"
+    assert [row.status for row in tape.rows[:2]] == [Status.NO_RESPONSE, Status.NO_RESPONSE]
+    assert tape.rows[2].problem == "response without a matching request (id 1)"
 
 
 def test_batched_responses_are_linked_to_their_requests(tape: Taped) -> None:

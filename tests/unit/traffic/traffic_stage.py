@@ -10,7 +10,7 @@ from inspector.base.json.values import JSON, JSONObject
 from inspector.protocol import jsonrpc
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recorder import Recorder
-from inspector.traffic.records import HttpExchange, RecordKind
+from inspector.traffic.records import HttpExchange, RecordKind, Status
 from tests.helpers.fakes import FakeClock
 from tests.helpers.playbook import message
 
@@ -84,9 +84,12 @@ class Talk:
             case "error" if self._open:
                 server, id = self._open.pop(number % len(self._open))
                 self.receive(server, id=id, error={"code": 1, "message": ""})
-            case "stop" if self._open:
+            case "cancel" if self._open:
                 server, id = self._open.pop(number % len(self._open))
-                self.recorders[server].abandoned(id)
+                self.recorders[server].end_request(id, Status.CANCELLED)
+            case "time out" if self._open:
+                server, id = self._open.pop(number % len(self._open))
+                self.recorders[server].end_request(id, Status.TIMED_OUT)
             case "pause" if self._open:
                 server, id = self._open[number % len(self._open)]
                 self._paused.append((server, f"state{id}"))

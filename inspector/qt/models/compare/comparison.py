@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from PySide6.QtCore import QObject, QSettings, Signal
 
 from inspector.base.errors import UserError
-from inspector.base.json.values import JSON, JSONProblem, parse
+from inspector.base.json.values import JSON, JSONError, parse
 from inspector.base.units import duration, size
 from inspector.qt.bridge import Bridge
 from inspector.traffic.compare.alignment import first_difference
@@ -189,7 +189,7 @@ def _value(log: TrafficLog, row: int) -> JSON:
     text = log.head(row, _MAX_PARSED).decode(errors="backslashreplace")
     try:
         return parse(text) if log.kept(row) <= _MAX_PARSED else text[: 10 * _AROUND]
-    except JSONProblem:
+    except JSONError:
         return text[: 10 * _AROUND]
 
 

@@ -11,17 +11,17 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, Qt
 from inspector.base.plain_text import one_line
 from inspector.base.units import day
 from inspector.engine.drift.drift import DriftView
-from inspector.protocol.drift import NOUNS, SERVER, Became, ItemChange, in_text
+from inspector.protocol.drift import NOUNS, SERVER, ChangeKind, ItemChange, changes_text
 from inspector.qt.models.row_models import Index, plain_tip
 from inspector.qt.theme import Theme, Tone
 
 _NOWHERE = QModelIndex()
-_SIGNS = {Became.CHANGED: "≠", Became.RENAMED: "→", Became.ADDED: "+", Became.REMOVED: "−"}
-_TONES: dict[Became, Tone] = {
-    Became.CHANGED: "warn",
-    Became.RENAMED: "wait",
-    Became.ADDED: "ok",
-    Became.REMOVED: "error",
+_SIGNS = {ChangeKind.CHANGED: "≠", ChangeKind.RENAMED: "→", ChangeKind.ADDED: "+", ChangeKind.REMOVED: "−"}
+_TONES: dict[ChangeKind, Tone] = {
+    ChangeKind.CHANGED: "warn",
+    ChangeKind.RENAMED: "wait",
+    ChangeKind.ADDED: "ok",
+    ChangeKind.REMOVED: "error",
 }
 _HEADS = ("", "Name", "Kind", "Change")
 
@@ -80,7 +80,7 @@ class DriftRowsModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.ToolTipRole:
             return plain_tip(_tip(change, column))
         if role == Qt.ItemDataRole.AccessibleTextRole and column == DriftColumn.SIGN:
-            return change.became.value
+            return change.change_kind.value
         return None
 
 
@@ -88,7 +88,7 @@ def name_of(change: ItemChange) -> str:
     """Return the display name of a change's item."""
     if change.kind == SERVER:
         return "The server itself"
-    name = f"{change.old_name} → {change.name}" if change.became is Became.RENAMED else change.name
+    name = f"{change.old_name} → {change.name}" if change.change_kind is ChangeKind.RENAMED else change.name
     return one_line(f"{name} ({change.number + 1})" if change.number else name)
 
 
@@ -96,7 +96,7 @@ def strip_text(view: DriftView) -> str:
     """Return e.g. `3 tools changed since 12 Nov.`, plus a warning about hidden characters."""
     if view.problem:
         return view.problem
-    text = in_text(view.changes)
+    text = changes_text(view.changes)
     sentence = f"{text[:1].upper()}{text[1:]} since {since(view)}."
     hidden = sum(bool(change.hidden) for change in view.changes)
     if not hidden:
@@ -110,17 +110,17 @@ def since(view: DriftView) -> str:
 
 def _text(change: ItemChange, column: int) -> str:
     if column == DriftColumn.SIGN:
-        return _SIGNS[change.became]
+        return _SIGNS[change.change_kind]
     if column == DriftColumn.NAME:
         return name_of(change)
     return NOUNS[change.kind] if column == DriftColumn.KIND else _what(change)
 
 
 def _what(change: ItemChange) -> str:
-    own = ("name", "uri", "uriTemplate") if change.became is Became.RENAMED else ()
+    own = ("name", "uri", "uriTemplate") if change.change_kind is ChangeKind.RENAMED else ()
     fields = [field for field in change.fields if field not in own]
-    text = one_line(", ".join(fields)) or change.became.value
-    if change.became is Became.RENAMED and fields:
+    text = one_line(", ".join(fields)) or change.change_kind.value
+    if change.change_kind is ChangeKind.RENAMED and fields:
         text = f"renamed; {text}"
     return f"hidden characters: {text}" if change.hidden else text
 
@@ -128,12 +128,12 @@ def _what(change: ItemChange) -> str:
 def _tip(change: ItemChange, column: int) -> str:
     if column == DriftColumn.WHAT and change.hidden:
         return f"New hidden characters in {change.hidden}"
-    return change.became.value if column == DriftColumn.SIGN else _text(change, column)
+    return change.change_kind.value if column == DriftColumn.SIGN else _text(change, column)
 
 
 def _tone(change: ItemChange, column: int) -> Tone:
     if column == DriftColumn.SIGN:
-        return _TONES[change.became]
+        return _TONES[change.change_kind]
     if column == DriftColumn.WHAT:
         return "error" if change.hidden else "muted"
     return "muted" if column == DriftColumn.KIND else "text"

@@ -134,8 +134,10 @@ STATUS_TONES: dict[Status, Tone] = {
     Status.OK: "ok",
     Status.TOOL_ERROR: "warn",
     Status.ERROR: "error",
-    Status.GIVEN_UP: "muted",
+    Status.NO_RESPONSE: "muted",
     Status.NOT_SENT: "error",
+    Status.CANCELLED: "muted",
+    Status.TIMED_OUT: "warn",
 }
 _DIRECTION_LABELS = {Direction.NONE: "", Direction.IN: "from the server", Direction.OUT: "to the server"}
 

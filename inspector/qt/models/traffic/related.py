@@ -8,7 +8,7 @@ from typing import TypeAlias
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QFont
 
-from inspector.base.json.values import JSONProblem, excerpt, shorten
+from inspector.base.json.values import JSONError, excerpt, shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import duration, full_time, plural
 from inspector.protocol.jsonrpc import read
@@ -145,8 +145,10 @@ _STATUS_NOTES = {
     Status.PENDING: "pending",
     Status.TOOL_ERROR: "tool error",
     Status.ERROR: "error",
-    Status.GIVEN_UP: "cancelled or timed out",
+    Status.NO_RESPONSE: "no response",
     Status.NOT_SENT: "not sent",
+    Status.CANCELLED: "cancelled",
+    Status.TIMED_OUT: "timed out",
 }
 
 
@@ -170,7 +172,7 @@ def _change_note(log: TrafficLog, row: int) -> str:
         return ""
     try:
         params = read(log.raw(row)).params
-    except JSONProblem:
+    except JSONError:
         return ""
     match log.method(row):
         case "notifications/progress":

@@ -267,7 +267,18 @@ def _sum_of(wholes: list[MethodStats]) -> MethodStats:
     def total(name: str) -> int:
         return sum(getattr(stats, name) for stats in wholes)
 
-    names = ("count", "errors", "tool_errors", "given_up", "waiting", "bytes_out", "bytes_in", "human_ns")
+    names = (
+        "count",
+        "errors",
+        "tool_errors",
+        "cancelled",
+        "timed_out",
+        "no_response",
+        "waiting",
+        "bytes_out",
+        "bytes_in",
+        "human_ns",
+    )
     max_length = max((stats.max_ns for stats in wholes if stats.max_ns is not None), default=None)
     return MethodStats(
         server="",
@@ -302,7 +313,7 @@ class Column(IntEnum):
     SERVER = 1
     COUNT = 2
     ERRORS = 3
-    GIVEN_UP = 4
+    INCOMPLETE = 4
     BYTES_OUT = 5
     BYTES_IN = 6
     P50 = 7
@@ -317,7 +328,10 @@ HEADS = {
     Column.SERVER: ("Server", "Server"),
     Column.COUNT: ("Count", "Requests and notifications"),
     Column.ERRORS: ("Errors", "Error responses, and results with isError"),
-    Column.GIVEN_UP: ("Incomplete", "Cancelled, timed out, not sent, or ended by a lost connection"),
+    Column.INCOMPLETE: (
+        "Incomplete",
+        "Requests that were cancelled, timed out, were not sent, or lost their connection",
+    ),
     Column.BYTES_OUT: ("Sent", "Message bytes sent to the server"),
     Column.BYTES_IN: ("Received", "Message bytes received from the server"),
     Column.P50: ("p50", "Median response time (within 1.6 %)"),
@@ -335,7 +349,7 @@ HEADS = {
 VALUES: dict[Column, Callable[[MethodStats], int | None]] = {
     Column.COUNT: lambda stats: stats.count,
     Column.ERRORS: lambda stats: stats.errors + stats.tool_errors,
-    Column.GIVEN_UP: lambda stats: stats.given_up,
+    Column.INCOMPLETE: lambda stats: stats.incomplete,
     Column.BYTES_OUT: lambda stats: stats.bytes_out,
     Column.BYTES_IN: lambda stats: stats.bytes_in,
     Column.P50: lambda stats: stats.p50_ns,
@@ -345,7 +359,7 @@ VALUES: dict[Column, Callable[[MethodStats], int | None]] = {
     Column.PLOT: lambda stats: stats.p50_ns,
 }
 _SIZES = (Column.BYTES_OUT, Column.BYTES_IN)
-_COUNTS = (Column.COUNT, Column.ERRORS, Column.GIVEN_UP)
+_COUNTS = (Column.COUNT, Column.ERRORS, Column.INCOMPLETE)
 
 
 def sort_key(column: Column) -> Callable[[MethodStats], tuple[int, str]]:
@@ -383,6 +397,11 @@ def tip(stats: MethodStats, column: Column) -> str:
         case Column.ERRORS:
             share = (stats.errors + stats.tool_errors) / max(1, stats.count)
             return f"{plural(stats.errors, 'error')}, {plural(stats.tool_errors, 'tool error')}: {share:.1%}"
+        case Column.INCOMPLETE:
+            return (
+                f"{stats.cancelled:,} cancelled, {stats.timed_out:,} timed out, "
+                f"{stats.no_response:,} without a response or not sent"
+            )
         case Column.BYTES_OUT | Column.BYTES_IN:
             return f"{VALUES[column](stats):,} bytes"
     return _latency_text(stats)

@@ -152,7 +152,7 @@ def test_unscanned_rows_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     conversation.response(id)
     related = related_messages(conversation.log, 0)
     assert [step.row for step in related.steps] == [*range(10), 101]
-    assert related.note.startswith("Logs and stderr were looked for in the first 10 of 101 rows")
+    assert related.note.startswith("Logs and stderr were searched only in the first 10 of 101 rows")
 
 
 def test_response_is_included_however_far_away_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

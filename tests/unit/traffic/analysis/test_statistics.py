@@ -55,13 +55,14 @@ def test_exchange_counts_when_either_of_its_rows_matches_the_filter(rows: tuple[
 
 def test_each_outcome_is_counted() -> None:
     conversation = Talk()
-    for action in ("error", "tool error", "stop", "answer"):
+    for action in ("error", "tool error", "cancel", "time out", "answer"):
         conversation.play(("call", 0, 0))
         conversation.play((action, 0, 0))
     conversation.play(("call", 0, 0))
     stats = counted(conversation)["tools/call", ""]
-    assert (stats.count, stats.errors, stats.tool_errors) == (5, 1, 1)
-    assert (stats.given_up, stats.waiting) == (1, 1)
+    assert (stats.count, stats.errors, stats.tool_errors) == (6, 1, 1)
+    assert (stats.cancelled, stats.timed_out, stats.no_response, stats.waiting) == (1, 1, 0, 1)
+    assert stats.incomplete == 2
 
 
 def test_pending_request_is_settled_when_its_response_arrives() -> None:

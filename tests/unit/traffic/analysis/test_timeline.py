@@ -110,12 +110,12 @@ def test_cancelled_call_ends_with_its_last_known_row() -> None:
     conversation.pass_ms(5)
     timeline.extend([conversation.receive(method="notifications/progress", params={"progressToken": 1})])
     conversation.pass_ms(5)
-    conversation.recorders[0].abandoned(id)
+    conversation.recorders[0].end_request(id, Status.CANCELLED)
     timeline.refresh(conversation.log.touched)
-    assert bars(timeline, conversation.log) == {0: (0, 5, Status.GIVEN_UP)}
+    assert bars(timeline, conversation.log) == {0: (0, 5, Status.CANCELLED)}
     cancel = jsonrpc.notification("notifications/cancelled", {"requestId": id})
     timeline.extend([conversation.recorders[0].sent(cancel)])
-    assert bars(timeline, conversation.log) == {0: (0, 10, Status.GIVEN_UP)}
+    assert bars(timeline, conversation.log) == {0: (0, 10, Status.CANCELLED)}
 
 
 def test_any_row_of_an_operation_adds_its_whole_bar() -> None:

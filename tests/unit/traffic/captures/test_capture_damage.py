@@ -54,7 +54,7 @@ def refusal(path: Path) -> UserError:
 
 
 def test_missing_file_is_rejected(tmp_path: Path) -> None:
-    assert "There is no file" in refusal(tmp_path / "a.mcpcap").summary
+    assert "File not found" in refusal(tmp_path / "a.mcpcap").summary
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_a_view_in_the_place_of_a_table_is_refused(tmp_path: Path) -> None:
     path = recorded(tmp_path / "a.mcpcap", 1)
     forever = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i, i, i FROM n"
     changed(path, "DROP TABLE segment", f"CREATE VIEW segment(number, count, columns) AS {forever}")
-    assert "not laid out" in refusal(path).summary
+    assert "does not have the structure of a capture" in refusal(path).summary
 
 
 def test_a_lost_segment_leaves_the_others_in_their_places(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_dangling_references_are_corrected(tmp_path: Path) -> None:
         connection.execute("UPDATE segment SET columns = ?", (wild,))
     connection.close()
     capture = open_capture(path)
-    assert any("made no sense" in problem for problem in capture.problems)
+    assert any("invalid and ignored" in problem for problem in capture.problems)
     read_all(capture.log)
 
 

@@ -14,6 +14,8 @@ from inspector.base.errors import RequestCancelled
 from inspector.traffic.captures import recording as recording_module
 from inspector.traffic.captures.capture import open_capture
 from inspector.traffic.captures.recording import Recording
+from inspector.traffic.filter.matcher import compile
+from inspector.traffic.filter.parser import parse
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import HttpExchange, RecordKind, RowNote, Status
 from tests.helpers.randomlogs import STEPS, Step, same
@@ -160,3 +162,27 @@ def test_opening_reports_progress_and_can_be_cancelled(tmp_path: Path) -> None:
     assert received == [(1024, 3000), (2048, 3000), (3000, 3000)]
     with pytest.raises(RequestCancelled):
         open_capture(tmp_path / "a.mcpcap", is_cancelled=lambda: True)
+
+
+@pytest.mark.parametrize("status", list(Status))
+def test_every_status_is_stored(tmp_path: Path, status: Status) -> None:
+    log = TrafficLog()
+    log.append(log.add_server("srv"), RecordKind.REQUEST, 2, 1, 1, b"{}", "ping")
+    log.columns.status[0] = status
+    log.publish()
+    Recording(log, tmp_path / "a.mcpcap").close()
+    capture = open_capture(tmp_path / "a.mcpcap")
+    assert (capture.problems, capture.log.status(0)) == ((), status)
+
+
+def test_capture_of_a_version_without_separate_statuses_opens(tmp_path: Path) -> None:
+    """Before cancelled and timed out were separate, both were stored as 5."""
+    log = TrafficLog()
+    log.append(log.add_server("srv"), RecordKind.REQUEST, 2, 1, 1, b"{}", "ping")
+    log.columns.status[0] = 5
+    log.publish()
+    Recording(log, tmp_path / "a.mcpcap").close()
+    capture = open_capture(tmp_path / "a.mcpcap")
+    assert capture.log.status(0) is Status.NO_RESPONSE
+    matcher = compile(parse('status="given up"'), capture.log, now_ns=0)
+    assert list(matcher.rows(range(1))) == [0]

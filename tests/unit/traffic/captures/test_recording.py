@@ -97,7 +97,7 @@ def test_existing_file_is_not_overwritten(tmp_path: Path) -> None:
 
 def test_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(UserError, match="cannot be written"):
+    with pytest.raises(UserError, match="Could not write"):
         Recording(TrafficLog(), tmp_path / "file" / "a.mcpcap")
 
 
@@ -146,7 +146,7 @@ def test_deleted_capture_is_noticed(tmp_path: Path) -> None:
         recorder.flush()
         aside = recorder.path.rename(tmp_path / "aside")
         add(log, b"two")
-        assert "is gone" in until(states, paused=True).reason
+        assert "no longer exists" in until(states, paused=True).reason
         recorder.save_as(tmp_path / "copy.mcpcap")
         same(open_capture(tmp_path / "copy.mcpcap").log, log)
         aside.rename(recorder.path)
@@ -226,7 +226,7 @@ def test_recording_without_its_file_does_not_resume(tmp_path: Path) -> None:
         add(log, b"one")
         recorder.close()
         recorder.path.unlink()
-        with pytest.raises(UserError, match="is gone"):
+        with pytest.raises(UserError, match="no longer exists"):
             recorder.resume()
         assert not recorder.path.exists()
 
@@ -323,7 +323,7 @@ def test_cancelled_copy_leaves_the_target_unchanged(tmp_path: Path) -> None:
             recorder.save_as(target, is_cancelled=lambda: True)
         with pytest.raises(UserError, match="being recorded"):
             recorder.save_as(recorder.path)
-        with pytest.raises(UserError, match="could not be saved"):
+        with pytest.raises(UserError, match="Could not save"):
             recorder.save_as(tmp_path / "nowhere" / "copy.mcpcap")
         assert target.read_text() == "mine"
         assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []

@@ -63,7 +63,7 @@ def test_truncated_message_is_mentioned() -> None:
     log.append(0, RecordKind.RESULT, Direction.IN, 0, 0, b"{}")
     log.publish()
     note = compare_messages(log, 0, log, 1).note
-    assert "Of the left message only the first 5 B of 8.8 KiB were kept." in note
+    assert "Only the first 5 B of 8.8 KiB of the left message were saved." in note
 
 
 @pytest.mark.parametrize("rows", [(0, 0), (1, 1), (0, 1)])

@@ -110,7 +110,7 @@ def test_file_that_contradicts_its_declared_type_is_mentioned() -> None:
     content: JSON = {"content": [{"type": "image", "mimeType": "image/jpeg", "data": b64(PNG)}]}
     found = only(content)
     assert found.path == "content[0].data › base64"
-    assert found.note == "It is said to be image/jpeg, but its bytes are those of image/png."
+    assert found.note == "It is declared as image/jpeg, but its bytes are image/png."
     assert only({"mimeType": "image/png", "data": b64(PNG)}).note == ""
 
 
@@ -125,7 +125,7 @@ def test_svg_is_always_treated_as_text() -> None:
     for value in ({"text": image}, {"mimeType": "image/svg+xml", "data": b64(image.encode())}):
         found = only(to_wire(value))  # type: ignore[arg-type]
         assert (found.kind, found.data, found.text) == (DecodingKind.TEXT, b"", image)
-        assert "as text only" in found.note
+        assert "only as text" in found.note
 
 
 def test_a_data_url_is_decoded() -> None:
@@ -156,7 +156,7 @@ def test_a_token_is_decoded_and_kept_secret() -> None:
 
 def test_a_token_without_a_signature_or_with_impossible_times_is_decoded() -> None:
     found = only([token({"exp": 1e300, "iat": True}, signature="")])
-    assert "no signature" in found.note
+    assert "not signed" in found.note
     assert "at an invalid time" in found.text
 
 

@@ -123,7 +123,7 @@ def test_timings_add_up_and_unknown_ones_are_marked() -> None:
 def test_non_http_rows_are_counted_and_mentioned_in_the_file() -> None:
     har, dropped = exported(http_log())
     assert dropped.counts == {"connection event": 1, "stderr line": 2}
-    assert har["log"]["comment"] == "Left out, because it is not HTTP: 1 connection event, 2 stderr lines."
+    assert har["log"]["comment"] == "Omitted (not HTTP): 1 connection event, 2 stderr lines."
 
 
 def test_masked_file_contains_no_secret() -> None:
@@ -189,8 +189,8 @@ def test_only_mcp_hosts_are_kept_from_a_browser_file() -> None:
         }
     }
     log, found = read_back(har)
-    assert found[0] == "Entry 4: its URL 'nonsense' names no host."
-    assert found[1] == "1 of 3 entries are of hosts that speak no MCP: left out."
+    assert found[0] == "Entry 4: its URL 'nonsense' has no host."
+    assert found[1] == "1 of 3 entries omitted: their hosts do not use MCP."
     assert log.servers() == ("mcp.example",)
     assert [RecordKind(log.kind(row)).name for row in range(len(log))] == [
         *("REQUEST", "HTTP", "HTTP", "SSE", "RESULT", "SSE")

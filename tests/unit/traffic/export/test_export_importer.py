@@ -146,7 +146,7 @@ def test_invalid_lines_are_reported_with_the_reason(tmp_path: Path) -> None:
         "Line 6",
     ]
     assert result.problems[1] == "Line 4: it is not an object."
-    assert result.problems[2] == "Line 5: there is no message in it: it has x."
+    assert result.problems[2] == "Line 5: it contains no message: it has x."
 
 
 def test_json_array_is_read_item_by_item(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_byte_order_mark_is_ignored(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"hello\nworld\n", b"\x89PNG\r\n", b"5\n"])
 def test_file_of_another_type_is_rejected(content: bytes, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"talk\.log holds no traffic that can be imported"):
+    with pytest.raises(UserError, match=r"talk\.log contains no traffic that can be imported"):
         imported(tmp_path, content)
 
 
@@ -172,7 +172,7 @@ def test_capture_must_be_opened_instead(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="cannot be read: No such file"):
+    with pytest.raises(UserError, match="Could not read .*: No such file"):
         import_file(tmp_path / "gone", TrafficLog())
 
 

@@ -16,7 +16,7 @@ from inspector.traffic.export.jsonlines import time_text, write_json_lines
 from inspector.traffic.export.jsonlines_reader import BadRow, JsonLinesReader
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.masking.masker import Masking, find_secrets
-from inspector.traffic.records import Direction, RecordKind
+from inspector.traffic.records import Direction, RecordKind, Status
 from tests.unit.traffic.export.export_logs import TOKEN, http_log, logs, written
 
 
@@ -142,10 +142,10 @@ def test_invalid_lines_are_reported_and_the_others_are_read(tmp_path: Path) -> N
     imported = import_file(path, log)
     assert len(log) == len(imported.rows) == len(lines) - 5
     assert imported.problems[0].startswith("Line 3: it is not JSON: ")
-    assert imported.problems[1] == "Line 4: \"kind\" is 'nonsense', which this program does not know."
+    assert imported.problems[1] == "Line 4: \"kind\" has the unknown value 'nonsense'."
     assert imported.problems[2] == 'Line 5: it has none of "message", "raw" and "raw_base64".'
-    assert imported.problems[3] == 'Line 6: "wall_ns" is not a whole number.'
-    assert imported.problems[4].endswith("links lead to rows that are not in the file.")
+    assert imported.problems[3] == 'Line 6: "wall_ns" is not an integer.'
+    assert imported.problems[4].endswith("links refer to messages that are not in the file.")
 
 
 @given(
@@ -192,3 +192,19 @@ def test_import_reports_its_progress(tmp_path: Path) -> None:
 def test_time_is_human_readable_to_the_nanosecond() -> None:
     assert time_text(1_700_000_000_123_456_789) == "2023-11-14T22:13:20.123456789Z"
     assert time_text(2**62).startswith("2116-")
+
+
+@pytest.mark.parametrize(
+    ("word", "status"),
+    [
+        ("cancelled", Status.CANCELLED),
+        ("timed_out", Status.TIMED_OUT),
+        ("no_response", Status.NO_RESPONSE),
+        ("given_up", Status.NO_RESPONSE),  # written by older versions for any of these
+    ],
+)
+def test_statuses_of_requests_without_a_response_are_read(word: str, status: Status) -> None:
+    line = json.dumps({"kind": "request", "status": word, "raw": "{}"}).encode()
+    log = read_back(b"{}\n" + line + b"\n")
+    assert log.status(0) is status
+    assert read_back(exported(log)).status(0) is status

@@ -39,7 +39,7 @@ def test_no_text_can_close_its_code_span(text: str) -> None:
 def test_request_is_shown_with_its_response() -> None:
     text = report(http_log())
     heading = text.index("## 2 → request `tools/call echo` (ok, ")
-    response = text.index("Answer at ", heading)
+    response = text.index("Response at ", heading)
     assert text.index('"content"', response) < text.index("## ", response)
     assert "HTTP `POST https://example.org/mcp?tenant=a` → 200" in text
     assert "**Comment:** `look at this`" in text
@@ -78,7 +78,7 @@ def test_a_long_body_is_shortened_and_says_so() -> None:
     log.publish()
     text = report(log)
     assert len(text) < 6000
-    assert "… shortened: it is 4.8 MiB in all." in text
+    assert "… truncated; the full size is 4.8 MiB." in text
 
 
 def test_secret_split_by_truncation_does_not_show_its_first_half() -> None:

@@ -157,10 +157,13 @@ def test_every_argument_reaches_curl_unchanged(
 @pytest.mark.parametrize(
     ("exchange", "reason"),
     [
-        (HttpExchange("POST", "http://h", (("X", "a\r\nEvil: 1"),), 0), "header X holds control characters"),
-        (HttpExchange("POST", "http://h", (("X", "\x1b[2J"),), 0), "header X holds control characters"),
-        (HttpExchange("POST", "http://h", (("X", "\xff"),), 0), "header X holds bytes that are no text"),
-        (HttpExchange("POST", "http://h", (("@file", "x"),), 0), "header with the name '@file'"),
+        (
+            HttpExchange("POST", "http://h", (("X", "a\r\nEvil: 1"),), 0),
+            "header X contains control characters",
+        ),
+        (HttpExchange("POST", "http://h", (("X", "\x1b[2J"),), 0), "header X contains control characters"),
+        (HttpExchange("POST", "http://h", (("X", "\xff"),), 0), "header X contains bytes that are not text"),
+        (HttpExchange("POST", "http://h", (("@file", "x"),), 0), "header named '@file'"),
         (HttpExchange("PO ST", "http://h", (), 0), "method 'PO ST'"),
         (HttpExchange("POST", "file:///etc/passwd", (), 0), "its URL"),
         (HttpExchange("POST", "http://h/\n-o x", (), 0), "its URL"),
@@ -186,7 +189,7 @@ def test_stdio_message_says_why_and_what_to_do_instead() -> None:
 
 
 def test_a_body_too_long_to_paste_is_refused() -> None:
-    with pytest.raises(UserError, match="too much to be pasted"):
+    with pytest.raises(UserError, match="too large to paste"):
         as_curl(log_of(b"x" * 2_000_000, "http://h"), 0)
 
 

@@ -240,7 +240,7 @@ def _comparisons(draw: st.DrawFn) -> Compare:
     if word == "http.header":
         steps = draw(st.sampled_from(_HEADER_STEPS))
     operator = draw(st.sampled_from(field.operators))
-    source = _LIKE if operator is Operator.LIKE else _VALUES[word]
+    source = _LIKE if operator is Operator.MATCHES else _VALUES[word]
     maximum = 3 if operator is Operator.IN else 1
     values = draw(st.lists(st.sampled_from(source), min_size=1, max_size=maximum))
     return Compare(Path(word, steps), operator, tuple(values))
@@ -262,7 +262,7 @@ def every_comparison(word: str) -> Iterator[Compare]:
     options = _STEPS if field.type is Type.JSON else (_HEADER_STEPS if field.has_members else ((),))
     for steps in options:
         for operator in field.operators:
-            values = _LIKE if operator is Operator.LIKE else _VALUES[word]
+            values = _LIKE if operator is Operator.MATCHES else _VALUES[word]
             nodes = [Compare(Path(word, steps), operator, (value,)) for value in values]
             yield from filter(_suits, nodes)
             if operator is Operator.IN:

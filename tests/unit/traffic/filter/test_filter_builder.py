@@ -15,7 +15,7 @@ from inspector.traffic.filter.fields import FIELDS
 from inspector.traffic.filter.manual import manual
 from inspector.traffic.filter.matcher import compile
 from inspector.traffic.filter.parser import parse
-from inspector.traffic.filter.tree import Member, Node, Path, QueryError, to_text
+from inspector.traffic.filter.tree import Member, Node, Path, FilterError, to_text
 from tests.unit.traffic.filter.filter_logs import NOON, RowSpec, filters, make_log
 
 
@@ -50,7 +50,7 @@ def test_value_is_added_to_the_typed_filter(
     ("text", "word", "value"), [("a and", "tool", "x"), ("", "nothing", "x"), ("", "status", "odd")]
 )
 def test_value_that_cannot_be_a_filter_is_reported(text: str, word: str, value: str) -> None:
-    with pytest.raises(QueryError):
+    with pytest.raises(FilterError):
         narrow(text, word, value)
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from inspector.traffic.filter.completion import complete
 from inspector.traffic.filter.parser import parse
-from inspector.traffic.filter.tree import Node, QueryError, to_text
+from inspector.traffic.filter.tree import Node, FilterError, to_text
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import RecordKind
 from tests.unit.traffic.filter.filter_logs import NOON, RowSpec, filters, logs, make_log, rows_read
@@ -130,7 +130,7 @@ def _can_be_finished(text: str) -> bool:
         for closing in ("", ")", "))", ")))", "))))", ")))))"):
             try:
                 parse(text + ending + closing)
-            except QueryError:
+            except FilterError:
                 continue
             return True
     return False

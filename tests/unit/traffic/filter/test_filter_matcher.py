@@ -257,3 +257,32 @@ def test_time_of_day_matches_every_day() -> None:
 
 def _clock(wall_ns: int) -> str:
     return time.strftime("%H:%M", time.localtime(wall_ns // 1_000_000_000))
+
+
+ENDED = make_log(
+    *(
+        RowSpec(status=status)
+        for status in (Status.OK, Status.CANCELLED, Status.TIMED_OUT, Status.NO_RESPONSE)
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("status:cancelled", [1]),
+        ("status=cancelled", [1]),
+        ('status:"timed out"', [2]),
+        ('status in (cancelled, "timed out")', [1, 2]),
+        ('status="no response"', [3]),
+        # The word for all of them in filters that older versions saved.
+        ('status:"given up"', [1, 2, 3]),
+        ('status="given up"', [1, 2, 3]),
+        ('status!="given up"', [0]),
+        ('status in (ok, "given up")', [0, 1, 2, 3]),
+    ],
+)
+def test_cancelled_and_timed_out_requests_are_told_apart(text: str, rows: list[int]) -> None:
+    matcher = compile(parse(text), ENDED, now_ns=NOON)
+    assert list(matcher.rows(range(len(ENDED)))) == rows
+    assert [row for row in range(len(ENDED)) if matcher.matches(row)] == rows

@@ -19,7 +19,7 @@ from inspector.traffic.filter.tree import (
     Operator,
     Or,
     Path,
-    QueryError,
+    FilterError,
     Step,
     Text,
     to_text,
@@ -27,7 +27,7 @@ from inspector.traffic.filter.tree import (
 from tests.unit.traffic.filter.filter_logs import filters
 
 
-def _is(word: str, value: str, operator: Operator = Operator.FITS) -> Compare:
+def _is(word: str, value: str, operator: Operator = Operator.CONTAINS) -> Compare:
     return Compare(Path(word), operator, (value,))
 
 
@@ -38,7 +38,7 @@ def test_manual_example_is_parsed_as_it_looks() -> None:
             _is("method", "tools/call"),
             Not(_is("status", "error")),
             _is("dur", "500ms", Operator.ABOVE),
-            Compare(Path("args", (Member("path"),)), Operator.LIKE, ("^/etc",)),
+            Compare(Path("args", (Member("path"),)), Operator.MATCHES, ("^/etc",)),
             _is("size", "10k", Operator.ABOVE),
         )
     )
@@ -67,12 +67,12 @@ def test_manual_example_is_parsed_as_it_looks() -> None:
         ("time>=14:03:07.482", _is("time", "14:03:07.482", Operator.AT_LEAST)),
         (
             "args.url:http://h/?a=b,c",
-            Compare(Path("args", (Member("url"),)), Operator.FITS, ("http://h/?a=b,c",)),
+            Compare(Path("args", (Member("url"),)), Operator.CONTAINS, ("http://h/?a=b,c",)),
         ),
         ("http.status=404", _is("http.status", "404", Operator.IS)),
         (
             "http.header.Content-Type:x",
-            Compare(Path("http.header", (Member("Content-Type"),)), Operator.FITS, ("x",)),
+            Compare(Path("http.header", (Member("Content-Type"),)), Operator.CONTAINS, ("x",)),
         ),
     ],
 )
@@ -92,7 +92,7 @@ def test_filters_are_parsed(text: str, node: Node | None) -> None:
     ],
 )
 def test_paths_are_parsed(text: str, steps: tuple[Step, ...]) -> None:
-    assert parse(f"{text}:*") == Compare(Path("params", steps), Operator.FITS, ("*",))
+    assert parse(f"{text}:*") == Compare(Path("params", steps), Operator.CONTAINS, ("*",))
     assert read_path(text) == Path("params", steps)
 
 
@@ -116,7 +116,7 @@ _paths_compared = st.builds(
     ),
     st.sampled_from(["params", "args", "result", "error", "body"]),
     _steps,
-    st.sampled_from([operator for operator in Operator if operator is not Operator.LIKE]),
+    st.sampled_from([operator for operator in Operator if operator is not Operator.MATCHES]),
     st.lists(_any_value, min_size=1, max_size=3),
 )
 _free_texts = st.builds(Text, _any_value.filter(bool))
@@ -171,10 +171,10 @@ _pieces = st.sampled_from(
 )
 
 
-def _mistake(text: str) -> QueryError | None:
+def _mistake(text: str) -> FilterError | None:
     try:
         parse(text)
-    except QueryError as exc:
+    except FilterError as exc:
         return exc
     return None
 
@@ -190,7 +190,7 @@ def test_any_text_is_a_filter_or_a_query_error_with_a_position(text: str) -> Non
 
 @pytest.mark.parametrize("text", ["(" * 5000, "not " * 5000, "(" * 61 + "a" + ")" * 61])
 def test_deep_nesting_is_rejected_with_the_reason(text: str) -> None:
-    with pytest.raises(QueryError, match="nested more than 60 deep"):
+    with pytest.raises(FilterError, match="nested more than 60 levels deep"):
         parse(text)
 
 
@@ -198,37 +198,37 @@ def test_deep_nesting_is_rejected_with_the_reason(text: str) -> None:
     ("text", "column", "words"),
     [
         ("metod:x", 0, "Did you mean method"),
-        ("a and http://x", 6, "not a word"),
-        ("method>x", 6, "does not take >"),
-        ("method :", 8, "Expected a value of method"),
+        ("a and http://x", 6, "not a filter field"),
+        ("method>x", 6, "does not support >"),
+        ("method :", 8, "Expected a value for method"),
         ("dur>500", 4, "has no unit"),
         ("dur>fast", 4, "Expected a duration"),
         ("size>1x", 5, "Expected a size"),
         ("time>25:00", 5, "00:00 to 23:59"),
-        ("time>2026-02-30", 5, "no day"),
+        ("time>2026-02-30", 5, "does not exist"),
         ("time:-5m", 5, "compare it with > or <"),
         ("time>1900-01-01", 5, "a year from"),
         ("code:x", 5, "Expected a number"),
         ("status:eror", 7, "expected one of"),
-        ("rev>2025", 4, "Expected a revision"),
+        ("rev>2025", 4, "Expected a protocol version"),
         ("kind in (result, eror)", 17, "expected one of"),
         ("kind in (result", 8, "Expected , or )"),
         ("kind in ()", 9, "Expected a value"),
         ('a "b', 2, "not closed"),
         ("(a", 0, "not closed"),
-        ("a)", 1, "closes nothing"),
-        ("()", 1, "nothing between"),
-        ('""', 0, "nothing between the quotes"),
-        ("a and", 5, "ends too soon"),
+        ("a)", 1, "no matching ("),
+        ("()", 1, "parentheses are empty"),
+        ('""', 0, "quotes are empty"),
+        ("a and", 5, "is incomplete"),
         ("or a", 0, "Expected a term before"),
         ('a"b"', 1, "Expected a space"),
         ('"a"b', 3, "Expected a space"),
         ('"a":b', 0, "cannot be compared"),
-        (":a", 0, "Expected a word"),
-        ("method.x:a", 0, "has no members"),
+        (":a", 0, "Expected a field"),
+        ("method.x:a", 0, "has no properties"),
         ("http.header.a.b:c", 0, "one header"),
-        ('tool ~ "a[b"', 9, "Not a regular expression"),
-        ("tool ~ x[y", 8, "Not a regular expression"),
+        ('tool ~ "a[b"', 9, "Invalid regular expression"),
+        ("tool ~ x[y", 8, "Invalid regular expression"),
         ("tool ~ ^(get|list)", 8, "Expected a space"),
         ("f(x)", 1, "Expected a space"),
         ('"a",b', 3, "Expected a space"),
@@ -236,7 +236,7 @@ def test_deep_nesting_is_rejected_with_the_reason(text: str) -> None:
     ],
 )
 def test_error_is_reported_at_its_position(text: str, column: int, words: str) -> None:
-    with pytest.raises(QueryError) as caught:
+    with pytest.raises(FilterError) as caught:
         parse(text)
     assert caught.value.column == column
     assert words in str(caught.value)

@@ -206,7 +206,7 @@ def test_secret_with_quotes_does_not_match_across_two_strings() -> None:
 
 def test_the_list_says_where_a_secret_was_and_only_hints_at_it() -> None:
     (item,) = found_in(b'{"token":"abcdefgh1234"}', b'{"token":"abcdefgh1234","n":"\\n"}').items
-    assert (item.placeholder, item.where, item.count) == ("~secret-1-token~", 'member "token"', 2)
+    assert (item.placeholder, item.where, item.count) == ("~secret-1-token~", 'property "token"', 2)
     assert item.hint == "abc… (12 characters)"
 
 
