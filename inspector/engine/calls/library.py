@@ -19,8 +19,8 @@ from inspector.base.plain_text import one_line
 from inspector.base.signals import Signal
 from inspector.base.units import plural
 from inspector.config.calls.history import CallHistory, ToolHistory
-from inspector.config.calls.saved_calls import ALLOWED_CALLS_FILE_NAME as ALLOWED_NAME
 from inspector.config.calls.saved_calls import (
+    ALLOWED_CALLS_FILE_NAME,
     AllowedCalls,
     DeletedCall,
     LoadedCalls,
@@ -75,7 +75,7 @@ class CallLibrary:
         self.history.problem_found.connect(self.problem_found.emit)
         self._secrets = secrets
         self._own = saved
-        self._allowed = AllowedCalls(saved / ALLOWED_NAME if saved is not None else None)
+        self._allowed = AllowedCalls(saved / ALLOWED_CALLS_FILE_NAME if saved is not None else None)
         self._preferences = CallPrefsFile(preferences) if preferences is not None else None
         self._prefs = CallPrefs()
 
@@ -84,7 +84,7 @@ class CallLibrary:
         if self._preferences is None:
             return
         prefs, problems = await asyncio.to_thread(self._preferences.load)
-        self._take(prefs)
+        self._apply(prefs)
         for problem in problems:
             self.problem_found.emit(problem)
 
@@ -102,9 +102,9 @@ class CallLibrary:
         """
         if self._preferences is not None:
             await asyncio.to_thread(self._preferences.save, prefs)
-        self._take(prefs)
+        self._apply(prefs)
 
-    def _take(self, prefs: CallPrefs) -> None:
+    def _apply(self, prefs: CallPrefs) -> None:
         self._prefs = prefs
         self.history.is_on = prefs.keep_history
         self.history.keep_secrets = prefs.keep_secrets
@@ -166,10 +166,10 @@ class CallLibrary:
         location = self._folder(folder or call.folder)
         return await asyncio.to_thread(lambda: location.save(call, overwrite=overwrite))
 
-    async def set_watched(self, call: SavedCall, watched: bool) -> SavedCall:
-        """Set whether a call is repeated when its server's files change. Return the updated call."""
-        saved = await self.save(replace(call, watch=watched))
-        if watched:
+    async def set_regression(self, call: SavedCall, is_regression: bool) -> SavedCall:
+        """Set whether a call is rerun when its server's files change. Return the updated call."""
+        saved = await self.save(replace(call, is_regression=is_regression))
+        if is_regression:
             await self.allow(saved)
         return saved
 
@@ -184,7 +184,7 @@ class CallLibrary:
         return await asyncio.to_thread(self._folder(deleted.call.folder).restore, deleted)
 
     async def expected(self, call: SavedCall) -> bytes | None:
-        """Return a call's expected result (`expectedresults`), None if not set."""
+        """Return a call's expected result (`config.calls.saved_calls.read_expected`), None if not set."""
         path = self._path_of(call)
         return await asyncio.to_thread(read_expected, path)
 
@@ -195,7 +195,7 @@ class CallLibrary:
         await asyncio.to_thread(lambda: write_expected(path, result, is_private=is_private))
 
     async def is_allowed(self, call: SavedCall) -> bool:
-        """True if a watched call may run automatically: ours, or one that the user allowed."""
+        """True if a regression call may run automatically: from our folder, or allowed by the user."""
         return call.folder == self._own or await asyncio.to_thread(self._allowed.has, call)
 
     async def allow(self, *calls: SavedCall) -> None:
@@ -216,14 +216,14 @@ class CallLibrary:
     async def add_folder(self, folder: Path) -> None:
         """Add a folder of saved calls, permanently. It must exist; its path is absolute."""
         if not await asyncio.to_thread(folder.is_dir):
-            raise ConfigError(f"{one_line(str(folder))} is not a folder.", "Choose another file.")
+            raise ConfigError(f"{one_line(str(folder))} is not a folder.", "Choose a folder.")
         if folder not in self._paths():
             await self.set_prefs(replace(self._prefs, folders=(*self._prefs.folders, str(folder))))
 
     async def remove_folder(self, folder: Path) -> None:
         """Stop reading calls from a folder; its files stay."""
-        kept = tuple(text for text in self._prefs.folders if _path(text) != folder)
-        await self.set_prefs(replace(self._prefs, folders=kept))
+        folders = tuple(text for text in self._prefs.folders if _path(text) != folder)
+        await self.set_prefs(replace(self._prefs, folders=folders))
 
     def _load(self) -> tuple[SavedFolder, ...]:
         return tuple(
@@ -248,7 +248,7 @@ class CallLibrary:
         return SavedCallFolder(path, is_private=path == self._own)
 
     async def variables(self, folder: Path | None = None) -> Variables:
-        """Return what `${name}` may stand for in a call of this folder.
+        """Return the call variables, `${name}`, of this folder.
 
         That is its own variables, and the environment variables that the user allowed; not the variables of
         other folders.
@@ -267,16 +267,16 @@ class CallLibrary:
 
     async def set_variable(self, name: str, value: JSON, folder: Path | None = None) -> None:
         """Set a variable. If its name is secret, the value goes to the secret store."""
-        kept = value
+        stored = value
         if self._secrets is not None and is_secret(name) and value not in ("", None):
             location = _secret_name(self._folder(folder).path, name)
             try:
                 await self._secrets.put(location, to_wire(value).decode())
             except SecretsUnavailable as exc:
                 await self._secrets.put(location, to_wire(value).decode(), for_this_run=True)
-                self.problem_found.emit(f"The variable {name} is not saved (this session only): {exc}")
-            kept = IN_SECRETS
-        await self._with_variables(folder, lambda file: file.set(name, kept))
+                self.problem_found.emit(f"The call variable {name} is not saved (this session only): {exc}")
+            stored = IN_SECRETS
+        await self._with_variables(folder, lambda file: file.set(name, stored))
 
     async def remove_variable(self, name: str, folder: Path | None = None) -> None:
         await self._with_variables(folder, lambda file: file.remove(name))

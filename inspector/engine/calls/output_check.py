@@ -10,7 +10,7 @@ import pickle
 from dataclasses import dataclass
 from enum import Enum
 
-from inspector.base.json.values import JSON, JSONObject, JSONProblem, parse, shorten
+from inspector.base.json.values import JSON, JSONError, JSONObject, parse, shorten
 from inspector.base.plain_text import one_line
 from inspector.protocol.jsonrpc import Kind, read
 from inspector.schema.validation import validate
@@ -73,7 +73,7 @@ def check_output(response: bytes, output_schema: JSON) -> OutputCheck:
     try:
         message = read(response)
         result: JSONObject = {"isError": True} if message.kind is Kind.ERROR else message.result
-    except JSONProblem as exc:
+    except JSONError as exc:
         return OutputCheck(OutputState.UNCHECKED, reason=f"Could not parse the response: {exc}.")
     has_content = "structuredContent" in result
     notes = _mirror_remarks(result) if has_content else ()
@@ -126,5 +126,5 @@ def _text_of(block: JSON) -> str | None:
 def _is_mirror(text: str, value: JSON) -> bool:
     try:
         return parse(text) == value
-    except (JSONProblem, RecursionError):
+    except (JSONError, RecursionError):
         return False

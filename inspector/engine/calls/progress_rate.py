@@ -17,7 +17,7 @@ class ProgressRate:
     """Rate estimator for progress notifications; times are monotonic seconds."""
 
     def __init__(self) -> None:
-        self._seen: deque[tuple[float, float]] = deque()
+        self._samples: deque[tuple[float, float]] = deque()
         self._total: float | None = None
 
     def add(self, now: float, progress: float, total: float | None) -> None:
@@ -25,36 +25,36 @@ class ProgressRate:
         if not math.isfinite(progress):
             return
         self._total = total if total is not None and math.isfinite(total) and total > 0 else None
-        if self._seen and progress < self._seen[-1][1]:
-            self._seen.clear()
-        if len(self._seen) > 1 and now - self._seen[-2][0] < _MIN_APART_S:
-            self._seen.pop()
-        self._seen.append((now, progress))
-        while len(self._seen) > 2 and now - self._seen[1][0] > _WINDOW_S:
-            self._seen.popleft()
+        if self._samples and progress < self._samples[-1][1]:
+            self._samples.clear()
+        if len(self._samples) > 1 and now - self._samples[-2][0] < _MIN_APART_S:
+            self._samples.pop()
+        self._samples.append((now, progress))
+        while len(self._samples) > 2 and now - self._samples[1][0] > _WINDOW_S:
+            self._samples.popleft()
 
     def rate(self) -> float | None:
         """Return units per second, None if unknown."""
-        if not self._seen:
+        if not self._samples:
             return None
-        (begun, minimum), (latest, maximum) = self._seen[0], self._seen[-1]
-        if latest - begun < _MIN_SPAN_S or maximum <= minimum:
+        (first, minimum), (latest, maximum) = self._samples[0], self._samples[-1]
+        if latest - first < _MIN_SPAN_S or maximum <= minimum:
             return None
-        return (maximum - minimum) / (latest - begun)
+        return (maximum - minimum) / (latest - first)
 
     def seconds_left(self, now: float) -> float | None:
         """Return the estimated seconds left; None without a total or rate."""
         rate = self.rate()
         if rate is None or self._total is None:
             return None
-        latest, progress = self._seen[-1]
+        latest, progress = self._samples[-1]
         return max((self._total - progress) / rate - (now - latest), 0)
 
     def counted(self) -> str:
         """Return `4 of 10`; `40 %` if the total is 1 or 100; `4` without a total."""
-        if not self._seen:
+        if not self._samples:
             return ""
-        progress = self._seen[-1][1]
+        progress = self._samples[-1][1]
         if self._total is None:
             return f"{progress:,.6g}"
         if self._is_share:

@@ -1,7 +1,7 @@
-"""Repeated calls with latency figures, and watches that report what changed between results.
+"""Repeated calls: many times with latency figures, or at an interval with a diff of the results.
 
-`repeat` runs a plan of sequential or concurrent calls. `watch` calls at an interval and compares each
-result with the one before, in the worker process when large.
+`repeat` runs a plan of sequential or concurrent calls. `poll` calls at an interval and compares each result
+with the one before, in the worker process when large.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from bisect import insort
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from inspector.base.clock import Clock
 from inspector.base.errors import UserError
-from inspector.base.json.values import JSONProblem, to_wire
+from inspector.base.json.values import JSONError, to_wire
 from inspector.config.json_file import read_exactly
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.traffic.compare.diff import Diff, Ignoring
@@ -24,7 +23,7 @@ from inspector.traffic.compare.texts import carried, compare_texts
 
 MAX_TIMES = 100_000
 MAX_IN_FLIGHT = 64
-_ANSWERED = (OutcomeKind.RESULT, OutcomeKind.TOOL_ERROR, OutcomeKind.RPC_ERROR)
+_RESPONDED = (OutcomeKind.RESULT, OutcomeKind.TOOL_ERROR, OutcomeKind.RPC_ERROR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ class RepeatPlan:
 
 @dataclass(frozen=True, slots=True)
 class RepeatReport:
-    """Progress of a repeat. Times are of answered calls; 0 if there are none."""
+    """Progress of a repeated call. Times are of calls with a response; 0 if there are none."""
 
     wanted: int
     done: int = 0
@@ -89,7 +88,7 @@ async def repeat(
     tally = _Tally(plan, clock)
 
     async def work() -> None:
-        while tally.takes_another():
+        while tally.begin_next():
             tally.add(await call())
             on_report(tally.report())
             await asyncio.sleep(0)  # calls that fail at once must not starve the loop
@@ -108,8 +107,8 @@ class _Tally:
     def __init__(self, plan: RepeatPlan, clock: Clock) -> None:
         self._plan = plan
         self._clock = clock
-        self._begun_at = clock.monotonic_ns()
-        self._begun = 0
+        self._started_at = clock.monotonic_ns()
+        self._started = 0
         self._done = 0
         self._times: list[int] = []
         self._kinds: Counter[OutcomeKind] = Counter()
@@ -117,17 +116,17 @@ class _Tally:
         self._latest: CallOutcome | None = None
         self._stopped = ""
 
-    def takes_another(self) -> bool:
-        if self._stopped or self._begun == self._plan.times:
+    def begin_next(self) -> bool:
+        if self._stopped or self._started == self._plan.times:
             return False
-        self._begun += 1
+        self._started += 1
         return True
 
     def add(self, outcome: CallOutcome) -> None:
         self._done += 1
         self._kinds[outcome.kind] += 1
         self._latest = outcome
-        if outcome.kind in _ANSWERED:
+        if outcome.kind in _RESPONDED:
             insort(self._times, outcome.elapsed_ns)
         if outcome.kind is not OutcomeKind.RESULT:
             self._first_error = self._first_error or outcome
@@ -147,7 +146,7 @@ class _Tally:
             self._percentile(50),
             self._percentile(95),
             self._percentile(100),
-            self._clock.monotonic_ns() - self._begun_at,
+            self._clock.monotonic_ns() - self._started_at,
             self._first_error,
             self._latest,
             is_over,
@@ -165,19 +164,18 @@ class _Tally:
 MIN_INTERVAL = 1.0
 MAX_INTERVAL = 24 * 3600.0
 DEFAULT_INTERVAL = 5.0
-Search: TypeAlias = Awaitable[CallOutcome]
-WATCH_IGNORING = Ignoring(ids=True, times=True, metadata=True)
+DEFAULT_IGNORING = Ignoring(ids=True, times=True, metadata=True)
 
 
 @dataclass(frozen=True, slots=True)
-class WatchPlan:
-    """Interval in seconds between the starts of two looks, and what to ignore.
+class PollPlan:
+    """Interval in seconds between the starts of two calls, and what to ignore.
 
-    A look that takes longer delays the next: two never overlap.
+    A call that takes longer delays the next: two never overlap.
     """
 
     interval: float = DEFAULT_INTERVAL
-    ignoring: Ignoring = WATCH_IGNORING
+    ignoring: Ignoring = DEFAULT_IGNORING
 
     def check(self) -> None:
         """Raise UserError if the plan is invalid."""
@@ -188,7 +186,7 @@ class WatchPlan:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One look. `before` is the previous outcome, None for the first.
+    """One call of a poll. `before` is the previous outcome, None for the first.
 
     `diff` is set if both had a response; without it, `has_changed` means that it ended in a different way.
     """
@@ -202,15 +200,15 @@ class Observation:
     changes: int = 0  # so far, including this one
 
 
-async def watch(
-    inspect: Callable[[], Search],
+async def poll(
+    call: Callable[[], Awaitable[CallOutcome]],
     compare: Callable[[CallOutcome, CallOutcome], Awaitable[Diff]],
-    plan: WatchPlan,
+    plan: PollPlan,
     on_observation: Callable[[Observation], None],
     lost: asyncio.Future[str],
     clock: Clock,
 ) -> str:
-    """Look until the server is lost and return the reason; cancel the caller to end it.
+    """Call until the server is lost and return the reason; cancel the caller to end it.
 
     Raises UserError for an invalid plan.
     """
@@ -219,16 +217,16 @@ async def watch(
     latest: Observation | None = None
     while not lost.done():
         due, at = loop.time() + plan.interval, clock.wall_ns()
-        outcome = await inspect()
+        outcome = await call()
         if lost.done() or outcome.is_lost:
             return lost.result() if lost.done() else outcome.summary
-        latest = await _sighting(latest, outcome, at, compare)
+        latest = await _observe(latest, outcome, at, compare)
         on_observation(latest)
         await asyncio.wait([lost], timeout=max(0.0, due - loop.time()))
     return lost.result()
 
 
-async def _sighting(
+async def _observe(
     latest: Observation | None,
     outcome: CallOutcome,
     at: int,
@@ -264,5 +262,5 @@ def comparable_part(response: bytes) -> bytes:
         if not isinstance(message, dict):
             return response
         return to_wire({name: value for name, value in message.items() if name not in ("jsonrpc", "id")})
-    except (UnicodeDecodeError, JSONProblem):
+    except (UnicodeDecodeError, JSONError):
         return response

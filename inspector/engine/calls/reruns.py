@@ -1,11 +1,11 @@
-"""Automatic reruns of watched saved calls when their server's files have changed.
+"""Regression calls: saved calls that are rerun when their server's files have changed.
 
 A result is compared with the expected result that the user accepted; until there is one, with the first
-good result of this run of the app. That reference changes only when the user accepts another result, so
-that a repeated failure does not turn green.
+good result since the app was started. That reference changes only when the user accepts another result,
+so that a repeated failure does not turn green.
 
 A call from an added folder runs automatically only if the user allowed exactly that call, by running it
-by hand or by marking it as watched (`config.calls.saved_calls.AllowedCalls`).
+manually or by making it a regression call (`config.calls.saved_calls.AllowedCalls`).
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 _Run: TypeAlias = "asyncio.Task[None]"
 
-MAX_CALL = 60.0  # total timeout in seconds, unless the call has its own
-BY_HAND = "run manually"
+DEFAULT_TOTAL_TIMEOUT = 60.0  # total timeout in seconds, unless the call has its own
+MANUAL = "run manually"
 
 
 class RerunState(Enum):
-    """State of a watched call; the values are display text."""
+    """State of a regression call; the values are display text."""
 
     NOT_RUN = "not run yet"
     RUNNING = "running"
@@ -46,7 +46,7 @@ class RerunState(Enum):
     NEW = "new"  # nothing to compare with yet
     FAILED = "failed"
     STOPPED = "stopped"
-    ASKING = "awaiting approval"  # not allowed by the user yet
+    NOT_APPROVED = "awaiting approval"  # not allowed by the user yet
 
     @property
     def is_bad(self) -> bool:
@@ -58,7 +58,7 @@ class RerunResult:
     """Result of one call.
 
     `expected` is the JSON it was compared with: the accepted result if `is_accepted`, else the first good
-    result of this run. `diff` is from that to the actual result.
+    result since the app was started. `diff` is from that to the actual result.
     """
 
     call: SavedCall
@@ -78,7 +78,7 @@ class RerunResult:
 
 @dataclass(frozen=True, slots=True)
 class RerunView:
-    """The watched calls of a server and their latest run; `number` is 0 before the first."""
+    """The regression calls of a server and their latest run; `number` is 0 before the first."""
 
     server: str
     results: tuple[RerunResult, ...] = ()
@@ -96,17 +96,17 @@ class RerunView:
 
 
 class Reruns:
-    """Runs watched calls, on the engine's loop. A new run of a server replaces the current one.
+    """Runs regression calls, on the engine's loop. A new run of a server replaces the current one.
 
     Signals:
-        changed: The watched calls of a server or their run changed; carries its RerunView.
+        changed: The regression calls of a server or their run changed; carries its RerunView.
     """
 
     def __init__(self, engine: Engine) -> None:
         self.changed: Signal[RerunView] = Signal()
         self._engine = engine
         self._views: dict[str, RerunView] = {}
-        self._good: dict[tuple[object, ...], bytes] = {}
+        self._first_results: dict[tuple[object, ...], bytes] = {}
         self._running: dict[str, _Run] = {}
         self._tasks = TaskScope()
         engine.filewatch.restarted.connect(self.begin)
@@ -115,19 +115,19 @@ class Reruns:
         engine.server_removed.connect(self._forget)
 
     async def view(self, server: str) -> RerunView:
-        """Return the view with the watched calls as currently saved."""
+        """Return the view with the regression calls as currently saved."""
         known = self._view(server)
         if known.is_running:
             return known
         before = {_key(result.call): result for result in known.results}
-        calls = await self._watched(server)
-        results = tuple(_renewed(before.get(_key(call)), call) for call in calls)
+        calls = await self._regression_calls(server)
+        results = tuple(_updated(before.get(_key(call)), call) for call in calls)
         view = replace(self._view(server), results=results)
         if not self._view(server).is_running:
             self._views[server] = view
         return view
 
-    def begin(self, server: str, cause: str = BY_HAND) -> None:
+    def begin(self, server: str, cause: str = MANUAL) -> None:
         """Start a run; `changed` reports its progress."""
         self._begin(server, lambda before: self._run(server, cause, before))
 
@@ -136,15 +136,17 @@ class Reruns:
         self._begin(server, lambda before: self._fail(server, cause, failure, before))
 
     def _begin(self, server: str, make: Callable[[_Run | None], Coroutine[Any, Any, None]]) -> None:
-        self._halt(server)
+        self._cancel(server)
         work = make(self._running.get(server))
-        self._running[server] = self._tasks.spawn(f"run watched calls of {server}", work)
+        self._running[server] = self._tasks.spawn(f"run regression calls of {server}", work)
 
     async def run(self, server: str) -> None:
         """Like `begin`, at the user's request. Raises ConfigError if there is nothing to run."""
-        calls = await self._watched(server)
+        calls = await self._regression_calls(server)
         if not calls:
-            raise ConfigError("This server has no regression calls.", "Save a call and mark it as watched.")
+            raise ConfigError(
+                "This server has no regression calls.", "Save a call and mark it as a regression call."
+            )
         if self._engine.view(server).status is not ServerStatus.CONNECTED:
             raise ConfigError("The server is not connected.", "Connect first.")
         await self._engine.calls.allow(*calls)
@@ -152,9 +154,9 @@ class Reruns:
 
     async def stop(self, server: str) -> None:
         """Stop the run; calls in flight are cancelled."""
-        self._halt(server)
+        self._cancel(server)
 
-    def _halt(self, server: str) -> None:
+    def _cancel(self, server: str) -> None:
         task = self._running.get(server)
         if task is not None:
             task.cancel()
@@ -164,10 +166,10 @@ class Reruns:
         result = next((each for each in self._view(server).results if each.call.path == path), None)
         if result is None or result.outcome is None or not result.can_accept:
             raise ConfigError("There is no result to accept.", "Run the call first.")
-        essence = repetition.comparable_part(result.outcome.response)
-        await self._engine.calls.set_expected(result.call, essence)
+        comparable = repetition.comparable_part(result.outcome.response)
+        await self._engine.calls.set_expected(result.call, comparable)
         self._put(
-            server, replace(result, state=RerunState.SAME, expected=essence, is_accepted=True, diff=None)
+            server, replace(result, state=RerunState.SAME, expected=comparable, is_accepted=True, diff=None)
         )
 
     async def accept_all(self, server: str) -> None:
@@ -176,16 +178,16 @@ class Reruns:
             if result.can_accept and result.call.path is not None:
                 await self.accept(server, result.call.path)
 
-    async def set_watched(self, server: str, call: SavedCall, watched: bool) -> None:
-        """Set and save whether a call is watched. Raises ConfigError."""
-        await self._engine.calls.set_watched(call, watched)
+    async def set_regression(self, server: str, call: SavedCall, is_regression: bool) -> None:
+        """Set and save whether this is a regression call. Raises ConfigError."""
+        await self._engine.calls.set_regression(call, is_regression)
         self.changed.emit(await self.view(server))
 
     async def ignore(self, server: str, call: SavedCall, location: str) -> None:
-        """Ignore this place in comparisons from now on. Raises UserError."""
-        plan = replace(repetition.WATCH_IGNORING, paths=(*call.ignore, location))
-        plan.check()
-        saved = await self._engine.calls.save(replace(call, ignore=plan.paths))
+        """Ignore this location in comparisons from now on. Raises UserError."""
+        ignoring = replace(repetition.DEFAULT_IGNORING, paths=(*call.ignore, location))
+        ignoring.check()
+        saved = await self._engine.calls.save(replace(call, ignore=ignoring.paths))
         result = next((each for each in self._view(server).results if each.call.path == call.path), None)
         if result is not None and result.outcome is not None:
             self._put(server, await self._compared(replace(result, call=saved), result.outcome))
@@ -217,7 +219,7 @@ class Reruns:
     async def _new_run(self, server: str, cause: str, before: _Run | None) -> RerunView:
         if before is not None:
             await asyncio.wait([before])  # stopping: two runs must not overlap
-        calls = await self._watched(server)
+        calls = await self._regression_calls(server)
         number, at = self._view(server).number + 1, self._engine.clock.wall_ns()
         return RerunView(server, tuple(RerunResult(call) for call in calls), number, cause, at)
 
@@ -227,21 +229,22 @@ class Reruns:
         view = self._views.get(server)
         if view is None or not view.is_running:
             return
-        unsure = (RerunState.RUNNING, RerunState.NOT_RUN)
-        results = [
-            replace(each, state=RerunState.STOPPED) if each.state in unsure else each for each in view.results
-        ]
-        self._publish(replace(view, results=tuple(results), is_running=False))
+        unfinished = (RerunState.RUNNING, RerunState.NOT_RUN)
+        results = tuple(
+            replace(each, state=RerunState.STOPPED) if each.state in unfinished else each
+            for each in view.results
+        )
+        self._publish(replace(view, results=results, is_running=False))
 
     async def _result(self, server: str, call: SavedCall) -> RerunResult:
         if not await self._engine.calls.is_allowed(call):
-            return RerunResult(call, RerunState.ASKING)
+            return RerunResult(call, RerunState.NOT_APPROVED)
         outcome = await self._outcome(server, call)
         return await self._compared(RerunResult(call), outcome)
 
     async def _outcome(self, server: str, call: SavedCall) -> CallOutcome:
         engine = self._engine
-        made = ToolCall(
+        tool_call = ToolCall(
             call.tool,
             call.arguments,
             call.timeout,
@@ -249,10 +252,10 @@ class Reruns:
             call.as_task,
             await engine.calls.variables(call.folder),
             call.capabilities,
-            call.total or MAX_CALL,
+            call.total or DEFAULT_TOTAL_TIMEOUT,
         )
         try:
-            return await engine.processes.measured(server, lambda: engine.by_hand.call(server, made))
+            return await engine.processes.measured(server, lambda: engine.tool_caller.call(server, tool_call))
         except UserError as exc:
             return failed(exc, 0)
 
@@ -264,16 +267,16 @@ class Reruns:
             accepted = await self._engine.calls.expected(result.call)
         except ConfigError as exc:
             return replace(result, state=RerunState.NEW, problem=str(exc))
-        expected = accepted or self._good.get(_key(result.call), b"")
+        expected = accepted or self._first_results.get(_key(result.call), b"")
         if not expected:
             if outcome.kind is OutcomeKind.RESULT:
-                self._good[_key(result.call)] = repetition.comparable_part(outcome.response)
+                self._first_results[_key(result.call)] = repetition.comparable_part(outcome.response)
             return replace(result, state=RerunState.NEW)
         result = replace(result, expected=expected, is_accepted=accepted is not None)
         return await self._with_diff(result, outcome)
 
     async def _with_diff(self, result: RerunResult, outcome: CallOutcome) -> RerunResult:
-        ignoring = replace(repetition.WATCH_IGNORING, paths=result.call.ignore)
+        ignoring = replace(repetition.DEFAULT_IGNORING, paths=result.call.ignore)
         try:
             ignoring.check()
             packed = repetition.pack(result.expected, outcome.response, ignoring)
@@ -283,19 +286,19 @@ class Reruns:
         state = RerunState.SAME if diff.is_same else RerunState.DIFFERENT
         return replace(result, state=state, diff=diff)
 
-    async def _watched(self, server: str) -> Sequence[SavedCall]:
-        """Return the watched calls that name this server: none runs automatically on another."""
+    async def _regression_calls(self, server: str) -> Sequence[SavedCall]:
+        """Return the regression calls that name this server: none runs automatically on another."""
         folders = await self._engine.calls.saved()
         calls = (call for folder in folders for call in folder.loaded.calls)
-        return [call for call in calls if call.watch and call.server == server]
+        return [call for call in calls if call.is_regression and call.server == server]
 
     def _on_files_changed(self, view: FileWatchView) -> None:
         if view.is_restarting:
-            self._halt(view.server)
+            self._cancel(view.server)
 
     def _forget(self, server: str) -> None:
         self._views.pop(server, None)
-        self._halt(server)
+        self._cancel(server)
 
     def _view(self, server: str) -> RerunView:
         return self._views.get(server, RerunView(server))
@@ -316,5 +319,5 @@ def _key(call: SavedCall) -> tuple[object, ...]:
     return call.path, call.tool, repr(call.arguments), repr(call.meta)
 
 
-def _renewed(known: RerunResult | None, call: SavedCall) -> RerunResult:
+def _updated(known: RerunResult | None, call: SavedCall) -> RerunResult:
     return replace(known, call=call) if known is not None else RerunResult(call)

@@ -1,4 +1,4 @@
-"""Manual tool calls and their outcomes: call, repeat, watch, resend raw bytes.
+"""Manual tool calls and their outcomes: call, repeat, poll, resend raw bytes.
 
 Every way in which a call can end is a `CallOutcome`, exceptions included. The outcome of raw bytes is
 looked up in the traffic log.
@@ -7,7 +7,8 @@ looked up in the traffic log.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -22,12 +23,12 @@ from inspector.base.errors import (
     RpcError,
     UserError,
 )
-from inspector.base.json.values import JSON, JSONObject, JSONProblem, to_wire
-from inspector.base.plain_text import visible
+from inspector.base.json.values import JSON, JSONError, JSONObject, shorten, to_wire
+from inspector.base.plain_text import one_line, visible
 from inspector.config.calls.variables import Variables, expand_object
 from inspector.engine.calls import output_check, repetition
 from inspector.engine.calls.output_check import OutputCheck, OutputState
-from inspector.engine.calls.repetition import Observation, RepeatPlan, RepeatReport, WatchPlan, repeat, watch
+from inspector.engine.calls.repetition import Observation, PollPlan, RepeatPlan, RepeatReport, poll, repeat
 from inspector.engine.views import CallOutcome, OutcomeKind, RawOutcome, ServerStatus, ServerView
 from inspector.protocol.jsonrpc import Kind, Message, RequestId, error_of
 from inspector.protocol.tasks import Task
@@ -83,7 +84,7 @@ class ToolCall:
 
 
 class ToolCaller:
-    """Manual calls, repeats and watches. Runs on the engine's loop.
+    """Manual, repeated and polled calls. Runs on the engine's loop.
 
     Every way in which a call can end is an outcome; to cancel a call, cancel the caller.
     """
@@ -113,11 +114,13 @@ class ToolCaller:
         except RequestTimedOut as exc:
             outcome = failed(exc, self._since(started))
         except asyncio.CancelledError:
-            self._keep(server, call, OutcomeKind.CANCELLED, self._since(started), keep)
+            if keep:
+                self._add_to_history(server, call, OutcomeKind.CANCELLED, self._since(started))
             raise
         if human.ns:
             outcome = replace(outcome, waited_ns=human.ns)
-        self._keep(server, call, outcome.kind, outcome.elapsed_ns, keep)
+        if keep:
+            self._add_to_history(server, call, outcome.kind, outcome.elapsed_ns)
         return outcome
 
     async def _outcome(
@@ -163,46 +166,45 @@ class ToolCaller:
             self._engine.tasks.cancel_soon(server, task.id)
             raise
 
-    def _keep(self, server: str, call: ToolCall, kind: OutcomeKind, elapsed_ns: int, keep: bool) -> None:
-        if keep:
-            self._engine.calls.history.add(
-                server,
-                call.tool,
-                call.arguments,
-                outcome=kind.value,
-                elapsed_ns=elapsed_ns,
-                at_ns=self._engine.clock.wall_ns(),
-                options=call.options(),
-            )
+    def _add_to_history(self, server: str, call: ToolCall, kind: OutcomeKind, elapsed_ns: int) -> None:
+        self._engine.calls.history.add(
+            server,
+            call.tool,
+            call.arguments,
+            outcome=kind.value,
+            elapsed_ns=elapsed_ns,
+            at_ns=self._engine.clock.wall_ns(),
+            options=call.options(),
+        )
 
     async def repeat(
         self, server: str, call: ToolCall, plan: RepeatPlan, on_report: Callable[[RepeatReport], None]
     ) -> RepeatReport:
-        """Repeat a call (`repeating.repeat`). Variables are expanded once. Raises UserError."""
+        """Repeat a call (`repetition.repeat`). Variables are expanded once. Raises UserError."""
         return await repeat(partial(self.call, server, call.expanded()), plan, self._engine.clock, on_report)
 
-    async def watch_tool(
-        self, server: str, call: ToolCall, plan: WatchPlan, on_observation: Callable[[Observation], None]
+    async def poll_tool(
+        self, server: str, call: ToolCall, plan: PollPlan, on_observation: Callable[[Observation], None]
     ) -> str:
         """Call a tool periodically and report changes; return the reason if the server is lost.
 
         Variables are expanded once. Raises UserError if it cannot start.
         """
-        return await self._watch(server, plan, partial(self.call, server, call.expanded()), on_observation)
+        return await self._poll(server, plan, partial(self.call, server, call.expanded()), on_observation)
 
-    async def watch_resource(
-        self, server: str, uri: str, plan: WatchPlan, on_observation: Callable[[Observation], None]
+    async def poll_resource(
+        self, server: str, uri: str, plan: PollPlan, on_observation: Callable[[Observation], None]
     ) -> str:
-        """Read a resource periodically; otherwise like `watch_tool`."""
-        return await self._watch(
+        """Read a resource periodically; otherwise like `poll_tool`."""
+        return await self._poll(
             server, plan, partial(self._engine.read_resource, server, uri), on_observation
         )
 
-    async def _watch(
+    async def _poll(
         self,
         server: str,
-        plan: WatchPlan,
-        inspect: Callable[[], repetition.Search],
+        plan: PollPlan,
+        call: Callable[[], Awaitable[CallOutcome]],
         on_observation: Callable[[Observation], None],
     ) -> str:
         async def compare(before: CallOutcome, after: CallOutcome) -> Diff:
@@ -210,7 +212,7 @@ class ToolCaller:
             return await self._engine.work(repetition.compare_packed, packed)
 
         async with self._loss_of(server) as lost:
-            return await watch(inspect, compare, plan, on_observation, lost, self._engine.clock)
+            return await poll(call, compare, plan, on_observation, lost, self._engine.clock)
 
     @asynccontextmanager
     async def _loss_of(self, server: str) -> AsyncIterator[asyncio.Future[str]]:
@@ -281,7 +283,7 @@ def responded(response: Message, row: int, elapsed_ns: int) -> CallOutcome:
             kind, summary = OutcomeKind.RPC_ERROR, f"{visible(error.message)} ({error.code})"
         elif response.parsed is None and response.problem:
             response.body()  # flagged but not parsed on arrival: raises if it cannot be parsed
-    except JSONProblem as exc:
+    except JSONError as exc:
         kind, summary = OutcomeKind.RPC_ERROR, f"Could not parse the response: {response.problem or exc}"
     return CallOutcome(kind, elapsed_ns, response.raw, row, summary)
 
@@ -294,7 +296,7 @@ async def conclude_task(
     It has the shape of a response to the call itself. One of the two task designs sends the result as part
     of the task state, so the message is composed here (`is_composed`); the original is in the traffic.
     """
-    id = task_id if request_id is None else request_id  # a task of another client's call: any id will do
+    id = task_id if request_id is None else request_id  # a task of another client's call: any id is fine
     outcome = CallOutcome(OutcomeKind.RESULT, 0, row=row, task_id=task_id)
     try:
         result = await fetching
@@ -311,6 +313,40 @@ async def conclude_task(
 
 def _composed(id: RequestId | None, member: str, value: JSONObject) -> bytes:
     return to_wire({"jsonrpc": "2.0", "id": id, member: value})
+
+
+# 2025-06-18, General fields: an optional prefix of labels, then a name.
+_META_LABEL = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
+_META_KEY = re.compile(
+    rf"(?P<prefix>{_META_LABEL}(?:\.{_META_LABEL})*/)?(?P<name>[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?)?"
+)
+_RESERVED_LABELS = frozenset({"modelcontextprotocol", "mcp"})
+
+
+def meta_warnings(meta: JSONObject) -> tuple[str, ...]:
+    """Return a warning for each key that is reserved by the protocol or malformed.
+
+    Such keys are sent anyway: a debugger must be able to. Only `progressToken` is always ours: progress
+    could not be matched otherwise.
+    """
+    return tuple(warning for key in meta if (warning := _meta_warning(key)))
+
+
+def is_reserved_key(key: str) -> bool:
+    """True for a reserved prefix, such as `io.modelcontextprotocol/…` and `tools.mcp.com/…`."""
+    prefix, slash, _ = key.rpartition("/")
+    return bool(slash) and not _RESERVED_LABELS.isdisjoint(prefix.lower().split("."))
+
+
+def _meta_warning(key: str) -> str:
+    shown = f"“{one_line(shorten(key, 60))}”"
+    if key == "progressToken":
+        return f"{shown} is replaced by MCP Lens so that progress can be matched to its call."
+    if is_reserved_key(key):
+        return f"{shown} is reserved for the protocol; it replaces the value MCP Lens would send."
+    if not key or _META_KEY.fullmatch(key) is None:
+        return f"{shown} is not a valid _meta key; servers may reject it."
+    return ""
 
 
 _CAN_BE_RESENT = (RecordKind.REQUEST, RecordKind.NOTIFICATION)

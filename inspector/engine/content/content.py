@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from inspector.base.json.scanner import member_text
-from inspector.base.json.values import JSON, JSONObject, JSONProblem, excerpt, pretty
+from inspector.base.json.values import JSON, JSONError, JSONObject, excerpt, pretty
 from inspector.engine.content.text_formats import (
     Table,
     TextFormat,
@@ -25,6 +25,7 @@ from inspector.protocol.jsonrpc import read
 from inspector.traffic.decode.decodings import KNOWN_TYPES, DecodingKind, readable, recognized
 
 _MAX_TABLE_SIZE = 32 * 1024 * 1024
+_MAX_DETECTED = 32 * 1024 * 1024  # characters; longer text is shown as plain text
 
 
 class ContentKind(Enum):
@@ -34,8 +35,8 @@ class ContentKind(Enum):
     MARKDOWN = "Markdown"
     JSON = "JSON"
     TABLE = "table"
-    PICTURE = "picture"
-    SOUND = "sound"
+    IMAGE = "image"
+    AUDIO = "audio"
     BINARY = "binary"
     LINK = "resource link"
     UNKNOWN = "unknown"
@@ -59,7 +60,7 @@ class Content:
 
     @property
     def is_text(self) -> bool:
-        return self.kind not in (ContentKind.PICTURE, ContentKind.SOUND, ContentKind.BINARY)
+        return self.kind not in (ContentKind.IMAGE, ContentKind.AUDIO, ContentKind.BINARY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ def read_prompt(raw: bytes) -> PromptContent:
 def _result(raw: bytes) -> JSONObject:
     try:
         return read(raw).result
-    except JSONProblem:  # the message itself is shown, with the problem
+    except JSONError:  # the message itself is shown, with the problem
         return {}
 
 
@@ -168,10 +169,10 @@ def _file(data: bytes, mime_type: str, uri: str) -> Content:
     if (text := readable(data)) is not None:
         return _text(text, mime_type, uri)
     found = recognized(data, "")
-    kinds = {DecodingKind.IMAGE: ContentKind.PICTURE, DecodingKind.AUDIO: ContentKind.SOUND}
+    kinds = {DecodingKind.IMAGE: ContentKind.IMAGE, DecodingKind.AUDIO: ContentKind.AUDIO}
     if found is None or found.kind not in kinds or found.data != data:
-        is_stated = mime_type in KNOWN_TYPES and mime_type.startswith(("image/", "audio/"))
-        problem = f"declared as {mime_type}, but the data does not start like one" if is_stated else ""
+        is_declared = mime_type in KNOWN_TYPES and mime_type.startswith(("image/", "audio/"))
+        problem = f"declared as {mime_type}, but the data does not start like one" if is_declared else ""
         return Content(ContentKind.BINARY, data, mime_type, uri, problem=problem)
     is_other = mime_type.startswith("image/") and mime_type != found.mime_type
     problem = f"declared as {mime_type}, but is {found.mime_type}" if is_other else ""
@@ -184,7 +185,7 @@ _KINDS: dict[TextFormat, ContentKind] = {
     "markdown": ContentKind.MARKDOWN,
     "csv": ContentKind.TABLE,
 }
-_BY_END: dict[str, TextFormat] = {
+_BY_EXTENSION: dict[str, TextFormat] = {
     ".md": "markdown",
     ".markdown": "markdown",
     ".json": "json",
@@ -193,9 +194,9 @@ _BY_END: dict[str, TextFormat] = {
 }
 
 
-def text_content(text: str, flavour: TextFormat, mime_type: str = "", uri: str = "") -> Content:
+def text_content(text: str, format: TextFormat, mime_type: str = "", uri: str = "") -> Content:
     """Return text in its declared or detected format; a very long table stays text."""
-    kind = _KINDS[flavour]
+    kind = _KINDS[format]
     table = read_table(text) if kind is ContentKind.TABLE and len(text) <= _MAX_TABLE_SIZE else None
     if kind is ContentKind.TABLE and table is None:
         kind = ContentKind.TEXT
@@ -204,11 +205,13 @@ def text_content(text: str, flavour: TextFormat, mime_type: str = "", uri: str =
 
 def _text(text: str, mime_type: str, uri: str) -> Content:
     """Detect the format by MIME type or file extension; without either, only JSON is detected."""
-    by_end = (flavour for end, flavour in _BY_END.items() if uri.lower().endswith(end))
-    flavour = (
-        declared_format(mime_type) or next(by_end, None) or ("json" if looks_like_json(text) else "plain")
+    by_extension = (format for extension, format in _BY_EXTENSION.items() if uri.lower().endswith(extension))
+    format = (
+        declared_format(mime_type)
+        or next(by_extension, None)
+        or ("json" if looks_like_json(text) else "plain")
     )
-    return text_content(text, flavour, mime_type, uri)
+    return text_content(text, format, mime_type, uri)
 
 
 def _utf8(text: str) -> bytes:
@@ -219,9 +222,6 @@ def _utf8(text: str) -> bytes:
 def _string(item: JSONObject, member: str) -> str:
     value = item.get(member)
     return value if isinstance(value, str) else ""
-
-
-_MAX_GUESSED = 32 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +245,7 @@ def read_result(raw: bytes) -> CallResult:
     """Parse a tools/call response. Never raises; invalid content is a part like any other."""
     try:
         result = read(raw).result
-    except JSONProblem:  # the message itself is shown, with the problem
+    except JSONError:  # the message itself is shown, with the problem
         return CallResult()
     has_structured = "structuredContent" in result
     return CallResult(_parts(result.get("content")), _structured(raw) if has_structured else None)
@@ -255,7 +255,7 @@ def _structured(raw: bytes) -> Content:
     """Return the content verbatim: numbers beyond float range stay exact. The view indents it."""
     try:
         text = member_text(raw.decode(errors="replace"), "result", "structuredContent")
-    except JSONProblem as exc:
+    except JSONError as exc:
         return Content(ContentKind.UNKNOWN, "…".encode(), problem=f"it cannot be shown separately: {exc}")
     return Content(ContentKind.JSON, text.encode())
 
@@ -275,13 +275,13 @@ def _part(item: JSON) -> Part:
         return Part("", content)
     kind, text = item.get("type"), item.get("text")
     if kind == "text" and isinstance(text, str) and content.kind is ContentKind.TEXT:
-        content = _flavoured(text)
+        content = _detected(text)
     return Part(kind if isinstance(kind, str) else "", content, tuple(_notes(item)))
 
 
-def _flavoured(text: str) -> Content:
+def _detected(text: str) -> Content:
     """Return text in the format it seems to have; a very long one as plain text."""
-    return text_content(text, detect_format(text) if len(text) <= _MAX_GUESSED else "plain")
+    return text_content(text, detect_format(text) if len(text) <= _MAX_DETECTED else "plain")
 
 
 def _notes(item: JSONObject) -> list[str]:
@@ -298,4 +298,4 @@ def _notes(item: JSONObject) -> list[str]:
     modified = annotations.get("lastModified")
     if isinstance(modified, str):
         parts.append(f"changed {modified[:40]}")
-    return [word for word in parts if word]
+    return [part for part in parts if part]

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from inspector.base.json.scanner import reindent
-from inspector.base.json.values import JSONProblem, parse
+from inspector.base.json.values import JSONError, parse
 
 TextFormat: TypeAlias = Literal["plain", "json", "markdown", "csv"]
 
+MAX_PRETTY_LENGTH = 1024 * 1024  # characters
 _HEAD = 64 * 1024
 _MAX_PARSED = 4 * 1024 * 1024
 _BY_TYPE: dict[str, TextFormat] = {
@@ -29,15 +30,15 @@ _BY_TYPE: dict[str, TextFormat] = {
     "text/csv": "csv",
     "text/tab-separated-values": "csv",
 }
-_UNTOLD = ("", "text/plain", "application/octet-stream")
+_UNSPECIFIC = ("", "text/plain", "application/octet-stream")
 
 # Unambiguous Markdown, and marks that only count in combination. Matched line by line.
-_SURE = re.compile(
+_CLEAR_MARKDOWN = re.compile(
     r"^ {0,3}(?:`{3}[\w+-]*|~{3}[\w+-]*)[ \t]*$|^ {0,3}\|?(?: *:?-{3,}:? *\|)+(?: *:?-{3,}:?)? *$"
     r"|!?\[[^\[\]\n]{1,200}\]\((?:[a-z]+:|/|#|\.)[^()\s]{1,500}\)",
     re.MULTILINE | re.IGNORECASE,
 )
-_HINTS = tuple(
+_MARKDOWN_HINTS = tuple(
     re.compile(pattern, re.MULTILINE)
     for pattern in (
         r"^#{1,6} +\S",
@@ -48,8 +49,8 @@ _HINTS = tuple(
         r"^> \S",
     )
 )
-_SEPARATORS = ",\t;|"
-_INSPECTED = 30  # lines examined for a table
+_SEPARATORS = ",;\t|"  # in order of preference
+_SAMPLE_LINES = 30  # lines read to detect a table
 _MAX_NAME_WIDTH = 60  # characters of a column name
 
 
@@ -58,7 +59,7 @@ def declared_format(mime_type: str) -> TextFormat | None:
     declared = mime_type.partition(";")[0].strip().lower()
     if declared.endswith("+json"):
         return "json"
-    if declared in _UNTOLD:
+    if declared in _UNSPECIFIC:
         return None
     return _BY_TYPE.get(declared, "plain")
 
@@ -84,25 +85,28 @@ def looks_like_json(text: str) -> bool:
         return True
     try:
         parse(text)
-    except JSONProblem as exc:
+    except JSONError as exc:
         return exc.is_too_deep
     return True
 
 
 def looks_like_markdown(text: str) -> bool:
     head = text[:_HEAD]
-    return _SURE.search(head) is not None or sum(hint.search(head) is not None for hint in _HINTS) >= 2
+    return (
+        _CLEAR_MARKDOWN.search(head) is not None
+        or sum(hint.search(head) is not None for hint in _MARKDOWN_HINTS) >= 2
+    )
 
 
 def looks_like_csv(text: str) -> bool:
     """True for rows of equal width under a header of distinct, short names."""
-    lines = [line for line in text[:_HEAD].splitlines()[: _INSPECTED + 1] if line.strip()]
-    if len(text) > _HEAD or len(lines) > _INSPECTED:
+    lines = [line for line in text[:_HEAD].splitlines()[: _SAMPLE_LINES + 1] if line.strip()]
+    if len(text) > _HEAD or len(lines) > _SAMPLE_LINES:
         lines = lines[:-1]  # may be truncated
-    return len(lines) >= 2 and any(_matches(lines, separator) for separator in _SEPARATORS)
+    return len(lines) >= 2 and any(_is_table(lines, separator) for separator in _SEPARATORS)
 
 
-def _matches(lines: list[str], separator: str) -> bool:
+def _is_table(lines: list[str], separator: str) -> bool:
     if separator not in lines[0]:
         return False
     try:
@@ -112,18 +116,15 @@ def _matches(lines: list[str], separator: str) -> bool:
     width = len(header)
     # Two lines of prose easily have one comma each.
     is_enough = len(rows) >= 2 or width >= 3
-    return is_enough and all(len(row) == width for row in rows) and _are_names(header)
+    return is_enough and all(len(row) == width for row in rows) and _are_column_names(header)
 
 
-def _are_names(header: list[str]) -> bool:
-    bare = [cell.strip() for cell in header]
-    if len(set(bare)) < len(bare) or not all(0 < len(cell) <= _MAX_NAME_WIDTH for cell in bare):
+def _are_column_names(header: list[str]) -> bool:
+    names = [cell.strip() for cell in header]
+    if len(set(names)) < len(names) or not all(0 < len(cell) <= _MAX_NAME_WIDTH for cell in names):
         return False
     # "Hello, world" is a sentence; so is anything that ends like one.
-    return not any(cell[:1] == " " for cell in header[1:]) and not bare[-1].endswith((".", "!", "?", ":"))
-
-
-HEAD = 1024 * 1024
+    return not any(cell[:1] == " " for cell in header[1:]) and not names[-1].endswith((".", "!", "?", ":"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,21 +138,20 @@ class PrettyText:
 
 
 def pretty_text(raw: bytes) -> PrettyText:
-    """Return a message indented if it is JSON, else as it came."""
+    """Return a message indented if it is JSON, else as received."""
     text = raw.decode(errors="replace").removeprefix("\ufeff")
     try:
         parse(text)
-    except JSONProblem as exc:
+    except JSONError as exc:
         if not exc.is_too_deep:
-            return PrettyText(text[:HEAD], len(text), is_json=False, problem=str(exc))
-    shown = reindent(text, HEAD)
-    return PrettyText(shown[:HEAD], max(len(text), len(shown)), is_json=True)
+            return PrettyText(text[:MAX_PRETTY_LENGTH], len(text), is_json=False, problem=str(exc))
+    shown = reindent(text, MAX_PRETTY_LENGTH)
+    return PrettyText(shown[:MAX_PRETTY_LENGTH], max(len(text), len(shown)), is_json=True)
 
 
 MAX_ROWS = 5_000
 MAX_COLUMNS = 200
 MAX_CELL_LENGTH = 1_000
-_SEPARATORS_TABLES = ",;\t|"
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,4 +195,4 @@ def _lines(text: str) -> Iterator[str]:
 def _separator(text: str) -> str:
     """Return the separator most frequent in the first line."""
     first = text[: text.find("\n") if "\n" in text else 10_000][:10_000]
-    return max(_SEPARATORS_TABLES, key=first.count)
+    return max(_SEPARATORS, key=first.count)

@@ -41,7 +41,7 @@ def test_each_mismatch_is_reported_with_its_path() -> None:
     found = check(mirrored({"n": 1.5, "a/b": ["x", 5]}))
     assert found.state is OutputState.DIFFERS
     assert [one.pointer for one in found.differences] == ["/n", "/a~1b/1"]
-    assert found.differences[0].message == "must be a whole number, got 1.5"
+    assert found.differences[0].message == "must be an integer, got 1.5"
     assert [one.pointer for one in check(mirrored({})).differences] == ["/n"]
 
 
@@ -62,7 +62,7 @@ def test_declared_structured_content_is_required_unless_the_call_failed() -> Non
 def test_without_a_schema_only_the_text_copy_is_checked() -> None:
     assert check(mirrored({"n": 1}), None) == OutputCheck(OutputState.NOT_DECLARED)
     (note,) = check({"structuredContent": {"n": 1}}, None).notes
-    assert "older clients see nothing of it" in note
+    assert "older clients do not see it" in note
 
 
 def test_text_that_differs_from_the_structured_content_is_reported() -> None:

@@ -57,7 +57,7 @@ def test_old_speed_is_forgotten() -> None:
 def test_flood_is_counted_without_storing_every_sample() -> None:
     pace = reported(*((number / 100_000, float(number)) for number in range(100_000)))
     assert pace.rate() == pytest.approx(100_000)
-    assert len(pace._seen) < 1000
+    assert len(pace._samples) < 1000
 
 
 @pytest.mark.parametrize("strange", [math.nan, math.inf, -math.inf])

@@ -67,7 +67,7 @@ async def test_first_error_ends_it_and_pending_calls_are_awaited() -> None:
     calls = Calls(3)
     report, _ = await run(calls, RepeatPlan(times=50, in_flight=2))
     assert 3 <= report.done <= 5
-    assert report.stopped == "Call 3 gave no result."
+    assert report.stopped == "Call 3 returned no result."
     assert report.first_error is not None
     assert report.first_error.kind is OutcomeKind.TOOL_ERROR
     assert calls.open == 0
@@ -109,6 +109,6 @@ async def test_cancelling_cancels_the_pending_calls() -> None:
 @pytest.mark.parametrize("plan", [RepeatPlan(0), RepeatPlan(10**9), RepeatPlan(5, 0), RepeatPlan(5, 1000)])
 async def test_unreasonable_plan_is_rejected(plan: RepeatPlan) -> None:
     calls = Calls()
-    with pytest.raises(UserError, match="Choose a number between"):
+    with pytest.raises(UserError, match="Choose a number in this range"):
         await run(calls, plan)
     assert calls.count == 0

@@ -113,7 +113,7 @@ async def test_only_messages_we_sent_can_be_resent(parrot: Lab) -> None:
     outcome = await parrot.engine.send_raw("srv", ODD)
     rows = len(parrot.engine.log)
     for row in (outcome.response_row, 0, rows, -1):
-        with pytest.raises(UserError, match="no request or notification of ours"):
+        with pytest.raises(UserError, match="not a request or notification sent by MCP Lens"):
             await parrot.engine.send_raw("srv", ODD, resent_of=row)
     assert len(parrot.engine.log) == rows
 
@@ -154,18 +154,18 @@ async def test_server_crash_is_an_outcome(lab: Lab) -> None:
     outcome = await lab.engine.send_raw("srv", raw)
     assert outcome.response_row is None
     assert outcome.summary == "The server exited with code 9."
-    assert lab.engine.log.status(outcome.row) is Status.GIVEN_UP
+    assert lab.engine.log.status(outcome.row) is Status.NO_RESPONSE
 
 
 async def test_timeout_is_an_outcome(lab: Lab) -> None:
     await lab.connect()
     raw = b'{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"never"}}'
     outcome = await lab.engine.send_raw("srv", raw, timeout=0.05)
-    assert outcome.summary.startswith("The server did not answer tools/call within")
+    assert outcome.summary.startswith("The server did not respond to tools/call within")
 
 
 async def test_nothing_is_sent_without_a_connection(lab: Lab) -> None:
-    with pytest.raises(ConfigError, match="There is no server"):
+    with pytest.raises(ConfigError, match="No server named"):
         await lab.engine.send_raw("srv", ODD)
     lab.engine.add(StdioEntry(name="srv", command="x"))
     with pytest.raises(ConnectionLost, match=r"The server is not connected \(idle\)\. Connect first\."):

@@ -16,9 +16,9 @@ from inspector.config.calls.variables import Variables
 from inspector.config.preferences.sections import CallPrefs
 from inspector.engine.calls.library import CallLibrary
 from inspector.engine.calls.output_check import OutputState
-from inspector.engine.calls.repetition import Observation, RepeatPlan, RepeatReport, WatchPlan
-from inspector.engine.calls.tool_annotations import TaskChoice, is_reserved, meta_warnings, task_choice
-from inspector.engine.calls.tool_calls import ToolCall
+from inspector.engine.calls.repetition import Observation, PollPlan, RepeatPlan, RepeatReport
+from inspector.engine.calls.tool_annotations import TaskChoice, task_choice
+from inspector.engine.calls.tool_calls import ToolCall, is_reserved_key, meta_warnings
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.engine.workers import Worker
 from inspector.protocol.connection import ProgressReceived
@@ -38,7 +38,7 @@ class Harness(Post):
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         super().__init__(monkeypatch)
         self.engine.calls = CallLibrary(folder / "history", folder / "calls", folder / "preferences.json")
-        self.hand = self.engine.by_hand
+        self.hand = self.engine.tool_caller
 
     def start(self, call: ToolCall, **options: Any) -> asyncio.Task[CallOutcome]:
         return asyncio.get_running_loop().create_task(self.hand.call("srv", call, **options))
@@ -134,7 +134,7 @@ async def test_call_has_a_total_timeout_that_progress_does_not_extend(harness: H
     await time.advance(0.6)
     outcome = await calling
     assert outcome.kind is OutcomeKind.FAILED
-    assert "not done within 5 s in all" in outcome.summary
+    assert "timed out after 5 s in total" in outcome.summary
     kept = await harness.engine.calls.history_of("srv", "x")
     assert [one.outcome for one in kept.calls] == ["failed"]
 
@@ -154,10 +154,11 @@ def test_problematic_meta_keys_are_warned_about() -> None:
     fine: JSONObject = {"trace": 1, "com.example/x": 2, "com.example/": 3, "a.b-c/d_e.f": 4}
     assert meta_warnings(fine) == ()
     odd: JSONObject = {"io.modelcontextprotocol/x": 1, "progressToken": 2, "white space": 3, "-/x": 4, "": 5}
-    words = ("is reserved", "our own", "no valid key", "no valid key", "no valid key")
-    assert all(word in note for word, note in zip(words, meta_warnings(odd), strict=True))
-    assert all(map(is_reserved, ["mcp/x", "tools.mcp.com/x", "io.modelcontextprotocol/x"]))
-    assert not is_reserved("mcp")
+    invalid = "is not a valid _meta key"
+    expected = ("is reserved", "is replaced by MCP Lens", invalid, invalid, invalid)
+    assert all(text in warning for text, warning in zip(expected, meta_warnings(odd), strict=True))
+    assert all(map(is_reserved_key, ["mcp/x", "tools.mcp.com/x", "io.modelcontextprotocol/x"]))
+    assert not is_reserved_key("mcp")
 
 
 async def test_call_as_a_task_ends_with_the_result_of_the_task(harness: Harness) -> None:
@@ -257,7 +258,7 @@ async def test_repeated_call_ends_when_the_server_disconnects(harness: Harness) 
 async def test_resource_is_watched_until_the_server_disconnects(harness: Harness) -> None:
     await harness.connect(resources={})
     time, seen = LoopTime(), list[Observation]()
-    work = harness.hand.watch_resource("srv", "a:b", WatchPlan(), seen.append)
+    work = harness.hand.poll_resource("srv", "a:b", PollPlan(), seen.append)
     watching = asyncio.get_running_loop().create_task(work)
     for text in ("one", "two"):
         await harness.response(contents=[{"uri": "a:b", "text": text}])
@@ -272,10 +273,10 @@ async def test_resource_is_watched_until_the_server_disconnects(harness: Harness
 async def test_watch_on_a_disconnected_server_ends_immediately(harness: Harness) -> None:
     await harness.connect(tools={})
     await harness.engine.disconnect("srv")
-    assert "idle" in await harness.hand.watch_tool("srv", ToolCall("x"), WatchPlan(), lambda seen: None)
+    assert "idle" in await harness.hand.poll_tool("srv", ToolCall("x"), PollPlan(), lambda seen: None)
     unknown = ToolCall("x", {"n": "${no}"}, variables=Variables())
     with pytest.raises(UserError, match="has no value"):
-        await harness.hand.watch_tool("srv", unknown, WatchPlan(), lambda seen: None)
+        await harness.hand.poll_tool("srv", unknown, PollPlan(), lambda seen: None)
 
 
 async def test_results_are_checked_against_the_schema_in_another_process(
@@ -311,7 +312,7 @@ async def test_saved_calls_of_several_folders_are_listed_and_changes_noticed(
 ) -> None:
     calls, project = harness.engine.calls, tmp_path / "project"
     await calls.begin()
-    with pytest.raises(ConfigError, match="no folder for saved calls"):
+    with pytest.raises(ConfigError, match="No folder is set for saved calls"):
         await calls.save(SavedCall("a", "x"), project)
     await calls.set_prefs(CallPrefs(folders=(str(project), "relative/is/left/out")))
     own = await calls.save(SavedCall("mine", "x"))

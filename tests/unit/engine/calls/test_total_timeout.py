@@ -27,7 +27,7 @@ async def stage(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[InboxStage]:
 
 
 def start(stage: InboxStage) -> asyncio.Task[CallOutcome]:
-    return asyncio.get_running_loop().create_task(stage.engine.by_hand.call("srv", CALL))
+    return asyncio.get_running_loop().create_task(stage.engine.tool_caller.call("srv", CALL))
 
 
 async def ask(peer: Peer, revision: Revision, request: JSONObject) -> None:
@@ -54,7 +54,7 @@ async def test_call_that_exceeds_the_total_timeout_is_reported_as_timed_out(
     await time.advance(3.1)
     outcome = await calling
     assert (outcome.kind, outcome.waited_ns) == (OutcomeKind.FAILED, 0)
-    assert "not done within 10 s in all" in outcome.summary
+    assert "timed out after 10 s in total" in outcome.summary
     reported = await peer.next()
     assert reported["method"] == "notifications/cancelled"
     assert (reported["params"]["requestId"], reported["params"]["reason"]) == (request["id"], "timed out")
@@ -111,7 +111,7 @@ async def test_total_timeout_resumes_where_it_paused(stage: InboxStage, revision
     outcome = await calling
     assert outcome.kind is OutcomeKind.FAILED
     assert outcome.waited_ns == pytest.approx(3600e9)
-    assert "not done within 10 s in all" in outcome.summary
+    assert "timed out after 10 s in total" in outcome.summary
     assert (await peer.next())["params"]["reason"] == "timed out"
 
 
@@ -148,7 +148,7 @@ async def test_total_timeout_pauses_while_the_task_of_the_call_has_a_pending_req
 
     slow: JSONObject = {"pollInterval": 60_000, "pollIntervalMs": 60_000}
     async with task_harness(revision, monkeypatch, {"elicitation/create": think}) as harness:
-        work = harness.engine.by_hand.call("srv", ToolCall("x", as_task=True, total=70.0))
+        work = harness.engine.tool_caller.call("srv", ToolCall("x", as_task=True, total=70.0))
         calling = asyncio.get_running_loop().create_task(work)
         created = state("working", **slow)
         await harness.reply(**({"task": created} if revision is R4 else {"resultType": "task", **created}))
@@ -174,4 +174,4 @@ async def test_total_timeout_pauses_while_the_task_of_the_call_has_a_pending_req
         outcome = await calling
         assert outcome.kind is OutcomeKind.FAILED
         assert outcome.waited_ns == pytest.approx(50e9)
-        assert "not done within 70 s in all" in outcome.summary
+        assert "timed out after 70 s in total" in outcome.summary

@@ -55,8 +55,8 @@ def blob(data: bytes, mime_type: str = "") -> Content:
         (text("a,b\n1,2", "text/csv"), ContentKind.TABLE),
         (text("", "text/csv"), ContentKind.TEXT),
         (text("<svg/>", "image/svg+xml"), ContentKind.TEXT),
-        (blob(png()), ContentKind.PICTURE),
-        (blob(wav(), "audio/wav"), ContentKind.SOUND),
+        (blob(png()), ContentKind.IMAGE),
+        (blob(wav(), "audio/wav"), ContentKind.AUDIO),
         (blob(b"# Title", "text/markdown"), ContentKind.MARKDOWN),
         (blob(b"\x00\x01\x02"), ContentKind.BINARY),
         (blob(b"<svg xmlns='x'></svg>", "image/svg+xml"), ContentKind.TEXT),
@@ -71,11 +71,11 @@ def test_kind_is_derived_from_the_bytes_then_the_type_then_the_name(
 
 def test_image_kind_is_determined_by_its_bytes() -> None:
     content = blob(png(), "image/jpeg")
-    assert (content.kind, content.mime_type) == (ContentKind.PICTURE, "image/png")
-    assert content.problem == "it is said to be image/jpeg, and is image/png"
+    assert (content.kind, content.mime_type) == (ContentKind.IMAGE, "image/png")
+    assert content.problem == "declared as image/jpeg, but is image/png"
     content = blob(b"\x00no picture", "image/png")
     assert content.kind is ContentKind.BINARY
-    assert "does not begin like one" in content.problem
+    assert "does not start like one" in content.problem
 
 
 @pytest.mark.parametrize(
@@ -84,12 +84,12 @@ def test_image_kind_is_determined_by_its_bytes() -> None:
 )
 def test_audio_is_recognized_by_its_first_bytes(data: bytes, mime_type: str) -> None:
     content = blob(data, "application/octet-stream")
-    assert (content.kind, content.mime_type) == (ContentKind.SOUND, mime_type)
+    assert (content.kind, content.mime_type) == (ContentKind.AUDIO, mime_type)
 
 
 def test_type_without_a_known_signature_is_not_questioned() -> None:
     assert blob(b"\x00\x01", "audio/amr").problem == ""
-    assert "does not begin like one" in blob(b"\x00\x01", "audio/flac").problem
+    assert "does not start like one" in blob(b"\x00\x01", "audio/flac").problem
 
 
 def test_long_text_is_kept_in_full() -> None:
@@ -105,9 +105,9 @@ def test_unusable_entries_are_shown_with_the_reason() -> None:
     assert contents[0].problem == "not an object: 7"
     assert "neither a “text” nor a “blob”" in contents[1].problem
     assert (contents[2].uri, json.loads(contents[2].data)["blob"]) == ("x://z", "?")
-    assert "not Base64" in contents[2].problem
+    assert "not valid Base64" in contents[2].problem
     (content,) = read_contents(response({"contents": "none"}))
-    assert "no array" in content.problem
+    assert "not an array" in content.problem
 
 
 @pytest.mark.parametrize("data", ["not base64!", "AAA", "é", "AA==A", "A\nAA=", None, 5])
@@ -135,7 +135,7 @@ def test_messages_have_a_role_and_any_content_type() -> None:
     kinds = [message.content.kind for message in digest.messages]
     unknown = [ContentKind.UNKNOWN] * 3
     assert kinds == [
-        *(ContentKind.TEXT, ContentKind.PICTURE, ContentKind.MARKDOWN, ContentKind.LINK),
+        *(ContentKind.TEXT, ContentKind.IMAGE, ContentKind.MARKDOWN, ContentKind.LINK),
         *unknown,
     ]
     assert (digest.messages[3].content.title, digest.messages[3].content.uri) == ("why", "x://y")
@@ -179,7 +179,7 @@ def test_too_large_cell_does_not_hide_the_rows_before_it() -> None:
     table = read_table("a,b\n1,2\n" + "x" * 200_000 + ",3\n")
     assert table is not None
     assert table.rows == (("1", "2"),)
-    assert "cannot be read beyond row 2" in table.note
+    assert "Could not read beyond row 2" in table.note
 
 
 @given(st.text())

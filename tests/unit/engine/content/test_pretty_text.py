@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from inspector.base.json.scanner import reindent
 from inspector.base.json.values import JSON, compact, parse, pretty
-from inspector.engine.content.text_formats import HEAD, pretty_text
+from inspector.engine.content.text_formats import MAX_PRETTY_LENGTH, pretty_text
 
 json_values: st.SearchStrategy[JSON] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -52,6 +52,6 @@ def test_message_nested_too_deeply_to_parse_is_still_formatted() -> None:
 
 
 def test_long_message_gives_its_start_and_total_length() -> None:
-    shown = pretty_text(b'"%s"' % (b"x" * 2 * HEAD))
-    assert len(shown.text) == HEAD
-    assert shown.length == 2 * HEAD + 2
+    shown = pretty_text(b'"%s"' % (b"x" * 2 * MAX_PRETTY_LENGTH))
+    assert len(shown.text) == MAX_PRETTY_LENGTH
+    assert shown.length == 2 * MAX_PRETTY_LENGTH + 2

@@ -44,7 +44,7 @@ def test_images_links_resources_and_unknown_types_are_all_parts() -> None:
     found = result_of(content=[image, link, resource, {"type": "hologram", "depth": 3}, 7]).parts
     kinds = [part.content.kind for part in found]
     assert kinds == [
-        ContentKind.PICTURE,
+        ContentKind.IMAGE,
         ContentKind.LINK,
         ContentKind.MARKDOWN,
         ContentKind.UNKNOWN,

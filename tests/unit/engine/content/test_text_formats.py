@@ -6,10 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.base.json.values import JSON, JSONObject
-from inspector.engine.calls.tool_annotations import ToolAnnotations
 from inspector.engine.content.text_formats import TextFormat, detect_format
-from inspector.protocol.types import Tool
 from tests.helpers.steps import steps_of
 
 
@@ -67,27 +64,3 @@ def test_long_text_of_any_kind_is_scanned_in_few_passes(piece: str) -> None:
     text = piece * (1_000_000 // len(piece))
     assert detect_format(text) in ("plain", "json", "markdown", "csv")
     assert steps_of(lambda: detect_format(text)) < len(text) / 2
-
-
-def hints(**annotations: JSON) -> ToolAnnotations:
-    source: JSONObject = {"name": "x", "annotations": annotations}
-    return ToolAnnotations.of(Tool.read(source))
-
-
-def test_without_annotations_the_spec_defaults_apply() -> None:
-    for silent in (ToolAnnotations.of(Tool.read({"name": "x"})), hints(), hints(destructiveHint="yes")):
-        assert (silent.is_read_only, silent.may_destroy, silent.is_idempotent) == (False, True, False)
-        assert silent.is_open_world
-        assert not silent.is_marked_destructive
-
-
-def test_annotations_are_read() -> None:
-    assert hints(destructiveHint=True).is_marked_destructive
-    assert not hints(destructiveHint=False).may_destroy
-    assert hints(idempotentHint=True).is_idempotent
-    assert not hints(openWorldHint=False).is_open_world
-
-
-def test_read_only_tool_is_not_destructive_whatever_else_it_says() -> None:
-    reading = hints(readOnlyHint=True, destructiveHint=True)
-    assert (reading.may_destroy, reading.is_marked_destructive, reading.is_idempotent) == (False, False, True)

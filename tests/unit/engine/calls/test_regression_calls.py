@@ -1,4 +1,4 @@
-"""Watched calls are made again after a restart, and compared with what is expected of them."""
+"""Regression calls are rerun after a restart and compared with their expected results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SERVER = "edited"
 
 
 class Bench:
-    """An engine with a server whose files are watched, and calls of it."""
+    """An engine with a server whose files are watched, and saved calls of it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -44,8 +44,10 @@ class Bench:
         self.engine.add(edited_entry(self.folder, *watch))
         await self.engine.connect(SERVER)
 
-    async def save(self, tool: str, *, server: str = SERVER, watch: bool = True, **more: object) -> SavedCall:
-        call = SavedCall(f"Call of {tool}", tool, server, watch=watch, **more)  # type: ignore[arg-type]
+    async def save(
+        self, tool: str, *, server: str = SERVER, is_regression: bool = True, **more: object
+    ) -> SavedCall:
+        call = SavedCall(f"Call of {tool}", tool, server, is_regression=is_regression, **more)  # type: ignore[arg-type]
         return await self.engine.calls.save(call)
 
     async def until_ran(self, number: int) -> RerunView:
@@ -66,7 +68,7 @@ class Bench:
         return await self.until_ran(number)
 
     async def edit(self, **responses: str | int) -> None:
-        """As a person does, without waiting for the watch: connect anew."""
+        """Edit the server and reconnect, without waiting for the file watch."""
         write_server(self.folder, **responses)
         await self.engine.connect(SERVER)
 
@@ -150,7 +152,7 @@ async def test_no_call_stays_green_when_the_server_fails_to_start(bench: Bench) 
     (bench.folder / "server.py").write_text("this is ( no server")
     view = await bench.until_ran(2)
     assert (state(view, "one"), view.cause) == (RerunState.FAILED, "server.py changed")
-    assert result(view, "one").problem.startswith("The server did not come up. The server exited with code 1")
+    assert result(view, "one").problem.startswith("The server did not start. The server exited with code 1")
     write_server(bench.folder, one="first")
     assert state(await bench.until_ran(3), "one") is RerunState.SAME
 
@@ -196,19 +198,19 @@ async def test_failure_is_not_a_reference_result(bench: Bench) -> None:
     assert state(await bench.run(2), "one") is RerunState.NEW
 
 
-async def test_only_watched_calls_of_this_server_are_run(bench: Bench) -> None:
+async def test_only_regression_calls_of_this_server_are_run(bench: Bench) -> None:
     await bench.start(one="first", two="second")
     await bench.save("one")
-    await bench.save("two", watch=False)
+    await bench.save("two", is_regression=False)
     await bench.save("two", server="another")
     await bench.save("two", server="")
     view = await bench.run(1)
     assert [each.call.tool for each in view.results] == ["one"]
 
 
-async def test_without_watched_calls_a_message_says_what_to_do(bench: Bench) -> None:
+async def test_without_regression_calls_a_message_says_what_to_do(bench: Bench) -> None:
     await bench.start(one="first")
-    with pytest.raises(ConfigError, match="No saved call of this server is watched"):
+    with pytest.raises(ConfigError, match="This server has no regression calls"):
         await bench.reruns.run(SERVER)
 
 
@@ -226,7 +228,7 @@ async def test_calls_are_listed_before_they_run_and_again_when_their_files_chang
     assert [each.state for each in (await bench.reruns.view(SERVER)).results] == [RerunState.NOT_RUN]
     await bench.run(1)
     assert [each.state for each in (await bench.reruns.view(SERVER)).results] == [RerunState.NEW]
-    await bench.reruns.set_watched(SERVER, call, False)
+    await bench.reruns.set_regression(SERVER, call, False)
     assert bench.views[-1].results == ()
 
 
@@ -319,7 +321,7 @@ async def test_call_from_a_project_folder_needs_permission(bench: Bench, tmp_pat
     path.write_text(json.dumps({"server": SERVER, "tool": "one", "watch": True}))
     bench.reruns.begin(SERVER, "server.py changed")
     view = await bench.until_ran(1)
-    assert state(view, "one") is RerunState.ASKING
+    assert state(view, "one") is RerunState.NOT_APPROVED
     assert not [
         row for row in bench.engine.log.find(SERVER, RecordKind.REQUEST) if row.method == "tools/call"
     ]
@@ -328,7 +330,7 @@ async def test_call_from_a_project_folder_needs_permission(bench: Bench, tmp_pat
     assert state(await bench.until_ran(3), "one") is RerunState.SAME
     path.write_text(json.dumps({"server": SERVER, "tool": "one", "watch": True, "arguments": {"all": True}}))
     bench.reruns.begin(SERVER, "server.py changed")
-    assert state(await bench.until_ran(4), "one") is RerunState.ASKING
+    assert state(await bench.until_ran(4), "one") is RerunState.NOT_APPROVED
 
 
 async def test_permission_is_kept_in_the_next_run(tmp_path: Path) -> None:
@@ -336,7 +338,7 @@ async def test_permission_is_kept_in_the_next_run(tmp_path: Path) -> None:
     project.mkdir()
     calls = CallLibrary(saved=own)
     await calls.add_folder(project)
-    pulled = SavedCall("x", "one", SERVER, {"n": 1}, path=project / "x.json", watch=True)
+    pulled = SavedCall("x", "one", SERVER, {"n": 1}, path=project / "x.json", is_regression=True)
     assert not await calls.is_allowed(pulled)
     await calls.allow(pulled)
     later = CallLibrary(saved=own)
@@ -348,13 +350,13 @@ async def test_permission_is_kept_in_the_next_run(tmp_path: Path) -> None:
     assert not await CallLibrary(saved=own).is_allowed(pulled)
 
 
-async def test_watching_a_call_here_gives_permission(bench: Bench, tmp_path: Path) -> None:
+async def test_making_it_a_regression_call_gives_permission(bench: Bench, tmp_path: Path) -> None:
     await bench.start(one="first")
     project = tmp_path / "checkout"
     project.mkdir()
     await bench.engine.calls.add_folder(project)
-    saved = await bench.engine.calls.save(SavedCall("Mine", "one", SERVER, watch=True), project)
+    saved = await bench.engine.calls.save(SavedCall("Mine", "one", SERVER, is_regression=True), project)
     assert not await bench.engine.calls.is_allowed(saved)
-    await bench.reruns.set_watched(SERVER, saved, True)
+    await bench.reruns.set_regression(SERVER, saved, True)
     bench.reruns.begin(SERVER, "server.py changed")
     assert state(await bench.until_ran(1), "one") is RerunState.NEW
