@@ -18,7 +18,7 @@ from inspector.base.errors import ConfigError, ConnectFailed, ConnectionLost, Ht
 from inspector.base.json.values import JSONObject
 from inspector.config.preferences.settings import Settings
 from inspector.config.servers.entries import Entry, HttpEntry, OAuthSettings, StdioEntry, WebSocketEntry
-from inspector.config.servers.entry_secrets import filled, plain_of, references_of, without_references
+from inspector.config.servers.entry_secrets import resolve_secrets, plain_values, secret_references, without_references
 from inspector.protocol.client_capabilities import (
     CLIENT_CREDENTIALS,
     DPOP,
@@ -65,7 +65,7 @@ def make_routes(
     A URL of type "auto" may be Streamable HTTP or the older HTTP+SSE. With unresolved secret references,
     the routes refuse to connect: nothing is sent without its secrets.
     """
-    if references_of(entry):
+    if secret_references(entry):
         routes = make_routes(without_references(entry), declared, guard, clock, settings, authorization)
         return tuple(replace(route, make_transport=partial(_refuse, entry)) for route in routes)
     profile = ClientProfile("mcp-lens", "MCP Lens", __version__, declared)
@@ -75,7 +75,7 @@ def make_routes(
         return negotiation_for(choice, profile, over_http)
 
     if isinstance(entry, StdioEntry):
-        command = Command((entry.command, *entry.args), plain_of(entry), entry.cwd)
+        command = Command((entry.command, *entry.args), plain_values(entry), entry.cwd)
         process = partial(StdioTransport, command, guard, clock, settings.line_cap)
         return (Route(process, lambda: negotiation(over_http=False), profile, is_process=True),)
     network = network_of(entry, settings)
@@ -109,7 +109,7 @@ def make_routes(
 
 
 def _refuse(entry: Entry) -> Transport:
-    filled(entry, {})  # raises
+    resolve_secrets(entry, {})  # raises
     raise ConfigError(f"The secrets of server {entry.name!r} were not loaded.")
 
 
@@ -127,7 +127,7 @@ def network_of(entry: HttpEntry | WebSocketEntry, settings: Settings) -> Network
     """Return the configured network options; headers from the secret store are not included."""
     options = entry.network
     return Network(
-        headers=tuple(plain_of(entry).items()),
+        headers=tuple(plain_values(entry).items()),
         connect_timeout=settings.connect_timeout,
         proxy=options.proxy,
         use_environment_proxy=options.environment_proxy,

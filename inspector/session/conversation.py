@@ -24,6 +24,7 @@ from inspector.base.errors import (
 )
 from inspector.base.json.values import JSONError, JSONObject
 from inspector.config.preferences.settings import Settings
+from inspector.protocol.client_tasks import ClientTasks
 from inspector.protocol.connection import (
     Connection,
     Event,
@@ -45,7 +46,7 @@ from inspector.protocol.subscriptions import (
     SubscriptionStreams,
     listen_params,
 )
-from inspector.protocol.tasks import ClientTasks, related_task
+from inspector.protocol.tasks import related_task
 from inspector.protocol.types import InputRequest
 from inspector.session.pending_requests import (
     NO_LIMIT,

@@ -18,12 +18,7 @@ from typing import Protocol, TypeAlias
 from inspector.base.errors import ConnectionLost, LocalProtocolError, RequestCancelled, RpcError, UserError
 from inspector.base.json.values import JSON, JSONError, JSONObject, shorten
 from inspector.base.plain_text import one_line
-from inspector.protocol.connection import Connection
-from inspector.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Message, RequestId
-from inspector.protocol.revisions import R4, Revision
-from inspector.protocol.round_trips import missing_capability_for
-from inspector.protocol.server_requests.request import read_server_request
-from inspector.protocol.tasks import (
+from inspector.protocol.client_tasks import (
     STATUS_NOTIFICATION,
     TASK_METHODS,
     ClientTask,
@@ -31,6 +26,11 @@ from inspector.protocol.tasks import (
     is_augmented,
     require_declared,
 )
+from inspector.protocol.connection import Connection
+from inspector.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Message, RequestId
+from inspector.protocol.revisions import R4, Revision
+from inspector.protocol.round_trips import missing_capability_for
+from inspector.protocol.server_requests.request import read_server_request
 from inspector.protocol.types import InputRequest
 from inspector.session.pending_requests import HumanWaitTime, PendingRequests
 from inspector.session.state import RequestHandler
@@ -458,7 +458,7 @@ class ServerRequestTasks:
             self._server_requests.sent(server_request)  # the server fetches the reply itself
             del self._requests[task.id]
             self._ended.pop(task.id).set()
-        if self._client_tasks.settle(task, outcome):
+        if self._client_tasks.finish(task, outcome):
             await self._report(task)
 
     async def _call_task_method(self, method: str, params: JSONObject) -> JSONObject:

@@ -225,7 +225,7 @@ class Session:
         agreement = await negotiator.run(route.make_negotiation())
         conversation = self._conversation
         self._set_dialect(conversation, agreement.revision)
-        conversation.transport.agreed(agreement.revision)
+        conversation.transport.set_revision(agreement.revision)
         self._recorder.set_revision(str(agreement.revision))
         if agreement.completed_by:
             await conversation.send(conversation.connection.notify(agreement.completed_by))

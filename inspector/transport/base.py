@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias
 
-from inspector.base.errors import UserError
+from inspector.base.errors import FailureKind, UserError
 from inspector.base.http_events import Headers as Headers
-from inspector.base.http_events import HttpAnswered as HttpAnswered
 from inspector.base.http_events import HttpEnded as HttpEnded
 from inspector.base.http_events import HttpRequested as HttpRequested
+from inspector.base.http_events import HttpResponded as HttpResponded
 from inspector.base.http_events import HttpTimings as HttpTimings
 from inspector.base.http_events import SseReceived as SseReceived
 from inspector.protocol.framing import Overlong
@@ -28,7 +28,7 @@ class FramesReceived:
     """Frames that arrived together. `at` is monotonic time in nanoseconds, here and below.
 
     `exchange` is the HTTP exchange that carried them. `request` is the id of the request that this exchange
-    responds to: an error without an id on it belongs to that request.
+    responds to; an error without an id belongs to that request.
     """
 
     frames: Sequence[bytes | Overlong]
@@ -57,13 +57,14 @@ class ProcessExited:
     """The process has exited, and everything it wrote was reported before."""
 
     pid: int
-    status: str
+    status: str  # "exited with code 1", "was terminated by signal SIGKILL"
     at: int
+    code: int | None = None  # as in `subprocess`: negative for a signal, None if unknown
 
 
 @dataclass(frozen=True, slots=True)
 class RequestFailed:
-    """One request will get no response, for a local reason; the others continue."""
+    """One request will get no response; the others continue."""
 
     request: Message
     error: UserError
@@ -77,7 +78,8 @@ class Closed:
     summary: str
     next_step: str
     at: int
-    is_session_lost: bool = False  # the server is there, but has dropped the session
+    is_session_lost: bool = False  # the server responds, but has dropped the session
+    kind: FailureKind = FailureKind.OTHER
 
 
 WireEvent: TypeAlias = (
@@ -86,7 +88,7 @@ WireEvent: TypeAlias = (
     | ProcessStarted
     | ProcessExited
     | HttpRequested
-    | HttpAnswered
+    | HttpResponded
     | HttpEnded
     | SseReceived
     | RequestFailed
@@ -95,12 +97,16 @@ WireEvent: TypeAlias = (
 Report: TypeAlias = Callable[[WireEvent], None]
 
 
+def discard_event(event: WireEvent) -> None:
+    """Discard an event: the `Report` of a transport that is not open yet."""
+
+
 class Envelope(NamedTuple):
     """Metadata that accompanies a message. Unused over a pipe.
 
     `revision` overrides the negotiated one: a probe is sent by the rules of the version it tries. `headers`
     are mirrored tool arguments (`Mcp-Param-*`), or the user's overrides of the usual headers. `tag` is the
-    sender's own marker; it is returned with the HTTP request that carries the message.
+    sender's marker, which is reported with the HTTP request that carries the message.
     """
 
     revision: Revision | None = None
@@ -131,7 +137,7 @@ class AuthorizedRequest(Protocol):
 
 
 class Authorization(Protocol):
-    """Provides authorization. How it is obtained is not the transport's concern."""
+    """Provides the credentials of requests to one server."""
 
     def begin(self, operation: str) -> AuthorizedRequest:
         """Begin a request; `operation` is its method, with the tool's name for a call."""
@@ -146,13 +152,13 @@ class Transport(Protocol):
         ...
 
     async def send(self, message: Message, envelope: Envelope = PLAIN) -> None:
-        """Send a message's bytes unchanged; they may be anything that the user wrote.
+        """Send a message's bytes unchanged, valid or not.
 
         Raises ConnectionLost if the transport is closed, and HttpRefused if the message was rejected.
         """
         ...
 
-    def agreed(self, revision: Revision) -> None:
+    def set_revision(self, revision: Revision) -> None:
         """Set the negotiated protocol version, which HTTP sends in its headers from now on."""
         ...
 
@@ -161,7 +167,7 @@ class Transport(Protocol):
         ...
 
     def pause(self) -> None:
-        """Stop reading, so that a flood waits in the pipe instead of in our memory."""
+        """Stop reading, so that a flood waits in the pipe instead of in memory."""
         ...
 
     def resume(self) -> None: ...

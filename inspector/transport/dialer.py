@@ -20,13 +20,13 @@ from inspector.transport.network import CURRENT, CheckAddresses
 from inspector.transport.task_scope import TaskScope
 
 # RFC 8305, section 5: delay before the next address is tried in parallel.
-_HEAD_START = 0.25
-# A longer body fills packets of its own; joining it would only copy it.
+_ATTEMPT_DELAY = 0.25
+# Joining a longer body would only copy it: it fills separate packets anyway.
 _MAX_JOINED = 64 * 1024
 
 
 class Dialer(httpcore2.AsyncNetworkBackend):
-    """Connects to the first address of a name that accepts. `check` may refuse the addresses before that."""
+    """Connects to the first address of a name that accepts; `check` may reject the addresses before."""
 
     def __init__(self, check: CheckAddresses | None = None) -> None:
         self._inner = httpcore2.AnyIOBackend()
@@ -55,7 +55,7 @@ class Dialer(httpcore2.AsyncNetworkBackend):
         await asyncio.sleep(seconds)
 
     async def _connect_first(self, addresses: Sequence[str], port: int) -> httpcore2.AsyncNetworkStream:
-        """Try the next address when the previous one failed, or is slow."""
+        """Try the next address when the previous one failed or is slow (RFC 8305)."""
         if len(addresses) == 1:
             return await self._inner.connect_tcp(addresses[0], port)
         untried, scope = deque(addresses), TaskScope()
@@ -66,7 +66,7 @@ class Dialer(httpcore2.AsyncNetworkBackend):
                 if untried:
                     address = untried.popleft()
                     running.add(scope.spawn(f"connect to {address}", self._attempt(address, port)))
-                wait = _HEAD_START if untried else None
+                wait = _ATTEMPT_DELAY if untried else None
                 done, running = await asyncio.wait(running, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
                 for task in done:
                     outcome = task.result()
@@ -88,8 +88,8 @@ class Dialer(httpcore2.AsyncNetworkBackend):
 class JoinedWrites(httpcore2.AsyncNetworkStream):
     """Sends the head of a POST together with its body.
 
-    The library writes them separately: two packets, and a server that wakes up for half a request. Over the
-    loopback interface that took a tenth of a call.
+    The library writes them separately: the server wakes up twice. Over the loopback interface that took a
+    tenth of a call.
     """
 
     def __init__(self, inner: httpcore2.AsyncNetworkStream) -> None:
@@ -98,7 +98,7 @@ class JoinedWrites(httpcore2.AsyncNetworkStream):
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         if not self._held and buffer.startswith(b"POST ") and buffer.endswith(b"\r\n\r\n"):
-            self._held = buffer  # HTTP/2 frames start differently, and are never held
+            self._held = buffer  # HTTP/2 frames start differently and are never held
             return
         held, self._held = self._held, b""
         if held and len(buffer) > _MAX_JOINED:
@@ -107,7 +107,7 @@ class JoinedWrites(httpcore2.AsyncNetworkStream):
         await self._inner.write(held + buffer, timeout)
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        if self._held:  # it has no body
+        if self._held:  # the request has no body
             await self.write(b"", timeout)
         return await self._inner.read(max_bytes, timeout)
 

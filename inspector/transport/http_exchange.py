@@ -1,9 +1,9 @@
-"""HTTP exchanges: sent, read within limits, reported part by part.
+"""HTTP exchanges: sends a request, reads the response within limits, and reports each part.
 
-All HTTP transports use this, so that what is recorded of an exchange (headers, timings, events, how it
-ended) is the same for all, and library errors are translated in one place. `StreamPosition` tracks an
-event stream, so that a GET can resume it. A body may be compressed although we ask for `identity`: as a
-few bytes can expand to gigabytes, `Inflater` yields bounded pieces, and the reader stops at its limit.
+All HTTP transports use this, so that every exchange is recorded alike (headers, timings, events, end) and
+library errors are translated in one place. `StreamPosition` tracks an event stream, so that a GET can
+resume it. A body may be compressed although the request asks for `identity`: a few bytes can expand to
+gigabytes, so `Inflater` yields bounded chunks, and the reader stops at its limit.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, TypeAlias
 from inspector import __version__
 from inspector.base import units
 from inspector.base.clock import Clock
-from inspector.base.errors import ConfigError, ConnectionLost, UserError
+from inspector.base.errors import ConfigError, ConnectionLost, FailureKind, UserError
 from inspector.protocol.framing import EventStreamReader, EventTooLarge, ServerSentEvent
 from inspector.protocol.jsonrpc import Kind, Message, RequestId, read
 from inspector.transport.base import (
     PLAIN,
     Authorization,
     Headers,
-    HttpAnswered,
     HttpEnded,
     HttpRequested,
+    HttpResponded,
     Report,
     SseReceived,
 )
@@ -38,79 +38,25 @@ from inspector.transport.peer import Peer, peer_of
 if TYPE_CHECKING:
     import httpx2
 
-DEFAULT_RETRY = 1.0
-
-
-class StreamPosition:
-    """The position in one stream, across the exchanges that carried it.
-
-    `request` is the one that it responds to.
-    """
-
-    def __init__(self, request: RequestId | None = None) -> None:
-        self.request = request
-        self.is_open = False  # whether it ever was
-        self.is_responded = False
-        self.last_id = ""
-        self.retry = DEFAULT_RETRY
-        self.events = 0
-
-    def take(self, events: Sequence[ServerSentEvent]) -> list[bytes]:
-        """Advance past these events; return the frames among them."""
-        frames: list[bytes] = []
-        for event in events:
-            if event.id is not None:
-                self.last_id = event.id
-            if event.retry_ms is not None:
-                self.retry = event.retry_ms / 1000
-            if event.event:  # a comment keeps a stream alive, but does not advance it
-                self.events += 1
-            if event.data and is_frame(event):
-                frames.append(event.data)
-        if self.request is not None and not self.is_responded:
-            self.is_responded = any(responses(frame, self.request) for frame in frames)
-        return frames
-
-
-def is_frame(event: ServerSentEvent) -> bool:
-    """True if an event is a message.
-
-    Messages have the default name; under another name, only what looks like one is.
-    """
-    return event.event == "message" or (event.data or b"").lstrip()[:1] in (b"{", b"[")
-
-
-def responses(frame: bytes, request: RequestId) -> bool:
-    """True if a frame is the response to the request.
-
-    An error without an id can only be meant for it.
-    """
-    if b'"id"' not in frame and b'"error"' not in frame:
-        return False  # quick: in a flood of notifications nothing is parsed twice
-    return is_response(read(frame), request)
-
-
-def is_response(message: Message, request: RequestId | None) -> bool:
-    if message.kind is Kind.BATCH:
-        return any(is_response(item, request) for item in message.items())
-    if message.kind is Kind.ERROR and message.id is None:
-        return True
-    return message.kind.is_response and message.id == request
-
-
 NO_TAG = PLAIN.tag
-_KEPT_OF_BODY = 64 * 1024
-_KEPT_OF_EVENT = 2 * 1024
+DEFAULT_RETRY = 1.0
+_MAX_STORED_BODY = 64 * 1024
+_MAX_STORED_EVENT = 2 * 1024
+_INFLATED_CHUNK = 1024 * 1024
+_ZLIB_OR_GZIP = 47  # zlib's value for detecting the format from the header
+_RAW_DEFLATE = -15
 _DEFAULTS: Headers = (("User-Agent", f"mcp-lens/{__version__}"), ("Accept-Encoding", "identity"))
-
-# Gets the events that arrived together, and when.
-TakeEvents: TypeAlias = Callable[[list[ServerSentEvent], int], None]
+_EVENT_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
+_BOUNDS_HINT = "Make the server send less, or raise the maximum message size."
+_SHORT_HINT = "This kind of response is never that large. Check the URL."
+# Called with the events that arrived together, and when.
+OnEvents: TypeAlias = Callable[[list[ServerSentEvent], int], None]
 
 
 class Exchanges:
     """The exchanges with one server, over one client. Raises ConfigError when created.
 
-    They are numbered from 1, or by `numbers` where several servers are reported together. `check` is called
+    They are numbered from 1, or by `numbers` if several servers share one log. `check` is called
     with the server's addresses before each connection. `authorization` provides the credentials (see
     `run_exchange`).
     """
@@ -138,7 +84,7 @@ class Exchanges:
         self._configured = network.headers
         self._overridden = frozenset(name.lower() for name, _ in network.headers)
 
-    def says_who_asks(self, headers: Headers) -> bool:
+    def has_authorization(self, headers: Headers) -> bool:
         """True if the user configured an Authorization header, for this request or for all."""
         names = {name.lower() for name, _ in headers} | self._overridden
         return "authorization" in names
@@ -183,8 +129,8 @@ class Exchanges:
 class Exchange:
     """One request and its response; an async context manager.
 
-    Inside it, status and headers are available. Network errors leave it as ConnectionLost, a response
-    beyond the limits as UserError.
+    Inside it, status and headers are available. Raises ConnectionLost for network errors, UserError for a
+    response beyond the limits.
     """
 
     def __init__(
@@ -202,7 +148,7 @@ class Exchange:
         self._watch = Stopwatch(owner.clock)
         self._response: httpx2.Response | None = None
         self._size = 0
-        self._kept = b""
+        self._stored_body = b""
         self._body: bytes | None = None
         self._error = ""
 
@@ -219,13 +165,13 @@ class Exchange:
         assert self._response is not None
         return peer_of(self._response, is_proxy=is_proxy)
 
-    def keep(self, body: bytes) -> None:
-        """Keep the start of a body that was not a message, with the exchange."""
-        self._kept = body[:_KEPT_OF_BODY]
+    def store_body(self, body: bytes) -> None:
+        """Store the start of a body that is not a message with the exchange."""
+        self._stored_body = body[:_MAX_STORED_BODY]
 
     async def __aenter__(self) -> Exchange:
         owner, request = self._owner, self._request
-        headers = _texts(request.headers.raw)
+        headers = _decode_headers(request.headers.raw)
         owner.report(
             HttpRequested(
                 self.number, request.method, self.url, headers, self._sent, self._watch.started, self._tag
@@ -242,10 +188,10 @@ class Exchange:
                 raise
             raise failure from exc
         self.status = response.status_code
-        self.headers = _texts(response.headers.raw)
+        self.headers = _decode_headers(response.headers.raw)
         self.content_type = self.header("content-type").partition(";")[0].strip().lower()
         owner.report(
-            HttpAnswered(self.number, self.status, response.http_version, self.headers, self._watch.now())
+            HttpResponded(self.number, self.status, response.http_version, self.headers, self._watch.now())
         )
         return self
 
@@ -263,7 +209,7 @@ class Exchange:
     def _end(self) -> None:
         now = self._watch.now()
         timings = self._watch.timings(now)
-        self._owner.report(HttpEnded(self.number, self._size, timings, self._error, now, self._kept))
+        self._owner.report(HttpEnded(self.number, self._size, timings, self._error, now, self._stored_body))
 
     def _failed(self, error: BaseException) -> BaseException:
         """Record why the exchange ended early; translate an error of the library."""
@@ -280,33 +226,33 @@ class Exchange:
             self._error = error.summary if isinstance(error, UserError) else repr(error)
         return error
 
-    async def read(self, take: TakeEvents) -> bytes | None:
-        """Read the response to its end. Events are passed to `take`; otherwise return the body.
+    async def read(self, on_events: OnEvents) -> bytes | None:
+        """Read the response to its end. Events are passed to `on_events`; otherwise return the body.
 
-        A body that is labeled as one but is the other is read as what it is.
+        If the content type is wrong, the body is still read as what it is.
         """
         if self.content_type == "text/event-stream" and self._body is None:
-            return await self._read_stream(take)
+            return await self._read_stream(on_events)
         body = await self.read_body()
         if self.is_success and body.startswith(_EVENT_FIELDS):
-            self._take_events(EventStreamReader(self._owner.cap), body + b"\n\n", take)
+            self._handle_events(EventStreamReader(self._owner.cap), body + b"\n\n", on_events)
             return None
         return body
 
     async def read_body(self, cap: int | None = None) -> bytes:
-        """Read the whole body; `cap` overrides the network's, for short ones. Cached once read."""
+        """Read the complete body and cache it; `cap` replaces the network's limit for short bodies."""
         if self._body is not None:
             return self._body
         parts = _Parts(self._owner.cap) if cap is None else _Parts(cap, _SHORT_HINT)
         try:
             await self._read_chunks(parts.add)
         except BaseException:
-            self.keep(parts.joined())  # what arrived of a truncated response
+            self.store_body(parts.joined())  # the received part
             raise
         self._body = parts.joined()
         return self._body
 
-    async def _read_stream(self, take: TakeEvents) -> bytes | None:
+    async def _read_stream(self, on_events: OnEvents) -> bytes | None:
         reader = EventStreamReader(self._owner.cap)
         parts = _Parts(self._owner.cap)
         is_json: bool | None = None
@@ -318,28 +264,35 @@ class Exchange:
             if is_json:
                 parts.add(chunk)
             else:
-                self._take_events(reader, chunk, take)
+                self._handle_events(reader, chunk, on_events)
 
         try:
             await self._read_chunks(feed)
         finally:
-            self.keep(unfinished := reader.unfinished)
+            self.store_body(unfinished := reader.unfinished)
         if unfinished:
-            raise self._failed(_ended_within_an_event(len(unfinished)))
+            raise self._failed(_truncated_event(len(unfinished)))
         return parts.joined() if is_json else None
 
-    def _take_events(self, reader: EventStreamReader, chunk: bytes, take: TakeEvents) -> None:
+    def _handle_events(self, reader: EventStreamReader, chunk: bytes, on_events: OnEvents) -> None:
         at = self._owner.clock.monotonic_ns()
         events = reader.feed(chunk)
         for event in events:
             size = len(event.data) if event.data is not None else len(event.comment)
             self._owner.report(
                 SseReceived(
-                    self.number, event.event, event.id, event.retry_ms, event.comment, size, at, _kept(event)
+                    self.number,
+                    event.event,
+                    event.id,
+                    event.retry_ms,
+                    event.comment,
+                    size,
+                    at,
+                    _stored_data(event),
                 )
             )
         if events:
-            take(events, at)
+            on_events(events, at)
 
     async def _read_chunks(self, feed: Callable[[bytes], None]) -> None:
         try:
@@ -362,17 +315,17 @@ class Exchange:
                 if inflater is None:
                     feed(chunk)
                 else:
-                    await _feed_unpacked(inflater, chunk, feed)
+                    await _feed_inflated(inflater, chunk, feed)
 
 
-async def _feed_unpacked(inflater: Inflater, chunk: bytes, feed: Callable[[bytes], None]) -> None:
+async def _feed_inflated(inflater: Inflater, chunk: bytes, feed: Callable[[bytes], None]) -> None:
     for piece in inflater.feed(chunk):
         feed(piece)
         await asyncio.sleep(0)  # a chunk may decompress to a lot: let other tasks run
 
 
 class _Parts:
-    """A body as it arrives. Raises UserError if it exceeds the cap."""
+    """Collects the chunks of a body. Raises UserError if it exceeds the cap."""
 
     def __init__(self, cap: int, hint: str = "") -> None:
         self._cap = cap
@@ -390,34 +343,78 @@ class _Parts:
         return b"".join(self._parts)
 
 
-_BOUNDS_HINT = "Make the server send less, or raise the maximum message size."
-_SHORT_HINT = "No response of this kind is that long. Check the URL."
-_EVENT_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
-
-
-def _ended_within_an_event(size: int) -> ConnectionLost:
+def _truncated_event(size: int) -> ConnectionLost:
     return ConnectionLost(
         f"The event stream ended in the middle of an event (after {size} bytes).",
         "An event ends with an empty line: the server omitted it, or was cut off.",
+        kind=FailureKind.EVENT_STREAM,
     )
 
 
-def _texts(headers: list[tuple[bytes, bytes]]) -> Headers:
+def _decode_headers(headers: list[tuple[bytes, bytes]]) -> Headers:
     return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers)
 
 
-def _kept(event: ServerSentEvent) -> bytes:
-    """Return what an event contains that is not recorded as a frame anyway."""
-    return b"" if is_frame(event) else (event.data or b"")[:_KEPT_OF_EVENT]
+def _stored_data(event: ServerSentEvent) -> bytes:
+    """Return the start of an event's data if it is not recorded as a frame."""
+    return b"" if is_frame(event) else (event.data or b"")[:_MAX_STORED_EVENT]
 
 
-_PIECE = 1024 * 1024
-_ZLIB_OR_GZIP = 47  # zlib's value for detecting the format from the header
-_RAW_DEFLATE = -15
+class StreamPosition:
+    """Position in one event stream, across the exchanges that carry it.
+
+    `request` is the id of the request that the stream responds to.
+    """
+
+    def __init__(self, request: RequestId | None = None) -> None:
+        self.request = request
+        self.was_opened = False
+        self.is_responded = False
+        self.last_id = ""
+        self.retry = DEFAULT_RETRY
+        self.events = 0
+
+    def advance(self, events: Sequence[ServerSentEvent]) -> list[bytes]:
+        """Advance past these events and return the frames among them."""
+        frames: list[bytes] = []
+        for event in events:
+            if event.id is not None:
+                self.last_id = event.id
+            if event.retry_ms is not None:
+                self.retry = event.retry_ms / 1000
+            if event.event:  # a comment keeps a stream alive, but does not advance it
+                self.events += 1
+            if event.data and is_frame(event):
+                frames.append(event.data)
+        if self.request is not None and not self.is_responded:
+            self.is_responded = any(responds_to(frame, self.request) for frame in frames)
+        return frames
 
 
-class BadEncoding(ValueError):
-    """The bytes are not encoded as the headers say, or in an unsupported encoding."""
+def is_frame(event: ServerSentEvent) -> bool:
+    """True if an event is a message.
+
+    Messages have the default event name; data under another name counts if it looks like JSON.
+    """
+    return event.event == "message" or (event.data or b"").lstrip()[:1] in (b"{", b"[")
+
+
+def responds_to(frame: bytes, request: RequestId) -> bool:
+    """True if a frame is the response to the request.
+
+    An error without an id can only belong to it.
+    """
+    if b'"id"' not in frame and b'"error"' not in frame:
+        return False  # fast path: notifications are not parsed twice
+    return is_response(read(frame), request)
+
+
+def is_response(message: Message, request: RequestId | None) -> bool:
+    if message.kind is Kind.BATCH:
+        return any(is_response(item, request) for item in message.items())
+    if message.kind is Kind.ERROR and message.id is None:
+        return True
+    return message.kind.is_response and message.id == request
 
 
 class Inflater:
@@ -429,7 +426,7 @@ class Inflater:
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         try:
-            while piece := self._unpack.decompress(chunk, _PIECE):
+            while piece := self._unpack.decompress(chunk, _INFLATED_CHUNK):
                 self._is_begun = True
                 yield piece
                 chunk = self._unpack.unconsumed_tail
@@ -452,3 +449,7 @@ def inflater_for(encoding: str) -> Inflater | None:
     if encoding in ("gzip", "x-gzip", "deflate"):
         return Inflater()
     raise BadEncoding(f"it is compressed with {encoding!r}, which was not requested")
+
+
+class BadEncoding(ValueError):
+    """The bytes are not encoded as the headers say, or in an unsupported encoding."""

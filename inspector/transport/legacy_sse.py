@@ -10,11 +10,17 @@ from __future__ import annotations
 import asyncio
 
 from inspector.base.clock import Clock
-from inspector.base.errors import ConnectFailed, ConnectionLost, UserError
+from inspector.base.errors import ConnectFailed, ConnectionLost, FailureKind, UserError
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 from inspector.protocol.framing import ServerSentEvent
-from inspector.protocol.http_rules import operation_of, overlaid, redirect_target, refusal, standard_headers
+from inspector.protocol.http_rules import (
+    merge_headers,
+    operation_of,
+    redirect_target,
+    refusal,
+    standard_headers,
+)
 from inspector.protocol.jsonrpc import Kind, Message, RequestId, read
 from inspector.transport.base import (
     PLAIN,
@@ -26,12 +32,12 @@ from inspector.transport.base import (
     RequestFailed,
 )
 from inspector.transport.http_exchange import Exchange, Exchanges, is_frame
-from inspector.transport.http_transport import HttpTransport, no_stream, run_exchange
+from inspector.transport.http_transport import HttpTransport, no_stream_error, run_exchange
 from inspector.transport.network import Network
 
-_POSTED: Headers = (("Content-Type", "application/json"),)
-_LISTENING: Headers = (("Accept", "text/event-stream"),)
-_ENDPOINT_LIMIT = 10.0
+_POST_HEADERS: Headers = (("Content-Type", "application/json"),)
+_GET_HEADERS: Headers = (("Accept", "text/event-stream"),)
+_ENDPOINT_TIMEOUT = 10.0
 _NO_STREAM = "Check the URL: servers with this transport often use /sse."
 
 
@@ -43,11 +49,11 @@ class LegacySseTransport(HttpTransport):
         url: str,
         network: Network,
         clock: Clock,
-        endpoint_limit: float = _ENDPOINT_LIMIT,
+        endpoint_timeout: float = _ENDPOINT_TIMEOUT,
         authorization: Authorization | None = None,
     ) -> None:
         super().__init__(url, network, clock, authorization)
-        self._endpoint_limit = endpoint_limit
+        self._endpoint_timeout = endpoint_timeout
         self._endpoint = ""
 
     async def open(self, report: Report) -> None:
@@ -57,12 +63,13 @@ class LegacySseTransport(HttpTransport):
         endpoint: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._tasks.spawn("GET stream", self._listen(self._http, endpoint))
         try:
-            async with asyncio.timeout(self._network.connect_timeout + self._endpoint_limit):
+            async with asyncio.timeout(self._network.connect_timeout + self._endpoint_timeout):
                 self._endpoint = await endpoint
         except TimeoutError:
             raise ConnectFailed(
-                "The server opened an event stream, but did not say where to send messages.",
-                "It sent no `endpoint` event; it may use Streamable HTTP instead.",
+                "The server opened an event stream, but sent no `endpoint` event.",
+                "It may use Streamable HTTP instead: try the type “http”.",
+                kind=FailureKind.EVENT_STREAM,
             ) from None
 
     async def send(self, message: Message, envelope: Envelope = PLAIN) -> None:
@@ -84,10 +91,10 @@ class LegacySseTransport(HttpTransport):
             await http.close()
 
     async def _listen(self, http: Exchanges, endpoint: asyncio.Future[str]) -> None:
-        async def take(exchange: Exchange) -> None:
+        async def on_response(exchange: Exchange) -> None:
             if not exchange.is_success or exchange.content_type != "text/event-stream":
-                exchange.keep(body := await exchange.read_body())
-                raise no_stream(exchange.status, exchange.content_type, body, _NO_STREAM)
+                exchange.store_body(body := await exchange.read_body())
+                raise no_stream_error(exchange.status, exchange.content_type, body, _NO_STREAM)
 
             def on_events(events: list[ServerSentEvent], at: int) -> None:
                 self._on_events(exchange, events, at, endpoint)
@@ -95,14 +102,18 @@ class LegacySseTransport(HttpTransport):
             await exchange.read(on_events)
 
         try:
-            await run_exchange(http, "GET", self._url, _LISTENING, take, operation="the event stream")
-            error: UserError = ConnectionLost("The server closed the event stream.", "Reconnect.")
+            await run_exchange(
+                http, "GET", self._url, _GET_HEADERS, on_response, operation="the event stream"
+            )
+            error: UserError = ConnectionLost(
+                "The server closed the event stream.", "Reconnect.", kind=FailureKind.EVENT_STREAM
+            )
         except UserError as exc:
             error = exc
         if not endpoint.done():
             endpoint.set_exception(error)
         else:
-            self._close(error.summary, error.next_step)
+            self._close(error.summary, error.next_step, kind=error.kind)
 
     def _on_events(
         self,
@@ -125,10 +136,10 @@ class LegacySseTransport(HttpTransport):
         location = data.decode(errors="replace").strip()
         target = redirect_target(url, location, "POST")
         if target is None:
-            where = shorten(one_line(location), 200) or "nowhere"
+            where = shorten(one_line(location), 200) or "(empty)"
             raise ConnectFailed(
-                f"The server wants messages to be sent to {where}, which is another origin.",
-                "MCP Lens refuses, because your headers would go there. Check the server's configuration.",
+                f"The endpoint that the server named is not at the same origin: {where}.",
+                "MCP Lens does not send your headers there. Check the server's configuration.",
             )
         return target
 
@@ -141,18 +152,27 @@ class LegacySseTransport(HttpTransport):
             self._end_post(id)
 
     async def _post(self, message: Message, envelope: Envelope) -> None:
-        async def take(exchange: Exchange) -> None:
+        async def on_response(exchange: Exchange) -> None:
             body = await exchange.read_body()
             is_message = bool(body.strip()) and read(body).kind not in (Kind.INVALID, Kind.TEXT)
-            if is_message:  # a violation of the protocol, but accepted
+            if is_message:  # a protocol violation, but accepted
                 self._report(FramesReceived([body], self._now(), exchange.number))
             else:
-                exchange.keep(body)
+                exchange.store_body(body)
             if not exchange.is_success:
                 raise refusal(exchange.status, message, body)
 
-        headers = overlaid((*_POSTED, *standard_headers(message, self._revision)), envelope.headers)
+        headers = merge_headers(
+            (*_POST_HEADERS, *standard_headers(message, self._revision)), envelope.headers
+        )
         http = self._require_open()
         await run_exchange(
-            http, "POST", self._endpoint, headers, take, message.raw, envelope.tag, operation_of(message)
+            http,
+            "POST",
+            self._endpoint,
+            headers,
+            on_response,
+            message.raw,
+            envelope.tag,
+            operation_of(message),
         )

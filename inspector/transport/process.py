@@ -2,9 +2,7 @@
 
 A process is started without a shell, in its own session. Everything it wrote is reported before
 `on_exit`. Reading the process table takes milliseconds, so call `ProcessTree.snapshot` and `is_alive` on
-a worker thread. Zombies do not count as alive: they only wait for their exit code to be read. `Command`,
-`child_environment` and `find_program` determine what is started; each reason why it cannot be has an
-error message.
+a worker thread. Zombies do not count as alive: they only wait for their exit code to be read.
 """
 
 from __future__ import annotations
@@ -27,12 +25,32 @@ if TYPE_CHECKING:
 
 GRACE_AFTER_STDIN = 0.5
 GRACE_AFTER_TERM = 2.5
-_GRACE_FOR_PIPES = 1.0
+_PIPE_GRACE = 1.0
 _MAX_GATHERED = 64 * 1024
+KILL = signal.SIGKILL if os.name == "posix" else signal.SIGTERM
+# Environment variables that every server gets. Others are passed only if configured: the environment of
+# MCP Lens may hold keys and tokens that no server should see.
+_ENVIRONMENT = (
+    ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TMPDIR", "TZ"]
+    if os.name == "posix"
+    else [
+        *("APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PATHEXT", "PROGRAMDATA"),
+        *("PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE", "WINDIR"),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command to start, as configured."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    cwd: str = ""
 
 
 class Listener(Protocol):
-    """Receives what the process does."""
+    """Receives the events of a process."""
 
     def on_started(self, pid: int) -> None: ...
 
@@ -42,16 +60,8 @@ class Listener(Protocol):
 
     def on_stdout_closed(self) -> None: ...
 
-    def on_exit(self, status: str) -> None: ...
-
-
-def describe_exit(code: int) -> str:
-    """Describe an exit code; negative ones are signals."""
-    if code >= 0:
-        return f"exited with code {code}"
-    with contextlib.suppress(ValueError):
-        return f"was terminated by signal {signal.Signals(-code).name}"
-    return f"was terminated by signal {-code}"
+    def on_exit(self, code: int | None) -> None:
+        """Handle the exit; `code` is negative for a signal, None if unknown."""
 
 
 class ChildProcess(asyncio.SubprocessProtocol):
@@ -63,9 +73,9 @@ class ChildProcess(asyncio.SubprocessProtocol):
         self._transport: asyncio.SubprocessTransport | None = None
         self._writable = asyncio.Event()
         self._writable.set()
-        self._gone = asyncio.Event()  # exited, and every pipe read to its end
+        self._ended = asyncio.Event()  # exited, and all pipes read to the end
         self._exited = asyncio.Event()
-        self._drain_limit: asyncio.TimerHandle | None = None
+        self._drain_timer: asyncio.TimerHandle | None = None
         self._is_paused = False
         self._is_gathering = False
         self._gathered = bytearray()
@@ -87,14 +97,14 @@ class ChildProcess(asyncio.SubprocessProtocol):
                 start_new_session=True,
             )
         except (OSError, ValueError) as exc:
-            raise start_failed(program, exc) from exc
+            raise start_error(program, exc) from exc
         return process
 
     async def write(self, data: bytes) -> None:
         """Write to stdin; wait while the pipe is full.
 
-        What is written in one iteration of the loop goes out in two pieces, the first immediately: each
-        write wakes the process, and that takes longer than anything else done for a message.
+        The first write in an iteration of the event loop goes out immediately, all others together: each
+        write wakes the process, which takes longer than anything else done for a message.
         """
         pipe = self._pipe(0)
         if pipe is None or pipe.is_closing() or self._exited.is_set():
@@ -135,7 +145,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
 
     async def stop(self) -> None:
         """Close stdin, wait, TERM, wait, KILL: the whole tree, including those that left the group."""
-        self.resume_reading()  # its last output must arrive, and a full pipe must not block its exit
+        self.resume_reading()  # to get its last output; a full pipe would block its exit
         tree = ProcessTree(self.pid)
         if not self._exited.is_set():
             await asyncio.to_thread(tree.snapshot)
@@ -147,19 +157,19 @@ class ChildProcess(asyncio.SubprocessProtocol):
             if not await within(GRACE_AFTER_TERM, self._exited):
                 tree.signal(KILL)
         await _end_leftovers(tree)
-        await self._gone.wait()
+        await self._ended.wait()
         self._guard.forget(self.pid)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.SubprocessTransport, transport)
-        _deliver_at_once(self._pipe(1), self._listener.on_stdout)
-        _deliver_at_once(self._pipe(2), self._listener.on_stderr)
+        _deliver_directly(self._pipe(1), self._listener.on_stdout)
+        _deliver_directly(self._pipe(2), self._listener.on_stderr)
         self.pid = self._transport.get_pid()
         self._guard.watch(self.pid)
         self._listener.on_started(self.pid)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        """Handle data from before `connection_made`; later data takes the fast path (`_AtOnce`)."""
+        """Handle data from before `connection_made`; later data takes the fast path (`_DirectDelivery`)."""
         if fd == 1:
             self._listener.on_stdout(data)
         else:
@@ -180,53 +190,53 @@ class ChildProcess(asyncio.SubprocessProtocol):
     def process_exited(self) -> None:
         self._exited.set()
         self._writable.set()
-        self._limit_draining()
+        self._start_drain_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._drain_limit is not None:
-            self._drain_limit.cancel()
+        if self._drain_timer is not None:
+            self._drain_timer.cancel()
         if not group_exists(self.pid):
             self._guard.forget(self.pid)
         code = self._transport.get_returncode() if self._transport else None
         if self._transport is not None:
             self._transport.close()
-        self._gone.set()
-        self._listener.on_exit(describe_exit(code) if code is not None else "ended")
+        self._ended.set()
+        self._listener.on_exit(code)
 
-    def _limit_draining(self) -> None:
+    def _start_drain_timer(self) -> None:
         """Limit the wait for the end of output: a grandchild may hold the pipes open forever."""
-        self._drain_limit = asyncio.get_running_loop().call_later(_GRACE_FOR_PIPES, self._close_pipes)
+        self._drain_timer = asyncio.get_running_loop().call_later(_PIPE_GRACE, self._close_pipes)
 
     def _close_pipes(self) -> None:
         if self._is_paused:
-            self._limit_draining()  # its output is still in the pipe, because we do not read
+            self._start_drain_timer()  # output is left in the pipe while reading is paused
             return
         signal_group(self.pid, KILL)
         if self._transport is not None:
             self._transport.close()
 
 
-class _AtOnce(asyncio.Protocol):
+class _DirectDelivery(asyncio.Protocol):
     """Delivers pipe data as soon as it is read.
 
-    asyncio passes on a child's output only in the next iteration of its loop, which would delay each
-    response by one iteration. `usual` is asyncio's own protocol: it tracks which pipes are open.
+    asyncio delivers a child's output in the next iteration of the event loop, which would delay each
+    response by one iteration. `wrapped` is asyncio's protocol, which tracks the open pipes.
     """
 
-    def __init__(self, usual: asyncio.BaseProtocol, take: Callable[[bytes], None]) -> None:
-        self._usual = usual
-        self._take = take
+    def __init__(self, wrapped: asyncio.BaseProtocol, on_data: Callable[[bytes], None]) -> None:
+        self._wrapped = wrapped
+        self._on_data = on_data
 
     def data_received(self, data: bytes) -> None:
-        self._take(data)
+        self._on_data(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._usual.connection_lost(exc)
+        self._wrapped.connection_lost(exc)
 
 
-def _deliver_at_once(pipe: asyncio.BaseTransport | None, take: Callable[[bytes], None]) -> None:
+def _deliver_directly(pipe: asyncio.BaseTransport | None, on_data: Callable[[bytes], None]) -> None:
     if pipe is not None:
-        pipe.set_protocol(_AtOnce(pipe.get_protocol(), take))
+        pipe.set_protocol(_DirectDelivery(pipe.get_protocol(), on_data))
 
 
 async def within(seconds: float, event: asyncio.Event) -> bool:
@@ -237,8 +247,19 @@ async def within(seconds: float, event: asyncio.Event) -> bool:
     return event.is_set()
 
 
+def describe_exit(code: int | None) -> str:
+    """Describe an exit code; negative ones are signals."""
+    if code is None:
+        return "ended"
+    if code >= 0:
+        return f"exited with code {code}"
+    with contextlib.suppress(ValueError):
+        return f"was terminated by signal {signal.Signals(-code).name}"
+    return f"was terminated by signal {-code}"
+
+
 async def _end_leftovers(tree: ProcessTree) -> None:
-    """End what the exited child has started. There is no notification for that, so poll."""
+    """End the processes that the exited child left behind; poll, as there is no notification."""
     deadline = asyncio.get_running_loop().time() + GRACE_AFTER_TERM
     is_first_check = True
     while await asyncio.to_thread(tree.is_alive):
@@ -249,9 +270,6 @@ async def _end_leftovers(tree: ProcessTree) -> None:
             tree.signal(KILL)
             return
         await asyncio.sleep(0.05)
-
-
-KILL = signal.SIGKILL if os.name == "posix" else signal.SIGTERM
 
 
 class ProcessTree:
@@ -317,29 +335,8 @@ def _group_of(process: psutil.Process) -> int:
     return -1
 
 
-# What every program may know of the user's environment. Anything else is passed only if configured: our own
-# environment holds keys and tokens that no server should see.
-_ENVIRONMENT = (
-    ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TMPDIR", "TZ"]
-    if os.name == "posix"
-    else [
-        *("APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PATHEXT", "PROGRAMDATA"),
-        *("PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE", "WINDIR"),
-    ]
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """What to start, as configured."""
-
-    argv: tuple[str, ...]
-    env: Mapping[str, str]
-    cwd: str = ""
-
-
 def child_environment(configured: Mapping[str, str]) -> dict[str, str]:
-    """Return the allow-listed part of our environment, overridden by the configured variables."""
+    """Return the allow-listed environment variables, overridden by the configured ones."""
     return {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ} | dict(configured)
 
 
@@ -379,7 +376,7 @@ def _check_file(path: str) -> str:
     return path
 
 
-def start_failed(program: str, exc: OSError | ValueError) -> ConnectFailed:
+def start_error(program: str, exc: OSError | ValueError) -> ConnectFailed:
     if not isinstance(exc, OSError):  # a null byte, a lone surrogate, a variable name with "=" in it
         return ConnectFailed(
             f"Could not start {program!r}: {exc}.",
@@ -393,7 +390,7 @@ def start_failed(program: str, exc: OSError | ValueError) -> ConnectFailed:
         return ConnectFailed(f"You do not have permission to start {program!r}.", "Check its permissions.")
     if exc.errno == 8:  # ENOEXEC: a script without a #! line
         return ConnectFailed(
-            f"{program!r} is not a program that the system can start.",
+            f"{program!r} is not an executable that the system can start.",
             "A script needs a first line such as #!/usr/bin/env python3.",
         )
     return ConnectFailed(f"Could not start {program!r}: {exc.strerror or exc}.", "Check the command.")

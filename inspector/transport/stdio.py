@@ -20,9 +20,10 @@ from inspector.transport.base import (
     ProcessStarted,
     Report,
     StderrReceived,
+    discard_event,
 )
 from inspector.transport.orphan_guard import OrphanGuard
-from inspector.transport.process import ChildProcess, Command, within
+from inspector.transport.process import ChildProcess, Command, describe_exit, within
 
 _GRACE_AFTER_STDOUT = 1.0
 _LAST_LINES = 5
@@ -41,10 +42,10 @@ class StdioTransport:
         self._stderr = LineFramer(line_cap)
         self._last_lines: deque[str] = deque(maxlen=_LAST_LINES)
         self._process: ChildProcess | None = None
-        self._report: Report = _discard
+        self._report: Report = discard_event
         self._closed: Closed | None = None
         self._over = asyncio.Event()
-        self._stdout_limit: asyncio.TimerHandle | None = None
+        self._stdout_timer: asyncio.TimerHandle | None = None
 
     async def open(self, report: Report) -> None:
         self._report = report
@@ -56,13 +57,13 @@ class StdioTransport:
         try:
             await self._process.write(message.raw + b"\n")
         except ConnectionLost:
-            # Usually it is exiting: wait a moment for the reason.
+            # Usually the process is exiting: wait a moment for the reason.
             if not await within(_GRACE_AFTER_STDOUT, self._over):
                 raise
             assert self._closed is not None
             raise ConnectionLost(self._closed.summary, self._closed.next_step) from None
 
-    def agreed(self, revision: Revision) -> None:
+    def set_revision(self, revision: Revision) -> None:
         """Do nothing: stdio has no headers."""
 
     def forget(self, request: Message) -> None:
@@ -98,20 +99,21 @@ class StdioTransport:
     def on_stdout_closed(self) -> None:
         """Handle the end of stdout.
 
-        Usually the process is about to exit; if it stays, the connection is over all the same.
+        Usually the process is about to exit; if it does not, the connection ends anyway.
         """
         if (rest := self._stdout.end()) is not None:
             self._report(FramesReceived([rest], self._now()))
         loop = asyncio.get_running_loop()
-        self._stdout_limit = loop.call_later(_GRACE_AFTER_STDOUT, self._on_stdout_lost)
+        self._stdout_timer = loop.call_later(_GRACE_AFTER_STDOUT, self._on_stdout_lost)
 
-    def on_exit(self, status: str) -> None:
-        if self._stdout_limit is not None:
-            self._stdout_limit.cancel()
+    def on_exit(self, code: int | None) -> None:
+        status = describe_exit(code)
+        if self._stdout_timer is not None:
+            self._stdout_timer.cancel()
         if (rest := self._stderr.end()) is not None:
             self._report_stderr([rest], self._now())
-        if self._process is not None:  # otherwise opening was cancelled before it was reported
-            self._report(ProcessExited(self._process.pid, status, self._now()))
+        if self._process is not None:  # None if opening was cancelled
+            self._report(ProcessExited(self._process.pid, status, self._now(), code))
         self._close(f"The server {status}.")
 
     def _on_stdout_lost(self) -> None:
@@ -119,11 +121,11 @@ class StdioTransport:
 
     def _close(self, summary: str) -> None:
         if self._closed is None:
-            self._closed = Closed(summary, self._last_words(), self._now())
+            self._closed = Closed(summary, self._stderr_hint(), self._now())
             self._over.set()
             self._report(self._closed)
 
-    def _last_words(self) -> str:
+    def _stderr_hint(self) -> str:
         if not self._last_lines:
             return "It wrote nothing to stderr."
         return "Last lines of stderr:\n" + "\n".join(self._last_lines)
@@ -136,7 +138,3 @@ class StdioTransport:
 
     def _now(self) -> int:
         return self._clock.monotonic_ns()
-
-
-def _discard(event: object) -> None:
-    """Discard events reported before `open`."""

@@ -1,12 +1,12 @@
-"""Streamable HTTP in both shapes: each message is a POST, answered with JSON or SSE.
+"""Streamable HTTP in both eras: each message is a POST, answered with JSON or SSE.
 
-In the session shape the server may assign a session id, a GET stream stays open for messages that the
-server sends unprompted, and an interrupted stream is resumed from its last event. In the stateless shape
-there are only POSTs, and closing one cancels it. The shape depends on the protocol version that a message
-is sent under, so that a probe of the other shape is possible at any time.
+In the handshake era the server may assign a session id, a GET stream stays open for messages outside of
+responses, and an interrupted stream is resumed from its last event. In the stateless era there are only
+POSTs, and closing one cancels it. The era depends on the protocol version that a message is sent with, so
+that the other era can be probed at any time.
 
-A request is answered in the background and fails alone (RequestFailed). Only the loss of the session, or
-of a server that does not come back, ends the whole connection (Closed).
+Requests run in the background, and one that fails does not affect others (RequestFailed). Only a lost
+session, or an event stream that cannot be reopened, ends the connection (Closed).
 """
 
 from __future__ import annotations
@@ -16,9 +16,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from inspector.base.clock import Clock
-from inspector.base.errors import ConnectionLost, HttpRefused, UserError
+from inspector.base.errors import ConnectionLost, FailureKind, HttpRefused, UserError
 from inspector.protocol.framing import ServerSentEvent
-from inspector.protocol.http_rules import SESSION_HEADER, name_of, operation_of, overlaid, standard_headers
+from inspector.protocol.http_rules import (
+    SESSION_HEADER,
+    merge_headers,
+    message_name,
+    operation_of,
+    standard_headers,
+)
 from inspector.protocol.jsonrpc import Kind, Message, RequestId
 from inspector.protocol.revisions import Era
 from inspector.transport.base import (
@@ -31,38 +37,24 @@ from inspector.transport.base import (
     RequestFailed,
 )
 from inspector.transport.http_exchange import Exchange, Exchanges, StreamPosition
-from inspector.transport.http_transport import HttpTransport, judge_response, no_stream, run_exchange
+from inspector.transport.http_transport import HttpTransport, judge_response, no_stream_error, run_exchange
 from inspector.transport.network import Network
 
-_POSTED: Headers = (
+_POST_HEADERS: Headers = (
     ("Content-Type", "application/json"),
     ("Accept", "application/json, text/event-stream"),
 )
 _EVENT_STREAM = "text/event-stream"
 _MAX_FAILED_RESUMES = 3  # in a row, for a pending request
-_MAX_FAILED_LISTENS = 5  # in a row, for the server's own stream
-_MAX_WAIT = 30.0
-_ACCEPT_LIMIT = 30.0
-_FAREWELL_LIMIT = 2.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Post:
-    """A message being sent. `has_session` says whether it carries a session id."""
-
-    message: Message
-    headers: Headers
-    is_stateless: bool
-    has_session: bool
-    tag: int
-
-    @property
-    def wants_no_answer(self) -> bool:
-        """True for a notification or response.
-
-        For anything else, such as bytes that are not a message, the body is the server's response.
-        """
-        return self.message.kind is Kind.NOTIFICATION or self.message.kind.is_response
+_MAX_FAILED_LISTENS = 5  # in a row, for the GET stream
+_MAX_REOPEN_DELAY = 30.0
+_ACCEPT_TIMEOUT = 30.0
+_DELETE_TIMEOUT = 2.0
+_SESSION_LOST = (
+    "The server no longer knows this session (HTTP 404).",
+    "A new session is started. Nothing is sent again automatically.",
+)
+_NO_STREAM = "The server has no such stream. Earlier messages are in Traffic."
 
 
 class StreamableHttpTransport(HttpTransport):
@@ -73,7 +65,7 @@ class StreamableHttpTransport(HttpTransport):
     ) -> None:
         super().__init__(url, network, clock, authorization)
         self._session_id = ""
-        self._session_observed: str | None = None  # the session whose stream is open
+        self._listening_session: str | None = None  # the session that has a GET stream
 
     async def open(self, report: Report) -> None:
         self._report = report
@@ -85,11 +77,11 @@ class StreamableHttpTransport(HttpTransport):
         A request is answered in the background; anything else has been accepted when this returns.
         """
         self._require_open()
-        post = self._address(message, envelope)
+        post = self._make_post(message, envelope)
         if message.kind is Kind.REQUEST and message.id is not None:
             self._begin_post(message, message.id, self._post_request(post, message.id))
             return
-        await self._post_and_leave(post)
+        await self._post_one_way(post)
         if message.method == "notifications/initialized" and not post.is_stateless:
             self._listen_once()
 
@@ -97,41 +89,41 @@ class StreamableHttpTransport(HttpTransport):
         await self._tasks.close()
         http, self._http = self._http, None
         if http is not None:
-            await self._say_goodbye(http)
+            await self._delete_session(http)
             await http.close()
 
-    async def _say_goodbye(self, http: Exchanges) -> None:
-        """Delete the session. The server may be gone, or not allow it (405): nothing depends on it."""
+    async def _delete_session(self, http: Exchanges) -> None:
+        """Delete the session. Errors are ignored: the server may be gone, or not allow it (405)."""
         if not self._session_id or self._closed is not None:
             return
 
-        async def take(exchange: Exchange) -> None:
-            exchange.keep(await exchange.read_body())
+        async def on_response(exchange: Exchange) -> None:
+            exchange.store_body(await exchange.read_body())
 
         headers = standard_headers(None, self._revision, self._session_id)
         with suppress(UserError, TimeoutError):
-            async with asyncio.timeout(_FAREWELL_LIMIT):
-                await run_exchange(http, "DELETE", self._url, headers, take)
+            async with asyncio.timeout(_DELETE_TIMEOUT):
+                await run_exchange(http, "DELETE", self._url, headers, on_response)
 
-    def _address(self, message: Message, envelope: Envelope) -> _Post:
+    def _make_post(self, message: Message, envelope: Envelope) -> _Post:
         revision = envelope.revision or self._revision
         headers = standard_headers(message, revision, self._session_id)
         is_stateless = revision is not None and revision.era is Era.STATELESS
-        headers = overlaid((*_POSTED, *headers), envelope.headers)
+        headers = merge_headers((*_POST_HEADERS, *headers), envelope.headers)
         has_session = any(name.lower() == SESSION_HEADER.lower() for name, _ in headers)
         return _Post(message, headers, is_stateless, has_session, envelope.tag)
 
     async def _post_request(self, post: _Post, id: RequestId) -> None:
         """Post a request; report an HTTP failure as a failure of the request."""
         try:
-            await self._get_answer(post, StreamPosition(id))
+            await self._get_response(post, StreamPosition(id))
         except UserError as exc:
             self._report(RequestFailed(post.message, exc, self._now()))
             self._check_session(post, exc)
         finally:
             self._end_post(id)
 
-    async def _get_answer(self, post: _Post, stream: StreamPosition) -> None:
+    async def _get_response(self, post: _Post, stream: StreamPosition) -> None:
         try:
             await self._post(post, stream)
         except HttpRefused:
@@ -142,20 +134,20 @@ class StreamableHttpTransport(HttpTransport):
         if not stream.is_responded:
             await self._resume(post, stream)
 
-    async def _post_and_leave(self, post: _Post) -> None:
+    async def _post_one_way(self, post: _Post) -> None:
         """Send a message without a response.
 
-        The status accepts it; if a stream follows, it is read on in the background.
+        Returns when the status accepts it; an event stream in the response is read in the background.
         """
         accepted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        name = name_of(post.message)
+        name = message_name(post.message)
         self._tasks.spawn(f"POST {name}", self._post_until_accepted(post, accepted))
         try:
-            async with asyncio.timeout(_ACCEPT_LIMIT):
+            async with asyncio.timeout(_ACCEPT_TIMEOUT):
                 await accepted
         except TimeoutError:
             raise ConnectionLost(
-                f"The server did not accept {name} within {_ACCEPT_LIMIT:.0f} s.",
+                f"The server did not accept {name} within {_ACCEPT_TIMEOUT:.0f} s.",
                 "It may hang: check its log.",
             ) from None
         except UserError as exc:
@@ -176,11 +168,11 @@ class StreamableHttpTransport(HttpTransport):
     async def _post(
         self, post: _Post, stream: StreamPosition, accepted: asyncio.Future[None] | None = None
     ) -> None:
-        async def take(exchange: Exchange) -> None:
-            says_no_more = post.wants_no_answer or exchange.content_type == _EVENT_STREAM
-            if accepted is not None and exchange.is_success and says_no_more and not accepted.done():
+        async def on_response(exchange: Exchange) -> None:
+            is_accepted = post.expects_no_response or exchange.content_type == _EVENT_STREAM
+            if accepted is not None and exchange.is_success and is_accepted and not accepted.done():
                 accepted.set_result(None)
-            await self._take(exchange, post, stream)
+            await self._on_response(exchange, post, stream)
 
         http = self._require_open()
         await run_exchange(
@@ -188,13 +180,13 @@ class StreamableHttpTransport(HttpTransport):
             "POST",
             self._url,
             post.headers,
-            take,
+            on_response,
             post.message.raw,
             post.tag,
             operation_of(post.message),
         )
 
-    async def _take(self, exchange: Exchange, post: _Post, stream: StreamPosition) -> None:
+    async def _on_response(self, exchange: Exchange, post: _Post, stream: StreamPosition) -> None:
         if post.message.method == "initialize" and exchange.is_success:
             self._session_id = exchange.header(SESSION_HEADER)
         body = await self._read(exchange, stream)
@@ -208,7 +200,7 @@ class StreamableHttpTransport(HttpTransport):
             request = stream.request if verdict.error is None else None
             self._report(FramesReceived([body], self._now(), exchange.number, request))
         elif body:
-            exchange.keep(body)
+            exchange.store_body(body)
         if verdict.error is not None:
             raise verdict.error
         stream.is_responded = True
@@ -216,16 +208,16 @@ class StreamableHttpTransport(HttpTransport):
     async def _read(self, exchange: Exchange, stream: StreamPosition) -> bytes | None:
         """Return the body; None for an event stream, whose events were reported as they arrived."""
 
-        def take(events: list[ServerSentEvent], at: int) -> None:
-            if frames := stream.take(events):
+        def on_events(events: list[ServerSentEvent], at: int) -> None:
+            if frames := stream.advance(events):
                 self._report(FramesReceived(frames, at, exchange.number, stream.request))
 
-        return await exchange.read(take)
+        return await exchange.read(on_events)
 
     async def _resume(self, post: _Post, stream: StreamPosition) -> None:
         """Resume a stream that ended before its response.
 
-        A clean end is only a pause: the server is polled.
+        After a clean end the server is polled, as the protocol allows it to disconnect at any time.
         """
         failures = 0
         while not stream.is_responded:
@@ -244,27 +236,28 @@ class StreamableHttpTransport(HttpTransport):
 
     def _listen_once(self) -> None:
         """Start listening, once per session: the user may send `initialized` twice."""
-        if self._session_observed != self._session_id:
-            self._session_observed = self._session_id
+        if self._listening_session != self._session_id:
+            self._listening_session = self._session_id
             self._tasks.spawn("GET stream", self._listen())
 
     async def _listen(self) -> None:
-        """Listen to the server's own stream. A server without one responds with 405."""
+        """Listen to the GET stream. A server without one responds with 405."""
         stream = StreamPosition()
         try:
             await self._keep_listening(stream)
         except HttpRefused as exc:
-            if exc.status == 404 and stream.is_open and self._session_id:
+            if exc.status == 404 and stream.was_opened and self._session_id:
                 self._close(*_SESSION_LOST, is_session_lost=True)
         except ConnectionLost as exc:
-            if stream.is_open:
-                self._close(f"Could not reopen the server's event stream: {exc.summary}", exc.next_step)
+            if stream.was_opened:
+                summary = f"Could not reopen the server's event stream: {exc.summary}"
+                self._close(summary, exc.next_step, kind=FailureKind.EVENT_STREAM)
         except UserError:
-            pass  # it exceeded the limits: the exchange says so, and POSTs continue
+            pass  # it exceeded the limits, which the exchange reports; POSTs continue
 
     async def _keep_listening(self, stream: StreamPosition) -> None:
-        """Reopen the stream repeatedly, less often if it is idle. Raises what ended it for good."""
-        failures = quiet = 0
+        """Reopen the stream repeatedly, less often if it is idle. Raises UserError if that fails."""
+        failures = idle = 0
         while True:
             seen = stream.events
             try:
@@ -276,25 +269,25 @@ class StreamableHttpTransport(HttpTransport):
                 failures += 1
                 if failures == _MAX_FAILED_LISTENS:
                     raise
-            quiet = 0 if stream.events > seen else quiet + 1
-            slower = min(stream.retry * 2 ** min(quiet, 10), _MAX_WAIT)
+            idle = 0 if stream.events > seen else idle + 1
+            slower = min(stream.retry * 2 ** min(idle, 10), _MAX_REOPEN_DELAY)
             await asyncio.sleep(max(stream.retry, slower))
 
     async def _get(self, stream: StreamPosition) -> None:
         """Open a stream, or resume it after its last event, and read it to its end."""
 
-        async def take(exchange: Exchange) -> None:
+        async def on_response(exchange: Exchange) -> None:
             if not exchange.is_success or exchange.content_type != _EVENT_STREAM:
-                exchange.keep(body := await exchange.read_body())
-                raise no_stream(exchange.status, exchange.content_type, body, _NO_STREAM)
-            stream.is_open = True
+                exchange.store_body(body := await exchange.read_body())
+                raise no_stream_error(exchange.status, exchange.content_type, body, _NO_STREAM)
+            stream.was_opened = True
             await self._read(exchange, stream)
 
         headers = (("Accept", _EVENT_STREAM), *standard_headers(None, self._revision, self._session_id))
         if stream.last_id:
             headers = (*headers, ("Last-Event-ID", stream.last_id))
         await run_exchange(
-            self._require_open(), "GET", self._url, headers, take, operation="the event stream"
+            self._require_open(), "GET", self._url, headers, on_response, operation="the event stream"
         )
 
     def _check_session(self, post: _Post, error: UserError) -> None:
@@ -302,19 +295,24 @@ class StreamableHttpTransport(HttpTransport):
             self._close(*_SESSION_LOST, is_session_lost=True)
 
 
-_SESSION_LOST = (
-    "The server no longer knows this session (HTTP 404).",
-    "A new session is started. Nothing is sent again automatically.",
-)
+@dataclass(frozen=True, slots=True)
+class _Post:
+    """A message to send; `has_session` is set if its headers have a session id."""
 
-_NO_STREAM = "It offers no such stream. Earlier messages are in Traffic."
+    message: Message
+    headers: Headers
+    is_stateless: bool
+    has_session: bool
+    tag: int
+
+    @property
+    def expects_no_response(self) -> bool:
+        """True for a notification or response; raw bytes that are not a message may get a response."""
+        return self.message.kind is Kind.NOTIFICATION or self.message.kind.is_response
 
 
 def _can_resume(post: _Post, stream: StreamPosition) -> bool:
-    """True if a stream can be resumed.
-
-    Events need ids for that, and the stateless era cannot resume.
-    """
+    """True if a stream can be resumed: its events have ids, and the era is not stateless."""
     return stream.is_responded or (bool(stream.last_id) and not post.is_stateless)
 
 
@@ -323,4 +321,5 @@ def _lost(post: _Post) -> ConnectionLost:
     return ConnectionLost(
         f"The event stream of {post.message.method} ended before the response{why}.",
         "Call again; the server may already have done the work.",
+        kind=FailureKind.EVENT_STREAM,
     )

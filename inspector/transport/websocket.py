@@ -25,11 +25,12 @@ from inspector.transport.base import (
     Envelope,
     FramesReceived,
     Headers,
-    HttpAnswered,
     HttpEnded,
     HttpRequested,
+    HttpResponded,
     HttpTimings,
     Report,
+    discard_event,
 )
 from inspector.transport.network import Network, explain, make_tls_context, proxy_for
 from inspector.transport.task_scope import TaskScope
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
     from websockets.http11 import Request, Response
 
 _SUBPROTOCOL = "mcp"
-_EXCHANGE = 1  # the only one: the handshake, which carries all frames
-_CLOSE_LIMIT = 2.0
+_EXCHANGE = 1  # number of the handshake, the only exchange
+_CLOSE_TIMEOUT = 2.0
 
 
 class WebSocketTransport:
@@ -51,7 +52,7 @@ class WebSocketTransport:
         self._url = url
         self._network = network
         self._clock = clock
-        self._report: Report = _discard
+        self._report: Report = discard_event
         self._tasks = TaskScope()
         self._connection: ClientConnection | None = None
         self._closed: Closed | None = None
@@ -68,7 +69,7 @@ class WebSocketTransport:
         except UserError:
             raise
         except Exception as exc:  # the library and asyncio raise many types, all meaning no connection
-            raise self._refused(exc) from exc
+            raise self._connect_error(exc) from exc
         self._report_handshake(connection.request, connection.response)
         self._tasks.spawn("read frames", self._read(connection))
 
@@ -82,7 +83,7 @@ class WebSocketTransport:
         except ConnectionClosed as exc:
             raise ConnectionLost(*_why_closed(exc)) from exc
 
-    def agreed(self, revision: Revision) -> None:
+    def set_revision(self, revision: Revision) -> None:
         """Do nothing: frames have no headers."""
 
     def forget(self, request: Message) -> None:
@@ -112,19 +113,19 @@ class WebSocketTransport:
             compression=None,
             proxy=proxy_for(self._network, self._url) or None,
             open_timeout=self._network.connect_timeout,
-            close_timeout=_CLOSE_LIMIT,
+            close_timeout=_CLOSE_TIMEOUT,
             max_size=self._network.message_cap,
             ssl=make_tls_context(self._network) if is_secure else None,
         )
 
-    def _refused(self, error: Exception) -> UserError:
+    def _connect_error(self, error: Exception) -> UserError:
         """Return why there is no connection; report the handshake's exchange if it got a response."""
         from websockets.exceptions import InvalidProxy, InvalidStatus, InvalidURI
 
         if isinstance(error, InvalidURI):
             return ConfigError(f"{self._url} is not a WebSocket URL.", "Write it as ws://host:port/path.")
         if isinstance(error, InvalidStatus):
-            return self._refused_with(error.response)
+            return self._rejected(error.response)
         if isinstance(error, ImportError):
             return ConfigError(f"The proxy needs a package that is not installed: {error}.", "Install it.")
         if isinstance(error, InvalidProxy):
@@ -133,15 +134,16 @@ class WebSocketTransport:
         failure = explain(error, self._url)
         self._report_handshake(None, None)
         self._end_exchange(failure.summary)
-        return ConnectFailed(failure.summary, failure.next_step)
+        return ConnectFailed(failure.summary, failure.next_step, kind=failure.kind)
 
-    def _refused_with(self, response: Response) -> UserError:
+    def _rejected(self, response: Response) -> UserError:
         self._report_handshake(None, response)
         self._end_exchange("The handshake was rejected.", bytes(response.body or b""))
         host, status = urlsplit(self._url).netloc, response.status_code
         if status == 401:
             return NeedsLogin(
-                "The server requires a login (HTTP 401).", "Add an Authorization header to the server."
+                "The server requires login (HTTP 401).",
+                "Add an Authorization header to the server's settings.",
             )
         return ConnectFailed(
             f"{host} responded to the WebSocket handshake with HTTP {status} instead of 101.",
@@ -169,7 +171,7 @@ class WebSocketTransport:
         if response is not None:
             headers = _texts(response.headers.raw_items())
             now = self._now()
-            self._report(HttpAnswered(_EXCHANGE, response.status_code, "HTTP/1.1", headers, now))
+            self._report(HttpResponded(_EXCHANGE, response.status_code, "HTTP/1.1", headers, now))
 
     def _end_exchange(self, error: str, body: bytes = b"") -> None:
         now = self._now()
@@ -186,7 +188,7 @@ class WebSocketTransport:
 
 
 def _connector() -> type[connect]:
-    """Return a `connect` that follows no redirects: the library would, also to other origins."""
+    """Return a `connect` class without redirects: the library follows them to other origins too."""
     from websockets.asyncio.client import connect
 
     class Connect(connect):
@@ -226,10 +228,7 @@ def _why_closed(error: ConnectionClosed) -> tuple[str, str]:
 
 
 def _is_text(raw: bytes) -> bool:
-    """True if the bytes can be a text frame, which must be UTF-8.
-
-    Other bytes, which only the user sends, are sent as a binary frame.
-    """
+    """True if the bytes can be sent as a text frame, which must be UTF-8; others are sent as binary."""
     try:
         raw.decode()
     except UnicodeDecodeError:
@@ -239,7 +238,3 @@ def _is_text(raw: bytes) -> bool:
 
 def _texts(items: Iterable[tuple[str, str]]) -> Headers:
     return tuple((name, value) for name, value in items)
-
-
-def _discard(event: object) -> None:
-    """Discard events reported before `open`."""

@@ -77,7 +77,7 @@ async def test_unawaited_message_is_harmless_when_the_connection_ends(connected:
     sent = await connected.session.send_raw(CALL % b"70")
     connected.wire.end()
     await connected.ended()
-    assert connected.log.status(sent.row) is Status.GIVEN_UP  # the stage checks for unretrieved errors
+    assert connected.log.status(sent.row) is Status.NO_RESPONSE  # the stage checks for unretrieved errors
 
 
 async def test_unanswered_request_times_out_and_the_server_is_notified(connected: Stage) -> None:
@@ -90,7 +90,7 @@ async def test_unanswered_request_times_out_and_the_server_is_notified(connected
     assert isinstance(reply.failure, RequestTimedOut)
     notice = await connected.wire.next()
     assert notice["params"] == {"requestId": 70, "reason": "timed out"}
-    assert connected.log.status(sent.row) is Status.GIVEN_UP
+    assert connected.log.status(sent.row) is Status.TIMED_OUT
 
 
 async def test_cancelled_wait_notifies_the_server(connected: Stage) -> None:
@@ -169,9 +169,9 @@ async def test_reusing_a_pending_id_gives_the_response_to_the_newer_request(
     connected.wire.show_message(id=id, result={"to": "the newer"})
     assert only_response(await sent.response()).result == {"to": "the newer"}
     listed, called = connected.rows(RecordKind.REQUEST)[-2:]
-    assert (listed.status, called.status) == (Status.GIVEN_UP, Status.OK)
+    assert (listed.status, called.status) == (Status.CANCELLED, Status.OK)
     connected.wire.show_message(id=id, result={})
-    assert connected.rows()[-1].problem == "answers a request that was answered before (id 2)"
+    assert connected.rows()[-1].problem == "second response to the same request (id 2)"
 
 
 async def test_failure_of_the_older_request_does_not_affect_the_newer(connected: Stage) -> None:
@@ -255,7 +255,7 @@ async def test_transport_rejection_is_returned_as_the_failure(byte_stage: tuple[
         sent = await stage.session.send_raw(raw)
         assert sent.failure is refusal
         assert (await sent.response()).failure is refusal
-    assert stage.rows(RecordKind.REQUEST)[-1].status is Status.GIVEN_UP
+    assert stage.rows(RecordKind.REQUEST)[-1].status is Status.NO_RESPONSE
 
 
 async def test_manually_opened_change_stream_is_not_a_server_violation() -> None:

@@ -146,8 +146,8 @@ async def test_unanswerable_request_creates_no_task(stage: TaskStage) -> None:
 async def test_undeclared_task_request_is_ignored() -> None:
     user = FakeUser()
     handlers = {"elicitation/create": user.elicit}
-    async with connected(R4, capabilities={"elicitation": {"form": {}}}, handlers=handlers) as stage:
-        stage = TaskStage(stage, user)
+    async with connected(R4, capabilities={"elicitation": {"form": {}}}, handlers=handlers) as session:
+        stage = TaskStage(session, user)
         user.responses.put_nowait({"action": "decline"})
         response = await stage.ask("elicitation/create", ASK)
         assert response["result"] == {"action": "decline"}

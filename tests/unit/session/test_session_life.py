@@ -167,8 +167,8 @@ async def test_a_lost_connection_fails_every_call_with_the_reason(connected: Sta
     requests = connected.rows(RecordKind.REQUEST)
     assert [row.status for row in requests] == [
         TrafficStatus.OK,
-        TrafficStatus.GIVEN_UP,
-        TrafficStatus.GIVEN_UP,
+        TrafficStatus.NO_RESPONSE,
+        TrafficStatus.NO_RESPONSE,
     ]
 
 

@@ -53,7 +53,7 @@ async def test_timeout_fails_the_call_and_notifies_the_server(connected: Stage) 
         "method": "notifications/cancelled",
         "params": {"requestId": request["id"], "reason": "timed out"},
     }
-    assert connected.rows(RecordKind.REQUEST)[-1].status is Status.GIVEN_UP
+    assert connected.rows(RecordKind.REQUEST)[-1].status is Status.TIMED_OUT
     await time.advance(2.1)
     assert [message.id for message in connected.wire.forgotten] == [request["id"]]
 
@@ -126,7 +126,7 @@ async def test_cancelling_the_caller_sends_the_server_the_reason(connected: Stag
         await call
     notice = await connected.wire.next()
     assert notice["params"] == {"requestId": request["id"], "reason": "cancelled by the user"}
-    assert connected.rows(RecordKind.REQUEST)[-1].status is Status.GIVEN_UP
+    assert connected.rows(RecordKind.REQUEST)[-1].status is Status.CANCELLED
 
 
 async def test_closing_right_after_cancelling_still_sends_the_notification(connected: Stage) -> None:

@@ -220,7 +220,7 @@ async def test_stream_cancelled_by_the_server_is_not_reopened() -> None:
         assert await stage.sends_nothing_more()
         assert stage.notes(RecordKind.STATE)[-1] == "Change stream closed: the server cancelled it: tidying"
         row = next(row for row in stage.rows(RecordKind.REQUEST) if row.method == "subscriptions/listen")
-        assert row.status is Status.GIVEN_UP
+        assert row.status is Status.CANCELLED
 
 
 async def test_server_without_streams_is_not_asked_again() -> None:

@@ -1,4 +1,4 @@
-"""Requests to a server that wants to know who asks: what goes with them, and when they are sent again."""
+"""Authorized requests: their credentials, and retries with new ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def refuse(call: Call) -> None:
 
 
 class Sender:
-    """An authorization that gives out numbered tokens, and says what it was told."""
+    """An authorization with numbered tokens that records its calls."""
 
     def __init__(self, maximum: int = 1, error: Exception | None = None) -> None:
         self.begun: list[str] = []
@@ -102,7 +102,7 @@ async def test_last_rejection_is_returned_with_its_body(stage: Stage) -> None:
     await stage.run(Sender(maximum=1))
     assert stage.taken == [(401, b"who are you?")]
     kept = [event.body for event in stage.events if isinstance(event, HttpEnded)]
-    assert kept == [b"who are you?", b"who are you?"], "both are in the traffic"
+    assert kept == [b"who are you?", b"who are you?"], "both are recorded"
 
 
 async def test_exception_from_the_authorization_ends_the_request(stage: Stage) -> None:

@@ -1,4 +1,4 @@
-"""A request leaves in as few writes as it can."""
+"""Network streams: a request is sent in as few writes as possible."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HEAD = b"POST /mcp HTTP/1.1\r\nContent-Length: 2\r\n\r\n"
 
 
 class Sink(httpcore2.AsyncNetworkStream):
-    """Remembers what was written; gives one answer."""
+    """Records writes and returns one response."""
 
     def __init__(self) -> None:
         self.written: list[bytes] = []

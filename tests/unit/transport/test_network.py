@@ -1,4 +1,4 @@
-"""How a server is reached: TLS and its certificates, proxies, names and addresses, times, cookies."""
+"""Network options: TLS and certificates, proxies, name resolution, timings, cookies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 
 from inspector.base.clock import SystemClock
 from inspector.base.errors import ConfigError
-from inspector.transport.base import HttpAnswered
+from inspector.transport.base import HttpResponded
 from inspector.transport.dialer import Dialer
 from inspector.transport.network import Network, make_tls_context, proxy_for
 from inspector.transport.streamable_http import StreamableHttpTransport
@@ -35,7 +35,7 @@ def authority(tmp_path: Path) -> Authority:
 
 
 async def ask(server: FaultServer, host: str = "127.0.0.1", **network: Any) -> str:
-    """What becomes of one call: "answered", or the sentences of its failure."""
+    """Return "answered" for a successful call, or its error message."""
     transport = StreamableHttpTransport(server.url(host), Network(**network), SystemClock())
     async with on_stage(transport) as stage:
         outcome = await stage.log.outcome(await stage.request())
@@ -50,7 +50,7 @@ async def test_a_configured_authority_is_trusted(authority: Authority) -> None:
 async def test_unknown_authority_is_named_with_how_to_trust_it(authority: Authority) -> None:
     async with FaultServer(tls=authority.server("127.0.0.1")) as server:
         assert re.fullmatch(
-            r"The certificate of 127\.0\.0\.1:\d+ is not signed by an authority that is trusted here "
+            r"The certificate of 127\.0\.0\.1:\d+ is not signed by a trusted authority "
             r"\(.*issuer.*\)\. If you know its authority, configure its CA file for this server\.",
             await ask(server),
         )
@@ -65,7 +65,7 @@ async def test_a_certificate_for_another_name_is_refused(authority: Authority) -
     async with FaultServer(tls=authority.server("elsewhere.example")) as server:
         for host in ("127.0.0.1", "localhost"):
             assert re.search(
-                rf"The certificate of {host}:\d+ is made out to another name: .*{host}.*Use the name",
+                rf"The certificate of {host}:\d+ is issued to another name: .*{host}.*Use a name",
                 await ask(server, host, ca_file=authority.ca_file),
             )
 
@@ -87,7 +87,7 @@ async def test_client_certificate_is_sent_to_a_server_that_requires_one(authorit
 
 @contextmanager
 def peer(conversation: Callable[[socket.socket], object]) -> Iterator[str]:
-    """A server of one connection on a thread of its own: its URL. asyncio's would send no TLS alerts."""
+    """Yield the URL of a one-connection server on a thread. asyncio's servers send no TLS alerts."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def serve() -> None:
@@ -107,7 +107,7 @@ async def ask_url(url: str, **network: Any) -> str:
 
 
 def refusing(context: ssl.SSLContext) -> Callable[[socket.socket], None]:
-    """The server's part of a handshake that fails."""
+    """Return the server side of a failing handshake."""
 
     def conversation(connection: socket.socket) -> None:
         wrapped = context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
@@ -118,7 +118,7 @@ def refusing(context: ssl.SSLContext) -> Callable[[socket.socket], None]:
             with raw:
                 raw.shutdown(socket.SHUT_WR)
                 while raw.recv(65536):
-                    pass  # or the alert is lost to a reset
+                    pass  # else the alert is lost in a reset
 
     return conversation
 
@@ -129,7 +129,7 @@ async def test_missing_client_certificate_is_reported(authority: Authority, vers
     context.maximum_version = version
     with peer(refusing(context)) as url:
         failure = await ask_url(url, ca_file=authority.ca_file)
-    assert re.search("client certificate.* Configure a client|It may want a client certificate", failure)
+    assert re.search("client certificate.* Configure a client|It may require a client certificate", failure)
 
 
 async def test_a_client_certificate_of_another_authority_is_refused(
@@ -147,7 +147,7 @@ async def test_hang_up_without_a_certificate_mentions_that_possible_cause(
 ) -> None:
     async with FaultServer(tls=authority.server("127.0.0.1", wants_client=True)) as server:
         assert re.search(
-            r"broke the connection before it had answered.*or want a client certificate",
+            r"dropped the connection before it responded.*or require a client certificate",
             await ask(server, ca_file=authority.ca_file),
         )
 
@@ -158,7 +158,7 @@ async def test_plain_http_where_tls_was_expected_is_recognized() -> None:
         connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
     with peer(conversation) as url:
-        assert re.search(r"does not speak TLS on this port\. Try http://", await ask_url(url))
+        assert re.search(r"does not use TLS on this port\. Try http://", await ask_url(url))
 
 
 async def test_unfinished_handshake_times_out() -> None:
@@ -166,7 +166,7 @@ async def test_unfinished_handshake_times_out() -> None:
     with peer(lambda connection: given_up.wait(20)) as url:
         failure = await ask_url(url, connect_timeout=0.05)
         given_up.set()
-    assert re.search(r"did not accept a connection in time\. Check the address", failure)
+    assert re.search(r"did not accept a connection in time\. Check the URL", failure)
 
 
 def test_unusable_files_are_named(authority: Authority, tmp_path: Path) -> None:
@@ -178,18 +178,24 @@ def test_unusable_files_are_named(authority: Authority, tmp_path: Path) -> None:
     cases: list[tuple[dict[str, str], str]] = [
         (
             {"ca_file": "/no/such.pem"},
-            r"The CA file /no/such\.pem cannot be read: No such file.*Check the path",
+            r"Could not read the CA file /no/such\.pem: No such file.*Check the path",
         ),
-        ({"ca_file": str(text)}, r"The CA file .*notes\.txt holds no certificate.*must be a PEM file"),
-        ({"client_certificate": "/no/me.crt"}, r"The client certificate /no/me\.crt cannot be read"),
+        (
+            {"ca_file": str(text)},
+            r"The CA file .*notes\.txt contains no valid certificate.*must be a PEM file",
+        ),
+        ({"client_certificate": "/no/me.crt"}, r"Could not read the client certificate /no/me\.crt"),
         (
             {"client_certificate": certificate, "client_key": "/no/me.key"},
-            r"The client key /no/me\.key cannot",
+            r"Could not read the client key /no/me\.key",
         ),
-        ({"client_certificate": certificate, "client_key": other_key}, r"does not belong to the certificate"),
-        ({"client_certificate": str(text)}, r"or its key cannot be read\. Both must be PEM"),
+        ({"client_certificate": certificate, "client_key": other_key}, r"does not match the certificate"),
+        (
+            {"client_certificate": str(text)},
+            r"Could not read the client certificate .* or its key\. Both must be PEM",
+        ),
         ({"client_certificate": locked, "client_key": locked_key}, r"is protected by a password"),
-        ({"client_key": key}, r"There is a client key but no client certificate"),
+        ({"client_key": key}, r"A client key is configured, but no client certificate"),
     ]
     for settings, sentence in cases:
         with pytest.raises(ConfigError, match=sentence):
@@ -248,7 +254,7 @@ def resolving(monkeypatch: pytest.MonkeyPatch, addresses: Sequence[str]) -> None
 
 
 class Connections(httpcore2.AnyIOBackend):
-    """A network on which each address does what its name says."""
+    """A network backend whose addresses accept, refuse or never respond."""
 
     def __init__(self) -> None:
         self.tried: list[str] = []
@@ -258,19 +264,19 @@ class Connections(httpcore2.AnyIOBackend):
         if host.startswith("192.0.2."):
             raise httpcore2.ConnectError(f"{host} refused")
         if host.startswith("2001:db8:"):
-            await asyncio.Event().wait()  # a route that leads nowhere
+            await asyncio.Event().wait()  # never responds
         return httpcore2.AsyncNetworkStream()
 
 
-def dialler() -> tuple[Dialer, Connections]:
-    dialler, connections = Dialer(), Connections()
-    dialler._inner = connections
-    return dialler, connections
+def dialer() -> tuple[Dialer, Connections]:
+    dialer, connections = Dialer(), Connections()
+    dialer._inner = connections
+    return dialer, connections
 
 
 async def test_the_next_address_is_tried_when_one_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     resolving(monkeypatch, ["192.0.2.1", "192.0.2.2", "198.51.100.1"])
-    dial, connections = dialler()
+    dial, connections = dialer()
     await dial.connect_tcp("server.example", 80)
     assert connections.tried == ["192.0.2.1", "192.0.2.2", "198.51.100.1"]
 
@@ -279,22 +285,22 @@ async def test_address_of_the_other_family_is_tried_in_parallel_to_a_silent_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     resolving(monkeypatch, ["2001:db8::1", "2001:db8::2", "198.51.100.1"])
-    monkeypatch.setattr("inspector.transport.dialer._HEAD_START", 0.01)
-    dial, connections = dialler()
+    monkeypatch.setattr("inspector.transport.dialer._ATTEMPT_DELAY", 0.01)
+    dial, connections = dialer()
     await dial.connect_tcp("server.example", 80)
     assert connections.tried == ["2001:db8::1", "198.51.100.1"]
 
 
 async def test_when_all_addresses_refuse_the_failure_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     resolving(monkeypatch, ["192.0.2.1", "192.0.2.2"])
-    dial, _ = dialler()
+    dial, _ = dialer()
     with pytest.raises(httpcore2.ConnectError, match=r"192\.0\.2\.2 refused"):
         await dial.connect_tcp("server.example", 80)
 
 
 async def test_connection_timeout_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
     resolving(monkeypatch, ["2001:db8::1"])
-    dial, _ = dialler()
+    dial, _ = dialer()
     with pytest.raises(httpcore2.ConnectTimeout):
         await dial.connect_tcp("server.example", 80, timeout=0.01)
 
@@ -307,8 +313,8 @@ async def test_unknown_host_name_is_reported(monkeypatch: pytest.MonkeyPatch) ->
     transport = StreamableHttpTransport("http://no.such.example:80/mcp", Network(), SystemClock())
     async with on_stage(transport) as stage:
         assert await stage.fail() == (
-            "The name no.such.example could not be resolved: Name or service not known. "
-            "Check the address and the DNS."
+            "Could not resolve the host name no.such.example: Name or service not known. "
+            "Check the URL and the DNS settings."
         )
 
 
@@ -384,7 +390,7 @@ async def test_http2_is_used_on_request(authority: Authority) -> None:
         network = Network(ca_file=authority.ca_file, http2=True)
         async with on_stage(StreamableHttpTransport(url, network, SystemClock())) as stage:
             await asyncio.gather(*[stage.call() for _ in range(3)])
-            (responded, *_) = stage.log.all(HttpAnswered)
+            (responded, *_) = stage.log.all(HttpResponded)
             assert responded.http_version == "HTTP/2"
             assert (await stage.log.ended(1)).timings.first_byte is not None
 

@@ -1,4 +1,4 @@
-"""What is started, with which environment, and why it cannot be, in words."""
+"""Program lookup, the environment of a process, and messages for failed starts."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def test_a_name_is_looked_up_on_the_path(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["", ".", ":/bin", "/bin:", "/bin::/usr/bin", "./:/bin"])
-def test_the_working_folder_is_never_searched(
+def test_the_working_directory_is_never_searched(
     tmp_path: Path, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also not where the PATH says so: what lies in the current folder is not trusted."""
+    """Not even if PATH contains it: files in the current directory are not trusted."""
     make_program(tmp_path / "srv")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConnectFailed, match="The command 'srv' was not found on the PATH"):
+    with pytest.raises(ConnectFailed, match="The command 'srv' was not found on PATH"):
         find("srv", path=path)
 
 
-def test_path_is_used_as_it_is_relative_to_the_configured_folder(tmp_path: Path) -> None:
+def test_relative_path_is_resolved_from_the_working_directory(tmp_path: Path) -> None:
     program = make_program(tmp_path / "srv")
     assert find(program) == program
     assert os.path.samefile(find("./srv", cwd=str(tmp_path)), program)
@@ -61,10 +61,10 @@ def test_a_home_folder_is_expanded(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         (
             ("nope-17",),
             "",
-            "The command 'nope-17' was not found on the PATH.",
+            "The command 'nope-17' was not found on PATH.",
             "Check the spelling, install it,",
         ),
-        (("/nope/srv",), "", "There is no file '/nope/srv' to start.", "Check the path."),
+        (("/nope/srv",), "", "File not found: '/nope/srv'.", "Check the path."),
         (("/usr",), "", "'/usr' is a folder, not a program.", "Use the program inside it."),
         (
             ("/etc/passwd",),
@@ -72,9 +72,9 @@ def test_a_home_folder_is_expanded(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
             "The file '/etc/passwd' is not executable.",
             "Make it executable (chmod +x passwd)",
         ),
-        (("sh",), "/nope", "The working folder '/nope' does not exist.", "Create it or edit the server."),
+        (("sh",), "/nope", "The working directory '/nope' does not exist.", "Create it or edit the server."),
         (("a\0b",), "", "The command 'a\\x00b' was not found", "Check the spelling"),
-        (("sh",), "\0", "The working folder '\\x00' does not exist.", "Create it"),
+        (("sh",), "\0", "The working directory '\\x00' does not exist.", "Create it"),
     ],
 )
 def test_program_that_cannot_be_started_says_why_and_what_to_do(
@@ -89,13 +89,13 @@ def test_program_that_cannot_be_started_says_why_and_what_to_do(
 @pytest.mark.parametrize(
     ("command", "summary"),
     [
-        (Command(("{file}",), {}), "'{file}' is not a program that the system can start."),
-        (Command(("{script}",), {}), "'{script}' needs an interpreter that is not there: /nope/python."),
-        (Command(("/bin/sh", "a\0b"), {}), "'/bin/sh' cannot be started: embedded null byte."),
-        (Command(("/bin/sh", "\ud800"), {}), "'/bin/sh' cannot be started: 'utf-8' codec can't encode"),
+        (Command(("{file}",), {}), "'{file}' is not an executable that the system can start."),
+        (Command(("{script}",), {}), "'{script}' needs an interpreter that does not exist: /nope/python."),
+        (Command(("/bin/sh", "a\0b"), {}), "Could not start '/bin/sh': embedded null byte."),
+        (Command(("/bin/sh", "\ud800"), {}), "Could not start '/bin/sh': 'utf-8' codec can't encode"),
         (
             Command(("/bin/sh",), {"A=B": "c"}),
-            "'/bin/sh' cannot be started: illegal environment variable name.",
+            "Could not start '/bin/sh': illegal environment variable name.",
         ),
         (Command(("/bin/sh", "x" * 10_000_000), {}), "Could not start '/bin/sh': Argument list too long."),
     ],
@@ -124,16 +124,16 @@ def test_only_listed_variables_and_configured_ones_are_passed(monkeypatch: pytes
 
 
 @pytest.mark.parametrize(
-    ("code", "words"),
+    ("code", "text"),
     [
         (0, "exited with code 0"),
         (3, "exited with code 3"),
-        (-9, "was ended by signal SIGKILL"),
-        (-200, "was ended by signal 200"),
+        (-9, "was terminated by signal SIGKILL"),
+        (-200, "was terminated by signal 200"),
     ],
 )
-def test_exit_is_described_in_words(code: int, words: str) -> None:
-    assert describe_exit(code) == words
+def test_exit_code_is_described(code: int, text: str) -> None:
+    assert describe_exit(code) == text
 
 
 async def test_unopened_transport_can_be_closed_and_rejects_sends() -> None:

@@ -1,4 +1,4 @@
-"""Bytes that are no message: each wire carries them as they are, and brings back what is said to them."""
+"""Raw bytes that are not a message: each transport sends them unchanged and reports the response."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ async def server() -> AsyncIterator[FaultServer]:
 
 @pytest.fixture
 async def stage(server: FaultServer) -> AsyncIterator[Stage]:
-    """After the handshake."""
+    """Yield a stage after the handshake."""
     async with streamable(server) as stage:
         await stage.handshake()
         yield stage
 
 
 def requests_with(stage: Stage, name: str) -> Sequence[str | None]:
-    """What each HTTP request so far said under this header."""
+    """Return the value of this header in each HTTP request so far."""
     posts = stage.log.all(HttpRequested)
     return [{key.lower(): value for key, value in post.headers}.get(name) for post in posts]
 
@@ -58,7 +58,7 @@ async def test_body_is_posted_verbatim_with_the_usual_headers(
 
 async def test_stateless_non_message_bytes_mirror_no_headers(server: FaultServer) -> None:
     async with streamable(server) as stage:
-        stage.transport.agreed(R5)
+        stage.transport.set_revision(R5)
         await stage.transport.send(read(BROKEN))
         headers = server.calls[-1].headers
         assert headers["mcp-protocol-version"] == "2026-07-28"
@@ -69,9 +69,7 @@ async def test_rejection_quotes_the_server_and_its_body_is_recorded_as_a_message
     server: FaultServer, stage: Stage
 ) -> None:
     server.order("POST", faults.replies(400, NULL_ERROR, JSON_TYPE))
-    with pytest.raises(
-        HttpRefused, match=r"bytes that are no message with HTTP 400: .*Parse error"
-    ) as caught:
+    with pytest.raises(HttpRefused, match=r"HTTP 400: .*Parse error") as caught:
         await stage.transport.send(read(BROKEN))
     assert (caught.value.status, caught.value.body) == (400, NULL_ERROR)
     assert stage.log.frames()[-1] == NULL_ERROR
@@ -103,7 +101,7 @@ async def test_stream_answering_a_batch_is_read_in_the_background(server: FaultS
     assert stage.log.frames()[-1] == b'{"jsonrpc":"2.0","id":70,"result":{}}'
 
 
-async def test_user_headers_replace_ours(server: FaultServer, stage: Stage) -> None:
+async def test_user_headers_replace_the_standard_ones(server: FaultServer, stage: Stage) -> None:
     own = (("mcp-session-id", "another"), ("X-Mine", "1"))
     await stage.transport.send(read(BROKEN), Envelope(headers=own))
     assert requests_with(stage, "mcp-session-id")[-1] == "another"
@@ -139,7 +137,7 @@ async def test_two_requests_with_one_id_each_have_their_exchange(server: FaultSe
     await server.wait_for("x", 2)
     first.set()
     await stage.log.first(FramesReceived, lambda event: event.request == 70)
-    stage.transport.forget(newer)  # still ours to end, though the older one of its id is done
+    stage.transport.forget(newer)  # still open, although the older request with its id is done
     ended = await stage.log.first(HttpEnded, lambda event: event.error != "")
     assert ended.error == "Closed by MCP Lens: no longer needed."
     assert stage.log.all(RequestFailed) == []

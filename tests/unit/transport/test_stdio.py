@@ -1,4 +1,4 @@
-"""The stdio wire over real children: what they write is reported whole and in order, and they are ended."""
+"""stdio transport with real processes: their output is reported in order, and they are ended."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Kind = TypeVar("Kind")
 
 
 class Wire:
-    """A transport and everything that it reported."""
+    """A transport and the events that it reported."""
 
     def __init__(self, *argv: str, cap: int = 2**28) -> None:
         self.guard = OrphanGuard()
@@ -47,7 +47,7 @@ class Wire:
         self._changes.set()
 
     async def until(self, kind: type[Kind]) -> Kind:
-        """The first event of this kind, as soon as it has happened."""
+        """Wait for the first event of this kind."""
         while True:
             for event in self.events:
                 if isinstance(event, kind):
@@ -55,7 +55,7 @@ class Wire:
             await self.more()
 
     async def more(self) -> None:
-        """Until something more was reported."""
+        """Wait for another event."""
         self._changes.clear()
         await self._changes.wait()
 
@@ -110,7 +110,7 @@ async def test_all_output_is_reported_before_the_exit(shell: Start) -> None:
     assert wire.stderr == [b"err 1", b"err no end"]
     assert [type(event) for event in wire.events[-2:]] == [ProcessExited, Closed]
     assert closed.summary == "The server exited with code 3."
-    assert closed.next_step == "Its last lines on stderr:\nerr 1\nerr no end"
+    assert closed.next_step == "Last lines of stderr:\nerr 1\nerr no end"
 
 
 async def test_the_start_is_reported_before_anything_else(start: Start) -> None:
@@ -124,13 +124,13 @@ async def test_the_start_is_reported_before_anything_else(start: Start) -> None:
 async def test_exit_message_shows_only_the_last_lines_and_no_hidden_characters(shell: Start) -> None:
     wire = await shell(r"for n in 1 2 3 4 5 6 7; do echo line $n >&2; done; printf '\033[2J\n\n' >&2")
     closed = await wire.until(Closed)
-    assert closed.next_step == "Its last lines on stderr:\nline 4\nline 5\nline 6\nline 7\n␛[2J"
+    assert closed.next_step == "Last lines of stderr:\nline 4\nline 5\nline 6\nline 7\n␛[2J"
 
 
 async def test_silent_exit_says_that_nothing_was_written(shell: Start) -> None:
     wire = await shell("kill -9 $$")
     closed = await wire.until(Closed)
-    assert closed.summary == "The server was ended by signal SIGKILL."
+    assert closed.summary == "The server was terminated by signal SIGKILL."
     assert closed.next_step == "It wrote nothing to stderr."
 
 
@@ -153,14 +153,14 @@ async def test_line_over_the_size_limit_gives_its_start(shell: Start) -> None:
 async def test_output_pending_while_reading_is_paused_survives_the_exit(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process_module, "_GRACE_FOR_PIPES", 0.01)
+    monkeypatch.setattr(process_module, "_PIPE_GRACE", 0.01)
     wire = await start(*PYTHON, "-c", "import sys; sys.stdin.read(1); print('x\\n' * 5000, end='')")
     wire.transport.pause()
     await wire.transport.send(jsonrpc.notification("go"))
     process = wire.transport._process
     assert process is not None
     await process._exited.wait()
-    await asyncio.sleep(0.05)  # time is what it is about: the grace passes, several times over
+    await asyncio.sleep(0.05)  # longer than the grace period, which is what this tests
     assert wire.frames == []
     wire.transport.resume()
     await wire.until(Closed)
@@ -208,7 +208,7 @@ async def test_sending_to_an_exited_process_says_how_it_exited(shell: Start) -> 
     with pytest.raises(ConnectionLost) as caught:
         await wire.transport.send(jsonrpc.request(1, "ping"))
     assert caught.value.summary == "The server exited with code 4."
-    assert caught.value.next_step == "Its last lines on stderr:\nno token"
+    assert caught.value.next_step == "Last lines of stderr:\nno token"
 
 
 async def test_sending_to_a_process_that_closed_stdin_says_so(shell: Start) -> None:
@@ -216,11 +216,11 @@ async def test_sending_to_a_process_that_closed_stdin_says_so(shell: Start) -> N
     await wire.until(FramesReceived)
 
     async def send_until_refused() -> None:
-        while True:  # the loop learns of it with one of its next turns
+        while True:  # asyncio notices it in a later iteration
             await wire.transport.send(jsonrpc.request(1, "ping"))
             await asyncio.sleep(0)
 
-    with pytest.raises(ConnectionLost, match="no longer reads its input"):
+    with pytest.raises(ConnectionLost, match="no longer reads stdin"):
         await asyncio.wait_for(send_until_refused(), 30)
 
 
@@ -231,9 +231,9 @@ async def test_well_behaved_server_exits_when_its_stdin_closes(start: Start) -> 
 
 
 async def test_output_during_shutdown_is_reported(shell: Start) -> None:
-    wire = await shell("while read line; do :; done; echo last words; printf 'last line' >&2")
+    wire = await shell("while read line; do :; done; echo last message; printf 'last line' >&2")
     await wire.transport.close()
-    assert wire.frames == [b"last words"]
+    assert wire.frames == [b"last message"]
     assert wire.stderr == [b"last line"]
 
 

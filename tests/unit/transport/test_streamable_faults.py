@@ -1,4 +1,4 @@
-"""Streamable HTTP against a server that misbehaves: each fault fails one request, in words, and no more."""
+"""Streamable HTTP against a faulty server: each fault fails one request with a clear message."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from inspector.base.errors import HttpRefused, NeedsLogin
 from inspector.protocol.jsonrpc import error_of
-from inspector.transport.base import FramesReceived, HttpAnswered, HttpEnded, SseReceived
+from inspector.transport.base import FramesReceived, HttpEnded, HttpResponded, SseReceived
 from tests.helpers import httpfaults as faults
 from tests.helpers.httpfaults import HTML, JSON_TYPE, SSE_TYPE, Fault, FaultServer
 from tests.helpers.httpstage import Stage, streamable
@@ -35,61 +35,61 @@ def nameless_error(code: int = -32600) -> bytes:
 
 
 BROKEN = [
-    # what it does, what the person reads, what the exchange says
+    # fault, message of the failed request, error of the exchange
     (
         faults.drops(),
-        r"broke the connection before it had answered \(Server disconnected.*\)\. It may have crashed",
+        r"dropped the connection before it responded \(Server disconnected.*\)\. It may have crashed",
         "before it responded",
     ),
     (
         faults.drops(b"HTTP/1.1 200 OK\r\nContent-Ty"),
-        r"broke the connection before it had answered",
+        r"dropped the connection before it responded",
         "before it responded",
     ),
     (
         faults.drops(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 90\r\n\r\n{"),
-        r"broke the connection in the middle of its answer",
+        r"dropped the connection in the middle of its response",
         "in the middle of its response",
     ),
     (
         faults.drops(b"SSH-2.0-OpenSSH_9.2\r\n\r\n"),
-        r"sent what is not HTTP: illegal status line.*Check the port",
+        r"sent a non-HTTP response: illegal status line.*Check which service",
         "illegal status line",
     ),
     (
         faults.stream(b'data: {"jsonrpc":"2.', response=False, clean=False),
-        r"broke the connection in the middle of its answer",
+        r"dropped the connection in the middle of its response",
         "in the middle of its response",
     ),
     (
         faults.stream(b'data: {"text":"gr\xc3', response=False, clean=False),
-        r"broke the connection in the middle of its answer",
+        r"dropped the connection in the middle of its response",
         "in the middle of its response",
     ),
     (
         faults.stream(b'data: {"text":"gr\xc3', response=False),
-        r"ended in the middle of an event \(18 bytes of it had come\)\. An event ends with an empty line",
+        r"ended in the middle of an event \(after 18 bytes\)\. An event ends with an empty line",
         "in the middle of an event",
     ),
     (
         faults.endless_event,
-        r"cannot be used: an event of more than 1,048,576 bytes\. Make the server send less",
+        r"is invalid: an event of more than 1,048,576 bytes\. Make the server send less",
         "an event of more than",
     ),
     (
         faults.packed(64 * MIB),
-        r"The server's answer is larger than 1\.0 MiB\. Make the server send less, or raise the limit",
+        r"The server's response is larger than 1\.0 MiB\. Make the server send less, or raise the maximum",
         "larger than 1.0 MiB",
     ),
     (
         faults.packed(encoding="br"),
-        r"cannot be used: it is packed with 'br', which was not asked for",
-        "packed with 'br'",
+        r"is invalid: it is compressed with 'br', which was not requested",
+        "compressed with 'br'",
     ),
     (
-        faults.replies(200, b"plain all the same", JSON_TYPE, Content_Encoding="gzip"),
-        r"cannot be used: it cannot be unpacked",
-        "cannot be unpacked",
+        faults.replies(200, b"not compressed", JSON_TYPE, Content_Encoding="gzip"),
+        r"is invalid: it cannot be decompressed",
+        "cannot be decompressed",
     ),
 ]
 
@@ -106,26 +106,32 @@ async def test_aborted_or_oversized_response_fails_only_its_request(
 
 REFUSED = [
     (faults.replies(500, b"Traceback: boom"), r"with HTTP 500: Traceback: boom\. The server, or a proxy"),
-    (faults.replies(503), r"tools/call with HTTP 503\. The server, or a proxy before it, is out of order"),
-    (faults.replies(404, b"Not Found"), r"with HTTP 404: Not Found\. Check the path of the URL"),
-    (faults.replies(405), r"with HTTP 405\. It takes no POST there"),
-    (faults.replies(403, nameless_error(), JSON_TYPE), r"with HTTP 403: .*It refuses this origin"),
+    (faults.replies(503), r"tools/call with HTTP 503\. The server, or a proxy in front of it, failed"),
+    (faults.replies(404, b"Not Found"), r"with HTTP 404: Not Found\. Check the path of the server URL"),
+    (faults.replies(405), r"with HTTP 405\. The URL does not accept POST"),
+    (faults.replies(403, nameless_error(), JSON_TYPE), r"with HTTP 403: .*The server rejects this origin"),
     (
         faults.replies(200, HTML, "text/html"),
-        r"HTTP 200 and text/html instead of a message: <html>.*endpoint\?",
+        r"HTTP 200 and text/html instead of a message: <html>.*MCP endpoint\.",
     ),
-    (faults.replies(200, b"ok"), r"HTTP 200 and something without a content type instead of a message: ok"),
+    (faults.replies(200, b"ok"), r"HTTP 200 and data without a content type instead of a message: ok"),
     (faults.replies(200, b'{"id": 1, ', JSON_TYPE), r"HTTP 200 and a body that is not valid JSON"),
-    (faults.replies(200), r"answered tools/call with HTTP 200\. Is this the URL of an MCP endpoint\?"),
-    (faults.replies(202), r"took the request like a notification \(HTTP 202\)"),
-    (faults.replies_with(lambda call: call.response(id=77)), r"not its answer \(id 77 instead of 1\)"),
-    (faults.replies_with(lambda call: call.response(id="1")), r"not its answer \(id '1' instead of 1\)"),
-    (faults.replies(200, faults.notice(), JSON_TYPE), r"a message that is not its answer \(no answer\)"),
+    (
+        faults.replies(200),
+        r"tools/call with HTTP 200\. Check that this is the URL of an MCP endpoint\.",
+    ),
+    (faults.replies(202), r"accepted the request like a notification \(HTTP 202\)"),
+    (faults.replies_with(lambda call: call.response(id=77)), r"not the response \(id 77 instead of 1\)"),
+    (faults.replies_with(lambda call: call.response(id="1")), r"not the response \(id '1' instead of 1\)"),
+    (
+        faults.replies(200, faults.notice(), JSON_TYPE),
+        r"that is not the response \(not a response\)",
+    ),
     (
         faults.stream(faults.event(faults.notice()), response=False),
-        r"ended before the answer, and its events had",
+        r"ended before the response, and its events had",
     ),
-    (faults.stream(response=False), r"The event stream of tools/call ended before the answer.*Call again"),
+    (faults.stream(response=False), r"The event stream of tools/call ended before the response.*Call again"),
 ]
 
 
@@ -135,13 +141,11 @@ async def test_response_without_the_message_fails_only_its_request(
 ) -> None:
     server.order("tools/call", fault)
     assert re.search(sentence, await stage.fail())
-    assert (await stage.log.ended(1)).error == ""  # HTTP itself went well
+    assert (await stage.log.ended(1)).error == ""  # the HTTP exchange itself succeeded
     await stage.call()
 
 
-async def test_rejection_keeps_status_and_body_for_protocol_detection(
-    server: FaultServer, stage: Stage
-) -> None:
+async def test_rejection_has_status_and_body_for_era_detection(server: FaultServer, stage: Stage) -> None:
     server.order("server/discover", faults.replies(404, b"nothing here"))
     error = await stage.log.failure(await stage.request("server/discover"))
     assert isinstance(error, HttpRefused)
@@ -152,8 +156,11 @@ async def test_401_without_a_challenge_requires_a_login(server: FaultServer, sta
     server.order("tools/call", faults.replies(401, nameless_error(), JSON_TYPE))
     error = await stage.log.failure(await stage.request())
     assert isinstance(error, NeedsLogin)
-    assert str(error) == "The server wants a login (HTTP 401). Give the server an Authorization header."
-    # The body is recorded, but is not given to the request as its answer.
+    assert (
+        str(error)
+        == "The server requires login (HTTP 401). Add an Authorization header to the server's settings."
+    )
+    # The body is recorded, but is not the response to the request.
     assert [event.request for event in stage.log.all(FramesReceived)] == [None]
 
 
@@ -167,7 +174,7 @@ async def test_error_without_an_id_belongs_to_the_posted_request(
     assert stage.log.all(FramesReceived)[0].request == 1
 
 
-async def test_an_html_page_is_kept_with_its_exchange(server: FaultServer, stage: Stage) -> None:
+async def test_an_html_page_is_stored_with_its_exchange(server: FaultServer, stage: Stage) -> None:
     server.order("tools/call", faults.replies(200, HTML, "text/html"))
     await stage.fail()
     assert (await stage.log.ended(1)).body == HTML
@@ -180,7 +187,7 @@ async def test_message_with_the_wrong_id_is_still_recorded(server: FaultServer, 
     assert b'"id": 77' in stage.log.frames()[0]
 
 
-async def test_partial_data_of_a_broken_event_is_kept_with_its_exchange(
+async def test_partial_data_of_a_broken_event_is_stored_with_its_exchange(
     server: FaultServer, stage: Stage
 ) -> None:
     server.order("tools/call", faults.stream(b'data: {"text":"gr\xc3', response=False, clean=False))
@@ -188,7 +195,7 @@ async def test_partial_data_of_a_broken_event_is_kept_with_its_exchange(
     assert (await stage.log.ended(1)).body == b'data: {"text":"gr\xc3'
 
 
-async def test_a_flood_in_one_body_is_kept_up_to_64_kib(server: FaultServer, stage: Stage) -> None:
+async def test_at_most_64_kib_of_a_body_are_stored(server: FaultServer, stage: Stage) -> None:
     server.order("tools/call", faults.packed(64 * MIB))
     await stage.fail()
     assert len((await stage.log.ended(1)).body) == 64 * 1024
@@ -253,7 +260,8 @@ async def test_unreachable_server_is_named(server: FaultServer) -> None:
         port = server.port
         await server.stop()
         assert await stage.fail() == (
-            f"Nothing listens at 127.0.0.1:{port}. Check that the server runs, and the port."
+            f"Connection refused: nothing is listening on 127.0.0.1:{port}. "
+            "Check the port, and that the server is running."
         )
 
 
@@ -262,7 +270,7 @@ async def test_an_exchange_is_reported_part_by_part(server: FaultServer, stage: 
     await stage.call()
     await stage.log.ended(1)
     kinds = [type(event) for event in stage.log.events[1:]]
-    assert kinds[0] is HttpAnswered
+    assert kinds[0] is HttpResponded
     assert kinds[-1] is HttpEnded
     events = [(event.event, event.id, event.comment) for event in stage.log.all(SseReceived)]
     assert events == [("message", "7", ""), ("", None, "hm"), ("message", None, "")]
@@ -278,7 +286,7 @@ async def test_a_redirect_to_the_same_origin_that_keeps_the_method_is_followed(
     await stage.call()
     assert [call.path for call in server.calls] == ["/mcp", "/mcp/"]
     assert server.calls[0].body == server.calls[1].body
-    assert [event.status for event in stage.log.all(HttpAnswered)] == [status, 200]
+    assert [event.status for event in stage.log.all(HttpResponded)] == [status, 200]
 
 
 @pytest.mark.parametrize(
@@ -296,24 +304,25 @@ async def test_other_redirect_is_not_followed(
     server: FaultServer, stage: Stage, status: int, location: str
 ) -> None:
     server.order("tools/call", faults.replies(status, Location=location))
-    where = re.escape(location) or "nowhere"
+    where = re.escape(location) or "no URL"
     assert re.search(
-        rf"redirects to {where} \(HTTP {status}\); that is not followed\. .*use that URL", await stage.fail()
+        rf"redirects to {where} \(HTTP {status}\), which MCP Lens does not follow\. .*use that URL",
+        await stage.fail(),
     )
     assert len(server.calls) == 1
     await stage.call()
 
 
 async def test_redirect_is_reported_without_the_secrets_in_its_url(server: FaultServer, stage: Stage) -> None:
-    """Servers take the query along that they were asked with."""
+    """Servers often copy the query of the request into the Location header."""
     server.order("tools/call", faults.replies(302, Location="https://u:hush@h.example/?api_key=hush&page=2"))
-    words = await stage.fail()
-    assert "h.example/?api_key=•••&page=2" in words
-    assert "hush" not in words
+    message = await stage.fail()
+    assert "h.example/?api_key=•••&page=2" in message
+    assert "hush" not in message
 
 
 async def test_redirect_loop_ends(server: FaultServer, stage: Stage) -> None:
     server.order("tools/call", *[faults.replies(307, Location="/mcp")] * 6)
-    assert "redirects in circles: after 5 redirects" in await stage.fail()
+    assert "Too many redirects: the server still redirects after 5" in await stage.fail()
     assert len(server.calls) == 6
     await stage.call()

@@ -1,4 +1,4 @@
-"""Streamable HTTP in its handshake shape: sessions, the server's own stream, and taking up broken ones."""
+"""Streamable HTTP in the handshake era: sessions, the GET stream, and resumed streams."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def stage(server: FaultServer) -> AsyncIterator[Stage]:
 
 
 def primed(*parts: bytes, clean: bool = True, retry: int = RETRY_MS) -> Fault:
-    """A stream that begins with an id and a delay, and ends before the answer."""
+    """Return a stream that starts with an id and a retry delay, and ends before the response."""
     return faults.stream(faults.event(b"", id="e-0", retry=retry), *parts, response=False, clean=clean)
 
 
@@ -64,7 +64,7 @@ async def test_configured_headers_are_sent_with_every_request(server: FaultServe
     assert [call.headers["x-team"] for call in server.calls] == ["blue"] * 3
 
 
-async def test_a_configured_header_replaces_ours_of_the_same_name(server: FaultServer) -> None:
+async def test_configured_header_replaces_the_standard_one(server: FaultServer) -> None:
     async with streamable(server, headers=(("accept", "application/json"), ("X-A", "grün"))) as stage:
         await stage.call()
     assert server.calls[0].headers["accept"] == "application/json"
@@ -75,7 +75,7 @@ async def test_a_configured_header_replaces_ours_of_the_same_name(server: FaultS
 async def test_header_invalid_in_http_fails_the_request(server: FaultServer, header: tuple[str, str]) -> None:
     async with streamable(server, headers=(header,)) as stage:
         failure = await stage.fail()
-    assert re.search(r"The request cannot be sent as it is: Illegal header .*Check its headers", failure)
+    assert re.search(r"The request is invalid and was not sent: Illegal header .*Check its headers", failure)
 
 
 async def test_session_id_is_taken_from_a_streamed_initialize_response(
@@ -154,12 +154,12 @@ async def test_a_notification_has_been_accepted_when_send_returns(server: FaultS
 
 async def test_a_refused_notification_raises(server: FaultServer, stage: Stage) -> None:
     server.order("notifications/x", faults.replies(400, b"what?"))
-    with pytest.raises(HttpRefused, match=r"answered notifications/x with HTTP 400: what\?"):
+    with pytest.raises(HttpRefused, match=r"responded to notifications/x with HTTP 400: what\?"):
         await stage.notify("notifications/x")
     await stage.call()
 
 
-async def test_our_response_is_posted(server: FaultServer, stage: Stage) -> None:
+async def test_client_response_is_posted(server: FaultServer, stage: Stage) -> None:
     await stage.transport.send(jsonrpc.result(5, {"roots": []}))
     assert server.calls[0].message == {"jsonrpc": "2.0", "id": 5, "result": {"roots": []}}
 
@@ -207,7 +207,7 @@ async def test_stream_is_resumed_after_its_last_event(server: FaultServer, stage
     await stage.call()
 
 
-async def test_a_server_without_such_a_stream_is_asked_once(server: FaultServer, stage: Stage) -> None:
+async def test_server_without_a_get_stream_is_asked_once(server: FaultServer, stage: Stage) -> None:
     server.order("GET", faults.replies(405))
     await stage.handshake()
     await stage.log.first(HttpEnded, lambda event: event.exchange == 3)
@@ -232,14 +232,14 @@ async def test_a_404_for_a_stream_that_was_open_is_a_lost_session(server: FaultS
     assert "no longer knows this session" in closed.summary
 
 
-async def test_server_that_does_not_come_back_ends_the_connection(server: FaultServer, stage: Stage) -> None:
+async def test_stream_that_cannot_be_reopened_ends_the_connection(server: FaultServer, stage: Stage) -> None:
     server.order("GET", primed(retry=1))
     await stage.handshake()
     await stage.log.first(HttpEnded, lambda event: event.exchange == 3)
     await server.stop()
     closed = await stage.log.first(Closed)
     assert re.search(
-        r"The server's event stream could not be opened again: .*(Nothing listens|broke)", closed.summary
+        r"Could not reopen the server's event stream: .*(Connection refused|dropped)", closed.summary
     )
 
 
@@ -285,7 +285,7 @@ async def test_server_that_cannot_resume_fails_the_request(server: FaultServer, 
     await server.wait_for("GET")
     server.order("tools/call", primed(retry=1))
     server.order("GET", faults.replies(405))
-    assert "answered the GET for its event stream with HTTP 405" in await stage.fail()
+    assert "responded to the GET for its event stream with HTTP 405" in await stage.fail()
     await stage.call()
 
 
@@ -294,7 +294,7 @@ async def test_resuming_stops_after_three_failed_attempts(server: FaultServer, s
     await server.wait_for("GET")
     server.order("tools/call", primed(retry=1))
     server.order("GET", *[faults.drops()] * 3)
-    assert "broke the connection before it had answered" in await stage.fail()
+    assert "dropped the connection before it responded" in await stage.fail()
     assert len(server.called("GET")) == 4
     await stage.call()
 
@@ -337,7 +337,7 @@ async def test_nothing_is_read_while_it_is_paused(server: FaultServer, stage: St
     stage.transport.pause()
     more.set()
     await enough.wait()
-    await stage.notify("notifications/x")  # a whole exchange later the rest has arrived, and waits
+    await stage.notify("notifications/x")  # one exchange later the rest has arrived and is not read
     assert len(stage.log.frames()) == 1
     stage.transport.resume()
     await stage.log.response(request)
@@ -346,7 +346,7 @@ async def test_nothing_is_read_while_it_is_paused(server: FaultServer, stage: St
 async def test_nothing_is_sent_after_closing(server: FaultServer, stage: Stage) -> None:
     await stage.transport.close()
     await stage.transport.close()
-    with pytest.raises(ConnectionLost, match=r"The connection is closed\. Connect again\."):
+    with pytest.raises(ConnectionLost, match=r"The connection is closed\. Reconnect\."):
         await stage.request()
 
 

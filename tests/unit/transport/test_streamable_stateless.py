@@ -1,4 +1,4 @@
-"""Streamable HTTP in its stateless shape: only POSTs, headers that mirror the body, closing cancels."""
+"""Streamable HTTP in the stateless era: only POSTs, headers that mirror the body, closing cancels."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def server() -> AsyncIterator[FaultServer]:
 @pytest.fixture
 async def stage(server: FaultServer) -> AsyncIterator[Stage]:
     async with streamable(server) as stage:
-        stage.transport.agreed(R5)
+        stage.transport.set_revision(R5)
         yield stage
 
 
@@ -62,7 +62,7 @@ async def test_forgetting_a_request_closes_it_and_so_cancels_it(server: FaultSer
     assert ended.error == "Closed by MCP Lens: no longer needed."
     assert stage.log.all(RequestFailed) == []
     await stage.call()
-    assert [call.key for call in server.calls] == ["tools/call"] * 2  # no notice of it was posted
+    assert [call.key for call in server.calls] == ["tools/call"] * 2  # no cancellation was posted
     enough.set()
 
 
@@ -85,7 +85,7 @@ async def test_stream_that_ends_before_the_response_is_lost_even_with_ids(
     server: FaultServer, stage: Stage, clean: bool
 ) -> None:
     server.order("tools/call", faults.stream(faults.event(b"", id="e-0"), response=False, clean=clean))
-    sentence = "ended before the answer. Call again" if clean else "broke the connection in the middle"
+    sentence = "ended before the response. Call again" if clean else "dropped the connection in the middle"
     assert sentence in await stage.fail()
     assert server.called("GET") == []
     await stage.call()

@@ -1,4 +1,4 @@
-"""Background tasks have an owner."""
+"""Task scopes: owners of background tasks."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def test_a_task_may_close_its_own_scope() -> None:
     assert not task.cancelled()
 
 
-async def test_settling_waits_for_tasks_but_not_for_ever() -> None:
+async def test_settling_waits_for_tasks_with_a_timeout() -> None:
     scope = TaskScope()
     quick = scope.spawn("quick", asyncio.sleep(0))
     await scope.settle(5)

@@ -1,4 +1,4 @@
-"""WebSocket: one message a text frame. The peer is the library's own server."""
+"""WebSocket transport: one message per text frame. The peer is the library's server."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from websockets.typing import Subprotocol
 from inspector.base.clock import SystemClock
 from inspector.base.errors import ConfigError, ConnectFailed, ConnectionLost, NeedsLogin, UserError
 from inspector.protocol import jsonrpc
-from inspector.transport.base import Closed, FramesReceived, HttpAnswered, HttpEnded, HttpRequested
+from inspector.transport.base import Closed, FramesReceived, HttpEnded, HttpRequested, HttpResponded
 from inspector.transport.network import Network
 from inspector.transport.websocket import WebSocketTransport
 from tests.helpers.certificates import Authority
 from tests.helpers.httpstage import Stage, on_stage
 
-Talk = Callable[[ServerConnection], Awaitable[None]]
+Conversation = Callable[[ServerConnection], Awaitable[None]]
 
 
 async def good(connection: ServerConnection) -> None:
@@ -36,7 +36,7 @@ async def good(connection: ServerConnection) -> None:
 
 
 @asynccontextmanager
-async def peer(conversation: Talk = good, scheme: str = "ws", **options: Any) -> AsyncIterator[str]:
+async def peer(conversation: Conversation = good, scheme: str = "ws", **options: Any) -> AsyncIterator[str]:
     options.setdefault("subprotocols", [Subprotocol("mcp")])
     async with serve(conversation, "127.0.0.1", 0, **options) as server:
         port = next(iter(server.sockets)).getsockname()[1]
@@ -56,9 +56,7 @@ async def refusal(url: str, **network: Any) -> UserError:
     return caught.value
 
 
-def capabilities_for_methods(
-    status: HTTPStatus, **headers: str
-) -> Callable[[ServerConnection, Request], Response]:
+def responding_with(status: HTTPStatus, **headers: str) -> Callable[[ServerConnection, Request], Response]:
     def process(connection: ServerConnection, request: Request) -> Response:
         response = connection.respond(status, "no")
         for name, value in headers.items():
@@ -79,7 +77,7 @@ async def test_handshake_is_reported_as_the_exchange_that_carries_the_messages()
         await stage.call()
     requested, responded = stage.log.events[:2]
     assert isinstance(requested, HttpRequested)
-    assert isinstance(responded, HttpAnswered)
+    assert isinstance(responded, HttpResponded)
     assert (requested.method, requested.url) == ("GET", url)
     assert ("X-Team", "blue") in requested.headers
     assert ("Sec-WebSocket-Protocol", "mcp") in requested.headers
@@ -109,10 +107,10 @@ async def test_nothing_is_reported_while_it_is_paused() -> None:
         await stage.call()
         stage.transport.pause()
         first, second = await stage.request(), await stage.request()
-        await stage.log.response(first)  # this one was being waited for already
+        await stage.log.response(first)  # the transport was already waiting for this one
         assert isinstance(stage.transport, WebSocketTransport)
         assert stage.transport._connection is not None
-        await (await stage.transport._connection.ping())  # what was sent before the pong has arrived
+        await (await stage.transport._connection.ping())  # everything sent before the pong has arrived
         assert len(stage.log.frames()) == 2
         stage.transport.resume()
         await stage.log.response(second)
@@ -121,7 +119,7 @@ async def test_nothing_is_reported_while_it_is_paused() -> None:
 @pytest.mark.parametrize(
     ("code", "reason", "sentence"),
     [
-        (1000, "", r"The server closed the connection \(code 1000\)\. Connect again\."),
+        (1000, "", r"The server closed the connection \(code 1000\)\. Reconnect\."),
         (1001, "", r"\(code 1001\): it is going away\."),
         (1011, "out of memory", r"\(code 1011\): out of memory\."),
     ],
@@ -170,22 +168,22 @@ async def test_nothing_is_sent_after_closing() -> None:
 
 
 async def test_rejected_handshake_shows_the_status_and_is_recorded() -> None:
-    async with peer(process_request=capabilities_for_methods(HTTPStatus.NOT_FOUND)) as url:
+    async with peer(process_request=responding_with(HTTPStatus.NOT_FOUND)) as url:
         transport = WebSocketTransport(url, Network(), SystemClock())
         events: list[object] = []
         with pytest.raises(ConnectFailed, match="WebSocket handshake with HTTP 404 instead of 101"):
             await transport.open(events.append)
-    assert [type(event) for event in events] == [HttpRequested, HttpAnswered, HttpEnded]
+    assert [type(event) for event in events] == [HttpRequested, HttpResponded, HttpEnded]
 
 
 async def test_401_requires_a_login() -> None:
-    async with peer(process_request=capabilities_for_methods(HTTPStatus.UNAUTHORIZED)) as url:
+    async with peer(process_request=responding_with(HTTPStatus.UNAUTHORIZED)) as url:
         assert isinstance(await refusal(url), NeedsLogin)
 
 
 async def test_a_redirect_is_not_followed() -> None:
     async with peer() as good_url:
-        moved = capabilities_for_methods(HTTPStatus.FOUND, Location=good_url)
+        moved = responding_with(HTTPStatus.FOUND, Location=good_url)
         async with peer(process_request=moved) as url:
             assert "HTTP 302 instead of 101" in str(await refusal(url))
 
@@ -193,9 +191,7 @@ async def test_a_redirect_is_not_followed() -> None:
 async def test_unreachable_server_is_named() -> None:
     async with peer() as url:
         pass
-    assert re.search(
-        r"Nothing listens at 127\.0\.0\.1:\d+\. Check that the server runs", str(await refusal(url))
-    )
+    assert re.search(r"nothing is listening on 127\.0\.0\.1:\d+\. Check the port", str(await refusal(url)))
 
 
 async def test_a_failed_handshake_is_recorded_with_its_reason() -> None:
@@ -207,7 +203,7 @@ async def test_a_failed_handshake_is_recorded_with_its_reason() -> None:
     requested, ended = events
     assert isinstance(requested, HttpRequested)
     assert isinstance(ended, HttpEnded)
-    assert ended.error.startswith("Nothing listens at")
+    assert ended.error.startswith("Connection refused: nothing is listening on")
 
 
 async def test_invalid_proxy_is_rejected() -> None:
@@ -236,6 +232,6 @@ async def test_unresponsive_server_times_out() -> None:
 async def test_tls_is_verified_as_over_http(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     async with peer(scheme="wss", ssl=authority.server("127.0.0.1")) as url:
-        assert "not signed by an authority that is trusted here" in str(await refusal(url))
+        assert "not signed by a trusted authority" in str(await refusal(url))
         async with connected(url, ca_file=authority.ca_file) as stage:
             await stage.call()
