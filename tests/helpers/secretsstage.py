@@ -1,4 +1,4 @@
-"""What tests of secrets share: a store over a folder and a keychain, as one run of the app has it."""
+"""A secret store with a folder and a keychain that survive restarts of the app."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def status(store: SecretStore) -> StorageStatus:
 
 
 class Run:
-    """One run of the app: a store, and what it told."""
+    """One run of the app: a store and its reported problems."""
 
     def __init__(self, folder: Path, backend: KeyringBackend, timeout: float = 10.0) -> None:
         self.keychain = Keychain(lambda: backend, timeout)
@@ -35,7 +35,7 @@ class Run:
 
 
 class Machine:
-    """A folder and a keychain that outlive the runs."""
+    """A folder and a keychain that survive restarts."""
 
     def __init__(self, folder: Path, backend: KeyringBackend | None = None) -> None:
         self.folder = folder / "secrets"
@@ -47,7 +47,7 @@ class Machine:
 
     @property
     def store(self) -> SecretStore:
-        """That of a new run."""
+        """The store of a new run."""
         return self.run().store
 
     def document(self) -> dict[str, Any]:

@@ -35,8 +35,8 @@ ALLOWED = (
     "keyring.backends.kwallet.DBusKeyring",
     "keyring.backends.kwallet.DBusKeyringKWallet4",
 )
-_START = {"linux": "Start one, such as GNOME Keyring or KWallet."}
-_WITHOUT = "Without a keychain, you can encrypt secrets with a passphrase or hold them in memory."
+_START_HINTS = {"linux": "Start one, such as GNOME Keyring or KWallet."}
+_WITHOUT = "Without a keychain, you can encrypt secrets with a passphrase or store them in memory only."
 
 
 def find_backend() -> KeyringBackend:
@@ -59,7 +59,7 @@ def find_backend() -> KeyringBackend:
         found = keyring.get_keyring()
         candidates = list(found.backends) if isinstance(found, ChainerBackend) else [found]
         if isinstance(found, fail.Keyring):
-            candidates += _started_since()
+            candidates += _running_backends()
     except (KeyringError, RuntimeError, ImportError, AttributeError, ValueError) as exc:
         raise SecretsUnavailable(
             StorageStatus.ABSENT,
@@ -87,7 +87,7 @@ class Keychain:
 
     def read(self, account: str) -> bytes | None:
         """Return the key, None if there is none. A malformed key counts as none."""
-        text = self._ask(("read", account), lambda backend: backend.get_password(SERVICE, account))
+        text = self._call(("read", account), lambda backend: backend.get_password(SERVICE, account))
         try:
             key = from_text(text) if text else b""
         except ValueError:
@@ -107,7 +107,7 @@ class Keychain:
                 exc.args = tuple(str(each).replace(text, MASK) for each in exc.args)
                 raise
 
-        if self._ask(("write", account), work) != text:
+        if self._call(("write", account), work) != text:
             raise SecretsUnavailable(
                 StorageStatus.FAILED, "The keychain did not store the value written to it.", _WITHOUT
             )
@@ -120,35 +120,41 @@ class Keychain:
                 backend.delete_password(SERVICE, account)
             return None
 
-        self._ask(("delete", account), work)
+        self._call(("delete", account), work)
 
     def close(self) -> None:
-        """Release all waiting callers. A thread blocked in the keychain does not keep the app alive."""
+        """Unblock all waiting callers. A thread blocked in the keychain does not keep the app alive."""
         with self._guard:
             self._is_closed = True
             if self._pending is not None:
-                self._pending.is_over.set()
+                self._pending.ended.set()
 
-    def _ask(self, what: tuple[str, str], work: Callable[[KeyringBackend], str | None]) -> str | None:
-        call = self._begin(what, work)
-        call.is_over.wait(max(0.0, call.deadline - time.monotonic()))
+    def _call(self, operation: tuple[str, str], work: Callable[[KeyringBackend], str | None]) -> str | None:
+        call = self._start(operation, work)
+        call.ended.wait(max(0.0, call.deadline - time.monotonic()))
         with self._guard:
             if self._is_closed or not call.is_done:
                 raise _silent()
             if self._pending is call:
                 self._pending = None
         if call.error is not None:
-            raise _explained(call.error) from call.error
+            raise _unavailable(call.error) from call.error
         return call.response
 
-    def _begin(self, what: tuple[str, str], work: Callable[[KeyringBackend], str | None]) -> _Call:
+    def _start(self, operation: tuple[str, str], work: Callable[[KeyringBackend], str | None]) -> _Call:
         with self._guard:
             pending = self._pending
-            if self._is_closed or (pending is not None and not pending.is_done and pending.what != what):
+            if self._is_closed or (
+                pending is not None and not pending.is_done and pending.operation != operation
+            ):
                 raise _silent()
-            if pending is not None and pending.what == what and (pending.response or not pending.is_done):
-                return pending  # already asked; reuse its answer
-            call = self._pending = _Call(what, time.monotonic() + self._timeout)
+            if (
+                pending is not None
+                and pending.operation == operation
+                and (pending.response or not pending.is_done)
+            ):
+                return pending  # already started; reuse its result
+            call = self._pending = _Call(operation, time.monotonic() + self._timeout)
         threading.Thread(target=call.run, args=(self._find, work), name="keychain", daemon=True).start()
         return call
 
@@ -156,10 +162,10 @@ class Keychain:
 class _Call:
     """A keychain call, run on its own thread."""
 
-    def __init__(self, what: tuple[str, str], deadline: float) -> None:
-        self.what = what
+    def __init__(self, operation: tuple[str, str], deadline: float) -> None:
+        self.operation = operation
         self.deadline = deadline
-        self.is_over = threading.Event()
+        self.ended = threading.Event()
         self.is_done = False
         self.response: str | None = None
         self.error: Exception | None = None
@@ -170,10 +176,10 @@ class _Call:
         except Exception as exc:  # not only KeyringError: backends let all their exceptions through
             self.error = exc
         self.is_done = True
-        self.is_over.set()
+        self.ended.set()
 
 
-def _started_since() -> list[KeyringBackend]:
+def _running_backends() -> list[KeyringBackend]:
     """Return keychains available now; keyring itself only looks once per process."""
     found: list[KeyringBackend] = []
     for name in ALLOWED:
@@ -196,7 +202,7 @@ def _class_name(backend: object) -> str:
     return f"{type(backend).__module__}.{type(backend).__qualname__}"
 
 
-def _explained(error: Exception) -> SecretsUnavailable:
+def _unavailable(error: Exception) -> SecretsUnavailable:
     from keyring.errors import InitError, KeyringLocked, NoKeyringError
 
     if isinstance(error, SecretsUnavailable):
@@ -215,15 +221,15 @@ def _explained(error: Exception) -> SecretsUnavailable:
 
 
 def _absent(others: list[str]) -> SecretsUnavailable:
-    named = [name for name in others if name not in ("keyring.backends.fail.Keyring",)]
-    if named:
-        shown = one_line(shorten(", ".join(named), 200))
+    configured = [name for name in others if name != "keyring.backends.fail.Keyring"]
+    if configured:
+        shown = one_line(shorten(", ".join(configured), 200))
         return SecretsUnavailable(
             StorageStatus.ABSENT,
             f"keyring is configured to use {shown}, which is not the system keychain.",
             f"Change this in the keyring configuration. {_WITHOUT}",
         )
-    start = _START.get(sys.platform, "")
+    start = _START_HINTS.get(sys.platform, "")
     return SecretsUnavailable(StorageStatus.ABSENT, "No keychain is running.", f"{start} {_WITHOUT}".strip())
 
 

@@ -1,4 +1,4 @@
-"""Names of secrets, and the values that describe the secret store's state.
+"""Names of secrets, and the values that describe the state of the secret store.
 
 Names are paths: `header/<server>/<name>`, `oauth/<issuer>/…`, `answers/endpoint/<id>`. The first part is
 a kind; the others are percent-encoded, so that a server may have any name and an issuer may be a URL.
@@ -100,7 +100,7 @@ class SecretsState:
     status: StorageStatus
     text: str = ""
     next_step: str = ""
-    kept: int = 0
+    saved: int = 0
     in_memory: int = 0
     path: Path | None = None
     is_chosen: bool = False  # chosen in the file; otherwise the default

@@ -32,43 +32,6 @@ from inspector.config.secrets.records import (
 from inspector.config.secrets.vault_file import KeyDerivationCost, Vault, VaultFile, VaultTampered
 from inspector.config.secrets.vault_keys import VaultKeys, locked
 
-
-class RefreshLocks:
-    """Cross-process claims on secrets. Without a folder, they hold in this process only."""
-
-    def __init__(self, folder: Path | None) -> None:
-        self._folder = folder
-        self._held: set[str] = set()
-
-    def try_claim(self, name: str) -> RefreshLock | None:
-        """Return a claim, or None while another holder has it. Raises OSError."""
-        if name in self._held:
-            return None
-        lock = FileLock(self._folder / _file_name(name)) if self._folder is not None else None
-        if lock is not None and not lock.try_acquire():
-            return None
-        self._held.add(name)
-        return RefreshLock(self._held, name, lock)
-
-
-class RefreshLock:
-    """A claim on a secret, held until released or until the process exits."""
-
-    def __init__(self, held: set[str], name: str, lock: FileLock | None) -> None:
-        self._held = held
-        self._name = name
-        self._lock = lock
-
-    def release(self) -> None:
-        self._held.discard(self._name)
-        if self._lock is not None:
-            self._lock.release()
-
-
-def _file_name(name: str) -> str:
-    return f"claim-{hashlib.sha256(name.encode()).hexdigest()[:32]}.lock"
-
-
 MAX_VALUE_LENGTH = 256 * 1024
 MIN_PASSPHRASE_LENGTH = 8
 _LOCK_TIMEOUT = 30.0
@@ -95,7 +58,7 @@ class SecretStore:
         self._file = VaultFile(folder / "vault.json") if folder is not None else None
         self._keychain = keychain or Keychain()
         self._keys = VaultKeys(self._keychain, cost or KeyDerivationCost())
-        self._claims = RefreshLocks(folder)
+        self._refresh_locks = RefreshLocks(folder)
         self._memory: dict[str, str] = {}
         self._reported: set[tuple[str, str]] = set()
         self._guard = threading.RLock()
@@ -120,20 +83,20 @@ class SecretStore:
                 self._set_status(vault, exc)
                 return None
             except VaultTampered:
-                self._tell_damaged(vault, name)
+                self._report_damaged(vault, name)
                 return None
             self._set_status(vault)
             return value
 
-    def put(self, name: str, value: str, *, for_this_run: bool = False) -> None:
-        """Store a secret, replacing an older one; `for_this_run` stores it in memory only.
+    def put(self, name: str, value: str, *, in_memory: bool = False) -> None:
+        """Store a secret, replacing an older one; `in_memory` stores it in memory only.
 
         Raises ConfigError, or SecretsUnavailable if it cannot be stored now; nothing is changed then.
         """
         require_name(name)
         _require_value(value)
         with self._guard:
-            if for_this_run or self._file is None:
+            if in_memory or self._file is None:
                 self._put_into_memory(name, value)
             else:
                 with self._writing() as file:
@@ -155,23 +118,23 @@ class SecretStore:
         with self._guard:
             vault = self._vault_or_none()
             records = vault.records if vault is not None else {}
-            found = {name: StoredSecret(name, True, record.changed) for name, record in records.items()}
-            found.update((name, StoredSecret(name, False)) for name in self._memory)
-            return tuple(sorted(found.values(), key=lambda secret: secret.name))
+            listed = {name: StoredSecret(name, True, record.changed) for name, record in records.items()}
+            listed.update((name, StoredSecret(name, False)) for name in self._memory)
+            return tuple(sorted(listed.values(), key=lambda secret: secret.name))
 
-    def try_claim(self, name: str) -> RefreshLock | None:
-        """Claim the exclusive right, across processes, to refresh a secret; None if taken.
+    def try_lock(self, name: str) -> RefreshLock | None:
+        """Lock a secret across processes, to refresh it; None if it is locked already.
 
-        Reread the secret after claiming it: the previous holder may have refreshed it. Raises ConfigError.
+        Reread the secret after locking it: the previous holder may have refreshed it. Raises ConfigError.
         """
         try:
             if self._file is not None:
                 self._file.prepare_folder()
-            return self._claims.try_claim(name)
+            return self._refresh_locks.try_lock(name)
         except OSError as exc:
             raise _cannot_lock(exc) from exc
 
-    def look(self) -> SecretsState:
+    def read_state(self) -> SecretsState:
         """Read the file's state without asking the keychain."""
         with self._guard:
             try:
@@ -179,7 +142,7 @@ class SecretStore:
             except SecretsUnavailable as exc:
                 self._set_status(None, exc)
             else:
-                self._set_status(vault, self._trouble_with(vault))
+                self._set_status(vault, self._last_problem(vault))
             return self._state
 
     def open(self) -> SecretsState:
@@ -212,10 +175,10 @@ class SecretStore:
         """Drop the key: the passphrase is required again."""
         with self._guard:
             self._keys.drop()
-            self.look()
+            self.read_state()
 
-    def keep_in(self, level: StorageLevel, passphrase: str = "", *, unprotected: bool = False) -> None:
-        """Move all secrets there, including those in memory, and re-encrypt each.
+    def move_to(self, level: StorageLevel, passphrase: str = "", *, unprotected: bool = False) -> None:
+        """Move all secrets to another storage level, including those in memory, and re-encrypt each.
 
         `unprotected` confirms that the user knows what a plain file means. Raises ConfigError, leaving
         everything unchanged.
@@ -227,13 +190,13 @@ class SecretStore:
         with self._guard, self._writing() as file:
             before = self._read()
             values = {**self._keys.open_all(before), **self._memory}
-            vault = made = self._keys.make_vault(level, passphrase)
+            vault = created = self._keys.make_vault(level, passphrase)
             if level is not StorageLevel.MEMORY:
                 for name, value in values.items():
                     vault = self._keys.with_secret(vault, name, value)
-            self._write(file, vault, useless_else=made)
+            self._write(file, vault, created=created)
             self._memory = values if level is StorageLevel.MEMORY else {}
-            self._keys.forget(before)
+            self._keys.discard(before)
             self._set_status(vault)
 
     def reset(self) -> None:
@@ -246,18 +209,18 @@ class SecretStore:
                 with self._writing() as file:
                     before = self._vault_or_none()
                     file.delete()
-                    self._keys.forget(before)
+                    self._keys.discard(before)
             self._memory.clear()
             self._reported.clear()
             self._keys.drop()
             self._set_status(None)
 
     def close(self) -> None:
-        """Release all callers waiting for the keychain. Thread-safe."""
+        """Unblock all callers waiting for the keychain. Thread-safe."""
         self._keychain.close()
 
     def _put(self, file: VaultFile, name: str, value: str) -> None:
-        vault = found = self._read()
+        vault = existing = self._read()
         try:
             if vault is None:
                 vault = self._first_vault()
@@ -268,14 +231,14 @@ class SecretStore:
         except SecretsUnavailable as exc:
             self._set_status(vault, exc)
             raise
-        self._write(file, vault, useless_else=vault if found is None else None)
+        self._write(file, vault, created=vault if existing is None else None)
         self._memory.pop(name, None)
         self._reported.discard((vault.id, name))
         self._set_status(vault)
 
     def _put_into_memory(self, name: str, value: str) -> None:
         self._memory[name] = value
-        self.look()
+        self.read_state()
 
     def _first_vault(self) -> Vault | None:
         """Create a vault in the keychain, or None (in memory) if there is none.
@@ -290,17 +253,17 @@ class SecretStore:
             self._set_status(None, exc)
             return None
 
-    def _write(self, file: VaultFile, vault: Vault, useless_else: Vault | None) -> None:
-        """Write the vault; on failure, discard the key of the new vault `useless_else`."""
+    def _write(self, file: VaultFile, vault: Vault, created: Vault | None) -> None:
+        """Write the vault; on failure, discard the key of the vault `created` for this write."""
         try:
             file.write(vault)
         except ConfigError:
-            self._keys.forget(useless_else)
+            self._keys.discard(created)
             raise
 
-    def _delete(self, is_meant: Callable[[str], bool]) -> int:
+    def _delete(self, matches: Callable[[str], bool]) -> int:
         with self._guard:
-            names = {secret.name for secret in self.stored() if is_meant(secret.name)}
+            names = {secret.name for secret in self.stored() if matches(secret.name)}
             if names and self._file is not None:
                 with self._writing() as file:
                     vault = self._vault_or_none()  # delete those in memory in any case
@@ -308,7 +271,7 @@ class SecretStore:
                         file.write(vault.without(names))
             for name in names:
                 self._memory.pop(name, None)
-            self.look()
+            self.read_state()
             return len(names)
 
     def _read(self) -> Vault | None:
@@ -325,25 +288,25 @@ class SecretStore:
     def _writing(self) -> Iterator[VaultFile]:
         """Hold the file lock, across processes. Raises ConfigError."""
         if self._file is None:
-            raise ConfigError("Secrets are held only in memory until MCP Lens quits.")
+            raise ConfigError("Secrets are stored in memory only, until MCP Lens exits.")
         lock = FileLock(self._file.path.with_name("vault.lock"))
         try:
             self._file.prepare_folder()
-            is_ours = lock.acquire(_LOCK_TIMEOUT)
+            is_acquired = lock.acquire(_LOCK_TIMEOUT)
         except OSError as exc:
             raise _cannot_lock(exc) from exc
-        if not is_ours:
+        if not is_acquired:
             raise ConfigError("Another MCP Lens is using the secrets.", "Try again in a moment.")
         try:
             yield self._file
         finally:
             lock.release()
 
-    def _trouble_with(self, vault: Vault | None) -> SecretsUnavailable | None:
+    def _last_problem(self, vault: Vault | None) -> SecretsUnavailable | None:
         """Return the last problem, unless there is evidence that it is gone."""
         state = self._state
-        is_other = vault is not None and (vault.level is not state.level or self._keys.holds(vault))
-        if state.can_read or state.status is StorageStatus.UNREADABLE or is_other:
+        is_solved = vault is not None and (vault.level is not state.level or self._keys.holds(vault))
+        if state.can_read or state.status is StorageStatus.UNREADABLE or is_solved:
             return None
         return SecretsUnavailable(state.status, state.text, state.next_step)
 
@@ -379,7 +342,7 @@ class SecretStore:
         is_absent = problem is not None and problem.status is StorageStatus.ABSENT
         return StorageLevel.MEMORY if self._file is None or is_absent else StorageLevel.KEYCHAIN
 
-    def _tell_damaged(self, vault: Vault, name: str) -> None:
+    def _report_damaged(self, vault: Vault, name: str) -> None:
         if (vault.id, name) not in self._reported:
             self._reported.add((vault.id, name))
             self.problem_found.emit(
@@ -410,3 +373,39 @@ def _require_passphrase(passphrase: str) -> None:
             "This passphrase is too short: anyone with the file could guess it.",
             f"Use at least {MIN_PASSPHRASE_LENGTH} characters, ideally several words.",
         )
+
+
+class RefreshLocks:
+    """Cross-process locks on secrets. Without a folder, they hold in this process only."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._held: set[str] = set()
+
+    def try_lock(self, name: str) -> RefreshLock | None:
+        """Return the lock of a secret, or None while it is held elsewhere. Raises OSError."""
+        if name in self._held:
+            return None
+        lock = FileLock(self._folder / _file_name(name)) if self._folder is not None else None
+        if lock is not None and not lock.try_acquire():
+            return None
+        self._held.add(name)
+        return RefreshLock(self._held, name, lock)
+
+
+class RefreshLock:
+    """A lock on a secret, held until released or until the process exits."""
+
+    def __init__(self, held: set[str], name: str, lock: FileLock | None) -> None:
+        self._held = held
+        self._name = name
+        self._lock = lock
+
+    def release(self) -> None:
+        self._held.discard(self._name)
+        if self._lock is not None:
+            self._lock.release()
+
+
+def _file_name(name: str) -> str:
+    return f"claim-{hashlib.sha256(name.encode()).hexdigest()[:32]}.lock"

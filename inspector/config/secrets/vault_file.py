@@ -32,9 +32,12 @@ from inspector.base.units import size
 from inspector.config.secrets.records import SecretsUnavailable, StorageLevel, StorageStatus, is_name
 
 VERSION = 1
+MAX_BYTES = 16 * 1024 * 1024
 KEY_BYTES = 32
 _NONCE_BYTES = 12
 _MAX_MEMORY = 512 * 1024 * 1024
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_KNOWN_MEMBERS = ("version", "kept", "id", "check", "scrypt", "records")
 
 
 class VaultTampered(Exception):
@@ -50,8 +53,8 @@ class KeyDerivationCost:
     p: int = 1
 
     @property
-    def is_bearable(self) -> bool:
-        """True if the parameters are acceptable: neither too cheap nor exhausting our memory.
+    def is_acceptable(self) -> bool:
+        """True if the parameters are acceptable: neither too cheap nor exhausting the memory.
 
         They may come from a file that someone else wrote.
         """
@@ -63,72 +66,6 @@ class KeyDerivationCost:
     @property
     def _memory(self) -> int:
         return 128 * self.n * self.r
-
-
-def new_key() -> bytes:
-    return os.urandom(KEY_BYTES)
-
-
-def new_salt() -> bytes:
-    return os.urandom(16)
-
-
-def key_of_passphrase(passphrase: str, salt: bytes, cost: KeyDerivationCost) -> bytes:
-    """Derive the key, slowly on purpose. Normalized to NFC, so the keyboard does not matter."""
-    from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
-
-    text = unicodedata.normalize("NFC", passphrase).encode("utf-8", "surrogatepass")
-    return Scrypt(salt=salt, length=KEY_BYTES, n=cost.n, r=cost.r, p=cost.p).derive(text)
-
-
-def encrypt(key: bytes, vault: str, name: str, value: str) -> str:
-    """Encrypt a value, bound to this key, vault and name."""
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
-    nonce = os.urandom(_NONCE_BYTES)
-    encrypted = AESGCM(_own_key(key, vault, name)).encrypt(nonce, value.encode(), _bound_to(vault, name))
-    return to_text(nonce + encrypted)
-
-
-def decrypt(key: bytes, vault: str, name: str, text: str) -> str:
-    """Decrypt a value. Raises Tampered."""
-    from cryptography.exceptions import InvalidTag
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
-    try:
-        data = from_text(text)
-        nonce, encrypted = data[:_NONCE_BYTES], data[_NONCE_BYTES:]
-        return AESGCM(_own_key(key, vault, name)).decrypt(nonce, encrypted, _bound_to(vault, name)).decode()
-    except (InvalidTag, ValueError) as exc:
-        raise VaultTampered from exc
-
-
-def to_text(data: bytes) -> str:
-    return base64.b64encode(data).decode()
-
-
-def from_text(text: str) -> bytes:
-    """Decode base64. Raises ValueError."""
-    try:
-        return base64.b64decode(text, validate=True)
-    except binascii.Error as exc:
-        raise ValueError(str(exc)) from exc
-
-
-def _own_key(key: bytes, vault: str, name: str) -> bytes:
-    from cryptography.hazmat.primitives.hashes import SHA256
-    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-
-    return HKDF(SHA256(), KEY_BYTES, salt=None, info=b"mcp-lens secret " + _bound_to(vault, name)).derive(key)
-
-
-def _bound_to(vault: str, name: str) -> bytes:
-    return compact([VERSION, vault, name]).encode()
-
-
-MAX_BYTES = 16 * 1024 * 1024
-_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_OURS = ("version", "kept", "id", "check", "scrypt", "records")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +94,8 @@ class Vault:
         return replace(self, records={**self.records, name: record})
 
     def without(self, names: set[str]) -> Vault:
-        kept = {name: record for name, record in self.records.items() if name not in names}
-        return replace(self, records=kept)
+        remaining = {name: record for name, record in self.records.items() if name not in names}
+        return replace(self, records=remaining)
 
 
 def new_id() -> str:
@@ -168,7 +105,7 @@ def new_id() -> str:
 class VaultFile:
     """The vault file, replaced atomically.
 
-    It must belong to the user, be readable by nobody else, and not be a symlink.
+    It must belong to the user, be readable by no other user, and not be a symlink.
     """
 
     def __init__(self, path: Path) -> None:
@@ -198,24 +135,26 @@ class VaultFile:
             _replace(self.path, data)
         except OSError as exc:
             why = exc.strerror or exc
-            raise ConfigError(f"Could not write {self._shown}: {why}.", "The file was not changed.") from exc
+            raise ConfigError(
+                f"Could not write {self._display_path}: {why}.", "The file was not changed."
+            ) from exc
 
     def delete(self) -> None:
         """Delete the file. Raises ConfigError."""
         try:
             self.path.unlink(missing_ok=True)
         except OSError as exc:
-            raise ConfigError(f"Could not delete {self._shown}: {exc.strerror or exc}.") from exc
+            raise ConfigError(f"Could not delete {self._display_path}: {exc.strerror or exc}.") from exc
 
     def prepare_folder(self) -> None:
         """Create the folder, accessible to the user only. Raises OSError."""
         folder = self.path.parent
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if os.name == "posix":
-            found = folder.stat()
-            if found.st_uid != os.geteuid():
+            status = folder.stat()
+            if status.st_uid != os.geteuid():
                 raise OSError(0, f"the folder {one_line(str(folder))} belongs to another user")
-            if found.st_mode & 0o077:
+            if status.st_mode & 0o077:
                 folder.chmod(0o700)
 
     def _data(self) -> bytes:
@@ -230,7 +169,7 @@ class VaultFile:
                 raise OSError(0, "it is a symbolic link") from exc
             raise
         with os.fdopen(handle, "rb") as file:
-            _require_ours(handle)
+            _require_own_file(handle)
             data = file.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
             raise OSError(0, f"it is larger than {size(MAX_BYTES)}")
@@ -242,51 +181,45 @@ class VaultFile:
         if version > VERSION:
             raise SecretsUnavailable(
                 StorageStatus.UNREADABLE,
-                f"{self._shown} was written by a newer version of MCP Lens.",
+                f"{self._display_path} was written by a newer version of MCP Lens.",
                 "Use that version. The file was not changed.",
             )
-        records = document.get("records", {})
+        id, check, records = document.get("id"), document.get("check", ""), document.get("records", {})
         try:
-            level, id, check = (
-                StorageLevel(document.get("kept")),
-                document.get("id"),
-                document.get("check", ""),
-            )
-            salt, cost = (
-                _scrypt(document.get("scrypt"))
-                if level is StorageLevel.PASSPHRASE
-                else (b"", KeyDerivationCost())
-            )
+            level = StorageLevel(document.get("kept"))
+            salt, cost = b"", KeyDerivationCost()
+            if level is StorageLevel.PASSPHRASE:
+                salt, cost = _scrypt(document.get("scrypt"))
         except ValueError as exc:
             raise self._unreadable("is damaged: it does not say how it is encrypted") from exc
         if not (
             isinstance(id, str) and id.isalnum() and isinstance(check, str) and isinstance(records, dict)
         ):
             raise self._unreadable("is damaged: parts of it are missing")
-        unknown = {name: value for name, value in document.items() if name not in _OURS}
+        unknown = {name: value for name, value in document.items() if name not in _KNOWN_MEMBERS}
         return Vault(level, id, check, salt, cost, _records(records), unknown)
 
     def _unreadable(self, text: str) -> SecretsUnavailable:
         return SecretsUnavailable(
             StorageStatus.UNREADABLE,
-            f"{self._shown} {text}.",
+            f"{self._display_path} {text}.",
             "Restore a good copy, or delete all secrets and start over.",
         )
 
     @property
-    def _shown(self) -> str:
+    def _display_path(self) -> str:
         return one_line(str(self.path))
 
 
-def _require_ours(handle: int) -> None:
-    found = os.fstat(handle)
-    if not stat.S_ISREG(found.st_mode):
+def _require_own_file(handle: int) -> None:
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode):
         raise OSError(0, "it is not a regular file")
     if os.name != "posix":
         return
-    if found.st_uid != os.geteuid():
+    if status.st_uid != os.geteuid():
         raise OSError(0, "it belongs to another user")
-    if found.st_mode & 0o077:
+    if status.st_mode & 0o077:
         os.fchmod(handle, 0o600)
 
 
@@ -299,13 +232,13 @@ def _scrypt(value: JSON) -> tuple[bytes, KeyDerivationCost]:
         raise ValueError("no parameters")
     n, r, p = (int(str(number)) for number in numbers)
     cost = KeyDerivationCost(n, r, p)
-    if not cost.is_bearable:
-        raise ValueError("not bearable")
+    if not cost.is_acceptable:
+        raise ValueError("unacceptable cost")
     return from_text(salt), cost
 
 
 def _records(members: JSONObject) -> dict[str, Record]:
-    """Parse the records. Malformed ones are kept as undecryptable, so that they can be deleted."""
+    """Parse the records. Malformed ones become undecryptable records, so that they can be deleted."""
     return {name: _record(value) for name, value in members.items() if is_name(name)}
 
 
@@ -346,3 +279,67 @@ def _replace(path: Path, data: bytes) -> None:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def new_key() -> bytes:
+    return os.urandom(KEY_BYTES)
+
+
+def new_salt() -> bytes:
+    return os.urandom(16)
+
+
+def derive_key(passphrase: str, salt: bytes, cost: KeyDerivationCost) -> bytes:
+    """Derive a key from a passphrase with scrypt, slow on purpose.
+
+    The passphrase is normalized to NFC, so that the keyboard does not matter.
+    """
+    from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
+
+    text = unicodedata.normalize("NFC", passphrase).encode("utf-8", "surrogatepass")
+    return Scrypt(salt=salt, length=KEY_BYTES, n=cost.n, r=cost.r, p=cost.p).derive(text)
+
+
+def encrypt(key: bytes, vault: str, name: str, value: str) -> str:
+    """Encrypt a value, bound to this key, vault and name."""
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    nonce = os.urandom(_NONCE_BYTES)
+    encrypted = AESGCM(_secret_key(key, vault, name)).encrypt(nonce, value.encode(), _context(vault, name))
+    return to_text(nonce + encrypted)
+
+
+def decrypt(key: bytes, vault: str, name: str, text: str) -> str:
+    """Decrypt a value. Raises VaultTampered."""
+    from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    try:
+        data = from_text(text)
+        nonce, encrypted = data[:_NONCE_BYTES], data[_NONCE_BYTES:]
+        return AESGCM(_secret_key(key, vault, name)).decrypt(nonce, encrypted, _context(vault, name)).decode()
+    except (InvalidTag, ValueError) as exc:
+        raise VaultTampered from exc
+
+
+def to_text(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def from_text(text: str) -> bytes:
+    """Decode base64. Raises ValueError."""
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error as exc:
+        raise ValueError(str(exc)) from exc
+
+
+def _secret_key(key: bytes, vault: str, name: str) -> bytes:
+    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+    return HKDF(SHA256(), KEY_BYTES, salt=None, info=b"mcp-lens secret " + _context(vault, name)).derive(key)
+
+
+def _context(vault: str, name: str) -> bytes:
+    return compact([VERSION, vault, name]).encode()

@@ -13,14 +13,14 @@ from inspector.config.secrets.vault_file import (
     Vault,
     VaultTampered,
     decrypt,
+    derive_key,
     encrypt,
-    key_of_passphrase,
     new_id,
     new_key,
     new_salt,
 )
 
-_CHECKED = "mcp-lens"
+_CHECK_TEXT = "mcp-lens"
 _KEYLESS = (StorageLevel.PLAIN, StorageLevel.MEMORY)
 
 
@@ -57,7 +57,7 @@ class VaultKeys:
 
     def unlock(self, vault: Vault, passphrase: str) -> bool:
         """Unlock the vault; return False if the passphrase is wrong."""
-        key = key_of_passphrase(passphrase, vault.salt, vault.cost)
+        key = derive_key(passphrase, vault.salt, vault.cost)
         if not _matches(key, vault):
             return False
         self._held[vault.id] = key
@@ -74,15 +74,15 @@ class VaultKeys:
         id, salt, key = new_id(), b"", new_key()
         if level is StorageLevel.PASSPHRASE:
             salt = new_salt()
-            key = key_of_passphrase(passphrase, salt, self._cost)
-        vault = Vault(level, id, encrypt(key, id, "", _CHECKED), salt, self._cost)
+            key = derive_key(passphrase, salt, self._cost)
+        vault = Vault(level, id, encrypt(key, id, "", _CHECK_TEXT), salt, self._cost)
         if level is StorageLevel.KEYCHAIN:
             self._keychain.write(_account(vault), key)
         self._held[id] = key
         return vault
 
-    def forget(self, vault: Vault | None) -> None:
-        """Forget a deleted vault. Never fails: a key left in the keychain decrypts nothing."""
+    def discard(self, vault: Vault | None) -> None:
+        """Delete the key of a deleted vault. Never fails: a key left in the keychain decrypts nothing."""
         if vault is None:
             return
         self._held.pop(vault.id, None)
@@ -92,12 +92,13 @@ class VaultKeys:
 
     def with_secret(self, vault: Vault, name: str, value: str) -> Vault:
         """Return the vault with a secret added. Raises SecretsUnavailable."""
+        is_plain = vault.level is StorageLevel.PLAIN
         return vault.with_record(
-            name, value if vault.level is StorageLevel.PLAIN else self._sealed(vault, name, value)
+            name, value if is_plain else encrypt(self._key(vault), vault.id, name, value)
         )
 
     def open(self, vault: Vault, name: str) -> str:
-        """Decrypt a secret. Raises SecretsUnavailable, Tampered."""
+        """Decrypt a secret. Raises SecretsUnavailable, VaultTampered."""
         record = vault.records[name]
         if record.is_encrypted == (vault.level in _KEYLESS):
             raise VaultTampered  # a plain record among encrypted ones was put there by someone else
@@ -121,9 +122,6 @@ class VaultKeys:
             )
         return values
 
-    def _sealed(self, vault: Vault, name: str, value: str) -> str:
-        return encrypt(self._key(vault), vault.id, name, value)
-
     def _key(self, vault: Vault) -> bytes:
         self.fetch(vault)
         return self._held[vault.id]
@@ -139,7 +137,7 @@ def locked() -> SecretsUnavailable:
 
 def _matches(key: bytes, vault: Vault) -> bool:
     try:
-        return decrypt(key, vault.id, "", vault.check) == _CHECKED
+        return decrypt(key, vault.id, "", vault.check) == _CHECK_TEXT
     except VaultTampered:
         return False
 

@@ -1,4 +1,4 @@
-"""Files of secrets that somebody else wrote or changed."""
+"""Secrets files that were written or changed outside MCP Lens."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.helpers.secretsstage import NAME, PASSPHRASE, VALUE, Machine
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
-    """With two secrets in it."""
+    """A machine with two stored secrets."""
     machine = Machine(tmp_path)
     machine.store.put(NAME, VALUE)
     machine.store.put("a/b", "other")
@@ -83,9 +83,9 @@ def test_damaged_secret_blocks_a_move_until_it_is_deleted(machine: Machine) -> N
     machine.rewrite(document)
     store = machine.store
     with pytest.raises(ConfigError, match="would be lost"):
-        store.keep_in(StorageLevel.PASSPHRASE, PASSPHRASE)
+        store.move_to(StorageLevel.PASSPHRASE, PASSPHRASE)
     store.delete(NAME)
-    store.keep_in(StorageLevel.PASSPHRASE, PASSPHRASE)
+    store.move_to(StorageLevel.PASSPHRASE, PASSPHRASE)
     assert store.get("a/b") == "other"
 
 
@@ -119,9 +119,9 @@ def test_foreign_file_is_left_alone_and_reported(machine: Machine, text: str) ->
     with pytest.raises(SecretsUnavailable, match="damaged"):
         store.put(NAME, "x")
     with pytest.raises(SecretsUnavailable, match="damaged"):
-        store.keep_in(StorageLevel.PLAIN, unprotected=True)
+        store.move_to(StorageLevel.PLAIN, unprotected=True)
     assert machine.path.read_text() == text
-    store.put(NAME, "for now", for_this_run=True)
+    store.put(NAME, "for now", in_memory=True)
     assert store.get(NAME) == "for now"
     assert store.state.status is StorageStatus.UNREADABLE
     store.reset()
@@ -145,7 +145,7 @@ _MADE_UP = [
 def test_passphrase_is_not_tried_with_tampered_kdf_parameters(
     machine: Machine, n: int, r: int, p: int
 ) -> None:
-    machine.store.keep_in(StorageLevel.PASSPHRASE, PASSPHRASE)
+    machine.store.move_to(StorageLevel.PASSPHRASE, PASSPHRASE)
     document = machine.document()
     document["scrypt"] |= {"n": n, "r": r, "p": p}
     machine.rewrite(document)
@@ -157,12 +157,12 @@ def test_a_file_of_a_newer_version_is_left_alone(machine: Machine) -> None:
     document = machine.document() | {"version": 2}
     machine.rewrite(document)
     store = machine.store
-    with pytest.raises(SecretsUnavailable, match="newer MCP Lens"):
+    with pytest.raises(SecretsUnavailable, match="newer version of MCP Lens"):
         store.put(NAME, "x")
     assert machine.document() == document
 
 
-def test_unknown_members_are_kept(machine: Machine) -> None:
+def test_unknown_members_are_preserved(machine: Machine) -> None:
     machine.rewrite(machine.document() | {"note": {"by": "hand"}})
     machine.store.put(NAME, "other")
     assert machine.document()["note"] == {"by": "hand"}
@@ -185,8 +185,8 @@ def test_symlink_to_another_file_is_rejected_and_its_target_left_alone(
     machine.path.symlink_to(alternative)
     store = machine.store
     assert store.get(NAME) is None
-    assert "link to another file" in store.state.text
-    with pytest.raises(SecretsUnavailable, match="link to another file"):
+    assert "symbolic link" in store.state.text
+    with pytest.raises(SecretsUnavailable, match="symbolic link"):
         store.put(NAME, "x")
     assert alternative.read_bytes() == before
 
@@ -195,7 +195,7 @@ def test_symlink_to_another_file_is_rejected_and_its_target_left_alone(
 def test_named_pipe_is_rejected_without_blocking(machine: Machine) -> None:
     machine.path.unlink()
     os.mkfifo(machine.path)
-    assert machine.store.look().status is StorageStatus.UNREADABLE
+    assert machine.store.read_state().status is StorageStatus.UNREADABLE
 
 
 @pytest.mark.skipif(os.name != "posix", reason="owners of files are another thing on Windows")
@@ -203,15 +203,15 @@ def test_file_owned_by_another_user_is_rejected(machine: Machine, monkeypatch: p
     machine.run()
     mine = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
-    assert "belongs to somebody else" in machine.store.look().text
-    with pytest.raises(ConfigError, match="belongs to somebody else"):
+    assert "belongs to another user" in machine.store.read_state().text
+    with pytest.raises(ConfigError, match="belongs to another user"):
         machine.store.put(NAME, "x")
 
 
 def test_a_file_that_is_too_big_is_not_read(machine: Machine) -> None:
     with machine.path.open("r+b") as file:
         file.truncate(17 * 1024 * 1024)
-    assert "bigger than" in machine.store.look().text
+    assert "larger than" in machine.store.read_state().text
 
 
 def test_file_without_its_key_is_reported_and_not_overwritten(machine: Machine) -> None:

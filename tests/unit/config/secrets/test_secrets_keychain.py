@@ -1,4 +1,4 @@
-"""Keychains that are absent, locked, slow or broken: each is a state with a sentence, and nothing hangs."""
+"""Absent, locked, slow and broken keychains: each is reported in the state, and nothing blocks."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def waiting() -> Iterator[WaitingKeychain]:
 
 
 @pytest.fixture
-def chosen() -> Iterator[None]:
-    """What keyring uses, put back afterwards."""
+def restored_backend() -> Iterator[None]:
+    """Restore the backend of keyring after the test."""
     before = keyring.get_keyring()
     yield
     keyring.set_keyring(before)
 
 
 @pytest.mark.parametrize(
-    ("error", "expected", "words"),
+    ("error", "expected", "text"),
     [
         (KeyringLocked("Failed to unlock the collection!"), StorageStatus.LOCKED, "keychain is locked"),
         (
@@ -49,7 +49,7 @@ def chosen() -> Iterator[None]:
     ],
 )
 def test_failing_keychain_makes_writes_fail_and_reads_return_nothing(
-    tmp_path: Path, error: Exception, expected: StorageStatus, words: str
+    tmp_path: Path, error: Exception, expected: StorageStatus, text: str
 ) -> None:
     machine = Machine(tmp_path)
     machine.store.put(NAME, VALUE)
@@ -57,7 +57,7 @@ def test_failing_keychain_makes_writes_fail_and_reads_return_nothing(
     store = machine.store
     assert store.get(NAME) is None
     assert store.state.status is expected
-    assert words in store.state.text
+    assert text in store.state.text
     assert len(store.state.text) < 300
     assert store.state.next_step
     with pytest.raises(SecretsUnavailable, match="keychain"):
@@ -76,7 +76,7 @@ def test_keychain_unlocked_meanwhile_is_used(tmp_path: Path) -> None:
     backend.error = KeyringLocked("locked")
     run = machine.run()
     assert run.store.open().status is StorageStatus.LOCKED
-    assert run.store.look().status is StorageStatus.LOCKED
+    assert run.store.read_state().status is StorageStatus.LOCKED
     backend.error = None
     assert run.store.open().status is StorageStatus.OPEN
     assert run.store.get(NAME) == VALUE
@@ -84,7 +84,7 @@ def test_keychain_unlocked_meanwhile_is_used(tmp_path: Path) -> None:
 
 def test_keychain_that_stores_nothing_is_detected_immediately(tmp_path: Path) -> None:
     machine = Machine(tmp_path, ForgetfulKeychain())
-    with pytest.raises(SecretsUnavailable, match="did not keep"):
+    with pytest.raises(SecretsUnavailable, match="did not store"):
         machine.store.put(NAME, VALUE)
     assert not machine.path.exists()
 
@@ -117,7 +117,7 @@ def test_unresponsive_keychain_is_reported_and_its_late_response_is_used(
     thread = next(each for each in threading.enumerate() if each.name == "keychain")
     waiting.is_requested.clear()
     assert store.open().status is StorageStatus.SILENT
-    assert not waiting.is_requested.is_set()  # the person is not asked twice
+    assert not waiting.is_requested.is_set()  # the user is not prompted twice
     waiting.release_bodies.set()
     thread.join()
     assert store.get(NAME) == VALUE
@@ -143,7 +143,7 @@ def test_closing_ends_the_wait_for_a_keychain(tmp_path: Path, waiting: WaitingKe
         run.store.put(NAME, VALUE)
 
 
-def test_system_keychain_is_used(chosen: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_system_keychain_is_used(restored_backend: None, monkeypatch: pytest.MonkeyPatch) -> None:
     backend = MemoryKeychain()
     monkeypatch.setattr(keychains, "ALLOWED", ("tests.helpers.keychains.MemoryKeychain",))
     keyring.set_keyring(backend)
@@ -156,7 +156,7 @@ def test_system_keychain_is_used(chosen: None, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("backend", [MemoryKeychain, null.Keyring, fail.Keyring])
 def test_other_keyring_backends_are_not_accepted(
-    chosen: None, monkeypatch: pytest.MonkeyPatch, backend: type[keyring.backend.KeyringBackend]
+    restored_backend: None, monkeypatch: pytest.MonkeyPatch, backend: type[keyring.backend.KeyringBackend]
 ) -> None:
     monkeypatch.setattr(keychains, "ALLOWED", ("nowhere.at.All", "keyring.backends.fail.Nothing"))
     keyring.set_keyring(backend())
@@ -166,7 +166,7 @@ def test_other_keyring_backends_are_not_accepted(
     assert ("fail" not in backend.__module__) == (backend.__module__ in str(caught.value))
 
 
-def test_keychain_started_later_is_found(chosen: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keychain_started_later_is_found(restored_backend: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keychains, "ALLOWED", ("nowhere.at.All", "tests.helpers.keychains.MemoryKeychain"))
     keyring.set_keyring(fail.Keyring())  # type: ignore[no-untyped-call]
     assert isinstance(find_backend(), MemoryKeychain)

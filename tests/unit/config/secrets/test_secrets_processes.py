@@ -1,4 +1,4 @@
-"""Secrets and several processes: nothing is lost, and one at a time renews a secret."""
+"""Secrets shared by several processes: nothing is lost, and one process at a time refreshes a secret."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ for number in range(25):
     store.put(f"from/{sys.argv[2]}/{number}", sys.argv[2])
 """
 
-_RENEWER = """
+_REFRESHER = """
 import sys, time
 from pathlib import Path
 from inspector.config.secrets.store import SecretStore
 
 store = SecretStore(Path(sys.argv[1]))
-while (claim := store.try_claim("oauth/token")) is None:
+while (lock := store.try_lock("oauth/token")) is None:
     time.sleep(0.01)
 try:
-    if store.get("oauth/token") == "old":  # else the other has renewed it
+    if store.get("oauth/token") == "old":  # else the other process has refreshed it
         print("granted")
         store.put("oauth/token", "new")
 finally:
-    claim.release()
+    lock.release()
 print(store.get("oauth/token"))
 """
 
@@ -48,7 +48,7 @@ def _start(program: str, *arguments: str) -> subprocess.Popen[str]:
 
 def test_two_processes_writing_concurrently_lose_nothing(tmp_path: Path) -> None:
     store = SecretStore(tmp_path / "secrets")
-    store.keep_in(StorageLevel.PLAIN, unprotected=True)
+    store.move_to(StorageLevel.PLAIN, unprotected=True)
     writers = [_start(_WRITER, str(tmp_path / "secrets"), name) for name in ("a", "b")]
     for number in range(25):
         store.put(f"from/c/{number}", "c")
@@ -60,35 +60,35 @@ def test_two_processes_writing_concurrently_lose_nothing(tmp_path: Path) -> None
 
 def test_two_processes_refresh_a_secret_once(tmp_path: Path) -> None:
     store = SecretStore(tmp_path / "secrets")
-    store.keep_in(StorageLevel.PLAIN, unprotected=True)
+    store.move_to(StorageLevel.PLAIN, unprotected=True)
     store.put("oauth/token", "old")
-    claim = store.try_claim("oauth/token")
-    assert claim is not None
-    renewers = [_start(_RENEWER, str(tmp_path / "secrets")) for _ in range(2)]
-    claim.release()
+    lock = store.try_lock("oauth/token")
+    assert lock is not None
+    renewers = [_start(_REFRESHER, str(tmp_path / "secrets")) for _ in range(2)]
+    lock.release()
     reported = [renewer.communicate(timeout=60)[0].split() for renewer in renewers]
     assert sorted(reported) == [["granted", "new"], ["new"]]
 
 
-def test_claim_is_exclusive_per_name(tmp_path: Path) -> None:
+def test_refresh_lock_is_exclusive_per_name(tmp_path: Path) -> None:
     for store in (SecretStore(tmp_path / "secrets"), SecretStore()):
-        first = store.try_claim("a")
+        first = store.try_lock("a")
         assert first is not None
-        assert store.try_claim("a") is None
-        other = store.try_claim("b")
+        assert store.try_lock("a") is None
+        other = store.try_lock("b")
         assert other is not None
         first.release()
-        again = store.try_claim("a")
+        again = store.try_lock("a")
         assert again is not None
         again.release()
         other.release()
 
 
 def test_two_stores_in_one_process_exclude_each_other(tmp_path: Path) -> None:
-    claim = SecretStore(tmp_path / "s").try_claim("a")
-    assert claim is not None
-    assert SecretStore(tmp_path / "s").try_claim("a") is None
-    claim.release()
+    lock = SecretStore(tmp_path / "s").try_lock("a")
+    assert lock is not None
+    assert SecretStore(tmp_path / "s").try_lock("a") is None
+    lock.release()
 
 
 def test_process_sees_the_changes_of_another_including_the_storage_location(tmp_path: Path) -> None:
@@ -96,14 +96,14 @@ def test_process_sees_the_changes_of_another_including_the_storage_location(tmp_
     one, other = machine.store, machine.store
     one.put(NAME, VALUE)
     assert other.get(NAME) == VALUE
-    one.keep_in(StorageLevel.PASSPHRASE, PASSPHRASE)
+    one.move_to(StorageLevel.PASSPHRASE, PASSPHRASE)
     assert other.get(NAME) is None
     assert "locked" in other.state.text
     other.unlock(PASSPHRASE)
     assert other.get(NAME) == VALUE
-    other.keep_in(StorageLevel.KEYCHAIN)
+    other.move_to(StorageLevel.KEYCHAIN)
     assert one.get(NAME) == VALUE
-    assert one.look().level is StorageLevel.KEYCHAIN
+    assert one.read_state().level is StorageLevel.KEYCHAIN
 
 
 def test_two_simultaneous_first_secrets_create_one_file_with_one_key(tmp_path: Path) -> None:
@@ -133,11 +133,11 @@ def test_wait_for_a_held_lock_is_limited(tmp_path: Path) -> None:
     second.release()
 
 
-def test_looking_up_secrets_imports_neither_keyring_nor_cryptography(tmp_path: Path) -> None:
+def test_reading_the_state_imports_neither_keyring_nor_cryptography(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path; import inspector.engine.engine\n"
         "from inspector.config.secrets.store import SecretStore\n"
-        "SecretStore(Path(sys.argv[1])).look()\n"
+        "SecretStore(Path(sys.argv[1])).read_state()\n"
         "print([name for name in ('keyring', 'cryptography') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True)
@@ -148,7 +148,7 @@ def test_looking_up_secrets_imports_neither_keyring_nor_cryptography(tmp_path: P
 def test_same_secret_is_encrypted_differently_each_time(tmp_path: Path, level: StorageLevel) -> None:
     machine = Machine(tmp_path)
     store = machine.store
-    store.keep_in(level, PASSPHRASE)
+    store.move_to(level, PASSPHRASE)
     store.put("a/1", VALUE)
     store.put("a/2", VALUE)
     first = machine.document()["records"]

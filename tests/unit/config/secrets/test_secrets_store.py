@@ -1,4 +1,4 @@
-"""Secrets that are kept: in the keychain, under a passphrase, in memory, in a plain file."""
+"""The secret store at every storage level: keychain, passphrase, memory, plain file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def machine(tmp_path: Path) -> Machine:
 
 @pytest.fixture
 def bare(tmp_path: Path) -> Machine:
-    """One without a keychain."""
+    """A machine without a keychain."""
     return Machine(tmp_path, FailingKeychain(NoKeyringError("No recommended backend was available.")))
 
 
@@ -68,7 +68,7 @@ def test_the_keychain_has_one_entry_however_many_secrets_there_are(machine: Mach
 def test_nothing_on_disk_contains_the_secret_in_any_encoding(machine: Machine, level: StorageLevel) -> None:
     store = machine.store
     store.put(NAME, VALUE)
-    store.keep_in(level, PASSPHRASE)
+    store.move_to(level, PASSPHRASE)
     store.put("header/other/name", VALUE + VALUE)
     written = b"".join(path.read_bytes() for path in machine.folder.rglob("*") if path.is_file())
     assert written
@@ -82,21 +82,21 @@ def test_nothing_on_disk_contains_the_secret_in_any_encoding(machine: Machine, l
 def test_repr_does_not_reveal_a_secret(machine: Machine) -> None:
     store = machine.store
     store.put(NAME, VALUE)
-    store.keep_in(StorageLevel.PLAIN, unprotected=True)
+    store.move_to(StorageLevel.PLAIN, unprotected=True)
     vault = store._read()
     assert VALUE not in repr((store, store.state, store.stored(), vault))
 
 
 def test_unknown_name_returns_nothing_without_accessing_the_keychain(tmp_path: Path) -> None:
     backend = FailingKeychain()
-    assert Machine(tmp_path, backend).store.get("header/nobody/x") is None
+    assert Machine(tmp_path, backend).store.get("header/unknown/x") is None
     backend.error = None
     machine = Machine(tmp_path, backend)
     machine.store.put(NAME, VALUE)
     backend.error = RuntimeError("asked")
     run = machine.run()
-    assert run.store.get("header/nobody/x") is None
-    assert run.store.look().status is StorageStatus.UNTRIED
+    assert run.store.get("header/unknown/x") is None
+    assert run.store.read_state().status is StorageStatus.UNTRIED
 
 
 def test_deleting_needs_no_key(tmp_path: Path) -> None:
@@ -109,12 +109,12 @@ def test_deleting_needs_no_key(tmp_path: Path) -> None:
     assert store.stored() == ()
 
 
-def test_forgetting_a_server_deletes_its_secrets_and_no_others(machine: Machine) -> None:
+def test_deleting_a_server_deletes_its_secrets_and_no_others(machine: Machine) -> None:
     store = machine.store
     names = [make_name("header", "a", "k"), make_name("header", "a", "l"), make_name("header", "ab", "k")]
     for name in names:
         store.put(name, VALUE)
-    store.put(make_name("header", "a", "m"), VALUE, for_this_run=True)
+    store.put(make_name("header", "a", "m"), VALUE, in_memory=True)
     assert store.delete_below(make_name("header", "a")) == 3
     assert [secret.name for secret in store.stored()] == [names[2]]
 
@@ -123,7 +123,7 @@ def test_the_list_has_names_and_times_but_needs_no_key(machine: Machine) -> None
     machine.store.put(NAME, VALUE)
     machine.backend = FailingKeychain()
     store = machine.store
-    store.put("a/b", "only now", for_this_run=True)
+    store.put("a/b", "only now", in_memory=True)
     first, second = store.stored()
     assert (first.name, first.is_saved) == ("a/b", False)
     assert (second.name, second.is_saved) == (NAME, True)
@@ -132,7 +132,7 @@ def test_the_list_has_names_and_times_but_needs_no_key(machine: Machine) -> None
 
 @pytest.mark.parametrize("name", ["", "/", "a//b", "a/", "/a", "a\nb", "a\u202eb", "x" * 2001])
 def test_name_that_cannot_be_displayed_or_split_is_rejected(machine: Machine, name: str) -> None:
-    with pytest.raises(ConfigError, match="cannot be the name of a secret"):
+    with pytest.raises(ConfigError, match="is not a valid secret name"):
         machine.store.put(name, VALUE)
     assert not machine.path.exists()
 
@@ -154,7 +154,7 @@ def test_name_parts_may_contain_any_text() -> None:
 
 def test_keychain_is_not_accessed_before_anything_is_stored(tmp_path: Path) -> None:
     store = Machine(tmp_path, FailingKeychain(RuntimeError("asked"))).store
-    assert store.look() == store.state
+    assert store.read_state() == store.state
     assert (store.state.level, store.state.status) == (StorageLevel.KEYCHAIN, StorageStatus.UNTRIED)
     assert store.state.is_chosen is False
 
@@ -177,21 +177,21 @@ def test_a_store_without_a_folder_is_in_memory() -> None:
     assert (store.state.level, store.state.status) == (StorageLevel.MEMORY, StorageStatus.OPEN)
     assert store.delete(NAME) is True
     with pytest.raises(ConfigError, match="memory only"):
-        store.keep_in(StorageLevel.PASSPHRASE, PASSPHRASE)
+        store.move_to(StorageLevel.PASSPHRASE, PASSPHRASE)
 
 
 def test_passphrase_unlocks_the_secrets_once_per_run(bare: Machine) -> None:
     first = bare.store
     first.put(NAME, VALUE)
-    first.keep_in(StorageLevel.PASSPHRASE, PASSPHRASE)
+    first.move_to(StorageLevel.PASSPHRASE, PASSPHRASE)
     assert first.get(NAME) == VALUE  # what was in memory is moved
     assert first.state.in_memory == 0
     run = bare.run()
-    assert run.store.look().status is StorageStatus.LOCKED
+    assert run.store.read_state().status is StorageStatus.LOCKED
     assert run.store.get(NAME) is None
     with pytest.raises(SecretsUnavailable, match="locked"):
         run.store.put("a/b", "x")
-    with pytest.raises(ConfigError, match="not the passphrase"):
+    with pytest.raises(ConfigError, match="Wrong passphrase"):
         run.store.unlock("wrong horse battery")
     run.store.unlock(PASSPHRASE)
     assert status(run.store) is StorageStatus.OPEN
@@ -202,22 +202,22 @@ def test_passphrase_unlocks_the_secrets_once_per_run(bare: Machine) -> None:
 
 
 def test_passphrase_is_unicode_normalized(bare: Machine) -> None:
-    bare.store.keep_in(StorageLevel.PASSPHRASE, "caf\u00e9 caf\u00e9")
+    bare.store.move_to(StorageLevel.PASSPHRASE, "caf\u00e9 caf\u00e9")
     bare.store.unlock("cafe\u0301 cafe\u0301")
 
 
-def test_a_short_passphrase_is_refused(machine: Machine) -> None:
+def test_short_passphrase_is_rejected(machine: Machine) -> None:
     with pytest.raises(ConfigError, match="too short"):
-        machine.store.keep_in(StorageLevel.PASSPHRASE, "seven77")
+        machine.store.move_to(StorageLevel.PASSPHRASE, "seven77")
 
 
 def test_plain_text_file_is_used_only_on_request(bare: Machine) -> None:
     store = bare.store
     store.put(NAME, VALUE)
-    with pytest.raises(ConfigError, match="protects nothing"):
-        store.keep_in(StorageLevel.PLAIN)
+    with pytest.raises(ConfigError, match="gives no protection"):
+        store.move_to(StorageLevel.PLAIN)
     assert not bare.path.exists()
-    store.keep_in(StorageLevel.PLAIN, unprotected=True)
+    store.move_to(StorageLevel.PLAIN, unprotected=True)
     assert bare.document()["records"][NAME]["plain"] == VALUE
     assert bare.store.get(NAME) == VALUE
 
@@ -231,11 +231,11 @@ def test_every_change_of_location_moves_all_secrets(
     machine: Machine, before: StorageLevel, after: StorageLevel
 ) -> None:
     store = machine.store
-    store.keep_in(before, PASSPHRASE, unprotected=True)
+    store.move_to(before, PASSPHRASE, unprotected=True)
     store.put(NAME, VALUE)
     store.put("a/b", "other")
     old = machine.path.read_text()
-    store.keep_in(after, "another passphrase", unprotected=True)
+    store.move_to(after, "another passphrase", unprotected=True)
     assert (store.get(NAME), store.get("a/b")) == (VALUE, "other")
     assert store.state.level is after
     assert entries(machine) == (1 if after is StorageLevel.KEYCHAIN else 0)
@@ -245,51 +245,51 @@ def test_every_change_of_location_moves_all_secrets(
     if after is StorageLevel.PASSPHRASE:
         later.unlock("another passphrase")
     assert later.get(NAME) == (None if after is StorageLevel.MEMORY else VALUE)
-    assert later.look().level is after  # the choice is kept, memory too
+    assert later.read_state().level is after  # the choice is saved, also for memory
 
 
 def test_undecryptable_secrets_are_not_moved_and_nothing_changes(machine: Machine) -> None:
-    machine.store.keep_in(StorageLevel.PASSPHRASE, PASSPHRASE)
+    machine.store.move_to(StorageLevel.PASSPHRASE, PASSPHRASE)
     writer = machine.store
     writer.unlock(PASSPHRASE)
     writer.put(NAME, VALUE)
     before = machine.path.read_bytes()
     with pytest.raises(SecretsUnavailable, match="locked"):
-        machine.store.keep_in(StorageLevel.PLAIN, unprotected=True)
+        machine.store.move_to(StorageLevel.PLAIN, unprotected=True)
     assert machine.path.read_bytes() == before
 
 
 def test_move_to_a_failing_keychain_changes_nothing(machine: Machine) -> None:
     store = machine.store
-    store.keep_in(StorageLevel.PASSPHRASE, PASSPHRASE)
+    store.move_to(StorageLevel.PASSPHRASE, PASSPHRASE)
     store.put(NAME, VALUE)
     before = machine.path.read_bytes()
     machine.backend = FailingKeychain()
     other = machine.store
     other.unlock(PASSPHRASE)
     with pytest.raises(SecretsUnavailable, match="keychain is locked"):
-        other.keep_in(StorageLevel.KEYCHAIN)
+        other.move_to(StorageLevel.KEYCHAIN)
     assert machine.path.read_bytes() == before
     assert other.get(NAME) == VALUE
 
 
 def test_move_with_a_failed_write_changes_nothing(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     store = machine.store
-    store.keep_in(StorageLevel.PASSPHRASE, PASSPHRASE)
+    store.move_to(StorageLevel.PASSPHRASE, PASSPHRASE)
     store.put(NAME, VALUE)
     before = machine.path.read_bytes()
     _fill_disk(monkeypatch)
     with pytest.raises(ConfigError, match="No space left"):
-        store.keep_in(StorageLevel.KEYCHAIN)
+        store.move_to(StorageLevel.KEYCHAIN)
     assert machine.path.read_bytes() == before
-    assert entries(machine) == 0  # the new key is of no use
-    assert store.get(NAME) == VALUE  # and the old one is still held
+    assert entries(machine) == 0  # the new key was discarded
+    assert store.get(NAME) == VALUE  # and the old one still works
 
 
 def test_deleting_everything_deletes_the_key_too(machine: Machine) -> None:
     store = machine.store
     store.put(NAME, VALUE)
-    store.put("a/b", "now", for_this_run=True)
+    store.put("a/b", "now", in_memory=True)
     store.reset()
     assert not machine.path.exists()
     assert entries(machine) == 0
@@ -302,7 +302,7 @@ def test_state_is_signaled_only_when_it_changes(bare: Machine) -> None:
     store = bare.store
     reported: list[SecretsState] = []
     store.changed.connect(reported.append)
-    store.look()
+    store.read_state()
     assert reported == []
     store.put(NAME, VALUE)
     assert (reported[-1].status, reported[-1].in_memory) == (StorageStatus.ABSENT, 1)
@@ -318,7 +318,7 @@ def _fill_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", full)
 
 
-def test_a_full_disk_keeps_the_old_file_and_leaves_no_other(
+def test_full_disk_leaves_the_old_file_and_no_other(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine.store.put(NAME, VALUE)
