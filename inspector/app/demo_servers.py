@@ -27,7 +27,7 @@ def demo_entries() -> list[StdioEntry]:
     result.
     """
     entries = []
-    for name in (name for name, server in SERVERS.items() if server.speaks_stdio):
+    for name in (name for name, server in SERVERS.items() if server.supports_stdio):
         program, *args = command(name)
         entries.append(
             StdioEntry(name=name, command=program, args=tuple(args), roots=(".",), era="legacy-first")
@@ -37,7 +37,7 @@ def demo_entries() -> list[StdioEntry]:
 
 def shown_name(name: str) -> str:
     """Return the display name of a demo server over HTTP, distinct from its stdio twin."""
-    return f"{name} (http)" if SERVERS[name].speaks_stdio else name
+    return f"{name} (http)" if SERVERS[name].supports_stdio else name
 
 
 class DemoHttpServers:

@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _check_faults(parser, options)
     if options.name == "faulty":
         return _serve_faulty(parser, options)
-    if not options.http and not SERVERS[options.name].speaks_stdio:
+    if not options.http and not SERVERS[options.name].supports_stdio:
         parser.error(f"{options.name!r} only supports HTTP, because its login needs a browser: add --http")
     return _serve(options)
 

@@ -20,11 +20,12 @@ _VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 
 _INSTRUCTIONS = "Every tool except echo violates the protocol when called; its description says how."
 
+_STDOUT = 1
 _PARSE_ERROR, _METHOD_NOT_FOUND, _INVALID_PARAMS = -32700, -32601, -32602
 
 
 def serve(fault_name: str | None) -> int:
-    """Serve until stdin ends; return the exit code. With a fault, show it without being asked."""
+    """Serve until stdin ends; return the exit code. A fault given here is shown in every call."""
     if fault_name == "exit_at_start":
         print("Error: DEMO_TOKEN is not set.\nSet it and start again.", file=sys.stderr)
         return 3
@@ -53,19 +54,19 @@ class _Server:
         except (ValueError, RecursionError):
             self._fail(None, _PARSE_ERROR, "Parse error")
             return
-        # Responses and notifications need no response, and this server sends no requests.
+        # Responses and notifications need no respond, and this server sends no requests.
         if isinstance(message, dict) and "method" in message and "id" in message:
-            self._response(message["id"], message["method"], message.get("params") or {})
+            self._respond(message["id"], message["method"], message.get("params") or {})
 
-    def _response(self, request_id: object, method: object, params: dict[str, Any]) -> None:
+    def _respond(self, request_id: object, method: object, params: dict[str, Any]) -> None:
         match method:
             case "initialize":
                 if self._fault is None or self._fault.name != "silent_initialize":
-                    self._output.response(request_id, _initialize(params))
+                    self._output.respond(request_id, _initialize(params))
             case "ping" | "logging/setLevel":
-                self._output.response(request_id, {})
+                self._output.respond(request_id, {})
             case "tools/list":
-                self._output.response(request_id, {"tools": _tools()})
+                self._output.respond(request_id, {"tools": _tools()})
             case "tools/call":
                 self._call(request_id, params)
             case _:
@@ -75,11 +76,11 @@ class _Server:
         name = params.get("name")
         arguments = params.get("arguments") or {}
         fault = self._fault if self._fault is not None and self._fault.is_tool else FAULTS.get(str(name))
-        if fault is not None and fault.response is not None:
+        if fault is not None and fault.respond is not None:
             token = (params.get("_meta") or {}).get("progressToken")
-            fault.response(self._output, Call(request_id, fault.fill_defaults(arguments), token))
+            fault.respond(self._output, Call(request_id, fault.fill_defaults(arguments), token))
         elif name == "echo":
-            self._output.response(request_id, text_result(str(arguments.get("message", ""))))
+            self._output.respond(request_id, text_result(str(arguments.get("message", ""))))
         else:
             self._fail(request_id, _INVALID_PARAMS, f"Unknown tool: {name}")
 
@@ -114,9 +115,6 @@ def _definition(fault: Fault) -> dict[str, Any]:
     }
 
 
-STDOUT = 1
-
-
 class Output:
     """Raw stdout. After `close` the server keeps running, and its output is discarded."""
 
@@ -127,18 +125,18 @@ class Output:
         """Write bytes immediately. Unbuffered, so that a partial line is really sent as one."""
         view = memoryview(data)
         while self._open and view:
-            view = view[os.write(STDOUT, view) :]
+            view = view[os.write(_STDOUT, view) :]
 
     def send(self, message: Mapping[str, Any]) -> None:
         line = json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":"), ensure_ascii=False)
         self.write(line.encode() + b"\n")
 
-    def response(self, request_id: object, result: Mapping[str, Any]) -> None:
+    def respond(self, request_id: object, result: Mapping[str, Any]) -> None:
         self.send({"id": request_id, "result": result})
 
     def close(self) -> None:
         self._open = False
-        os.close(STDOUT)
+        os.close(_STDOUT)
 
 
 def text_result(text: str) -> dict[str, Any]:
@@ -158,51 +156,51 @@ class Call:
 class Fault:
     """A way to violate the protocol.
 
-    `response` is None for a startup fault, which `loop.py` carries out.
+    `respond` is None for a startup fault, which `serve` and `_Server` carry out.
     """
 
     name: str
     description: str
-    response: Callable[[Output, Call], None] | None = None
+    respond: Callable[[Output, Call], None] | None = None
     properties: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def is_tool(self) -> bool:
-        return self.response is not None
+        return self.respond is not None
 
     def fill_defaults(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of this fault (all numbers), with defaults for missing ones."""
         defaults = {name: schema["default"] for name, schema in self.properties.items()}
-        given = {name: arguments[name] for name in defaults if isinstance(arguments.get(name), int | float)}
-        return {**defaults, **{name: type(defaults[name])(value) for name, value in given.items()}}
+        numbers = {name: arguments[name] for name in defaults if isinstance(arguments.get(name), int | float)}
+        return {**defaults, **{name: type(defaults[name])(value) for name, value in numbers.items()}}
 
 
 def _stray_stdout(output: Output, call: Call) -> None:
     output.write(b"DEBUG: a print() that was forgotten\n\n")
-    output.response(call.id, text_result("Stray text came before this response, and more follows it."))
+    output.respond(call.id, text_result("Stray text came before this respond, and more follows it."))
     output.write(b"{'almost': 'JSON'}\n")
 
 
 def _wrong_id(output: Output, call: Call) -> None:
-    output.response(f"not-{call.id}", text_result("This response has an id that no request used."))
+    output.respond(f"not-{call.id}", text_result("This respond has an id that no request used."))
 
 
 def _wrong_id_type(output: Output, call: Call) -> None:
-    output.response(str(call.id), text_result("The id was sent as a number and returned as a string."))
+    output.respond(str(call.id), text_result("The id was sent as a number and returned as a string."))
 
 
 def _answers_twice(output: Output, call: Call) -> None:
-    output.response(call.id, text_result("First response."))
-    output.response(call.id, text_result("Second response, with the same id."))
+    output.respond(call.id, text_result("First respond."))
+    output.respond(call.id, text_result("Second respond, with the same id."))
 
 
 def _orphan_response(output: Output, call: Call) -> None:
-    output.response(987654, text_result("No request asked for this."))
-    output.response(call.id, text_result("The previous response matched no request."))
+    output.respond(987654, text_result("No request asked for this."))
+    output.respond(call.id, text_result("The previous respond matched no request."))
 
 
 def _invalid_result(output: Output, call: Call) -> None:
-    output.response(call.id, {"content": "not a list", "isError": "perhaps"})
+    output.respond(call.id, {"content": "not a list", "isError": "perhaps"})
 
 
 def _half_line(output: Output, call: Call) -> None:
@@ -213,7 +211,7 @@ def _half_line(output: Output, call: Call) -> None:
     for start in range(0, len(line), size):
         output.write(line[start : start + size])
         time.sleep(call.arguments["delay"])
-    output.response(call.id, text_result("The previous notification was sent in pieces."))
+    output.respond(call.id, text_result("The previous notification was sent in pieces."))
 
 
 def _invalid_utf8(output: Output, call: Call) -> None:
@@ -221,14 +219,14 @@ def _invalid_utf8(output: Output, call: Call) -> None:
     output.write(
         b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"\xff\xfe\xc3("}}\n'
     )
-    output.response(call.id, text_result("The previous notification was not valid UTF-8."))
+    output.respond(call.id, text_result("The previous notification was not valid UTF-8."))
 
 
 def _deep_json(output: Output, call: Call) -> None:
     depth = call.arguments["depth"]
     head = b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":'
     output.write(head + b'{"a":' * depth + b"1" + b"}" * depth + b"}}\n")
-    output.response(call.id, text_result(f"The previous notification was {depth} objects deep."))
+    output.respond(call.id, text_result(f"The previous notification was {depth} objects deep."))
 
 
 def _huge_line(output: Output, call: Call) -> None:
@@ -236,11 +234,11 @@ def _huge_line(output: Output, call: Call) -> None:
     for _ in range(call.arguments["megabytes"]):
         output.write(b"x" * 1024 * 1024)
     output.write(b'"}}\n')
-    output.response(call.id, text_result("The previous notification was one huge line."))
+    output.respond(call.id, text_result("The previous notification was one huge line."))
 
 
 def _no_answer(output: Output, call: Call) -> None:
-    print("This call will never get a response.", file=sys.stderr, flush=True)
+    print("This call will never get a respond.", file=sys.stderr, flush=True)
 
 
 def _closes_stdout(output: Output, call: Call) -> None:
@@ -269,19 +267,19 @@ FAULTS: dict[str, Fault] = {
         Fault("banner", "Prints a banner to stdout before the first message."),
         Fault("exit_at_start", "Writes a reason to stderr and exits with code 3 before reading anything."),
         Fault("silent_initialize", "Never responds to initialize."),
-        Fault("stray_stdout", "Prints stray text to stdout before and after its response.", _stray_stdout),
+        Fault("stray_stdout", "Prints stray text to stdout before and after its respond.", _stray_stdout),
         Fault("wrong_id", "Responds with an id that was never used.", _wrong_id),
         Fault("wrong_id_type", "Responds with the id as a string.", _wrong_id_type),
         Fault("answers_twice", "Responds to the same request twice.", _answers_twice),
         Fault(
             "orphan_response",
-            "Sends a response that matches no request, then the real response.",
+            "Sends a respond that matches no request, then the real respond.",
             _orphan_response,
         ),
         Fault("invalid_result", "Returns a result whose content is not an array.", _invalid_result),
         Fault(
             "half_line",
-            "Sends a notification in pieces with pauses in between, then the response.",
+            "Sends a notification in pieces with pauses in between, then the respond.",
             _half_line,
             {
                 "pieces": _number(4, "Number of pieces."),
@@ -289,17 +287,17 @@ FAULTS: dict[str, Fault] = {
             },
         ),
         Fault(
-            "invalid_utf8", "Sends a notification that is not valid UTF-8, then the response.", _invalid_utf8
+            "invalid_utf8", "Sends a notification that is not valid UTF-8, then the respond.", _invalid_utf8
         ),
         Fault(
             "deep_json",
-            "Sends a very deeply nested notification, then the response.",
+            "Sends a very deeply nested notification, then the respond.",
             _deep_json,
             {"depth": _number(10_000, "Nesting depth.")},
         ),
         Fault(
             "huge_line",
-            "Sends a notification in one huge line, then the response.",
+            "Sends a notification in one huge line, then the respond.",
             _huge_line,
             {"megabytes": _number(100, "Size of the line in mebibytes.")},
         ),

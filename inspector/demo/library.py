@@ -81,7 +81,7 @@ _VERBS: dict[str, tuple[str, Schema]] = {
         schema(["id", "person"], id=_ID, person={"type": "string"}),
     ),
     "summarize": (
-        "Summarises the {noun} in a few words.",
+        "Summarizes the {noun} in a few words.",
         schema(["id"], id=_ID, words={"type": "integer", "minimum": 10, "default": 60}),
     ),
 }
@@ -92,7 +92,7 @@ _LONG_TAIL = "_with_every_related_record_that_the_caller_may_see" * 3
 _LONG_DESCRIPTION = " Checks the caller's permissions first, then reads from the nearest replica. " * 40
 
 
-async def _response(call: Call) -> Outcome:
+async def _respond(call: Call) -> Outcome:
     return text(f"{call.params.name} was called with {json.dumps(call.arguments, ensure_ascii=False)}")
 
 
@@ -106,7 +106,7 @@ def _tools() -> Iterator[DemoTool]:
             description += _LONG_DESCRIPTION
         hints = types.ToolAnnotations(read_only_hint=verb in _READS, destructive_hint=verb == "delete")
         title = f"{verb.capitalize()} {noun}"
-        yield tool(name, title, description, _response, _VERBS[verb][1], annotations=hints)
+        yield tool(name, title, description, _respond, _VERBS[verb][1], annotations=hints)
 
 
 def _resources() -> list[types.Resource]:
@@ -135,10 +135,10 @@ def build(wire: Wire | None) -> Server[Any]:
         book = resources.get(params.uri)
         if book is None:
             raise resource_not_found(context, params.uri)
-        words = types.TextResourceContents(
+        contents = types.TextResourceContents(
             uri=book.uri, mime_type="text/plain", text=f"{book.title}, page 1."
         )
-        return types.ReadResourceResult(contents=[words])
+        return types.ReadResourceResult(contents=[contents])
 
     return Server(
         "library",

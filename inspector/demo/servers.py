@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from inspector.demo.wire import Wire
 
 Builder = Callable[["Wire | None"], "Server[Any]"]
-"""Makes the server; given the raw stdout when it is served over stdio, None over HTTP."""
+"""Builds the server. Its argument is the raw stdout over stdio, None over HTTP."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ class DemoServer:
     is_site: bool = False
 
     @property
-    def speaks_http(self) -> bool:
+    def supports_http(self) -> bool:
         return self.build is not None or self.is_site
 
     @property
-    def speaks_stdio(self) -> bool:
+    def supports_stdio(self) -> bool:
         return not self.is_site
 
 

@@ -25,7 +25,7 @@ from inspector.demo.wire import Wire
 HOST = "127.0.0.1"
 
 MakeApp = Callable[[str], ASGIApp]
-"""Makes the app that is served at this origin."""
+"""Builds the app to serve at an origin."""
 
 
 def serve_stdio(build: Builder) -> int:
@@ -33,7 +33,7 @@ def serve_stdio(build: Builder) -> int:
 
     `Wire` ends the process if stdout is no longer read.
     """
-    _be_quiet()
+    _silence_warnings()
     wire = Wire()
     anyio.run(_run_stdio, build(wire), wire)
     return 0
@@ -71,7 +71,7 @@ def serve_http(build: Builder, port: int, *, until_eof: bool) -> int:
 
 def serve_app(make: MakeApp, port: int, *, until_eof: bool) -> int:
     """Serve an app that is created once its origin is known and has its MCP endpoint at /mcp."""
-    _be_quiet()
+    _silence_warnings()
     try:
         listener = _listen(port)
     except OSError as exc:
@@ -105,7 +105,7 @@ def _exit_at_eof() -> None:
     os._exit(0)
 
 
-def _be_quiet() -> None:
+def _silence_warnings() -> None:
     """Suppress the stack trace at Ctrl+C and warnings about features deprecated in 2026-07-28."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     warnings.filterwarnings("ignore", category=MCPDeprecationWarning)

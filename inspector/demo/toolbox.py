@@ -25,47 +25,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 _NOT_FOUND_BEFORE_2026 = -32002
 
-
-def resource_not_found(context: Context, uri: str) -> MCPError:
-    """Build the error for an unknown resource.
-
-    2026-07-28 requires -32602 and forbids the code that earlier versions require.
-    """
-    modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
-    code = types.INVALID_PARAMS if modern else _NOT_FOUND_BEFORE_2026
-    return MCPError(code, "Resource not found", {"uri": uri})
-
-
 Item = TypeVar("Item")
-
-
-def page(
-    items: Sequence[Item], params: types.PaginatedRequestParams | None, size: int
-) -> tuple[list[Item], str | None]:
-    """Return the page at the request's cursor, and the next cursor, None after the last page."""
-    start = _offset(params.cursor if params is not None else None)
-    end = start + size
-    return list(items[start:end]), _cursor(end) if end < len(items) else None
-
-
-def _cursor(offset: int) -> str:
-    # Encoded only to look opaque, as a real server's would be: clients must not interpret cursors.
-    return base64.urlsafe_b64encode(f"from:{offset}".encode()).decode()
-
-
-def _offset(cursor: str | None) -> int:
-    if cursor is None:
-        return 0
-    try:
-        label, _, number = base64.urlsafe_b64decode(cursor).decode().partition(":")
-        if label == "from":
-            return int(number)
-    except (binascii.Error, ValueError):
-        pass
-    # "Invalid cursors SHOULD result in an error with code -32602."
-    raise MCPError(types.INVALID_PARAMS, f"Unknown cursor {cursor!r}")
-
-
 Context = ServerRequestContext[Any, Any]
 Schema = dict[str, Any]
 Outcome = types.CallToolResult | types.InputRequiredResult
@@ -103,7 +63,7 @@ class DemoTool:
         defaults = {name: schema["default"] for name, schema in properties.items() if "default" in schema}
         return {**defaults, **arguments}
 
-    def complaint_about(self, arguments: Mapping[str, Any]) -> str | None:
+    def validation_error(self, arguments: Mapping[str, Any]) -> str | None:
         """Return what is wrong with these arguments, for the caller; None if they are valid."""
         error = best_match(self._validator.iter_errors(dict(arguments)))
         return None if error is None else f"Invalid arguments at {error.json_path}: {error.message}"
@@ -130,15 +90,15 @@ class Toolbox:
     async def list_tools(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        tools, following = page([tool.definition for tool in self._tools.values()], params, self._page_size)
-        return types.ListToolsResult(tools=tools, next_cursor=following)
+        tools, next_cursor = page([tool.definition for tool in self._tools.values()], params, self._page_size)
+        return types.ListToolsResult(tools=tools, next_cursor=next_cursor)
 
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> Outcome:
         tool = self._tools.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
         arguments = tool.fill_defaults(params.arguments or {})
-        error = tool.complaint_about(arguments)
+        error = tool.validation_error(arguments)
         if error is not None:
             # 2025-11-25, Tools, Error Handling: input validation errors are tool errors, so that a model
             # can see them and try again.
@@ -175,6 +135,19 @@ def schema(required: Iterable[str] = (), **properties: Schema) -> Schema:
     return {**result, "required": names} if names else result
 
 
+def number_schema(
+    default: float, minimum: float, maximum: float, description: str, kind: str = "integer"
+) -> Schema:
+    """Build a number schema with a default and limits."""
+    return {
+        "type": kind,
+        "default": default,
+        "minimum": minimum,
+        "maximum": maximum,
+        "description": description,
+    }
+
+
 def text(*parts: str) -> types.CallToolResult:
     """Build a result of text blocks."""
     return types.CallToolResult(content=[types.TextContent(text=part) for part in parts])
@@ -186,8 +159,45 @@ def failure(message: str) -> types.CallToolResult:
 
 
 def structured(value: Mapping[str, Any]) -> types.CallToolResult:
-    """Build a result with structured content and the same JSON as text, as the spec asks."""
+    """Build a result with structured content and the same JSON as text, as the specification asks."""
     return types.CallToolResult(
         content=[types.TextContent(text=json.dumps(value, ensure_ascii=False, indent=2))],
         structured_content=dict(value),
     )
+
+
+def resource_not_found(context: Context, uri: str) -> MCPError:
+    """Build the error for an unknown resource.
+
+    2026-07-28 requires -32602 and forbids the code that earlier versions require.
+    """
+    modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
+    code = types.INVALID_PARAMS if modern else _NOT_FOUND_BEFORE_2026
+    return MCPError(code, "Resource not found", {"uri": uri})
+
+
+def page(
+    items: Sequence[Item], params: types.PaginatedRequestParams | None, size: int
+) -> tuple[list[Item], str | None]:
+    """Return the page at the request's cursor, and the next cursor, None after the last page."""
+    start = _offset(params.cursor if params is not None else None)
+    end = start + size
+    return list(items[start:end]), _cursor(end) if end < len(items) else None
+
+
+def _cursor(offset: int) -> str:
+    # Encoded only to look opaque, as a real server's would be: clients must not interpret cursors.
+    return base64.urlsafe_b64encode(f"from:{offset}".encode()).decode()
+
+
+def _offset(cursor: str | None) -> int:
+    if cursor is None:
+        return 0
+    try:
+        label, _, number = base64.urlsafe_b64decode(cursor).decode().partition(":")
+        if label == "from":
+            return int(number)
+    except (binascii.Error, ValueError):
+        pass
+    # "Invalid cursors SHOULD result in an error with code -32602."
+    raise MCPError(types.INVALID_PARAMS, f"Unknown cursor {cursor!r}")

@@ -36,9 +36,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> None:
     """Raise ConfigError for what `python -m inspector.demo` would reject, with our exit code."""
-    if options.http and not SERVERS[options.name].speaks_http:
+    if options.http and not SERVERS[options.name].supports_http:
         raise ConfigError(f"The demo server {options.name!r} does not support HTTP.", "Remove --http.")
-    if not options.http and not SERVERS[options.name].speaks_stdio:
+    if not options.http and not SERVERS[options.name].supports_stdio:
         raise ConfigError(f"The demo server {options.name!r} supports only HTTP.", "Add --http.")
     known = faults_of(options.name)
     if options.fault and not known:

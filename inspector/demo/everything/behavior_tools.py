@@ -17,11 +17,23 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from inspector.demo.everything.argument_tools import STRING
 from inspector.demo.everything.state import COUNTER_URI, LEVELS, State
-from inspector.demo.toolbox import Call, DemoTool, Outcome, Schema, Toolbox, failure, schema, text, tool
+from inspector.demo.toolbox import (
+    Call,
+    DemoTool,
+    Outcome,
+    Schema,
+    Toolbox,
+    failure,
+    number_schema,
+    schema,
+    text,
+    tool,
+)
 from inspector.demo.wire import Wire
 
 CHANGES = types.ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
 DESTROYS = types.ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=False)
+_CHUNK = 500  # lines per write: keeps a pipe busy, and a cancellation is noticed soon
 
 
 async def _fail(call: Call) -> Outcome:
@@ -62,18 +74,6 @@ async def _crash(call: Call) -> Outcome:
     os._exit(call.arguments["code"])
 
 
-def _number(
-    default: float, minimum: float, maximum: float, description: str, kind: str = "integer"
-) -> Schema:
-    return {
-        "type": kind,
-        "default": default,
-        "minimum": minimum,
-        "maximum": maximum,
-        "description": description,
-    }
-
-
 def _label(default: str, description: str) -> Schema:
     return {**STRING, "default": default, "description": description}
 
@@ -94,7 +94,7 @@ def behavior_tools() -> list[DemoTool]:
             "Returns a JSON-RPC error instead of a result.",
             _protocol_error,
             schema(
-                code=_number(-32603, -32768, 32767, "JSON-RPC error code."),
+                code=number_schema(-32603, -32768, 32767, "JSON-RPC error code."),
                 message=_label("Deliberate protocol error", "The error message."),
             ),
         ),
@@ -104,8 +104,8 @@ def behavior_tools() -> list[DemoTool]:
             "Takes a while, reports progress and can be cancelled.",
             _slow,
             schema(
-                seconds=_number(5, 0, 3600, "Duration in seconds.", "number"),
-                steps=_number(10, 1, 10000, "Number of progress notifications."),
+                seconds=number_schema(5, 0, 3600, "Duration in seconds.", "number"),
+                steps=number_schema(10, 1, 10000, "Number of progress notifications."),
             ),
         ),
         tool(
@@ -113,7 +113,7 @@ def behavior_tools() -> list[DemoTool]:
             "Large text",
             "Returns the given number of mebibytes of text in one result.",
             _large_text,
-            schema(megabytes=_number(5, 0.001, 200, "Size of the text in mebibytes.", "number")),
+            schema(megabytes=number_schema(5, 0.001, 200, "Size of the text in mebibytes.", "number")),
         ),
         tool(
             "write_stderr",
@@ -121,7 +121,7 @@ def behavior_tools() -> list[DemoTool]:
             "Writes lines to the server's stderr.",
             _write_stderr,
             schema(
-                lines=_number(3, 1, 10000, "Number of lines."),
+                lines=number_schema(3, 1, 10000, "Number of lines."),
                 text=_label("A line for the console", "Text of each line."),
             ),
         ),
@@ -131,7 +131,7 @@ def behavior_tools() -> list[DemoTool]:
             "Exits the server process immediately, without a response.",
             _crash,
             schema(
-                code=_number(3, 0, 255, "The exit code."),
+                code=number_schema(3, 0, 255, "The exit code."),
                 message=_label(
                     "Fatal: crashing because I was asked to.", "Text written to stderr before exiting."
                 ),
@@ -155,11 +155,11 @@ def changing_tools(state: State, toolbox: Toolbox) -> list[DemoTool]:
     bonus = tool("bonus", "Bonus", "Added and removed by toggle_bonus_tool.", surprise)
 
     async def toggle(call: Call) -> Outcome:
-        there = toolbox.toggle(bonus)
+        is_present = toolbox.toggle(bonus)
         await state.announce_tools(call.context)
-        return text(f"The tool 'bonus' is {'there' if there else 'gone'}.")
+        return text(f"The tool 'bonus' is {'listed' if is_present else 'no longer listed'}.")
 
-    by = schema(by=_number(1, -1000, 1000, "Amount to add to the counter."))
+    by = schema(by=number_schema(1, -1000, 1000, "Amount to add to the counter."))
     return [
         tool("bump_counter", "Bump the counter", f"Changes {COUNTER_URI}.", bump, by, annotations=CHANGES),
         tool(
@@ -170,10 +170,6 @@ def changing_tools(state: State, toolbox: Toolbox) -> list[DemoTool]:
             annotations=CHANGES,
         ),
     ]
-
-
-_CHUNK = 500
-"""Lines written at a time: enough to keep a pipe busy, few enough for a cancellation to be noticed soon."""
 
 
 def logging_tools(state: State, wire: Wire | None) -> list[DemoTool]:

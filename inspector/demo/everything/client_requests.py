@@ -4,8 +4,8 @@ In the session shape a server request is sent while the call is open. In the sta
 is an `input_required` result, and the client retries the call with the reply. `RawResult`, `request_raw`
 and `notify_raw` get messages past the SDK that its models reject or do not know.
 
-"Servers MUST treat requestState as attacker-controlled": `encrypt` signs it, and `decrypt` accepts nothing
-else.
+"Servers MUST treat requestState as attacker-controlled": `sign_state` signs it, and `verify_state` accepts
+nothing else.
 """
 
 from __future__ import annotations
@@ -27,11 +27,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from inspector.demo.toolbox import Call, Context, DemoTool, Outcome, Run, Schema, failure, schema, tool
 
-Answer = TypeVar("Answer", bound=BaseModel)
+Reply = TypeVar("Reply", bound=BaseModel)
 
 OPEN_WORLD = types.ToolAnnotations(read_only_hint=True, open_world_hint=True)
 
-_KEY = "question"
+_REQUEST_KEY = "question"
+_SIGNING_KEY = secrets.token_bytes(32)
+# Detects clients that trim, fold or re-encode what they must return unchanged.
+_TAIL = ' "ü→\\u00fc" '
 
 
 def is_stateless(call: Call) -> bool:
@@ -42,7 +45,7 @@ def declared(call: Call) -> types.ClientCapabilities:
     return call.session.client_capabilities or types.ClientCapabilities()
 
 
-def takes_forms(call: Call) -> bool:
+def supports_forms(call: Call) -> bool:
     """True if the client supports form elicitation.
 
     An empty object declares form mode: it was the only mode before 2025-11-25.
@@ -51,7 +54,7 @@ def takes_forms(call: Call) -> bool:
     return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
 
 
-def takes_pages(call: Call) -> bool:
+def supports_urls(call: Call) -> bool:
     """True if the client supports URL elicitation.
 
     URL mode was added in 2025-11-25; older clients never have it, whatever they declare.
@@ -73,45 +76,45 @@ def form(message: str, requested: Schema) -> types.ElicitRequest:
 
 
 async def ask(
-    call: Call, request: types.InputRequest, result_type: type[Answer]
-) -> Answer | types.InputRequiredResult:
+    call: Call, request: types.InputRequest, result_type: type[Reply]
+) -> Reply | types.InputRequiredResult:
     """Return the reply to one request; in the stateless era, first the result that asks for it."""
     if not is_stateless(call):
         return await send(call, request, result_type)
-    response = response_in(call, _KEY, result_type)
-    return types.InputRequiredResult(input_requests={_KEY: request}) if response is None else response
+    response = response_in(call, _REQUEST_KEY, result_type)
+    return types.InputRequiredResult(input_requests={_REQUEST_KEY: request}) if response is None else response
 
 
-async def send(call: Call, request: types.InputRequest, result_type: type[Answer]) -> Answer:
+async def send(call: Call, request: types.InputRequest, result_type: type[Reply]) -> Reply:
     """Send a server request, as in the handshake era."""
     related = ServerMessageMetadata(related_request_id=call.context.request_id)
     return await call.session.send_request(request, result_type, metadata=related)
 
 
-def response_in(call: Call, key: str, result_type: type[Answer]) -> Answer | None:
+def response_in(call: Call, key: str, result_type: type[Reply]) -> Reply | None:
     """Return the reply that this round of the call carries for a key (stateless era)."""
     response = (call.params.input_responses or {}).get(key)
     return response if isinstance(response, result_type) else None
 
 
-def asking_tool(
+def request_tool(
     name: str, title: str, description: str, run: Run, input_schema: Schema | None = None
 ) -> DemoTool:
     """Build a tool that sends server requests."""
     arguments = schema() if input_schema is None else input_schema
-    return tool(name, title, description, _refusals_as_text(run), arguments, annotations=OPEN_WORLD)
+    return tool(name, title, description, _errors_as_text(run), arguments, annotations=OPEN_WORLD)
 
 
-def _refusals_as_text(run: Run) -> Run:
+def _errors_as_text(run: Run) -> Run:
     """Turn an error response of the client into a tool result: it is not a protocol failure."""
 
     async def guarded(call: Call) -> Outcome:
         try:
             return await run(call)
-        except MCPError as refusal:
-            return failure(f"The client returned error {refusal.code}: {refusal.message}")
-        except ValidationError as problem:
-            return failure(f"The client's response is not a valid {problem.title}.")
+        except MCPError as error:
+            return failure(f"The client returned error {error.code}: {error.message}")
+        except ValidationError as error:
+            return failure(f"The client's response is not a valid {error.title}.")
 
     return guarded
 
@@ -124,7 +127,7 @@ class RawResult(Exception):
         self.result = dict(result)
 
 
-async def let_raw_results_out(ctx: Context, call_next: CallNext) -> HandlerResult:
+async def pass_raw_results(ctx: Context, call_next: CallNext) -> HandlerResult:
     """Middleware that returns raw results; the SDK does not validate what middleware returns."""
     try:
         return await call_next(ctx)
@@ -144,7 +147,7 @@ class _Request(BaseModel):
     params: dict[str, Any] | None = None
 
 
-class _Answer(types.Result):
+class _AnyResult(types.Result):
     model_config = ConfigDict(extra="allow")
 
 
@@ -158,7 +161,7 @@ async def request_raw(
     """Send a request of any shape and return its result. Raises MCPError if it is rejected."""
     request = cast(types.ServerRequest, _Request(name=method, params=params))
     metadata = ServerMessageMetadata(related_request_id=related)
-    response = await session.send_request(request, _Answer, metadata=metadata)
+    response = await session.send_request(request, _AnyResult, metadata=metadata)
     return response.model_dump(by_alias=True, mode="json", exclude_none=True)
 
 
@@ -170,30 +173,24 @@ async def notify_raw(
     await session.send_notification(notification, related)
 
 
-_KEY_SEALING = secrets.token_bytes(32)
-
-# Detects clients that trim, fold or re-encode what they must return unchanged.
-_TAIL = ' "ü→\\u00fc" '
-
-
-def encrypt(value: Any) -> str:
+def sign_state(value: Any) -> str:
     """Serialize a JSON value and sign it with a key of this process."""
     text = json.dumps(value, ensure_ascii=False)
-    return f"{text}\n{_encryption_of(text)}{_TAIL}"
+    return f"{text}\n{_signature(text)}{_TAIL}"
 
 
-def decrypt(state: str | None) -> Any:
-    """Verify and parse a sealed value.
+def verify_state(state: str | None) -> Any:
+    """Verify and parse a signed value.
 
     Raises ValueError, with a sentence, if it did not come back unchanged.
     """
     if state is None:
         raise ValueError("The client did not send requestState back.")
     text, _, rest = state.partition("\n")
-    if not hmac.compare_digest(rest.encode(), f"{_encryption_of(text)}{_TAIL}".encode()):
+    if not hmac.compare_digest(rest.encode(), f"{_signature(text)}{_TAIL}".encode()):
         raise ValueError("The client changed requestState: it must be sent back exactly as received.")
     return json.loads(text)
 
 
-def _encryption_of(text: str) -> str:
-    return hmac.new(_KEY_SEALING, text.encode(), hashlib.sha256).hexdigest()
+def _signature(text: str) -> str:
+    return hmac.new(_SIGNING_KEY, text.encode(), hashlib.sha256).hexdigest()

@@ -23,18 +23,21 @@ from inspector.demo.everything.behavior_tools import CHANGES
 from inspector.demo.everything.client_requests import (
     OPEN_WORLD,
     ask,
-    asking_tool,
-    decrypt,
-    encrypt,
     form,
     is_stateless,
+    request_tool,
     response_in,
-    takes_forms,
-    takes_pages,
+    sign_state,
+    supports_forms,
+    supports_urls,
     undeclared,
+    verify_state,
 )
 from inspector.demo.everything.state import Background, connection_of
 from inspector.demo.toolbox import Call, DemoTool, Outcome, Schema, failure, schema, text, tool
+
+_PAGE_TIMEOUT = 5.0  # seconds until a user who has not completed the page is sent to it again
+_LOGIN_URL = "https://example.com/sign-in?page="
 
 _TITLED = [{"const": "free", "title": "Free"}, {"const": "pro", "title": "Professional"}]
 _TOPICS = ["news", "releases", "security"]
@@ -128,13 +131,13 @@ async def _elicit_all_fields(call: Call) -> Outcome:
     fields = dict(_SINCE_2025_06_18)
     if call.context.protocol_version >= "2025-11-25":
         fields |= _SINCE_2025_11_25
-    wanted: Schema = {"type": "object", "properties": fields, "required": ["text", "choice"]}
-    return await _elicit(call, "One field of every type in this protocol version.", wanted)
+    requested: Schema = {"type": "object", "properties": fields, "required": ["text", "choice"]}
+    return await _elicit(call, "One field of every type in this protocol version.", requested)
 
 
 async def _elicit_password(call: Call) -> Outcome:
     """Ask for a password. Reports only that something was received, never the value."""
-    if not takes_forms(call):
+    if not supports_forms(call):
         return undeclared("elicitation (form)")
     requested = form("Please log in. This demo breaks a rule: a form must not ask for this.", _PASSWORD)
     response = await ask(call, requested, types.ElicitResult)
@@ -145,10 +148,10 @@ async def _elicit_password(call: Call) -> Outcome:
     return text("Received a password and discarded it.")
 
 
-async def _elicit(call: Call, message: str, wanted: Schema) -> Outcome:
-    if not takes_forms(call):
+async def _elicit(call: Call, message: str, requested: Schema) -> Outcome:
+    if not supports_forms(call):
         return undeclared("elicitation (form)")
-    response = await ask(call, form(message, wanted), types.ElicitResult)
+    response = await ask(call, form(message, requested), types.ElicitResult)
     if isinstance(response, types.InputRequiredResult):
         return response
     if response.action != "accept":
@@ -163,20 +166,20 @@ def form_tools() -> list[DemoTool]:
         "description": "Message shown above the form.",
     }
     return [
-        asking_tool(
+        request_tool(
             "elicit_form",
             "Form elicitation",
             "Asks the user to fill in a form.",
             _elicit_form,
             schema(message=message),
         ),
-        asking_tool(
+        request_tool(
             "elicit_all_fields",
             "Form elicitation with every field type",
             "Sends a form with every field type of the protocol version.",
             _elicit_all_fields,
         ),
-        asking_tool(
+        request_tool(
             "elicit_password",
             "Form elicitation of a password",
             "Asks for a password in a form, which servers must not do.",
@@ -185,23 +188,19 @@ def form_tools() -> list[DemoTool]:
     ]
 
 
-_TIMEOUT = 5.0  # seconds, before a user who is not done yet is sent to the page again
-_SIGN_IN = "https://example.com/sign-in?page="
-
-
 async def _elicit_url(call: Call) -> Outcome:
-    if not takes_pages(call):
+    if not supports_urls(call):
         return undeclared("elicitation (url)")
-    number = None if is_stateless(call) else str(uuid.uuid4())
+    id = None if is_stateless(call) else str(uuid.uuid4())
     params = types.ElicitRequestURLParams(
-        message="Please confirm on this page.", url=call.arguments["url"], elicitation_id=number
+        message="Please confirm on this page.", url=call.arguments["url"], elicitation_id=id
     )
     response = await ask(call, types.ElicitRequest(params=params), types.ElicitResult)
     if isinstance(response, types.InputRequiredResult):
         return response
-    if response.action == "accept" and number is not None:
+    if response.action == "accept" and id is not None:
         await anyio.sleep(call.arguments["seconds"])
-        await call.session.send_elicit_complete(number, related_request_id=call.context.request_id)
+        await call.session.send_elicit_complete(id, related_request_id=call.context.request_id)
     return text(f"The URL elicitation returned {response.action}.")
 
 
@@ -242,7 +241,7 @@ class Pages:
         for page in self._known(ids):
             await page.done.wait()
 
-    def are_done(self, ids: Iterable[str]) -> bool:
+    def are_completed(self, ids: Iterable[str]) -> bool:
         """True if all pages are completed; an unknown page counts as completed."""
         return all(page.done.is_set() for page in self._known(ids))
 
@@ -266,13 +265,17 @@ class Pages:
 
 def url_tools(background: Background) -> list[DemoTool]:
     pages = Pages(background)
-    wanted: dict[str, list[str]] = {}
-    """Handshake era: the pages that a call was refused for, by connection and arguments: it comes again."""
+    required: dict[str, list[str]] = {}
+    """Session shape: the pages that a rejected call requires, by connection and arguments."""
 
     async def url_required(call: Call) -> Outcome:
-        if not takes_pages(call):
+        if not supports_urls(call):
             return undeclared("elicitation (url)")
-        return await _ask_in_rounds(call, pages) if is_stateless(call) else _refuse(call, pages, wanted)
+        return (
+            await _require_by_rounds(call, pages)
+            if is_stateless(call)
+            else _require_by_error(call, pages, required)
+        )
 
     async def finish_pages(call: Call) -> Outcome:
         return text(f"Completed {await pages.finish_all()} pages.")
@@ -291,14 +294,14 @@ def url_tools(background: Background) -> list[DemoTool]:
     }
     count = {"type": "integer", "default": 1, "minimum": 1, "maximum": 5, "description": "Number of pages."}
     return [
-        asking_tool(
+        request_tool(
             "elicit_url",
             "URL elicitation",
             "Asks the user to open a URL.",
             _elicit_url,
             schema(url=url, seconds={**seconds, "default": 0}),
         ),
-        # Not an `asking_tool`: its error response is meant for the client.
+        # Not an `request_tool`: its error response is meant for the client.
         tool(
             "url_required",
             "URL required",
@@ -318,44 +321,44 @@ def url_tools(background: Background) -> list[DemoTool]:
     ]
 
 
-def _refuse(call: Call, pages: Pages, wanted: dict[str, list[str]]) -> Outcome:
+def _require_by_error(call: Call, pages: Pages, required: dict[str, list[str]]) -> Outcome:
     subject = repr((connection_of(call.context), sorted(call.arguments.items())))
-    ids = wanted.get(subject)
-    if ids is not None and pages.are_done(ids):
-        pages.forget(wanted.pop(subject))
+    ids = required.get(subject)
+    if ids is not None and pages.are_completed(ids):
+        pages.forget(required.pop(subject))
         return _welcome(len(ids))
     if ids is None:
-        ids = wanted[subject] = pages.open(call, call.arguments["count"])
-    raise UrlElicitationRequiredError([_sign_in(number, id) for number, id in enumerate(ids, 1)])
+        ids = required[subject] = pages.open(call, call.arguments["count"])
+    raise UrlElicitationRequiredError([_login_request(number, id) for number, id in enumerate(ids, 1)])
 
 
-async def _ask_in_rounds(call: Call, pages: Pages) -> Outcome:
+async def _require_by_rounds(call: Call, pages: Pages) -> Outcome:
     ids: list[str] = []
     if call.params.request_state is not None:
         try:
-            ids = decrypt(call.params.request_state)
-        except ValueError as problem:
-            return failure(str(problem))
+            ids = verify_state(call.params.request_state)
+        except ValueError as error:
+            return failure(str(error))
         responses = [response_in(call, id, types.ElicitResult) for id in ids]
-        refused = next(
+        rejected = next(
             (response.action for response in responses if response and response.action != "accept"), None
         )
-        if refused is not None:
+        if rejected is not None:
             pages.forget(ids)
-            return text(f"The URL elicitation returned {refused}.")
-        with anyio.move_on_after(_TIMEOUT + call.arguments["seconds"]):
+            return text(f"The URL elicitation returned {rejected}.")
+        with anyio.move_on_after(_PAGE_TIMEOUT + call.arguments["seconds"]):
             await pages.wait(ids)
-        if pages.are_done(ids):
+        if pages.are_completed(ids):
             pages.forget(ids)
             return _welcome(len(ids))
     ids = ids or pages.open(call, call.arguments["count"])
-    requests = {id: types.ElicitRequest(params=_sign_in(number)) for number, id in enumerate(ids, 1)}
-    return types.InputRequiredResult(input_requests={**requests}, request_state=encrypt(ids))
+    requests = {id: types.ElicitRequest(params=_login_request(number)) for number, id in enumerate(ids, 1)}
+    return types.InputRequiredResult(input_requests={**requests}, request_state=sign_state(ids))
 
 
-def _sign_in(number: int, id: str | None = None) -> types.ElicitRequestURLParams:
+def _login_request(number: int, id: str | None = None) -> types.ElicitRequestURLParams:
     return types.ElicitRequestURLParams(
-        message=f"Please log in on page {number}.", url=f"{_SIGN_IN}{number}", elicitation_id=id
+        message=f"Please log in on page {number}.", url=f"{_LOGIN_URL}{number}", elicitation_id=id
     )
 
 

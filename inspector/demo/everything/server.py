@@ -15,15 +15,12 @@ from inspector.demo.everything import (
     behavior_tools,
     elicitation_tools,
     prompts,
+    result_tools,
+    round_trip_tools,
     sampling_tools,
     unusual_requests,
 )
-from inspector.demo.everything import argument_tools as results
-from inspector.demo.everything import behavior_tools as logs
-from inspector.demo.everything import elicitation_tools as pages
-from inspector.demo.everything import sampling_tools as rounds
-from inspector.demo.everything import unusual_requests as oddquestions
-from inspector.demo.everything.client_requests import let_raw_results_out
+from inspector.demo.everything.client_requests import pass_raw_results
 from inspector.demo.everything.prompts import complete
 from inspector.demo.everything.resources import Resources, as_base64, png
 from inspector.demo.everything.state import Background, State
@@ -88,7 +85,7 @@ def build(wire: Wire | None) -> Server[Any]:
     # Not `on_set_logging_level`: logging is deprecated in 2026-07-28 and that argument warns about it.
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, state.set_level)
     runner.register(server)
-    server.middleware += [_declare_tasks, let_raw_results_out]
+    server.middleware += [_declare_tasks, pass_raw_results]
     return server
 
 
@@ -104,18 +101,18 @@ def _toolbox(state: State, wire: Wire | None, background: Background, runner: Ta
     toolbox = Toolbox(
         [
             *argument_tools.argument_tools(),
-            *results.result_tools(),
+            *result_tools.result_tools(),
             *behavior_tools.behavior_tools(),
-            *logs.logging_tools(state, wire),
+            *behavior_tools.logging_tools(state, wire),
             *sampling_tools.sampling_tools(),
             *elicitation_tools.form_tools(),
-            *pages.url_tools(background),
-            *rounds.round_trip_tools(),
-            *oddquestions.invalid_request_tools(),
+            *elicitation_tools.url_tools(background),
+            *round_trip_tools.round_trip_tools(),
+            *unusual_requests.invalid_request_tools(),
             *unusual_requests.client_task_tools(),
             *runner.tools(),
         ]
     )
-    for changing in behavior_tools.changing_tools(state, toolbox):
-        toolbox.toggle(changing)
+    for each in behavior_tools.changing_tools(state, toolbox):
+        toolbox.toggle(each)
     return toolbox

@@ -38,7 +38,7 @@ _RELATED = "io.modelcontextprotocol/related-task"
 _PAGE_SIZE = 20
 
 
-def core_task_view(run: Run) -> dict[str, Any]:
+def core_task_view(run: TaskRun) -> dict[str, Any]:
     """Return a task as 2025-11-25 defines it.
 
     A tool error counts as a failure here; in the extension it does not.
@@ -58,14 +58,16 @@ def core_task_view(run: Run) -> dict[str, Any]:
 class CoreTasks:
     """Handles the four task methods of 2025-11-25."""
 
-    def __init__(self, runs: Runs) -> None:
+    def __init__(self, runs: TaskRuns) -> None:
         self._runs = runs
 
     def start(self, call: Call, body: Body) -> RawResult:
         """Start a task; return the raw result of the call, which the SDK has no model for."""
         assert call.params.task is not None
         requested = call.params.task.ttl
-        run = Run(call.arguments["ttl"] if requested is None else requested, call.arguments["poll_interval"])
+        run = TaskRun(
+            call.arguments["ttl"] if requested is None else requested, call.arguments["poll_interval"]
+        )
         token = (call.context.meta or {}).get("progress_token")
 
         async def report(step: int, total: int, message: str) -> None:
@@ -73,7 +75,7 @@ class CoreTasks:
                 params = {"progressToken": token, "progress": step, "total": total, "message": message}
                 await notify_raw(call.session, "notifications/progress", {**params, "_meta": _related(run)})
 
-        async def notify(run: Run) -> None:
+        async def notify(run: TaskRun) -> None:
             seen, is_reported = 0, False
             while not is_reported:
                 seen = await run.wait_for_change(seen)
@@ -110,10 +112,10 @@ class CoreTasks:
             seen = -1
             while not run.is_final:
                 seen = await run.wait_for_change(seen)
-                for key, question in run.questions.items():
-                    if not question.is_with_client and question.response is None:
-                        question.is_with_client = True
-                        group.start_soon(_ask, context, run, key, question)
+                for key, pending in run.pending_inputs.items():
+                    if not pending.is_with_client and pending.response is None:
+                        pending.is_with_client = True
+                        group.start_soon(_request_input, context, run, key, pending)
             group.cancel_scope.cancel()
         if run.error is not None:
             raise run.error
@@ -123,20 +125,20 @@ class CoreTasks:
         return {**result, "_meta": {**(run.result.meta or {}), **_related(run)}}
 
 
-async def _ask(context: Context, run: Run, key: str, question: Question) -> None:
-    requested = question.request.model_dump(by_alias=True, mode="json", exclude_none=True)
+async def _request_input(context: Context, run: TaskRun, key: str, pending: PendingInput) -> None:
+    requested = pending.request.model_dump(by_alias=True, mode="json", exclude_none=True)
     params = {**(requested.get("params") or {}), "_meta": _related(run)}
     try:
         response = await request_raw(context.session, requested["method"], params, context.request_id)
-    except MCPError as refusal:
-        run.response(key, refusal)
+    except MCPError as error:
+        run.deliver(key, error)
     else:
-        run.response(key, response)
+        run.deliver(key, response)
     finally:
-        question.is_with_client = False  # cancelled with this tasks/result: the next one asks again
+        pending.is_with_client = False  # cancelled with this tasks/result: the next one asks again
 
 
-def _related(run: Run) -> dict[str, Any]:
+def _related(run: TaskRun) -> dict[str, Any]:
     return {_RELATED: {"taskId": run.id}}
 
 
@@ -165,7 +167,7 @@ def require_declared(context: Context) -> None:
         raise MCPError(_MISSING_CAPABILITY, text, required)
 
 
-def extension_task_view(run: Run) -> dict[str, Any]:
+def extension_task_view(run: TaskRun) -> dict[str, Any]:
     """Return a task as the extension defines it.
 
     A tool error is a result like any other: only a JSON-RPC error is a failure.
@@ -180,7 +182,7 @@ def extension_task_view(run: Run) -> dict[str, Any]:
         "pollIntervalMs": run.poll_ms,
     }
     if run.status == "input_required":
-        task["inputRequests"] = {key: _dump(question.request) for key, question in run.questions.items()}
+        task["inputRequests"] = {key: _dump(pending.request) for key, pending in run.pending_inputs.items()}
     if run.status == "completed" and run.result is not None:
         task["result"] = {"resultType": "complete", **_dump(run.result)}
     if run.status == "failed" and run.error is not None:
@@ -196,7 +198,7 @@ def _dump(model: types.InputRequest | types.Result | types.ErrorData) -> dict[st
 class ExtensionTasks:
     """Handles the three task methods of the extension, and notifies subscribers of their tasks."""
 
-    def __init__(self, runs: Runs, bus: InMemorySubscriptionBus) -> None:
+    def __init__(self, runs: TaskRuns, bus: InMemorySubscriptionBus) -> None:
         self._runs = runs
         self._bus = bus
         self._listen = ListenHandler(bus)
@@ -206,7 +208,7 @@ class ExtensionTasks:
 
         There is no progress: the status message serves instead.
         """
-        run = Run(call.arguments["ttl"], call.arguments["poll_interval"])
+        run = TaskRun(call.arguments["ttl"], call.arguments["poll_interval"])
 
         async def report(step: int, total: int, message: str) -> None:
             pass
@@ -223,7 +225,7 @@ class ExtensionTasks:
         require_declared(context)
         run = self._runs.get(params.task_id)
         for key, response in params.input_responses.items():
-            run.response(key, response)
+            run.deliver(key, response)
         return {}
 
     async def cancel(self, context: Context, params: types.CancelTaskRequestParams) -> dict[str, Any]:
@@ -252,8 +254,8 @@ class ExtensionTasks:
     async def _listen_to_tasks(
         self, context: Context, requested: types.SubscriptionFilter, ids: list[str]
     ) -> types.SubscriptionsListenResult:
-        wanted = {key: value for key, value in requested.model_dump(by_alias=True).items() if value}
-        honored = types.SubscriptionFilter.model_validate({**wanted, "taskIds": ids})
+        requested_types = {key: value for key, value in requested.model_dump(by_alias=True).items() if value}
+        honored = types.SubscriptionFilter.model_validate({**requested_types, "taskIds": ids})
         uris = frozenset(honored.resource_subscriptions or ())
         meta: dict[str, Any] = {SUBSCRIPTION_ID_META_KEY: context.request_id}
         send, receive = anyio.create_memory_object_stream[ServerEvent](1024)
@@ -271,9 +273,9 @@ class ExtensionTasks:
             await context.session.send_notification(
                 types.SubscriptionsAcknowledgedNotification(params=acknowledged), context.request_id
             )
-            async with receive, send, anyio.create_task_group() as telling:
+            async with receive, send, anyio.create_task_group() as group:
                 for id in ids:
-                    telling.start_soon(_report, context, self._runs.get(id), meta)
+                    group.start_soon(_report, context, self._runs.get(id), meta)
                 async for event in receive:
                     await context.session.send_notification(
                         event_to_notification(event, meta), context.request_id
@@ -283,7 +285,7 @@ class ExtensionTasks:
         return types.SubscriptionsListenResult(_meta=meta)
 
 
-async def _report(context: Context, run: Run, meta: dict[str, Any]) -> None:
+async def _report(context: Context, run: TaskRun, meta: dict[str, Any]) -> None:
     """Send a task's status, starting with the current one: it may have changed before listening."""
     seen, is_reported = -1, False
     while not is_reported:
@@ -298,7 +300,7 @@ async def _report(context: Context, run: Run, meta: dict[str, Any]) -> None:
 
 
 Status = Literal["working", "input_required", "completed", "failed", "cancelled"]
-Answer = TypeVar("Answer", bound=BaseModel)
+Reply = TypeVar("Reply", bound=BaseModel)
 Report = Callable[[int, int, str], Awaitable[None]]
 Body = Callable[["Work"], Awaitable[types.CallToolResult]]
 
@@ -308,7 +310,7 @@ _FINAL: tuple[Status, ...] = ("completed", "failed", "cancelled")
 class Work:
     """A task tool's view of the call that it works for. `run` is None for a plain call."""
 
-    def __init__(self, arguments: dict[str, Any], report: Report, run: Run | None = None) -> None:
+    def __init__(self, arguments: dict[str, Any], report: Report, run: TaskRun | None = None) -> None:
         self.arguments = arguments
         self._report = report
         self._run = run
@@ -319,14 +321,14 @@ class Work:
             self._run.notify(message)
         await self._report(number, total, message)
 
-    async def ask(self, key: str, request: types.InputRequest, result_type: type[Answer]) -> Answer:
-        assert self._run is not None, "only a tool that always runs as a task asks on the way"
+    async def ask(self, key: str, request: types.InputRequest, result_type: type[Reply]) -> Reply:
+        assert self._run is not None, "only tools that always run as a task request input"
         return result_type.model_validate(await self._run.ask(key, request), by_name=False)
 
 
 @dataclass(slots=True)
-class Question:
-    """A request that a task needs answered before it goes on."""
+class PendingInput:
+    """A server request whose reply a task is waiting for."""
 
     request: types.InputRequest
     is_with_client: bool = False
@@ -334,7 +336,7 @@ class Question:
     responded: anyio.Event = field(default_factory=anyio.Event)
 
 
-class Run:
+class TaskRun:
     """One task. `version` counts its changes."""
 
     def __init__(self, ttl_ms: int, poll_ms: int) -> None:
@@ -346,7 +348,7 @@ class Run:
         self.created_at = self.updated_at = _now()
         self.result: types.CallToolResult | None = None
         self.error: MCPError | None = None
-        self.questions: dict[str, Question] = {}
+        self.pending_inputs: dict[str, PendingInput] = {}
         self.version = 0
         self.scope = anyio.CancelScope()
         self._changed = anyio.Event()
@@ -366,22 +368,22 @@ class Run:
 
     async def ask(self, key: str, request: types.InputRequest) -> dict[str, Any]:
         """Ask the client and return its reply. Raises MCPError if it rejects the request."""
-        question = self.questions[key] = Question(request)
+        pending = self.pending_inputs[key] = PendingInput(request)
         self._set_status("input_required", "Waiting for a response")
-        await question.responded.wait()
-        del self.questions[key]
-        if not self.questions:
+        await pending.responded.wait()
+        del self.pending_inputs[key]
+        if not self.pending_inputs:
             self._set_status("working", "Received a response")
-        if isinstance(question.response, MCPError):
-            raise question.response
-        return question.response or {}
+        if isinstance(pending.response, MCPError):
+            raise pending.response
+        return pending.response or {}
 
-    def response(self, key: str, response: dict[str, Any] | MCPError) -> None:
+    def deliver(self, key: str, response: dict[str, Any] | MCPError) -> None:
         """Deliver a reply. A key that is not pending is ignored: it was answered before."""
-        question = self.questions.get(key)
-        if question is not None and question.response is None:
-            question.response = response
-            question.responded.set()
+        pending = self.pending_inputs.get(key)
+        if pending is not None and pending.response is None:
+            pending.response = response
+            pending.responded.set()
 
     def complete(self, result: types.CallToolResult) -> None:
         self.result = result
@@ -404,31 +406,31 @@ class Run:
         self._changed = anyio.Event()
 
 
-class Runs:
+class TaskRuns:
     """All tasks that are still stored. Over HTTP they outlive the connection that started them."""
 
     def __init__(self, background: Background) -> None:
         self._background = background
-        self._runs: dict[str, Run] = {}
+        self._runs: dict[str, TaskRun] = {}
 
-    def start(self, run: Run, body: Body, work: Work) -> None:
+    def start(self, run: TaskRun, body: Body, work: Work) -> None:
         self._runs[run.id] = run
-        self._background.start(self._keep, run, body, work)
+        self._background.start(self._run_until_expired, run, body, work)
 
-    def watch(self, watching: Callable[[Run], Coroutine[Any, Any, None]], run: Run) -> None:
+    def watch(self, follower: Callable[[TaskRun], Coroutine[Any, Any, None]], run: TaskRun) -> None:
         """Follow a task until it ends."""
-        self._background.start(watching, run)
+        self._background.start(follower, run)
 
-    def get(self, id: str) -> Run:
+    def get(self, id: str) -> TaskRun:
         run = self._runs.get(id)
         if run is None:
             raise MCPError(types.INVALID_PARAMS, "Unknown task", {"taskId": id})
         return run
 
-    def all(self) -> list[Run]:
+    def all(self) -> list[TaskRun]:
         return list(self._runs.values())
 
-    async def _keep(self, run: Run, body: Body, work: Work) -> None:
+    async def _run_until_expired(self, run: TaskRun, body: Body, work: Work) -> None:
         with anyio.move_on_after(run.ttl_ms / 1000):
             with run.scope:
                 await self._execute(run, body, work)
@@ -436,7 +438,7 @@ class Runs:
         run.cancel("TTL expired")
         del self._runs[run.id]
 
-    async def _execute(self, run: Run, body: Body, work: Work) -> None:
+    async def _execute(self, run: TaskRun, body: Body, work: Work) -> None:
         try:
             run.complete(await body(work))
         except MCPError as error:

@@ -13,10 +13,9 @@ from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel
 
 from inspector.demo.everything import task_designs
-from inspector.demo.everything import task_designs as extension
-from inspector.demo.everything.client_requests import form, is_stateless, takes_forms, undeclared
+from inspector.demo.everything.client_requests import form, is_stateless, supports_forms, undeclared
 from inspector.demo.everything.state import Background, State
-from inspector.demo.everything.task_designs import Body, Runs, Work
+from inspector.demo.everything.task_designs import Body, TaskRuns, Work
 from inspector.demo.toolbox import (
     Call,
     Context,
@@ -25,6 +24,7 @@ from inspector.demo.toolbox import (
     Schema,
     Toolbox,
     failure,
+    number_schema,
     schema,
     text,
     tool,
@@ -71,26 +71,26 @@ async def _endless(work: Work) -> types.CallToolResult:
 
 
 class TaskRunner:
-    """Runs calls as tasks where client and version ask for it; handles both designs' methods."""
+    """TaskRuns calls as tasks where client and version ask for it; handles both designs' methods."""
 
     def __init__(self, state: State, background: Background) -> None:
-        runs = Runs(background)
+        runs = TaskRuns(background)
         self._core = task_designs.CoreTasks(runs)
-        self._extension = extension.ExtensionTasks(runs, state.bus)
-        self._names = [row.name for row in _ROWS]
+        self._extension = task_designs.ExtensionTasks(runs, state.bus)
+        self._names = [row.name for row in _TASK_TOOLS]
 
     def tools(self) -> list[DemoTool]:
-        return [self._tool(row) for row in _ROWS]
+        return [self._tool(row) for row in _TASK_TOOLS]
 
     def register(self, server: Server[Any]) -> None:
         """Register the handlers and the extension (for the handshake era, see `declare`)."""
-        server.extensions[extension.EXTENSION] = {}
+        server.extensions[task_designs.EXTENSION] = {}
         for method, params_type, in_core, in_extension in (
             ("tasks/get", types.GetTaskRequestParams, self._core.get, self._extension.get),
             ("tasks/cancel", types.CancelTaskRequestParams, self._core.cancel, self._extension.cancel),
             ("tasks/result", types.GetTaskPayloadRequestParams, self._core.result, None),
             ("tasks/list", types.PaginatedRequestParams, self._core.list, None),
-            ("tasks/update", extension.TaskUpdateParams, None, self._extension.update),
+            ("tasks/update", task_designs.TaskUpdateParams, None, self._extension.update),
         ):
             server.add_request_handler(method, params_type, _by_revision(method, in_core, in_extension))
         server.add_request_handler(
@@ -110,7 +110,7 @@ class TaskRunner:
 
         return call_tool
 
-    def _tool(self, row: _Row) -> DemoTool:
+    def _tool(self, row: _TaskTool) -> DemoTool:
         async def run(call: Call) -> Outcome:
             return await self._run(call, row)
 
@@ -118,14 +118,14 @@ class TaskRunner:
         execution = types.ToolExecution(task_support=row.support)
         return replace(plain, definition=plain.definition.model_copy(update={"execution": execution}))
 
-    async def _run(self, call: Call, row: _Row) -> Outcome:
-        if row.needs_input and not takes_forms(call):
+    async def _run(self, call: Call, row: _TaskTool) -> Outcome:
+        if row.needs_input and not supports_forms(call):
             return undeclared("elicitation (form)")
         if is_stateless(call):
-            if extension.is_declared(call.context):
+            if task_designs.is_declared(call.context):
                 raise self._extension.start(call, row.body)
             if row.support == "required":
-                extension.require_declared(call.context)
+                task_designs.require_declared(call.context)
         elif call.context.protocol_version == task_designs.REVISION:
             if call.params.task is not None:
                 raise self._core.start(call, row.body)
@@ -159,27 +159,15 @@ def _by_revision(method: str, in_core: _Handler | None, in_extension: _Handler |
     return handle
 
 
-def _number(
-    default: float, minimum: float, maximum: float, description: str, kind: str = "integer"
-) -> Schema:
-    return {
-        "type": kind,
-        "default": default,
-        "minimum": minimum,
-        "maximum": maximum,
-        "description": description,
-    }
-
-
-_SECONDS = _number(5, 0, 3600, "Duration in seconds.", "number")
+_SECONDS = number_schema(5, 0, 3600, "Duration in seconds.", "number")
 _TIMES: dict[str, Schema] = {
-    "poll_interval": _number(500, 1, 60_000, "As a task: poll interval in milliseconds."),
-    "ttl": _number(300_000, 1, 86_400_000, "As a task: TTL in milliseconds."),
+    "poll_interval": number_schema(500, 1, 60_000, "As a task: poll interval in milliseconds."),
+    "ttl": number_schema(300_000, 1, 86_400_000, "As a task: TTL in milliseconds."),
 }
 
 
 @dataclass(frozen=True)
-class _Row:
+class _TaskTool:
     name: str
     title: str
     description: str
@@ -189,25 +177,25 @@ class _Row:
     needs_input: bool = False
 
 
-_ROWS: Sequence[_Row] = (
-    _Row(
+_TASK_TOOLS: Sequence[_TaskTool] = (
+    _TaskTool(
         "task_steps",
         "Task with steps",
         "Takes a while and reports progress; can run as a task.",
         _steps,
         "optional",
-        {"seconds": _SECONDS, "steps": _number(10, 1, 10_000, "Number of steps.")},
+        {"seconds": _SECONDS, "steps": number_schema(10, 1, 10_000, "Number of steps.")},
     ),
-    _Row(
+    _TaskTool(
         "task_question",
         "Task with form elicitations",
         "Sends form elicitations while running; only runs as a task.",
         _question,
         "required",
-        {"questions": _number(1, 1, 20, "Number of form elicitations, sent one after another.")},
+        {"questions": number_schema(1, 1, 20, "Number of form elicitations, sent one after another.")},
         needs_input=True,
     ),
-    _Row(
+    _TaskTool(
         "task_failure",
         "Task that fails",
         "Fails after a while; can run as a task.",
@@ -223,10 +211,10 @@ _ROWS: Sequence[_Row] = (
             },
         },
     ),
-    _Row(
+    _TaskTool(
         "task_endless",
         "Endless task",
-        "Runs until it is cancelled or its TTL expires; only runs as a task.",
+        "TaskRuns until it is cancelled or its TTL expires; only runs as a task.",
         _endless,
         "required",
         {},

@@ -1,4 +1,4 @@
-"""Unusual server requests: run as a client-side task, withdrawn, or invalid.
+"""Unusual server requests: run as a client-side task, cancelled, or invalid.
 
 Client-side tasks (2025-11-25): the client responds immediately with a task, which this server polls until
 it can fetch the result.
@@ -16,17 +16,17 @@ import mcp_types as types
 from inspector.demo.everything import task_designs
 from inspector.demo.everything.client_requests import (
     RawResult,
-    asking_tool,
     declared,
-    decrypt,
-    encrypt,
     form,
     is_stateless,
     request_raw,
+    request_tool,
     response_in,
     send,
-    takes_forms,
+    sign_state,
+    supports_forms,
     undeclared,
+    verify_state,
 )
 from inspector.demo.toolbox import Call, DemoTool, Outcome, Schema, failure, schema, text
 
@@ -37,8 +37,8 @@ async def _ask_as_task(call: Call) -> Outcome:
     if call.context.protocol_version != task_designs.REVISION:
         return failure(f"Client tasks exist only in protocol version {task_designs.REVISION}.")
     tasks = declared(call).tasks
-    wanted = tasks.requests.elicitation if tasks is not None and tasks.requests is not None else None
-    if wanted is None or wanted.create is None or not takes_forms(call):
+    support = tasks.requests.elicitation if tasks is not None and tasks.requests is not None else None
+    if support is None or support.create is None or not supports_forms(call):
         return undeclared("tasks (elicitation)")
     created = await _request(
         call, "elicitation/create", {**_question(), "task": {"ttl": call.arguments["ttl"]}}
@@ -96,7 +96,7 @@ def client_task_tools() -> list[DemoTool]:
         "description": "Seconds after which the server cancels the task; 0 waits for the result.",
     }
     return [
-        asking_tool(
+        request_tool(
             "ask_as_task",
             "Elicit as a task",
             "Sends a form elicitation that the client should run as a task.",
@@ -114,7 +114,7 @@ async def _ask_and_withdraw(call: Call) -> Outcome:
 
     In the stateless era nothing can be cancelled; a reply can only come too late.
     """
-    if not takes_forms(call):
+    if not supports_forms(call):
         return undeclared("elicitation (form)")
     seconds = call.arguments["seconds"]
     requested = form(f"Quick! This request expires in {seconds:g} s.", _CONFIRM)
@@ -130,12 +130,12 @@ def _answer_before_deadline(call: Call, requested: types.ElicitRequest, seconds:
     response = response_in(call, "quick", types.ElicitResult)
     if response is None:
         return types.InputRequiredResult(
-            input_requests={"quick": requested}, request_state=encrypt(time.time() + seconds)
+            input_requests={"quick": requested}, request_state=sign_state(time.time() + seconds)
         )
     try:
-        deadline = decrypt(call.params.request_state)
-    except ValueError as problem:
-        return failure(str(problem))
+        deadline = verify_state(call.params.request_state)
+    except ValueError as error:
+        return failure(str(error))
     if time.time() > deadline:
         return text(f"The response came too late: the request expired after {seconds:g} s.")
     return text(f"The response came in time: {response.action}.")
@@ -145,13 +145,13 @@ _OBJECT: Schema = {"type": "object", "properties": {}}
 
 _MALFORMED: dict[str, tuple[str, dict[str, Any]]] = {
     "no schema": ("elicitation/create", {"mode": "form", "message": "A form without fields?"}),
-    "not a message": ("elicitation/create", {"mode": "form", "requestedSchema": _OBJECT}),
-    "schema is a text": (
+    "no message": ("elicitation/create", {"mode": "form", "requestedSchema": _OBJECT}),
+    "schema is a string": (
         "elicitation/create",
         {"mode": "form", "message": "What is this?", "requestedSchema": "a name, please"},
     ),
     "unknown mode": ("elicitation/create", {"mode": "pigeon", "message": "Send a pigeon."}),
-    "address of a file": (
+    "file URL": (
         "elicitation/create",
         {"mode": "url", "message": "Open this.", "url": "file:///etc/passwd", "elicitationId": "pigeon-1"},
     ),
@@ -163,15 +163,15 @@ _MALFORMED: dict[str, tuple[str, dict[str, Any]]] = {
 async def _ask_malformed(call: Call) -> Outcome:
     method, params = _MALFORMED[call.arguments["fault"]]
     if is_stateless(call):
-        given = (call.params.input_responses or {}).get("odd")
-        if given is None:
+        reply = (call.params.input_responses or {}).get("odd")
+        if reply is None:
             raise RawResult(
                 {
                     "resultType": "input_required",
                     "inputRequests": {"odd": {"method": method, "params": params}},
                 }
             )
-        response = given.model_dump(by_alias=True, mode="json", exclude_none=True, exclude={"result_type"})
+        response = reply.model_dump(by_alias=True, mode="json", exclude_none=True, exclude={"result_type"})
     else:
         response = await request_raw(call.session, method, dict(params), call.context.request_id)
     return text("The client responded anyway:\n" + json.dumps(response, ensure_ascii=False))
@@ -192,14 +192,14 @@ def invalid_request_tools() -> list[DemoTool]:
         "description": "What is wrong with the request.",
     }
     return [
-        asking_tool(
+        request_tool(
             "ask_and_withdraw",
             "Elicit and cancel",
             "Sends a form elicitation and cancels it after a moment.",
             _ask_and_withdraw,
             schema(seconds=seconds),
         ),
-        asking_tool(
+        request_tool(
             "ask_malformed",
             "Malformed server request",
             "Sends a server request that violates the protocol.",

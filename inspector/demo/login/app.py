@@ -1,7 +1,7 @@
 """Assembly of the demo as one ASGI app for one origin, and its pages.
 
 The pages are `/` (what this is), `/faults` (the fault switches) and `/faults.json` (the same for
-programs). `OwnHost` rejects other hosts (DNS rebinding) and forms from other origins.
+programs). `HostCheck` rejects other hosts (DNS rebinding) and forms from other origins.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from inspector.demo.login import notes_server
-from inspector.demo.login.authorize import Authorize
-from inspector.demo.login.endpoints import Register, TokenEndpoint
-from inspector.demo.login.fault_switches import SWITCHES, FaultBench, ProviderFaultBench, Switch
+from inspector.demo.login.authorize import AuthorizationEndpoint
+from inspector.demo.login.endpoints import RegistrationEndpoint, TokenEndpoint
+from inspector.demo.login.fault_switches import SWITCHES, FaultSwitches, ProviderFaultSwitches, Switch
 from inspector.demo.login.grants import Grants, Workloads
 from inspector.demo.login.metadata import OAUTH, OPENID, RESOURCE_PATH, Keys, ResourceDocument, ServerDocument
 from inspector.demo.login.notes_server import Gate
 from inspector.demo.login.realm import (
     COMPANY_SCOPES,
     NOTES_SCOPES,
-    PEOPLE,
+    USERS,
     Clients,
     Realm,
     company_clients,
@@ -51,7 +51,7 @@ def build_app(origin: str, faults: Iterable[str] = ()) -> ASGIApp:
         NOTES_SCOPES,
         Clients(server_clients(robot)),
         resource=f"{origin}{MCP_PATH}",
-        bench=FaultBench(faults),
+        faults=FaultSwitches(faults),
     )
     company = Realm(
         origin,
@@ -59,7 +59,7 @@ def build_app(origin: str, faults: Iterable[str] = ()) -> ASGIApp:
         "Company login",
         COMPANY_SCOPES,
         Clients(company_clients()),
-        bench=ProviderFaultBench(own.bench),
+        faults=ProviderFaultSwitches(own.faults),
     )
     verifier = notes_server.Verifier(own)
     app = notes_server.build().streamable_http_app(
@@ -69,7 +69,7 @@ def build_app(origin: str, faults: Iterable[str] = ()) -> ASGIApp:
         token_verifier=verifier,
         custom_starlette_routes=_routes(own, company, robot, workloads),
     )
-    return OwnHost(Gate(app, own, verifier), origin)
+    return HostCheck(Gate(app, own, verifier), origin)
 
 
 def _routes(own: Realm, company: Realm, robot: Key, workloads: Workloads) -> list[Route]:
@@ -96,13 +96,13 @@ def _routes(own: Realm, company: Realm, robot: Key, workloads: Workloads) -> lis
         ],
         *_realm_routes(own, Grants(own, company, workloads)),
         *_realm_routes(company, Grants(company, company, workloads)),
-        Route("/register", Register(own).handle, methods=["POST"]),
+        Route("/register", RegistrationEndpoint(own).handle, methods=["POST"]),
     ]
 
 
 def _realm_routes(realm: Realm, grants: Grants) -> list[Route]:
     return [
-        Route(f"{realm.path}/authorize", Authorize(realm).handle, methods=["GET", "POST"]),
+        Route(f"{realm.path}/authorize", AuthorizationEndpoint(realm).handle, methods=["GET", "POST"]),
         Route(f"{realm.path}/token", TokenEndpoint(realm, grants).handle, methods=["POST"]),
         Route(f"{realm.path}/revoke", TokenEndpoint(realm, grants).revoke, methods=["POST"]),
         Route(f"{realm.path}/jwks", Keys(realm).handle),
@@ -121,7 +121,7 @@ class _WellKnown:
         return await (self._company if is_company else self._own).handle(request)
 
 
-class OwnHost:
+class HostCheck:
     """Middleware that keeps web pages out: checks the Host (DNS rebinding) and form origins."""
 
     def __init__(self, app: ASGIApp, origin: str) -> None:
@@ -147,6 +147,8 @@ class OwnHost:
 
 
 class Pages:
+    """The HTML pages and the JSON interface of the demo."""
+
     def __init__(self, notes: Realm, company: Realm, robot: Key, workloads: Workloads) -> None:
         self._notes = notes
         self._company = company
@@ -155,14 +157,14 @@ class Pages:
 
     async def home(self, request: Request) -> Response:
         notes, company = self._notes, self._company
-        people = _table(("Name", "Password"), PEOPLE.items())
+        users = _table(("Name", "Password"), USERS.items())
         clients = [
             (client.id, client.secret or "-", ", ".join(client.methods), realm.issuer)
             for realm in (notes, company)
             for client in realm.clients.known()
         ]
-        on = ", ".join(notes.bench.names()) or "none"
-        body = f"""<h1>A login to try</h1>
+        on = ", ".join(notes.faults.names()) or "none"
+        body = f"""<h1>Demo login</h1>
 <p>This demo is a protected MCP server, its authorization server and a company's identity provider, all in one
 process on your machine. Nothing here is secret, and nothing is saved.</p>
 {
@@ -178,13 +180,13 @@ process on your machine. Nothing here is secret, and nothing is saved.</p>
                 ),
             )
         }
-<h2>People</h2>{people}
+<h2>Users</h2>{users}
 <h2>Pre-registered clients</h2>{_table(("Client ID", "Secret", "Methods", "Known to"), clients)}
-<h2>Ways to log in</h2>{_table(("Kind", "What to enter"), self._ways())}
-<h2>Fault bench</h2><p>Switched on: <code>{escape(on)}</code>. <a href="/faults">Make it fail</a></p>"""
+<h2>Other grant types</h2>{_table(("Kind", "What to enter"), self._grant_instructions())}
+<h2>Fault switches</h2><p>Switched on: <code>{escape(on)}</code>. <a href="/faults">Change them</a></p>"""
         return page("Demo login", body, wide=True)
 
-    def _ways(self) -> list[tuple[str, str]]:
+    def _grant_instructions(self) -> list[tuple[str, str]]:
         """Return what to enter for each grant type that does not run in the browser alone."""
         issuer, provider = self._notes.issuer, self._company.issuer
         return [
@@ -195,7 +197,7 @@ process on your machine. Nothing here is secret, and nothing is saved.</p>
                 "Enterprise",
                 (
                     f"issuer {issuer}, client ID demo-desk, its secret; identity provider {provider}, "
-                    "client ID demo-sso there; log in as one of the people above"
+                    "client ID demo-sso there; log in as one of the users above"
                 ),
             ),
         ]
@@ -229,14 +231,14 @@ process on your machine. Nothing here is secret, and nothing is saved.</p>
                 self._forget()
             else:
                 chosen = [name for name in form if name in SWITCHES]
-                self._notes.bench.only([] if "clear" in form else chosen)
+                self._notes.faults.only([] if "clear" in form else chosen)
             return RedirectResponse("/faults", 303)
         groups = groupby(SWITCHES.values(), key=lambda switch: switch.group)
         rows = "".join(
             f"<h2>{escape(group)}</h2>" + "".join(map(self._row, switches)) for group, switches in groups
         )
-        on = ", ".join(self._notes.bench.names()) or "nothing"
-        body = f"""<h1>Fault bench</h1>
+        on = ", ".join(self._notes.faults.names()) or "nothing"
+        body = f"""<h1>Fault switches</h1>
 <p>Each switch makes the demo break one rule, starting with the next request. The code next to it is the
 finding that MCP Lens shows. <a href="/">What this demo is</a></p>
 <p class="hint">Switched on: <code>{escape(on)}</code></p>
@@ -244,10 +246,10 @@ finding that MCP Lens shows. <a href="/">What this demo is</a></p>
 <div class="buttons sticky"><button class="main">Apply</button>
 <button name="clear" value="1">Turn all off</button>
 <button name="forget" value="1">Delete all clients and logins</button></div></form>"""
-        return page("Fault bench", body, wide=True)
+        return page("Fault switches", body, wide=True)
 
     def _row(self, switch: Switch) -> str:
-        checked = " checked" if self._notes.bench.on(switch.name) else ""
+        checked = " checked" if self._notes.faults.on(switch.name) else ""
         return (
             f'<label class="switch"><input type="checkbox" name="{switch.name}"{checked}>'
             f"<code>{switch.name}</code><span>{escape(switch.description)}</span>"
@@ -269,18 +271,18 @@ finding that MCP Lens shows. <a href="/">What this demo is</a></p>
             {"name": switch.name, "group": switch.group, "says": switch.description, "shows": switch.shows}
             for switch in SWITCHES.values()
         ]
-        return JSONResponse({"on": self._notes.bench.names(), "switches": table})
+        return JSONResponse({"on": self._notes.faults.names(), "switches": table})
 
-    def _change(self, wanted: Any) -> None:
-        if not isinstance(wanted, dict):
+    def _change(self, change: Any) -> None:
+        if not isinstance(change, dict):
             raise ValueError("The body must be an object with on, off, only or forget.")
-        lists = {name: wanted.get(name, []) for name in ("only", "on", "off")}
+        lists = {name: change.get(name, []) for name in ("only", "on", "off")}
         if not all(isinstance(names, list) for names in lists.values()):
             raise ValueError("on, off and only must be arrays of switch names.")
-        if "only" in wanted:
-            self._notes.bench.only(lists["only"])
-        self._notes.bench.change(on=lists["on"], off=lists["off"])
-        if wanted.get("forget") is True:
+        if "only" in change:
+            self._notes.faults.only(lists["only"])
+        self._notes.faults.change(on=lists["on"], off=lists["off"])
+        if change.get("forget") is True:
             self._forget()
 
     def _forget(self) -> None:
@@ -295,9 +297,7 @@ def _table(heads: tuple[str, ...], rows: Any) -> str:
 
 
 def _cell(text: str) -> str:
-    shown = f"<code>{escape(text)}</code>"
+    code = f"<code>{escape(text)}</code>"
     return (
-        f'<td><a href="{escape(text)}">{shown}</a></td>'
-        if text.startswith("http://")
-        else f"<td>{shown}</td>"
+        f'<td><a href="{escape(text)}">{code}</a></td>' if text.startswith("http://") else f"<td>{code}</td>"
     )

@@ -34,48 +34,52 @@ from inspector.demo.login.realm import (
     is_redirect,
     jwks_of,
 )
-from inspector.demo.login.responses import NO_STORE, Refusal, read_form
+from inspector.demo.login.responses import NO_STORE, OAuthError, read_form
 from inspector.demo.login.tokens import check, unchecked
 
 ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+_SECRET_LIFETIME = 60
+_SLOW_SECONDS = 120  # a slow reply begins with one space per second, which JSON allows
 _BASIC = {"WWW-Authenticate": 'Basic realm="demo"'}
 
 
 async def authenticate(realm: Realm, request: Request, form: Mapping[str, str]) -> Client:
-    """Return the client that sent a request. Raises Refusal: invalid_client."""
-    method, client_id, secret = _claimed(request, form)
+    """Return the client that sent a request. Raises OAuthError: invalid_client."""
+    method, client_id, secret = _credentials_of(request, form)
     try:
         client = await realm.resolve(client_id)
     except BadDocument as problem:
-        raise _unknown(str(problem)) from None
+        raise _invalid_client(str(problem)) from None
     if client is None:
-        raise _unknown("Unknown client_id.")
-    if realm.bench.on("secret_refused"):
-        raise _unknown("Invalid client credentials.", method)
+        raise _invalid_client("Unknown client_id.")
+    if realm.faults.on("secret_refused"):
+        raise _invalid_client("Invalid client credentials.", method)
     if method not in client.methods:
-        raise _unknown(f"This client is registered for {' or '.join(client.methods)}, not {method}.", method)
+        raise _invalid_client(
+            f"This client is registered for {' or '.join(client.methods)}, not {method}.", method
+        )
     if method == "private_key_jwt":
         _check_assertion(realm, client, secret)
     elif method != "none" and not secrets.compare_digest(secret.encode(), client.secret.encode()):
-        raise _unknown("The client secret is wrong.", method)
+        raise _invalid_client("The client secret is wrong.", method)
     return client
 
 
-def _claimed(request: Request, form: Mapping[str, str]) -> tuple[str, str, str]:
+def _credentials_of(request: Request, form: Mapping[str, str]) -> tuple[str, str, str]:
     """Return the client's authentication method, id and proof. Exactly one method is allowed."""
     header = request.headers.get("authorization", "")
-    found: list[tuple[str, str, str]] = []
+    presented: list[tuple[str, str, str]] = []
     if header:
-        found.append(("client_secret_basic", *_basic(header)))
+        presented.append(("client_secret_basic", *_basic(header)))
     if "client_secret" in form:
-        found.append(("client_secret_post", form.get("client_id", ""), form["client_secret"]))
+        presented.append(("client_secret_post", form.get("client_id", ""), form["client_secret"]))
     if "client_assertion" in form:
-        found.append(("private_key_jwt", *_asserted(form)))
-    if len(found) > 1:
-        raise Refusal("invalid_request", "The request uses more than one client authentication method.")
-    method, client_id, secret = found[0] if found else ("none", form.get("client_id", ""), "")
+        presented.append(("private_key_jwt", *_assertion_credentials(form)))
+    if len(presented) > 1:
+        raise OAuthError("invalid_request", "The request uses more than one client authentication method.")
+    method, client_id, secret = presented[0] if presented else ("none", form.get("client_id", ""), "")
     if "client_id" in form and form["client_id"] != client_id:
-        raise _unknown("client_id does not match the client credentials.", method)
+        raise _invalid_client("client_id does not match the client credentials.", method)
     return method, client_id, secret
 
 
@@ -87,14 +91,16 @@ def _basic(header: str) -> tuple[str, str]:
     except (binascii.Error, UnicodeDecodeError):
         pair = ""
     if scheme.lower() != "basic" or ":" not in pair:
-        raise _unknown("The Authorization header is not valid Basic authentication.", "client_secret_basic")
+        raise _invalid_client(
+            "The Authorization header is not valid Basic authentication.", "client_secret_basic"
+        )
     client_id, _, secret = pair.partition(":")
     return unquote_plus(client_id), unquote_plus(secret)
 
 
-def _asserted(form: Mapping[str, str]) -> tuple[str, str]:
+def _assertion_credentials(form: Mapping[str, str]) -> tuple[str, str]:
     if form.get("client_assertion_type") != ASSERTION_TYPE:
-        raise _unknown("client_assertion_type is not jwt-bearer.", "private_key_jwt")
+        raise _invalid_client("client_assertion_type is not jwt-bearer.", "private_key_jwt")
     subject = unchecked(form["client_assertion"]).get("sub")
     return str(subject), form["client_assertion"]
 
@@ -103,53 +109,52 @@ def _check_assertion(realm: Realm, client: Client, assertion: str) -> None:
     # RFC 7523bis requires the issuer as audience; many clients still use the token endpoint.
     claims = check(assertion, client.keys, audience=[realm.issuer, f"{realm.base}/token"], issuer=client.id)
     if claims is None or claims.get("sub") != client.id:
-        raise _unknown("The client assertion is invalid.", "private_key_jwt")
-    if not realm.seen.is_new(f"{client.id} {claims.get('jti')}", claims["exp"]):
-        raise _unknown("The client assertion was already used.", "private_key_jwt")
+        raise _invalid_client("The client assertion is invalid.", "private_key_jwt")
+    if not realm.replay_cache.is_new(f"{client.id} {claims.get('jti')}", claims["exp"]):
+        raise _invalid_client("The client assertion was already used.", "private_key_jwt")
 
 
-def _unknown(description: str, method: str = "none") -> Refusal:
+def _invalid_client(description: str, method: str = "none") -> OAuthError:
     headers = _BASIC if method == "client_secret_basic" else None
-    return Refusal("invalid_client", description, 401, headers)
+    return OAuthError("invalid_client", description, 401, headers)
 
 
-_SECRET_LIFE = 60
-
-
-class Register:
+class RegistrationEndpoint:
     def __init__(self, realm: Realm) -> None:
         self._realm = realm
 
     async def handle(self, request: Request) -> Response:
-        bench = self._realm.bench
-        if bench.on("no_registration"):
+        faults = self._realm.faults
+        if faults.on("no_registration"):
             return Response(status_code=404)
-        if bench.on("closed_registration"):
+        if faults.on("closed_registration"):
             headers = {"WWW-Authenticate": 'Bearer realm="registration"'}
-            return Refusal(
+            return OAuthError(
                 "invalid_token", "Registration requires an initial access token.", 401, headers
             ).response()
         try:
             client, document = self._registered(_document(await request.body()))
-        except Refusal as refusal:
+        except OAuthError as refusal:
             return refusal.response()
         self._realm.clients.add(self._realm.issuer, client)
         return JSONResponse(
-            self._spoilt(document), 200 if bench.on("registered_200") else 201, headers=NO_STORE
+            self._with_faults(document), 200 if faults.on("registered_200") else 201, headers=NO_STORE
         )
 
     def _registered(self, requested: Mapping[str, Any]) -> tuple[Client, dict[str, Any]]:
         redirects = requested.get("redirect_uris")
         if not isinstance(redirects, list) or not redirects or not all(map(is_redirect, redirects)):
-            raise Refusal("invalid_redirect_uri", "redirect_uris must be an array of absolute URIs.")
+            raise OAuthError("invalid_redirect_uri", "redirect_uris must be an array of absolute URIs.")
         redirects = self._allowed(redirects)
         method = self._method(requested)
         keys = jwks_of(requested)
         if method == "private_key_jwt" and not keys:
-            raise Refusal("invalid_client_metadata", "private_key_jwt requires jwks with at least one key.")
+            raise OAuthError(
+                "invalid_client_metadata", "private_key_jwt requires jwks with at least one key."
+            )
         grants = tuple(map(str, _list(requested.get("grant_types")))) or (CODE,)
         if not set(grants) <= {CODE, REFRESH} or CODE not in grants:
-            raise Refusal(
+            raise OAuthError(
                 "invalid_client_metadata",
                 "grant_types must include authorization_code and may include refresh_token.",
             )
@@ -168,28 +173,28 @@ class Register:
     def _allowed(self, redirects: list[str]) -> list[str]:
         for redirect in redirects:
             self._check_redirect(redirect)
-        if not self._realm.bench.on("localhost_only"):
+        if not self._realm.faults.on("localhost_only"):
             return redirects
-        left = [uri for uri in redirects if not is_loopback(uri) or urlsplit(uri).hostname == "localhost"]
-        if not left:
-            raise Refusal("invalid_redirect_uri", "The redirect URI must use localhost.")
-        return left
+        allowed = [uri for uri in redirects if not is_loopback(uri) or urlsplit(uri).hostname == "localhost"]
+        if not allowed:
+            raise OAuthError("invalid_redirect_uri", "The redirect URI must use localhost.")
+        return allowed
 
     def _check_redirect(self, redirect: str) -> None:
-        bench, parts = self._realm.bench, urlsplit(redirect)
-        here = is_loopback(redirect)
-        if here and bench.on("no_loopback"):
-            raise Refusal("invalid_redirect_uri", "Loopback redirect URIs are not allowed.")
-        if parts.scheme == "http" and not here and not bench.on("takes_any_redirect"):
-            raise Refusal("invalid_redirect_uri", "http is only allowed for loopback redirect URIs.")
+        faults, parts = self._realm.faults, urlsplit(redirect)
+        on_loopback = is_loopback(redirect)
+        if on_loopback and faults.on("no_loopback"):
+            raise OAuthError("invalid_redirect_uri", "Loopback redirect URIs are not allowed.")
+        if parts.scheme == "http" and not on_loopback and not faults.on("takes_any_redirect"):
+            raise OAuthError("invalid_redirect_uri", "http is only allowed for loopback redirect URIs.")
         if parts.scheme in ("javascript", "data", "file", "vbscript"):
-            raise Refusal("invalid_redirect_uri", f"The scheme {parts.scheme} is not allowed.")
+            raise OAuthError("invalid_redirect_uri", f"The scheme {parts.scheme} is not allowed.")
 
     def _method(self, requested: Mapping[str, Any]) -> str:
         method = str(requested.get("token_endpoint_auth_method") or "client_secret_basic")
         if method not in METHODS:
-            raise Refusal("invalid_client_metadata", f"Supported methods: {', '.join(METHODS)}.")
-        if method == "none" and self._realm.bench.on("secrets_only"):
+            raise OAuthError("invalid_client_metadata", f"Supported methods: {', '.join(METHODS)}.")
+        if method == "none" and self._realm.faults.on("secrets_only"):
             return "client_secret_basic"
         return method
 
@@ -210,23 +215,23 @@ class Register:
             document |= {"client_secret": client.secret, "client_secret_expires_at": 0}
         return document
 
-    def _spoilt(self, document: dict[str, Any]) -> dict[str, Any]:
-        bench = self._realm.bench
-        if bench.on("native_as_web"):
+    def _with_faults(self, document: dict[str, Any]) -> dict[str, Any]:
+        faults = self._realm.faults
+        if faults.on("native_as_web"):
             document["application_type"] = "web"
-        if bench.on("no_client_id"):
+        if faults.on("no_client_id"):
             del document["client_id"]
-        if bench.on("other_method"):
+        if faults.on("other_method"):
             document["token_endpoint_auth_method"] = "client_secret_jwt"  # noqa: S105, a name
-        if bench.on("drops_redirects"):
+        if faults.on("drops_redirects"):
             del document["redirect_uris"]
-        if bench.on("changes_redirects"):
+        if faults.on("changes_redirects"):
             document["redirect_uris"] = ["http://127.0.0.1/elsewhere"]
-        if bench.on("drops_refresh"):
+        if faults.on("drops_refresh"):
             document["grant_types"] = [CODE]
-        if bench.on("secret_expires"):
+        if faults.on("secret_expires"):
             document.setdefault("client_secret", secrets.token_urlsafe(24))
-            document["client_secret_expires_at"] = int(time.time()) + _SECRET_LIFE
+            document["client_secret_expires_at"] = int(time.time()) + _SECRET_LIFETIME
         return document
 
 
@@ -240,12 +245,8 @@ def _document(body: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         document = None
     if not isinstance(document, dict):
-        raise Refusal("invalid_client_metadata", "The body must be a JSON object.")
+        raise OAuthError("invalid_client_metadata", "The body must be a JSON object.")
     return document
-
-
-_SLOW = 120
-"""How many seconds, and bytes, the slow reply begins with; JSON may begin with any number of blanks."""
 
 
 class TokenEndpoint:
@@ -254,24 +255,24 @@ class TokenEndpoint:
         self._grants = grants
 
     async def handle(self, request: Request) -> Response:
-        bench = self._realm.bench
-        if bench.on("token_redirects") and "elsewhere" not in request.query_params:
+        faults = self._realm.faults
+        if faults.on("token_redirects") and "elsewhere" not in request.query_params:
             return RedirectResponse(f"{self._realm.base}/token?elsewhere=1", 307)
         try:
             form = await read_form(request)
             client = await self._client(request, form)
             reply = await self._grants.exchange(form, client, self._key_of(request))
-        except Refusal as refusal:
-            return refusal.response(200 if bench.on("token_error_200") else 0)
-        if bench.on("token_error_200"):
-            return Refusal("invalid_grant", "The authorization code has expired.", 200).response()
+        except OAuthError as refusal:
+            return refusal.response(200 if faults.on("token_error_200") else 0)
+        if faults.on("token_error_200"):
+            return OAuthError("invalid_grant", "The authorization code has expired.", 200).response()
         return self._respond(reply)
 
     async def revoke(self, request: Request) -> Response:
         try:
             form = await read_form(request)
             client = await authenticate(self._realm, request, form)
-        except Refusal as refusal:
+        except OAuthError as refusal:
             return refusal.response()
         self._realm.tokens.revoke(form.get("token", ""), client.id)
         return Response(headers=NO_STORE)
@@ -286,49 +287,53 @@ class TokenEndpoint:
     def _key_of(self, request: Request) -> str:
         """Return the thumbprint of the key to bind the token to; "" for a bearer token."""
         realm = self._realm
-        if not realm.wants_proof or realm.bench.on("bearer_for_proof"):
+        if not realm.requires_dpop or realm.faults.on("bearer_for_proof"):
             return ""
-        nonce = realm.nonce if realm.bench.on("dpop_nonce") else ""
+        nonce = realm.nonce if realm.faults.on("dpop_nonce") else ""
         try:
             return tokens.verify(
-                request.headers.getlist("dpop"), "POST", f"{realm.base}/token", seen=realm.seen, nonce=nonce
+                request.headers.getlist("dpop"),
+                "POST",
+                f"{realm.base}/token",
+                replay_cache=realm.replay_cache,
+                nonce=nonce,
             )
-        except tokens.BadProof as problem:
-            raise Refusal("invalid_dpop_proof", str(problem)) from None
-        except tokens.WantsNonce:
+        except tokens.InvalidProof as problem:
+            raise OAuthError("invalid_dpop_proof", str(problem)) from None
+        except tokens.NonceRequired:
             headers = {"DPoP-Nonce": nonce}
-            raise Refusal(
+            raise OAuthError(
                 "use_dpop_nonce", "The DPoP proof must contain the server's nonce.", 400, headers
             ) from None
 
     def _respond(self, reply: Reply) -> Response:
-        bench = self._realm.bench
-        if bench.on("no_access_token"):
+        faults = self._realm.faults
+        if faults.on("no_access_token"):
             reply.pop("access_token", None)
-        if bench.on("no_token_type"):
+        if faults.on("no_token_type"):
             del reply["token_type"]
-        if bench.on("odd_token_type"):
+        if faults.on("odd_token_type"):
             reply["token_type"] = "mac"  # noqa: S105, a kind
-        if bench.on("expires_as_text"):
+        if faults.on("expires_as_text"):
             reply["expires_in"] = str(reply["expires_in"])
-        headers = {} if bench.on("may_be_cached") else NO_STORE
-        if bench.on("token_html"):
+        headers = {} if faults.on("may_be_cached") else NO_STORE
+        if faults.on("token_html"):
             return HTMLResponse("<!doctype html><title>Welcome</title><p>You are logged in.", headers=headers)
-        if bench.on("token_form"):
+        if faults.on("token_form"):
             body = urlencode(reply)
             return Response(body, headers=headers, media_type="application/x-www-form-urlencoded")
         whole = JSONResponse(reply, headers=headers)
-        if bench.on("token_slow"):
+        if faults.on("token_slow"):
             return StreamingResponse(
                 _slowly(bytes(whole.body)), headers=headers, media_type="application/json"
             )
-        if bench.on("token_endless"):
+        if faults.on("token_endless"):
             return StreamingResponse(endless(), headers=headers, media_type="application/json")
         return whole
 
 
 async def _slowly(body: bytes) -> AsyncIterator[bytes]:
-    for _ in range(_SLOW):
+    for _ in range(_SLOW_SECONDS):
         yield b" "
         await anyio.sleep(1)
     yield body

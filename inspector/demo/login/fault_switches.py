@@ -1,4 +1,4 @@
-"""The table of fault switches: each mistake made on demand, and the finding it shows.
+"""The table of fault switches: each fault made on demand, and the finding it causes.
 
 A switch is on or off for the whole process: set with `--fault NAME`, on the page `/faults`, or with a
 POST to `/faults.json` during a login. Does not import the SDK.
@@ -20,7 +20,7 @@ class Switch:
     shows: tuple[str, ...] = ()
 
 
-class FaultBench:
+class FaultSwitches:
     """The set of switches that are on."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
@@ -52,14 +52,14 @@ class FaultBench:
 
     def only(self, names: Iterable[str]) -> None:
         """Turn on exactly these switches. Raises ValueError as `change` does."""
-        chosen = FaultBench(names)
+        chosen = FaultSwitches(names)
         self._on = chosen._on
 
 
-class ProviderFaultBench(FaultBench):
+class ProviderFaultSwitches(FaultSwitches):
     """The company's switches: those whose names begin with `idp_`."""
 
-    def __init__(self, whole: FaultBench) -> None:
+    def __init__(self, whole: FaultSwitches) -> None:
         super().__init__()
         self._whole = whole
 

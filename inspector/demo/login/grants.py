@@ -1,7 +1,7 @@
 """Grant types of the token endpoints, and the assertions of the company's identity provider.
 
 Authorization code, refresh token, client credentials, JWT bearer and token exchange. ID tokens and
-ID-JAGs are correct unless a fault switch spoils them.
+ID-JAGs are correct unless a fault switch changes them.
 """
 
 from __future__ import annotations
@@ -24,21 +24,35 @@ from inspector.demo.login.realm import (
     MACHINE,
     READ,
     REFRESH,
-    Agreed,
     Client,
+    IssuedCode,
     Realm,
 )
-from inspector.demo.login.responses import Refusal
+from inspector.demo.login.responses import OAuthError
 from inspector.demo.login.tokens import Grant, Key, header
 
 ID_TOKEN = "urn:ietf:params:oauth:token-type:id_token"  # noqa: S105, a name
 ID_JAG = "urn:ietf:params:oauth:token-type:id-jag"
 ID_JAG_TYPE = "oauth-id-jag+jwt"
-ASSERTION_LIFE = 300
-ID_TOKEN_LIFE, SHORT_LIFE = 3600, 20
+ASSERTION_LIFETIME = 300
+ID_TOKEN_LIFETIME, SHORT_ID_TOKEN_LIFETIME = 3600, 20
 
 Form = Mapping[str, str]
+Claims = dict[str, Any]
 Reply = dict[str, Any]
+
+_ELSEWHERE = "https://elsewhere.example"
+_HOUR = 3600
+_ID_TOKEN_FAULTS: dict[str, Callable[[Claims], Claims]] = {
+    "idp_other_issuer": lambda claims: {"iss": _ELSEWHERE},
+    "idp_other_audience": lambda claims: {"aud": "another-client"},
+    "idp_other_party": lambda claims: {"azp": "another-client"},
+    "idp_expired": lambda claims: {"iat": claims["iat"] - _HOUR, "exp": claims["iat"] - _HOUR // 2},
+    "idp_clock_ahead": lambda claims: {"iat": claims["iat"] + _HOUR, "exp": claims["exp"] + _HOUR},
+    "idp_other_nonce": lambda claims: {"nonce": secrets.token_urlsafe(16)},
+    "idp_no_nonce": lambda claims: {"nonce": None},
+    "idp_no_subject": lambda claims: {"sub": None},
+}
 
 
 @dataclass(frozen=True)
@@ -51,7 +65,7 @@ class Workloads:
     def token(self, audience: str) -> str:
         now = int(time.time())
         claims = {"iss": self.issuer, "sub": "workload:backup", "aud": audience, "iat": now}
-        return self.key.sign({**claims, "exp": now + ASSERTION_LIFE, "jti": secrets.token_hex(8)})
+        return self.key.sign({**claims, "exp": now + ASSERTION_LIFETIME, "jti": secrets.token_hex(8)})
 
 
 class Grants:
@@ -73,7 +87,7 @@ class Grants:
         if grant_type not in client.grants:
             known = grant_type in (CODE, REFRESH, MACHINE, JWT_BEARER, EXCHANGE)
             error = "unauthorized_client" if known else "unsupported_grant_type"
-            raise Refusal(error, f"Grant types allowed for this client: {', '.join(client.grants)}.")
+            raise OAuthError(error, f"Grant types allowed for this client: {', '.join(client.grants)}.")
         if grant_type == CODE:
             return self._code(form, client, jkt)
         if grant_type == REFRESH:
@@ -86,69 +100,69 @@ class Grants:
 
     def _code(self, form: Form, client: Client, jkt: str) -> Reply:
         realm, code = self._realm, form.get("code", "")
-        agreed = realm.codes.get(code)
-        if agreed is None or agreed.requested.client.id != client.id:
-            raise Refusal("invalid_grant", "The authorization code is unknown, used or expired.")
-        if not realm.bench.on("code_twice"):
+        issued = realm.codes.get(code)
+        if issued is None or issued.request.client.id != client.id:
+            raise OAuthError("invalid_grant", "The authorization code is unknown, used or expired.")
+        if not realm.faults.on("code_twice"):
             realm.codes.drop(code)
-        self._check_code(form, agreed, jkt)
-        grant = Grant(client.id, agreed.subject, agreed.requested.scopes, agreed.requested.resource, jkt)
-        if realm.bench.on("less_scope"):
+        self._check_code(form, issued, jkt)
+        grant = Grant(client.id, issued.subject, issued.request.scopes, issued.request.resource, jkt)
+        if realm.faults.on("less_scope"):
             grant = replace(grant, scopes=(READ,))
         reply = realm.tokens.issue(grant, refreshable=REFRESH in client.grants)
         if "openid" in grant.scopes:
-            reply |= self._identity(client.id, agreed.subject, agreed.requested.nonce)
+            reply |= self._identity(client.id, issued.subject, issued.request.nonce)
         return reply
 
-    def _check_code(self, form: Form, agreed: Agreed, jkt: str) -> None:
-        requested, bench = agreed.requested, self._realm.bench
-        if form.get("redirect_uri") != requested.redirect and not bench.on("loose_redirects"):
-            raise Refusal("invalid_grant", "redirect_uri does not match the authorization request.")
-        matches = _verifies(form.get("code_verifier", ""), requested.challenge, requested.method)
-        if not matches and not bench.on("pkce_ignored"):
-            raise Refusal("invalid_grant", "code_verifier does not match code_challenge.")
-        if form.get("resource", requested.resource) != requested.resource:
-            raise Refusal("invalid_target", "resource does not match the authorization request.")
-        if requested.jkt and requested.jkt != jkt and not bench.on("bearer_for_proof"):
-            raise Refusal("invalid_dpop_proof", "The authorization code is bound to another key.")
+    def _check_code(self, form: Form, issued: IssuedCode, jkt: str) -> None:
+        request, faults = issued.request, self._realm.faults
+        if form.get("redirect_uri") != request.redirect and not faults.on("loose_redirects"):
+            raise OAuthError("invalid_grant", "redirect_uri does not match the authorization request.")
+        matches = _verifies(form.get("code_verifier", ""), request.challenge, request.method)
+        if not matches and not faults.on("pkce_ignored"):
+            raise OAuthError("invalid_grant", "code_verifier does not match code_challenge.")
+        if form.get("resource", request.resource) != request.resource:
+            raise OAuthError("invalid_target", "resource does not match the authorization request.")
+        if request.jkt and request.jkt != jkt and not faults.on("bearer_for_proof"):
+            raise OAuthError("invalid_dpop_proof", "The authorization code is bound to another key.")
 
     def _refresh(self, form: Form, client: Client, jkt: str) -> Reply:
         realm, token = self._realm, form.get("refresh_token", "")
         found = realm.tokens.refresh(token, client.id)
-        if found is None or realm.bench.on("no_refresh"):
-            raise Refusal("invalid_grant", "The refresh token is unknown, used or revoked.")
+        if found is None or realm.faults.on("no_refresh"):
+            raise OAuthError("invalid_grant", "The refresh token is unknown, used or revoked.")
         grant, family = found
         if client.is_public and grant.jkt != jkt:
-            raise Refusal("invalid_dpop_proof", "The refresh token is bound to another key.")
+            raise OAuthError("invalid_dpop_proof", "The refresh token is bound to another key.")
         wanted = tuple(form.get("scope", "").split()) or grant.scopes
         if not set(wanted) <= set(grant.scopes):
-            raise Refusal("invalid_scope", "A refresh request cannot add scopes.")
+            raise OAuthError("invalid_scope", "A refresh request cannot add scopes.")
         realm.tokens.spend(token)
-        same = token if realm.bench.on("not_rotated") else ""
+        same = token if realm.faults.on("not_rotated") else ""
         reply = realm.tokens.issue(
             replace(grant, scopes=wanted, jkt=jkt), refreshable=True, family=family, token=same
         )
-        if realm.bench.on("refresh_unusable"):
+        if realm.faults.on("refresh_unusable"):
             del reply["access_token"]
         if "openid" in wanted:
-            other = realm.bench.on("idp_other_person")
-            reply |= self._identity(client.id, "somebody-else" if other else grant.subject)
+            other = realm.faults.on("idp_other_person")
+            reply |= self._identity(client.id, "another-user" if other else grant.subject)
         return reply
 
-    def _identity(self, client_id: str, person: str, nonce: str = "") -> Reply:
+    def _identity(self, client_id: str, subject: str, nonce: str = "") -> Reply:
         """Return the ID token.
 
         A refreshed ID token has no nonce (OpenID Connect Core, section 12.2).
         """
         realm, now = self._realm, int(time.time())
-        life = SHORT_LIFE if realm.bench.on("idp_short_tokens") else ID_TOKEN_LIFE
+        life = SHORT_ID_TOKEN_LIFETIME if realm.faults.on("idp_short_tokens") else ID_TOKEN_LIFETIME
         claims = {
             "iss": realm.issuer,
-            "sub": person,
+            "sub": subject,
             "aud": client_id,
             "iat": now,
             "exp": now + life,
-            "email": f"{person}@company.example",
+            "email": f"{subject}@company.example",
         }
         return id_token_reply({**claims, "nonce": nonce} if nonce else claims, realm)
 
@@ -164,7 +178,7 @@ class Grants:
             form.get("assertion", ""), audience=[realm.issuer, f"{realm.base}/token"], issuer=workloads.issuer
         )
         if claims is None:
-            raise Refusal(
+            raise OAuthError(
                 "invalid_grant", "The assertion was not issued by the workload platform, or is invalid."
             )
         scopes, resource = self._scopes(form.get("scope", "")), self._resource(form.get("resource", ""))
@@ -174,23 +188,23 @@ class Grants:
         """At the company: exchange an ID token for an assertion for another authorization server."""
         for name, wanted in (("requested_token_type", ID_JAG), ("subject_token_type", ID_TOKEN)):
             if form.get(name) != wanted:
-                raise Refusal("invalid_request", f"{name} must be {wanted}.")
+                raise OAuthError("invalid_request", f"{name} must be {wanted}.")
         realm = self._realm
-        person = realm.key.check(form.get("subject_token", ""), audience=client.id, issuer=realm.issuer)
-        if person is None:
-            raise Refusal("invalid_grant", "The subject token is invalid.")
+        identity = realm.key.check(form.get("subject_token", ""), audience=client.id, issuer=realm.issuer)
+        if identity is None:
+            raise OAuthError("invalid_grant", "The subject token is invalid.")
         audience = form.get("audience", "")
         if not audience.startswith(f"{realm.origin}"):
-            raise Refusal("invalid_target", "The identity provider does not trust this audience.")
+            raise OAuthError("invalid_target", "The identity provider does not trust this audience.")
         now = int(time.time())
         claims = {
             "iss": realm.issuer,
-            "sub": person["sub"],
+            "sub": identity["sub"],
             "aud": audience,
             "client_id": COMPANY_NAMES[client.id],
-            "email": person["email"],
+            "email": identity["email"],
             "iat": now,
-            "exp": now + ASSERTION_LIFE,
+            "exp": now + ASSERTION_LIFETIME,
             "jti": secrets.token_hex(8),
             **{name: form[name] for name in ("resource", "scope") if form.get(name)},
         }
@@ -198,7 +212,7 @@ class Grants:
             "access_token": signed_id_jag(claims, realm, ID_JAG_TYPE),
             "issued_token_type": ID_JAG,
             "token_type": "N_A",
-            "expires_in": ASSERTION_LIFE,
+            "expires_in": ASSERTION_LIFETIME,
         }
 
     def _from_company(self, form: Form, client: Client) -> Reply:
@@ -206,13 +220,13 @@ class Grants:
         realm, company, assertion = self._realm, self._company, form.get("assertion", "")
         claims = company.key.check(assertion, audience=realm.issuer, issuer=company.issuer)
         if claims is None or header(assertion).get("typ") != ID_JAG_TYPE:
-            raise Refusal(
+            raise OAuthError(
                 "invalid_grant", "The assertion was not issued by the identity provider, or is invalid."
             )
         if claims["client_id"] != client.id:
-            raise Refusal("invalid_grant", "The assertion was issued to another client.")
-        if not realm.seen.is_new(f"id-jag {claims['jti']}", claims["exp"]):
-            raise Refusal("invalid_grant", "The assertion was already used.")
+            raise OAuthError("invalid_grant", "The assertion was issued to another client.")
+        if not realm.replay_cache.is_new(f"id-jag {claims['jti']}", claims["exp"]):
+            raise OAuthError("invalid_grant", "The assertion was already used.")
         resource = self._resource(claims.get("resource", ""))
         scopes = self._scopes(form.get("scope") or claims.get("scope", ""))
         return realm.tokens.issue(Grant(client.id, claims["sub"], scopes, resource), refreshable=False)
@@ -220,12 +234,12 @@ class Grants:
     def _scopes(self, scope: str) -> tuple[str, ...]:
         scopes = tuple(dict.fromkeys(scope.split())) or (READ,)
         if not set(scopes) <= set(self._realm.scopes):
-            raise Refusal("invalid_scope", "Unknown scope.")
+            raise OAuthError("invalid_scope", "Unknown scope.")
         return scopes
 
     def _resource(self, resource: str) -> str:
         if resource and not is_resource(resource, self._realm):
-            raise Refusal("invalid_target", "Unknown resource.")
+            raise OAuthError("invalid_target", "Unknown resource.")
         return resource or self._realm.resource
 
 
@@ -236,46 +250,30 @@ def _verifies(verifier: str, challenge: str, method: str) -> bool:
     return secrets.compare_digest(base64.urlsafe_b64encode(digest).rstrip(b"="), challenge.encode())
 
 
-Claims = dict[str, Any]
-_ELSEWHERE = "https://elsewhere.example"
-_HOUR = 3600
-
-_SPOILT: dict[str, Callable[[Claims], Claims]] = {
-    "idp_other_issuer": lambda claims: {"iss": _ELSEWHERE},
-    "idp_other_audience": lambda claims: {"aud": "another-client"},
-    "idp_other_party": lambda claims: {"azp": "another-client"},
-    "idp_expired": lambda claims: {"iat": claims["iat"] - _HOUR, "exp": claims["iat"] - _HOUR // 2},
-    "idp_clock_ahead": lambda claims: {"iat": claims["iat"] + _HOUR, "exp": claims["exp"] + _HOUR},
-    "idp_other_nonce": lambda claims: {"nonce": secrets.token_urlsafe(16)},
-    "idp_no_nonce": lambda claims: {"nonce": None},
-    "idp_no_subject": lambda claims: {"sub": None},
-}
-
-
 def id_token_reply(claims: Claims, realm: Realm) -> dict[str, Any]:
     """Return the member of a token response that says who logged in."""
-    bench = realm.bench
-    if bench.on("idp_no_id_token"):
+    faults = realm.faults
+    if faults.on("idp_no_id_token"):
         return {}
-    if bench.on("idp_opaque_id_token"):
+    if faults.on("idp_opaque_id_token"):
         return {"id_token": secrets.token_urlsafe(32)}
-    for name, spoil in _SPOILT.items():
-        if bench.on(name):
-            claims = {**claims, **spoil(claims)}
+    for name, apply in _ID_TOKEN_FAULTS.items():
+        if faults.on(name):
+            claims = {**claims, **apply(claims)}
     reported = {name: value for name, value in claims.items() if value is not None}
-    if bench.on("idp_alg_none"):
+    if faults.on("idp_alg_none"):
         return {"id_token": f"{_part({'alg': 'none', 'typ': 'JWT'})}.{_part(reported)}."}
     signed = realm.key.sign(reported)
-    return {"id_token": f"{signed.rpartition('.')[0]}." if bench.on("idp_no_signature") else signed}
+    return {"id_token": f"{signed.rpartition('.')[0]}." if faults.on("idp_no_signature") else signed}
 
 
 def signed_id_jag(claims: Claims, realm: Realm, kind: str) -> str:
-    bench = realm.bench
-    if bench.on("idp_jag_elsewhere"):
+    faults = realm.faults
+    if faults.on("idp_jag_elsewhere"):
         claims = {**claims, "aud": _ELSEWHERE}
-    if bench.on("idp_jag_other_client"):
+    if faults.on("idp_jag_other_client"):
         claims = {**claims, "client_id": "another-client"}
-    return realm.key.sign(claims, "JWT" if bench.on("idp_jag_untyped") else kind)
+    return realm.key.sign(claims, "JWT" if faults.on("idp_jag_untyped") else kind)
 
 
 def _part(value: Claims) -> str:

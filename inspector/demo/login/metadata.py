@@ -35,7 +35,7 @@ _CORS = {"Access-Control-Allow-Origin": "*"}
 _ATTACKER = "https://attacker.example"
 
 Document = dict[str, Any]
-Spoil = Callable[[Document, Realm], None]
+Fault = Callable[[Document, Realm], None]
 
 
 def on_localhost(url: str) -> str:
@@ -50,20 +50,20 @@ class ResourceDocument:
         self._realm = realm
 
     async def handle(self, request: Request) -> Response:
-        realm, bench = self._realm, self._realm.bench
+        realm, faults = self._realm, self._realm.faults
         at_root = request.url.path == RESOURCE_PATH
-        if bench.on("no_prm") or "dead" in request.query_params:
+        if faults.on("no_prm") or "dead" in request.query_params:
             return Response(status_code=404)
-        if bench.on("prm_crashes"):
+        if faults.on("prm_crashes"):
             return Response(status_code=500)
-        if bench.on("prm_behind_login"):
+        if faults.on("prm_behind_login"):
             return Response(status_code=401, headers={"WWW-Authenticate": "Bearer"})
-        if bench.on("prm_html"):
+        if faults.on("prm_html"):
             return HTMLResponse("<!doctype html><title>Notes</title><p>Welcome to the app.")
-        if bench.on("prm_redirects") and request.url.hostname != "localhost":
+        if faults.on("prm_redirects") and request.url.hostname != "localhost":
             return RedirectResponse(on_localhost(f"{realm.origin}{request.url.path}"), 307)
         document = self._document()
-        if bench.on("prm_two_versions") and at_root:
+        if faults.on("prm_two_versions") and at_root:
             document["scopes_supported"] = ["other"]
         return JSONResponse(document, headers=_cors(realm))
 
@@ -77,30 +77,30 @@ class ResourceDocument:
         )
         document = model.model_dump(mode="json", exclude_none=True)
         document["authorization_servers"] = [realm.issuer]  # A URL type may append a slash.
-        if realm.wants_proof:
+        if realm.requires_dpop:
             document |= {
                 "dpop_bound_access_tokens_required": True,
                 "dpop_signing_alg_values_supported": list(ALGORITHMS),
             }
-        return _spoilt(document, realm, _RESOURCE_FAULTS)
+        return _with_faults(document, realm, _RESOURCE_FAULTS)
 
 
-def _replace(field: str, value: Callable[[Realm], Any]) -> Spoil:
-    def spoil(document: Document, realm: Realm) -> None:
+def _replace(field: str, value: Callable[[Realm], Any]) -> Fault:
+    def apply(document: Document, realm: Realm) -> None:
         document[field] = value(realm)
 
-    return spoil
+    return apply
 
 
-def _remove(*fields: str) -> Spoil:
-    def spoil(document: Document, realm: Realm) -> None:
+def _remove(*fields: str) -> Fault:
+    def apply(document: Document, realm: Realm) -> None:
         for field in fields:
             document.pop(field, None)
 
-    return spoil
+    return apply
 
 
-_RESOURCE_FAULTS: dict[str, Spoil] = {
+_RESOURCE_FAULTS: dict[str, Fault] = {
     "prm_no_resource": _remove("resource"),
     "prm_other_resource": _replace("resource", lambda realm: "https://elsewhere.example/mcp"),
     "prm_other_path": _replace("resource", lambda realm: f"{realm.origin}/other"),
@@ -125,19 +125,19 @@ class ServerDocument:
         self._realm = realm
 
     async def handle(self, request: Request) -> Response:
-        realm, bench = self._realm, self._realm.bench
+        realm, faults = self._realm, self._realm.faults
         kind = self._kind(request.url.path)
-        if not kind or bench.on("asm_missing"):
+        if not kind or faults.on("asm_missing"):
             return Response(status_code=404)
-        if bench.on("asm_endless"):
+        if faults.on("asm_endless"):
             return StreamingResponse(endless(), media_type="application/json")
-        document = _spoilt(server_document(realm), realm, _SERVER_FAULTS)
+        document = _with_faults(server_document(realm), realm, _SERVER_FAULTS)
         if kind == OPENID:
             document |= {
                 "subject_types_supported": ["public"],
                 "id_token_signing_alg_values_supported": ["ES256"],
             }
-            if bench.on("documents_differ"):
+            if faults.on("documents_differ"):
                 document |= {
                     "scopes_supported": ["openid"],
                     "token_endpoint": f"{realm.base}/token?from=openid",
@@ -149,13 +149,13 @@ class ServerDocument:
 
         RFC 8414 inserts the well-known part, OpenID appends it, and MCP clients try both.
         """
-        own = self._realm.path + self._realm.issuer_path
-        if self._realm.bench.on("asm_appended"):
-            return OAUTH if path == f"{own}/.well-known/{OAUTH}" else ""
+        path_of_issuer = self._realm.path + self._realm.issuer_path
+        if self._realm.faults.on("asm_appended"):
+            return OAUTH if path == f"{path_of_issuer}/.well-known/{OAUTH}" else ""
         locations = {
-            f"/.well-known/{OAUTH}{own}": OAUTH,
-            f"/.well-known/{OPENID}{own}": OPENID,
-            f"{own}/.well-known/{OPENID}": OPENID,
+            f"/.well-known/{OAUTH}{path_of_issuer}": OAUTH,
+            f"/.well-known/{OPENID}{path_of_issuer}": OPENID,
+            f"{path_of_issuer}/.well-known/{OPENID}": OPENID,
         }
         return locations.get(path, "")
 
@@ -190,7 +190,7 @@ def server_document(realm: Realm) -> Document:
         "authorization_grant_profiles_supported": [ID_JAG_PROFILE],
         "service_documentation": f"{realm.origin}/",
     }
-    if realm.wants_proof:
+    if realm.requires_dpop:
         document["dpop_signing_alg_values_supported"] = list(ALGORITHMS)
     return document
 
@@ -208,11 +208,11 @@ def _secrets_only(document: Document, realm: Realm) -> None:
 
 
 def _no_refresh(document: Document, realm: Realm) -> None:
-    for field, taken in (("grant_types_supported", REFRESH), ("scopes_supported", "offline_access")):
-        document[field] = [value for value in document[field] if value != taken]
+    for field, removed in (("grant_types_supported", REFRESH), ("scopes_supported", "offline_access")):
+        document[field] = [value for value in document[field] if value != removed]
 
 
-_SERVER_FAULTS: dict[str, Spoil] = {
+_SERVER_FAULTS: dict[str, Fault] = {
     "wrong_issuer": _replace("issuer", lambda realm: _ATTACKER),
     "issuer_slash": _replace("issuer", lambda realm: f"{realm.issuer}/"),
     "no_issuer": _remove("issuer"),
@@ -238,15 +238,15 @@ _SERVER_FAULTS: dict[str, Spoil] = {
 }
 
 
-def _spoilt(document: Document, realm: Realm, faults: dict[str, Spoil]) -> Document:
-    for name, spoil in faults.items():
-        if realm.bench.on(name):
-            spoil(document, realm)
+def _with_faults(document: Document, realm: Realm, faults: dict[str, Fault]) -> Document:
+    for name, apply in faults.items():
+        if realm.faults.on(name):
+            apply(document, realm)
     return document
 
 
 def _cors(realm: Realm) -> dict[str, str]:
-    return {} if realm.bench.on("no_cors") else _CORS
+    return {} if realm.faults.on("no_cors") else _CORS
 
 
 class Keys:

@@ -28,7 +28,11 @@ from inspector.demo.login.realm import READ, SHARE, WRITE, Realm
 from inspector.demo.login.tokens import ALGORITHMS, Grant
 from inspector.demo.toolbox import Call, Outcome, Toolbox, failure, schema, structured, text, tool
 
+REQUIRED_SCOPES: dict[str, str] = {"read_notes": READ, "write_note": WRITE}
+"""The scope that a tool requires; the others need only a valid token."""
+
 _MAX_BODY_SIZE = 1024 * 1024
+_MAX_NOTES = 100
 
 
 class Gate:
@@ -44,7 +48,7 @@ class Gate:
         if scope["type"] != "http" or scope["path"] != self._path:
             await self._app(scope, receive, send)
             return
-        body = await _read(receive)
+        body = await _read_body(receive)
         if body is None:
             await PlainTextResponse("The body is larger than 1 MiB.", 413)(scope, receive, send)
             return
@@ -52,83 +56,83 @@ class Gate:
         if response is not None:
             await response(scope, receive, send)
         else:
-            await self._app(scope, _replay(body, receive), self._rewriting(scope, send))
+            await self._app(scope, _replay(body, receive), self._rewriting_send(scope, send))
 
     def _response(self, scope: Scope, message: dict[str, Any]) -> Response | None:
         """Return the gate's own response; None lets the request through, with its token if any."""
         scheme, token = self._credentials(scope)
         if not token:
             return self._without_token(scope, message)
-        if self._realm.wants_proof or scheme == "dpop":
+        if self._realm.requires_dpop or scheme == "dpop":
             refused = self._check_proof(scope, scheme, token)
             if refused is not None:
                 return refused
         grant = self._verifier.grant(token)
-        if grant is None and self._realm.bench.on("codes_swapped"):
+        if grant is None and self._realm.faults.on("codes_swapped"):
             challenge = self._challenge([("error", "invalid_token")])
             return Response(status_code=403, headers={"WWW-Authenticate": challenge})
         if grant is not None:
             missing = self._missing(message, grant)
             if missing:
                 return self._insufficient(missing)
-        _become(scope, token)
+        _set_bearer_token(scope, token)
         return None
 
     def _credentials(self, scope: Scope) -> tuple[str, str]:
         scheme, _, token = Headers(scope=scope).get("authorization", "").partition(" ")
         if scheme.lower() in ("bearer", "dpop") and token.strip():
             return scheme.lower(), token.strip()
-        if self._realm.bench.on("query_token"):
+        if self._realm.faults.on("query_token"):
             values = parse_qs(scope["query_string"].decode("latin-1")).get("access_token", [""])
             return "bearer", values[0]
         return "", ""
 
     def _without_token(self, scope: Scope, message: dict[str, Any]) -> Response | None:
-        bench = self._realm.bench
-        if bench.on("crash_without_token"):
+        faults = self._realm.faults
+        if faults.on("crash_without_token"):
             return PlainTextResponse("TypeError: cannot read property 'split' of undefined", 500)
-        if bench.on("forbidden_without_token"):
+        if faults.on("forbidden_without_token"):
             return PlainTextResponse("Forbidden", 403)
-        if bench.on("refusal_with_200"):
+        if faults.on("refusal_with_200"):
             error = {"code": -32001, "message": "Unauthorized"}
             return JSONResponse({"jsonrpc": "2.0", "id": message.get("id"), "error": error})
-        is_open = bench.on("lists_are_open") and message.get("method") == "tools/list"
-        if is_open or (bench.on("get_is_open") and scope["method"] != "POST"):
-            _become(scope, self._realm.guest)
+        is_open = faults.on("lists_are_open") and message.get("method") == "tools/list"
+        if is_open or (faults.on("get_is_open") and scope["method"] != "POST"):
+            _set_bearer_token(scope, self._realm.guest)
         return None
 
     def _check_proof(self, scope: Scope, scheme: str, token: str) -> Response | None:
         realm = self._realm
         grant = self._verifier.grant(token)
-        if grant is None or realm.bench.on("bearer_for_proof"):
+        if grant is None or realm.faults.on("bearer_for_proof"):
             return None  # The SDK rejects the first; the second has nothing to prove.
         if not grant.jkt or scheme != "dpop":
-            return self._refuse_proof(
+            return self._reject_proof(
                 "invalid_token", "The access token must be DPoP-bound and sent with a DPoP proof."
             )
-        headers, nonce = Headers(scope=scope), realm.nonce if realm.bench.on("dpop_nonce") else ""
+        headers, nonce = Headers(scope=scope), realm.nonce if realm.faults.on("dpop_nonce") else ""
         try:
             key = tokens.verify(
                 headers.getlist("dpop"),
                 scope["method"],
                 realm.resource,
-                seen=realm.seen,
+                replay_cache=realm.replay_cache,
                 nonce=nonce,
                 access_token=token,
             )
-        except tokens.BadProof as problem:
-            return self._refuse_proof("invalid_dpop_proof", str(problem))
-        except tokens.WantsNonce:
-            refusal = self._refuse_proof("use_dpop_nonce", "The DPoP proof must contain the server's nonce.")
+        except tokens.InvalidProof as problem:
+            return self._reject_proof("invalid_dpop_proof", str(problem))
+        except tokens.NonceRequired:
+            refusal = self._reject_proof("use_dpop_nonce", "The DPoP proof must contain the server's nonce.")
             refusal.headers["DPoP-Nonce"] = nonce
             return refusal
         return (
             None
             if key == grant.jkt
-            else self._refuse_proof("invalid_token", "The access token is bound to another key.")
+            else self._reject_proof("invalid_token", "The access token is bound to another key.")
         )
 
-    def _refuse_proof(self, error: str, description: str) -> Response:
+    def _reject_proof(self, error: str, description: str) -> Response:
         challenge = self._challenge([("error", error), ("error_description", description)])
         return Response(status_code=401, headers={"WWW-Authenticate": challenge})
 
@@ -138,30 +142,30 @@ class Gate:
             return ""
         params = message.get("params")
         name = params.get("name") if isinstance(params, dict) else None
-        needed = NEEDS.get(str(name), "")
-        if needed == WRITE and self._realm.bench.on("step_up_always"):
+        needed = REQUIRED_SCOPES.get(str(name), "")
+        if needed == WRITE and self._realm.faults.on("step_up_always"):
             return WRITE
         if needed and needed not in grant.scopes:
             return needed
-        if needed == WRITE and self._realm.bench.on("piecemeal") and SHARE not in grant.scopes:
+        if needed == WRITE and self._realm.faults.on("piecemeal") and SHARE not in grant.scopes:
             return SHARE
         return ""
 
     def _insufficient(self, missing: str) -> Response:
-        bench = self._realm.bench
-        if bench.on("bare_403"):
+        faults = self._realm.faults
+        if faults.on("bare_403"):
             return PlainTextResponse("Forbidden", 403)
         description = f"This tool requires the scope {missing}."
         parts = [("error", "insufficient_scope"), ("error_description", description)]
-        if not bench.on("step_up_no_scope"):
+        if not faults.on("step_up_no_scope"):
             parts += [("scope", missing), ("resource_metadata", self._metadata_url())]
         return JSONResponse(
             {"error": "insufficient_scope", "error_description": description},
-            401 if bench.on("codes_swapped") else 403,
+            401 if faults.on("codes_swapped") else 403,
             {"WWW-Authenticate": self._challenge(parts)},
         )
 
-    def _rewriting(self, scope: Scope, send: Send) -> Send:
+    def _rewriting_send(self, scope: Scope, send: Send) -> Send:
         has_token = bool(Headers(scope=scope).get("authorization"))
 
         async def rewrite(message: Message) -> None:
@@ -169,61 +173,61 @@ class Gate:
                 headers = MutableHeaders(scope=message)
                 if message["status"] == 401:
                     self._rewrite_challenge(headers, has_token=has_token)
-                if message["status"] == 404 and self._realm.bench.on("session_crash"):
+                if message["status"] == 404 and self._realm.faults.on("session_crash"):
                     message["status"] = 500
             await send(message)
 
         return rewrite
 
     def _rewrite_challenge(self, headers: MutableHeaders, *, has_token: bool) -> None:
-        bench = self._realm.bench
+        faults = self._realm.faults
         del headers["www-authenticate"]
-        if bench.on("no_challenge"):
+        if faults.on("no_challenge"):
             return
-        if bench.on("basic_challenge"):
+        if faults.on("basic_challenge"):
             headers["WWW-Authenticate"] = 'Basic realm="notes"'
             return
         parts = [("error", "invalid_token"), ("error_description", "The access token is invalid or expired.")]
         parts = parts if has_token else []
-        if not bench.first("no_resource_metadata", "no_prm"):
+        if not faults.first("no_resource_metadata", "no_prm"):
             parts.append(("resource_metadata", self._metadata_url()))
         challenge = self._challenge([*parts, *self._scope_parts()])
-        headers["WWW-Authenticate"] = challenge[:-1] if bench.on("broken_challenge") else challenge
+        headers["WWW-Authenticate"] = challenge[:-1] if faults.on("broken_challenge") else challenge
 
     def _scope_parts(self) -> list[tuple[str, str]]:
-        bench = self._realm.bench
-        if bench.on("no_scopes"):
+        faults = self._realm.faults
+        if faults.on("no_scopes"):
             return []
-        if bench.on("empty_scope"):
+        if faults.on("empty_scope"):
             return [("scope", "")]
-        if bench.on("repeated_scope"):
+        if faults.on("repeated_scope"):
             return [("scope", READ), ("scope", WRITE)]
-        return [("scope", f"{READ} offline_access" if bench.on("offline_in_challenge") else READ)]
+        return [("scope", f"{READ} offline_access" if faults.on("offline_in_challenge") else READ)]
 
     def _challenge(self, parts: Iterable[tuple[str, str]]) -> str:
-        wants_proof = self._realm.wants_proof
+        requires_dpop = self._realm.requires_dpop
         text = ", ".join(f'{name}="{value}"' for name, value in parts)
-        if wants_proof:
+        if requires_dpop:
             text = ", ".join(filter(None, (f'algs="{" ".join(ALGORITHMS)}"', text)))
-        return f"{'DPoP' if wants_proof else 'Bearer'} {text}".strip()
+        return f"{'DPoP' if requires_dpop else 'Bearer'} {text}".strip()
 
     def _metadata_url(self) -> str:
-        bench, path = self._realm.bench, f"{RESOURCE_PATH}{self._path}"
-        if bench.on("relative_metadata_url"):
+        faults, path = self._realm.faults, f"{RESOURCE_PATH}{self._path}"
+        if faults.on("relative_metadata_url"):
             return path
         url = f"{self._realm.origin}{path}"
-        if bench.on("foreign_metadata_url"):
+        if faults.on("foreign_metadata_url"):
             return on_localhost(url)
-        return f"{url}?dead=1" if bench.on("prm_dead_link") else url
+        return f"{url}?dead=1" if faults.on("prm_dead_link") else url
 
 
-def _become(scope: Scope, token: str) -> None:
+def _set_bearer_token(scope: Scope, token: str) -> None:
     """Replace the request's credentials with this bearer token."""
     others = [(name, value) for name, value in scope["headers"] if name != b"authorization"]
     scope["headers"] = [*others, (b"authorization", f"Bearer {token}".encode("latin-1"))]
 
 
-async def _read(receive: Receive) -> bytes | None:
+async def _read_body(receive: Receive) -> bytes | None:
     """Return the whole body, or None if it is too large."""
     body = b""
     while True:
@@ -238,14 +242,14 @@ async def _read(receive: Receive) -> bytes | None:
 
 def _replay(body: bytes, receive: Receive) -> Receive:
     """Return a `receive` that replays the body, then continues with the original."""
-    left = [body]
+    pending = [body]
 
-    async def again() -> Message:
-        if left:
-            return {"type": "http.request", "body": left.pop(), "more_body": False}
+    async def replay() -> Message:
+        if pending:
+            return {"type": "http.request", "body": pending.pop(), "more_body": False}
         return await receive()
 
-    return again
+    return replay
 
 
 def _message(body: bytes) -> dict[str, Any]:
@@ -254,12 +258,6 @@ def _message(body: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return message if isinstance(message, dict) else {}
-
-
-NEEDS: dict[str, str] = {"read_notes": READ, "write_note": WRITE}
-"""Which scope a tool needs; any token will do for the others."""
-
-_MAX_NOTES = 100
 
 
 class Verifier(TokenVerifier):
@@ -271,11 +269,11 @@ class Verifier(TokenVerifier):
     def grant(self, token: str) -> Grant | None:
         """Return the grant behind a token, with faults applied."""
         realm = self._realm
-        if realm.bench.on("token_refused"):
+        if realm.faults.on("token_refused"):
             return None
         audiences = [realm.resource, f"{realm.resource}/", realm.origin, f"{realm.origin}/"]
         found = realm.tokens.check(token, audiences)
-        if found is None and realm.bench.on("any_token"):
+        if found is None and realm.faults.on("any_token"):
             return Grant("anybody", "anybody", tuple(realm.scopes), realm.resource)
         return found
 

@@ -17,8 +17,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 import httpx2
 
-from inspector.demo.login.fault_switches import FaultBench
-from inspector.demo.login.tokens import Key, Seen, Tokens
+from inspector.demo.login.fault_switches import FaultSwitches
+from inspector.demo.login.tokens import Key, ReplayCache, Tokens
 
 CODE, REFRESH = "authorization_code", "refresh_token"
 MACHINE = "client_credentials"
@@ -28,10 +28,148 @@ EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 METHODS = ("none", "client_secret_basic", "client_secret_post", "private_key_jwt")
 
 _MAX_DOCUMENT_SIZE = 64 * 1024
-_FETCH_LIMIT = 5.0
-
-
+_FETCH_TIMEOUT = 5.0
 _REDIRECT = re.compile(r"(https?://[\w.\-\[\]:]+|[a-z][a-z0-9+.\-]*:)[/?][^\s#<>\"\\]*", re.ASCII)
+_LOOPBACK_REDIRECTS = (
+    "http://127.0.0.1/callback",
+    "http://127.0.0.1/oauth/callback",
+    "http://localhost/callback",
+)
+_SECRET = ("client_secret_basic", "client_secret_post")
+
+COMPANY_NAMES = {"demo-sso": "demo-desk"}
+"""Client ids at the company, mapped to those at the notes' authorization server."""
+
+USERS = {"ada": "lovelace", "grace": "hopper"}
+"""User names and passwords, as shown on the page."""
+
+READ, WRITE, SHARE = "notes:read", "notes:write", "notes:share"
+NOTES_SCOPES = {
+    READ: "Read your notes",
+    WRITE: "Write new notes",
+    SHARE: "Share notes with others",
+    "offline_access": "Stay logged in",
+}
+COMPANY_SCOPES = {
+    "openid": "Know who you are",
+    "email": "See your email address",
+    "offline_access": "Stay logged in",
+}
+
+_REQUEST_LIFETIME = 600.0
+_CODE_LIFETIME = 60.0
+
+T = TypeVar("T")
+
+
+@dataclass
+class Realm:
+    """An authorization server and its state."""
+
+    origin: str
+    path: str
+    title: str
+    scopes: dict[str, str]
+    clients: Clients
+    resource: str = ""
+    faults: FaultSwitches = field(default_factory=FaultSwitches)
+    key: Key = field(default_factory=Key)
+
+    def __post_init__(self) -> None:
+        self.requests: ExpiringStore[AuthorizationRequest] = ExpiringStore(_REQUEST_LIFETIME)
+        self.codes: ExpiringStore[IssuedCode] = ExpiringStore(_CODE_LIFETIME)
+        self.tokens = Tokens(lambda: self.issuer, self.key, self.faults)
+        self.replay_cache = ReplayCache()
+        self.nonce = secrets.token_urlsafe(12)
+        self.guest = secrets.token_urlsafe(24)  # token of requests that a fault lets in without a login
+
+    @property
+    def base(self) -> str:
+        """The base URL of the endpoints, whatever the issuer currently is."""
+        return self.origin + self.path
+
+    @property
+    def issuer(self) -> str:
+        return self.base + self.issuer_path
+
+    @property
+    def issuer_path(self) -> str:
+        if self.faults.on("moved"):
+            return "/moved"
+        return "/tenant" if self.faults.first("issuer_path", "asm_appended") else ""
+
+    @property
+    def requires_dpop(self) -> bool:
+        return bool(self.faults.first("dpop", "dpop_nonce", "bearer_for_proof"))
+
+    def find(self, client_id: str) -> Client | None:
+        """Return a known client; for one described by a document, see `resolve`."""
+        return self.clients.find(self.issuer, client_id, moved=self.faults.on("moved"))
+
+    async def resolve(self, client_id: str) -> Client | None:
+        """Return the client, fetching its document if the id is a URL. Raises BadDocument."""
+        client = self.find(client_id)
+        if client is None and self.accepts_documents and client_id.startswith(("https://", "http://")):
+            return await read_document(client_id)
+        return client
+
+    @property
+    def accepts_documents(self) -> bool:
+        return bool(self.resource) and not self.faults.first("registration_only", "no_registration")
+
+    def forget(self) -> None:
+        """Forget all registered clients and logins."""
+        self.clients.forget()
+        self.tokens.forget()
+        self.requests.clear()
+        self.codes.clear()
+
+
+@dataclass(frozen=True)
+class AuthorizationRequest:
+    """A valid authorization request that is waiting for the user."""
+
+    client: Client
+    redirect: str
+    state: str
+    challenge: str
+    method: str
+    scopes: tuple[str, ...]
+    resource: str
+    nonce: str = ""
+    jkt: str = ""
+
+
+@dataclass(frozen=True)
+class IssuedCode:
+    """What an authorization code was issued for."""
+
+    request: AuthorizationRequest
+    subject: str
+
+
+class ExpiringStore(Generic[T]):
+    """Values under unguessable keys, each with a limited lifetime."""
+
+    def __init__(self, lifetime: float) -> None:
+        self._lifetime = lifetime
+        self._values: dict[str, tuple[float, T]] = {}
+
+    def put(self, value: T) -> str:
+        now, name = time.monotonic(), secrets.token_urlsafe(24)
+        self._values = {key: entry for key, entry in self._values.items() if entry[0] > now}
+        self._values[name] = now + self._lifetime, value
+        return name
+
+    def get(self, name: str) -> T | None:
+        until, value = self._values.get(name, (0.0, None))
+        return value if until > time.monotonic() else None
+
+    def drop(self, name: str) -> None:
+        self._values.pop(name, None)
+
+    def clear(self) -> None:
+        self._values.clear()
 
 
 class BadDocument(Exception):
@@ -118,13 +256,13 @@ class Clients:
 async def read_document(url: str) -> Client:
     """Fetch the client ID metadata document of a client. Raises BadDocument.
 
-    The demo never leaves this machine, so it reads documents on loopback only, and over http too.
+    The demo never leaves this machine, so it reads documents only from loopback addresses, over http too.
     """
     if not is_loopback(url):
         raise BadDocument("This demo only fetches client ID metadata documents from loopback addresses.")
     try:
         async with (
-            httpx2.AsyncClient(trust_env=False, timeout=_FETCH_LIMIT) as http,
+            httpx2.AsyncClient(trust_env=False, timeout=_FETCH_TIMEOUT) as http,
             http.stream("GET", url, headers={"Accept": "application/json"}) as response,
         ):
             body = b""
@@ -170,15 +308,11 @@ def jwks_of(metadata: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
     return tuple(key for key in keys if isinstance(key, dict)) if isinstance(keys, list) else ()
 
 
-_ANYWHERE_HERE = ("http://127.0.0.1/callback", "http://127.0.0.1/oauth/callback", "http://localhost/callback")
-_SECRET = ("client_secret_basic", "client_secret_post")
-
-
 def server_clients(robot: Key) -> tuple[Client, ...]:
     """Return the predefined clients of the authorization server; the page `/` lists them."""
     return (
-        Client("demo-app", "Demo app", _ANYWHERE_HERE),
-        Client("demo-web", "Demo web app", _ANYWHERE_HERE, _SECRET, "demo-web-secret"),
+        Client("demo-app", "Demo app", _LOOPBACK_REDIRECTS),
+        Client("demo-web", "Demo web app", _LOOPBACK_REDIRECTS, _SECRET, "demo-web-secret"),
         Client("demo-machine", "Demo machine", (), _SECRET, "demo-machine-secret", (MACHINE,)),
         Client(
             "demo-robot", "Demo robot", (), ("private_key_jwt",), grants=(MACHINE,), keys=(robot.public(),)
@@ -189,140 +323,4 @@ def server_clients(robot: Key) -> tuple[Client, ...]:
 
 def company_clients() -> tuple[Client, ...]:
     """Return the predefined clients of the company's identity provider."""
-    return (Client("demo-sso", "Demo desk", _ANYWHERE_HERE, grants=(CODE, REFRESH, EXCHANGE)),)
-
-
-COMPANY_NAMES = {"demo-sso": "demo-desk"}
-"""Under which id the company's client is known to the notes' authorization server."""
-
-
-PEOPLE = {"ada": "lovelace", "grace": "hopper"}
-"""Who can log in, and the password that the page shows."""
-
-READ, WRITE, SHARE = "notes:read", "notes:write", "notes:share"
-NOTES_SCOPES = {
-    READ: "Read your notes",
-    WRITE: "Write new notes",
-    SHARE: "Share notes with others",
-    "offline_access": "Stay logged in",
-}
-COMPANY_SCOPES = {
-    "openid": "Know who you are",
-    "email": "See your email address",
-    "offline_access": "Stay logged in",
-}
-
-_TIMEOUT = 600.0
-_CODE_LIFE = 60.0
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A valid authorization request that is waiting for the user."""
-
-    client: Client
-    redirect: str
-    state: str
-    challenge: str
-    method: str
-    scopes: tuple[str, ...]
-    resource: str
-    nonce: str = ""
-    jkt: str = ""
-
-
-@dataclass(frozen=True)
-class Agreed:
-    """What an authorization code was issued for."""
-
-    requested: Asked
-    subject: str
-
-
-class Kept(Generic[T]):
-    """Values under unguessable keys, each with a limited lifetime."""
-
-    def __init__(self, lifetime: float) -> None:
-        self._lifetime = lifetime
-        self._values: dict[str, tuple[float, T]] = {}
-
-    def put(self, value: T) -> str:
-        now, name = time.monotonic(), secrets.token_urlsafe(24)
-        self._values = {known: held for known, held in self._values.items() if held[0] > now}
-        self._values[name] = now + self._lifetime, value
-        return name
-
-    def get(self, name: str) -> T | None:
-        until, value = self._values.get(name, (0.0, None))
-        return value if until > time.monotonic() else None
-
-    def drop(self, name: str) -> None:
-        self._values.pop(name, None)
-
-    def clear(self) -> None:
-        self._values.clear()
-
-
-@dataclass
-class Realm:
-    """An authorization server and its state."""
-
-    origin: str
-    path: str
-    title: str
-    scopes: dict[str, str]
-    clients: Clients
-    resource: str = ""
-    bench: FaultBench = field(default_factory=FaultBench)
-    key: Key = field(default_factory=Key)
-
-    def __post_init__(self) -> None:
-        self.requested: Kept[Asked] = Kept(_TIMEOUT)
-        self.codes: Kept[Agreed] = Kept(_CODE_LIFE)
-        self.tokens = Tokens(lambda: self.issuer, self.key, self.bench)
-        self.seen = Seen()
-        self.nonce = secrets.token_urlsafe(12)
-        self.guest = secrets.token_urlsafe(24)  # token of requests that a fault lets in without a login
-
-    @property
-    def base(self) -> str:
-        """The base URL of the endpoints, whatever the issuer currently is."""
-        return self.origin + self.path
-
-    @property
-    def issuer(self) -> str:
-        return self.base + self.issuer_path
-
-    @property
-    def issuer_path(self) -> str:
-        if self.bench.on("moved"):
-            return "/moved"
-        return "/tenant" if self.bench.first("issuer_path", "asm_appended") else ""
-
-    @property
-    def wants_proof(self) -> bool:
-        return bool(self.bench.first("dpop", "dpop_nonce", "bearer_for_proof"))
-
-    def find(self, client_id: str) -> Client | None:
-        """Return a known client; for one described by a document, see `resolve`."""
-        return self.clients.find(self.issuer, client_id, moved=self.bench.on("moved"))
-
-    async def resolve(self, client_id: str) -> Client | None:
-        """Return the client, fetching its document if the id is a URL. Raises BadDocument."""
-        client = self.find(client_id)
-        if client is None and self.takes_documents and client_id.startswith(("https://", "http://")):
-            return await read_document(client_id)
-        return client
-
-    @property
-    def takes_documents(self) -> bool:
-        return bool(self.resource) and not self.bench.first("registration_only", "no_registration")
-
-    def forget(self) -> None:
-        """Forget all registered clients and logins."""
-        self.clients.forget()
-        self.tokens.forget()
-        self.requested.clear()
-        self.codes.clear()
+    return (Client("demo-sso", "Demo desk", _LOOPBACK_REDIRECTS, grants=(CODE, REFRESH, EXCHANGE)),)

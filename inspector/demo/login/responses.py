@@ -100,7 +100,7 @@ def page(
 NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 
 
-class Refusal(Exception):
+class OAuthError(Exception):
     """An OAuth error response (RFC 6749, section 5.2)."""
 
     def __init__(
@@ -116,15 +116,15 @@ class Refusal(Exception):
 
 
 async def read_form(request: Request) -> dict[str, str]:
-    """Read the form of a POST. Raises Refusal for other content types and repeated parameters."""
+    """Read the form of a POST. Raises OAuthError for other content types and repeated parameters."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
-        raise Refusal("invalid_request", "The body must be application/x-www-form-urlencoded.")
+        raise OAuthError("invalid_request", "The body must be application/x-www-form-urlencoded.")
     try:
         pairs = parse_qsl((await request.body()).decode("ascii"), keep_blank_values=True, max_num_fields=50)
     except ValueError:
-        raise Refusal("invalid_request", "The body is not valid form data.") from None
+        raise OAuthError("invalid_request", "The body is not valid form data.") from None
     form = dict(pairs)
     if len(form) != len(pairs):
-        raise Refusal("invalid_request", "A parameter is repeated.")
+        raise OAuthError("invalid_request", "A parameter is repeated.")
     return form

@@ -33,9 +33,9 @@ class DemoProcess:
         self._last_id = 0
         self._meta: Message | None = None
         self.responses: dict[str, Callable[[Message], Message]] = {}
-        """How to answer the server's own requests, by method: params in, result out."""
+        "Replies to server requests, by method: from params to result."
         self.received: list[Message] = []
-        """Everything but the responses that `request` returned, oldest first."""
+        "Everything but the responses that `request` returned, oldest first."
 
     def __enter__(self) -> Self:
         return self

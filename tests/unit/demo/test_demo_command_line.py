@@ -55,13 +55,13 @@ def test_missing_sdk_is_one_sentence_with_the_fix() -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        ((), "name a server: everything, library, faulty, login"),
+        ((), "server name required (choose from everything, library, faulty, login)"),
         (("nothing",), "invalid choice: 'nothing'"),
         (("everything", "--fault", "banner"), "--fault only works with the servers 'faulty' and 'login'"),
         (("faulty", "--fault", "boredom"), "invalid choice: 'boredom'"),
-        (("faulty", "--http"), "does not speak HTTP"),
-        (("faulty", "--fault", "banner", "--fault", "wrong_id"), "one fault at a time"),
-        (("login",), "'login' needs a browser and speaks HTTP only: add --http"),
+        (("faulty", "--http"), "only supports stdio"),
+        (("faulty", "--fault", "banner", "--fault", "wrong_id"), "accepts only one --fault"),
+        (("login",), "'login' only supports HTTP, because its login needs a browser: add --http"),
         (("login", "--http", "--fault", "banner"), "invalid choice: 'banner'"),
     ],
 )
@@ -84,8 +84,8 @@ def test_command_for_an_unknown_name_lists_the_existing_ones() -> None:
 
 
 def test_all_but_the_handwritten_server_speak_http_and_the_login_demo_only_http() -> None:
-    http = [name for name, server in SERVERS.items() if server.speaks_http]
-    stdio = [name for name, server in SERVERS.items() if server.speaks_stdio]
+    http = [name for name, server in SERVERS.items() if server.supports_http]
+    stdio = [name for name, server in SERVERS.items() if server.supports_stdio]
     assert http == ["everything", "library", "login"]
     assert stdio == ["everything", "library", "faulty"]
 

@@ -69,7 +69,7 @@ class Guest:
         return agreement.era is Era.STATELESS
 
     async def call(self, tool: str, **arguments: JSON) -> CallOutcome:
-        return await self.engine.by_hand.call("demo", ToolCall(tool, arguments))
+        return await self.engine.tool_caller.call("demo", ToolCall(tool, arguments))
 
     async def run(self, tool: str, **arguments: JSON) -> CallOutcome:
         """Call it as a task."""
@@ -78,7 +78,9 @@ class Guest:
             self.statuses.append(task.status)
 
         call = ToolCall(tool, {**FAST, **arguments}, as_task=True)
-        return await self.engine.by_hand.call("demo", call, on_progress=self.progress.append, on_task=on_task)
+        return await self.engine.tool_caller.call(
+            "demo", call, on_progress=self.progress.append, on_task=on_task
+        )
 
 
 @pytest.fixture(params=["auto", "legacy-first"])
@@ -111,8 +113,8 @@ async def test_server_requests_of_all_kinds_are_answered(guest: Guest) -> None:
     assert '"day": "2026-11-16"' in text_of(await guest.call("book_trip"))
     assert '"choice": "red"' in text_of(await guest.call("elicit_all_fields"))
     assert "password" in text_of(await guest.call("elicit_password"))
-    assert text_of(await guest.call("elicit_url", seconds=0)) == "The page was answered with: accept."
-    assert text_of(await guest.call("ask_and_withdraw", seconds=60)) == "Answered in time: accept."
+    assert text_of(await guest.call("elicit_url", seconds=0)) == "The URL elicitation returned accept."
+    assert text_of(await guest.call("ask_and_withdraw", seconds=60)) == "The response came in time: accept."
 
 
 async def test_sampling_uses_a_tool_supplied_with_the_request(guest: Guest) -> None:
@@ -130,12 +132,12 @@ async def test_server_request_becomes_a_client_task(guest: Guest) -> None:
 async def test_urls_a_call_needs_are_opened_first(guest: Guest) -> None:
     """Nobody opens pages here: another call is done with them where the server has to be told."""
     if guest.is_stateless:
-        assert text_of(await guest.call("url_required", seconds=0.05)) == "Welcome: 1 of 1 pages done."
+        assert text_of(await guest.call("url_required", seconds=0.05)) == "Welcome: 1 of 1 pages completed."
         return
     refused = await guest.call("url_required", seconds=0)
     assert (refused.kind, json.loads(refused.response)["error"]["code"]) == (OutcomeKind.RPC_ERROR, -32042)
-    assert text_of(await guest.call("finish_pages")) == "Done with 1 pages."
-    assert text_of(await guest.call("url_required", seconds=0)) == "Welcome: 1 of 1 pages done."
+    assert text_of(await guest.call("finish_pages")) == "Completed 1 pages."
+    assert text_of(await guest.call("url_required", seconds=0)) == "Welcome: 1 of 1 pages completed."
 
 
 async def test_malformed_request_is_rejected(guest: Guest) -> None:
@@ -147,7 +149,7 @@ async def test_malformed_request_is_rejected(guest: Guest) -> None:
 
 async def test_endless_requests_are_stopped_by_the_round_limit(guest: Guest) -> None:
     if not guest.is_stateless:
-        pytest.skip("requests of the server's own are not counted")
+        pytest.skip("server requests are not counted")
     outcome = await guest.call("ask_forever")
     assert outcome.kind is OutcomeKind.FAILED
     assert "10 times in a row" in outcome.summary
@@ -161,7 +163,7 @@ async def test_task_runs_and_returns_its_result(guest: Guest) -> None:
 
 
 async def test_task_requests_input_while_running(guest: Guest) -> None:
-    assert text_of(await guest.run("task_question", questions=2)) == "Got 2 answers."
+    assert text_of(await guest.run("task_question", questions=2)) == "Received 2 responses."
     assert TaskStatus.INPUT_REQUIRED in guest.statuses
 
 
@@ -182,7 +184,7 @@ async def test_task_can_be_cancelled(guest: Guest) -> None:
         created.set()
 
     call = ToolCall("task_endless", FAST, as_task=True)
-    running = asyncio.create_task(guest.engine.by_hand.call("demo", call, on_task=on_task))
+    running = asyncio.create_task(guest.engine.tool_caller.call("demo", call, on_task=on_task))
     await created.wait()
     (view,) = guest.engine.tasks.views("demo")
     await guest.engine.tasks.cancel("demo", view.task.id)

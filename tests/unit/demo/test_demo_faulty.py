@@ -112,7 +112,7 @@ def test_closed_stdout_leaves_the_process_alive_until_stdin_ends(faulty: DemoPro
     faulty.start("ping")  # Would fail with a broken pipe if it were dead.
     faulty.hang_up()
     assert faulty.wait() == 0
-    assert faulty.stderr() == "Closing stdout; I live on.\n"
+    assert faulty.stderr() == "Closing stdout; the process keeps running.\n"
 
 
 def test_server_dies_during_a_call(faulty: DemoProcess) -> None:
@@ -121,7 +121,7 @@ def test_server_dies_during_a_call(faulty: DemoProcess) -> None:
     assert faulty.read()["params"]["progressToken"] == "t"
     assert faulty.read_chunk() == b""
     assert faulty.wait() == 12
-    assert faulty.stderr() == "Fatal: lost the database.\nGiving up in the middle of a call.\n"
+    assert faulty.stderr() == "Fatal: lost the database connection.\nExiting in the middle of a call.\n"
 
 
 def test_banner_comes_before_the_first_message() -> None:

@@ -121,10 +121,10 @@ def test_trip_is_not_booked_when_a_step_is_declined(stateless: DemoProcess) -> N
 @pytest.mark.parametrize(
     ("change", "error"),
     [
-        (str.strip, "did not come back exactly"),
-        (lambda state: state.replace("{}", '{"city": "Oslo"}'), "did not come back exactly"),
-        (lambda state: state.replace("ü", "u\u0308"), "did not come back exactly"),
-        (lambda state: None, "did not come back."),
+        (str.strip, "must be sent back exactly as received"),
+        (lambda state: state.replace("{}", '{"city": "Oslo"}'), "must be sent back exactly as received"),
+        (lambda state: state.replace("ü", "u\u0308"), "must be sent back exactly as received"),
+        (lambda state: None, "did not send requestState back."),
     ],
     ids=["trimmed", "forged", "normalized", "dropped"],
 )
@@ -144,9 +144,9 @@ def test_tampered_state_is_detected(
 def test_endless_requests_end_when_declined(handshake: DemoProcess, stateless: DemoProcess) -> None:
     given = iter(["accept"] * 12 + ["decline"])
     handshake.responses["elicitation/create"] = lambda params: {"action": next(given)}
-    assert handshake.call_text("ask_forever") == "I was told to stop (decline) at question 13."
+    assert handshake.call_text("ask_forever") == "Stopped by the user (decline) at question 13."
     *_, result = stateless.rounds("ask_forever", *[accepting()] * 12, declining)
-    assert words(result) == "I was told to stop (decline) at question 13."
+    assert words(result) == "Stopped by the user (decline) at question 13."
 
 
 def check_conversation(messages: list[Message]) -> None:
@@ -181,9 +181,9 @@ def test_model_uses_a_tool_and_is_asked_again_with_its_result(
 def test_model_that_only_calls_tools_is_stopped(handshake: DemoProcess, stateless: DemoProcess) -> None:
     handshake.responses["sampling/createMessage"] = lambda params: WISH
     result = handshake.call("sampling_tools")
-    assert (result["isError"], words(result)[:25]) == (True, "The model called tools 5 ")
+    assert (result["isError"], words(result)[:30]) == (True, "The model called tools in 5 tu")
     *_, result = stateless.rounds("sampling_tools", *[lambda one: WISH] * 5)
-    assert (result["isError"], words(result)[:25]) == (True, "The model called tools 5 ")
+    assert (result["isError"], words(result)[:30]) == (True, "The model called tools in 5 tu")
 
 
 def test_request_is_cancelled_after_a_moment(handshake: DemoProcess) -> None:
@@ -191,25 +191,25 @@ def test_request_is_cancelled_after_a_moment(handshake: DemoProcess) -> None:
     requested, cancelled = handshake.read(), handshake.read()
     assert cancelled["method"] == "notifications/cancelled"
     assert cancelled["params"]["requestId"] == requested["id"]
-    assert words(handshake.finish(call)["result"]) == "The question was taken back after 0.05 s."
+    assert words(handshake.finish(call)["result"]) == "The request was cancelled after 0.05 s."
 
 
 def test_request_answered_immediately_is_not_cancelled(handshake: DemoProcess) -> None:
     handshake.responses["elicitation/create"] = lambda params: {"action": "cancel"}
-    assert handshake.call_text("ask_and_withdraw", seconds=60) == "Answered in time: cancel."
+    assert handshake.call_text("ask_and_withdraw", seconds=60) == "The response came in time: cancel."
     assert len(handshake.received) == 1
 
 
 def test_reply_in_a_later_round_may_be_too_late(stateless: DemoProcess) -> None:
     *_, result = stateless.rounds("ask_and_withdraw", accepting(), seconds=60)
-    assert words(result) == "Answered in time: accept."
+    assert words(result) == "The response came in time: accept."
 
     def late(requested: Message) -> Message:
         stateless.call("slow", seconds=0.05, steps=1)
         return {"action": "accept"}
 
     *_, result = stateless.rounds("ask_and_withdraw", late, seconds=0.01)
-    assert words(result) == "The answer came too late: the question was open for 0.01 s."
+    assert words(result) == "The response came too late: the request expired after 0.01 s."
 
 
 def test_malformed_requests_are_sent_as_they_are(handshake: DemoProcess, stateless: DemoProcess) -> None:
@@ -226,12 +226,12 @@ def test_malformed_requests_are_sent_as_they_are(handshake: DemoProcess, statele
         }
         handshake.send({"id": requested["id"], "error": {"code": -32602, "message": "What?"}})
         result = handshake.finish(call)["result"]
-        assert words(result) == "The client answered with error -32602: What?"
+        assert words(result) == "The client returned error -32602: What?"
 
 
 def test_reply_to_a_malformed_request_is_shown(handshake: DemoProcess) -> None:
     handshake.responses["elicitation/create"] = lambda params: {"any": ["thing"]}
-    assert handshake.call_text("ask_malformed") == 'The client answered all the same:\n{"any": ["thing"]}'
+    assert handshake.call_text("ask_malformed") == 'The client responded anyway:\n{"any": ["thing"]}'
 
 
 def fields(requested: Message) -> Message:

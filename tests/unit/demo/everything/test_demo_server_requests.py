@@ -52,13 +52,13 @@ def test_form_elicitation_has_a_flat_schema(server: DemoProcess) -> None:
 @pytest.mark.parametrize("action", ["decline", "cancel"])
 def test_unsubmitted_form_says_how_it_ended(server: DemoProcess, action: str) -> None:
     server.responses["elicitation/create"] = lambda params: {"action": action}
-    assert server.call_text("elicit_form") == f"The form was not filled in: {action}."
+    assert server.call_text("elicit_form") == f"The form was not submitted: {action}."
 
 
 def test_accepted_url_elicitation_is_followed_by_its_completion(server: DemoProcess) -> None:
     server.responses["elicitation/create"] = lambda params: {"action": "accept"}
     assert (
-        server.call_text("elicit_url", url="https://example.org/x") == "The page was answered with: accept."
+        server.call_text("elicit_url", url="https://example.org/x") == "The URL elicitation returned accept."
     )
     requested, completed = server.received
     assert (requested["params"]["mode"], requested["params"]["url"]) == ("url", "https://example.org/x")
@@ -68,7 +68,7 @@ def test_accepted_url_elicitation_is_followed_by_its_completion(server: DemoProc
 
 def test_declined_url_is_not_completed(server: DemoProcess) -> None:
     server.responses["elicitation/create"] = lambda params: {"action": "decline"}
-    assert server.call_text("elicit_url") == "The page was answered with: decline."
+    assert server.call_text("elicit_url") == "The URL elicitation returned decline."
     assert len(server.received) == 1
 
 
@@ -85,7 +85,7 @@ def test_client_rejection_is_a_tool_error(server: DemoProcess) -> None:
     server.send({"id": requested["id"], "error": {"code": -1, "message": "User rejected sampling request"}})
     result = server.finish(call)["result"]
     assert result["isError"] is True
-    assert result["content"][0]["text"] == "The client answered with error -1: User rejected sampling request"
+    assert result["content"][0]["text"] == "The client returned error -1: User rejected sampling request"
 
 
 def test_stateless_server_asks_by_input_required_result_and_notifies_on_a_listen_stream() -> None:

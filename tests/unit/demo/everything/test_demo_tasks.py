@@ -106,10 +106,10 @@ def test_core_task_requests_input_while_its_result_is_awaited(core: DemoProcess)
     task = begin(core, "task_question", questions=2)
     while about(core, "tasks/get", task)["status"] != "input_required":
         pass
-    assert text_of(outcome(core, task)) == "Got 2 answers."
+    assert text_of(outcome(core, task)) == "Received 2 responses."
     requested = core.take_received("elicitation/create")
     assert [one["_meta"] for one in requested] == [{RELATED: {"taskId": task["taskId"]}}] * 2
-    assert [one["message"] for one in requested] == ["Question 1: go on?", "Question 2: go on?"]
+    assert [one["message"] for one in requested] == ["Question 1: continue?", "Question 2: continue?"]
 
 
 def test_core_request_is_repeated_when_the_reply_was_not_awaited(core: DemoProcess) -> None:
@@ -218,7 +218,7 @@ def test_extension_task_contains_input_requests_answered_by_update(extended: Dem
         update = {"taskId": task["taskId"], "inputResponses": response}
         assert set(extended.request("tasks/update", update)) == {"resultType", "_meta"}
     assert list(dict.fromkeys(keys)) == ["question-1", "question-2"]
-    assert text_of(now["result"]) == "Got 2 answers."
+    assert text_of(now["result"]) == "Received 2 responses."
 
 
 def test_extension_task_is_cancelled_and_listeners_are_notified(extended: DemoProcess) -> None:
@@ -266,11 +266,11 @@ def test_client_task_is_cancelled(core: DemoProcess) -> None:
     core.responses["tasks/get"] = lambda params: client_task("working")
     core.responses["tasks/cancel"] = lambda params: client_task("cancelled")
     words = core.call_text("ask_as_task", cancel_after=0.05)
-    assert words == "The task of the client was cancelled and is cancelled."
+    assert words == "The server cancelled the client's task. Its status is cancelled."
 
 
 def test_client_that_does_not_create_a_task_is_told_so(core: DemoProcess, extended: DemoProcess) -> None:
     core.responses["elicitation/create"] = lambda params: {"action": "decline"}
     result = core.call("ask_as_task")
-    assert text_of(result) == 'The client made no task of it: {"action": "decline"}'
-    assert text_of(extended.call("ask_as_task")) == "Clients have tasks only in 2025-11-25."
+    assert text_of(result) == 'The client did not create a task: {"action": "decline"}'
+    assert text_of(extended.call("ask_as_task")) == "Client tasks exist only in protocol version 2025-11-25."

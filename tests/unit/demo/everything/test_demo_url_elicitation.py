@@ -51,10 +51,10 @@ def test_call_is_rejected_until_its_url_elicitations_are_complete(handshake: Dem
     ]
     assert {page["mode"] for page in pages} == {"url"}
     assert required(handshake, count=2, seconds=0) == pages
-    assert handshake.call_text("finish_pages") == "Done with 2 pages."
+    assert handshake.call_text("finish_pages") == "Completed 2 pages."
     done = handshake.take_received("notifications/elicitation/complete")
     assert [one["elicitationId"] for one in done] == [page["elicitationId"] for page in pages]
-    assert handshake.call_text("url_required", count=2, seconds=0) == "Welcome: 2 of 2 pages done."
+    assert handshake.call_text("url_required", count=2, seconds=0) == "Welcome: 2 of 2 pages completed."
     assert required(handshake, count=2, seconds=0) != pages
     handshake.call_text("finish_pages")
 
@@ -64,7 +64,7 @@ def test_url_elicitation_completes_after_a_moment(handshake: DemoProcess) -> Non
     done = handshake.read()
     assert done["method"] == "notifications/elicitation/complete"
     assert done["params"] == {"elicitationId": page["elicitationId"]}
-    assert handshake.call_text("url_required", seconds=0.05) == "Welcome: 1 of 1 pages done."
+    assert handshake.call_text("url_required", seconds=0.05) == "Welcome: 1 of 1 pages completed."
 
 
 def test_url_elicitation_in_a_result_is_awaited_by_the_next_round(stateless: DemoProcess) -> None:
@@ -72,7 +72,7 @@ def test_url_elicitation_in_a_result_is_awaited_by_the_next_round(stateless: Dem
     questions = [question["params"] for question in requested["inputRequests"].values()]
     assert [question["mode"] for question in questions] == ["url", "url"]
     assert not any("elicitationId" in question for question in questions)
-    assert result["content"][0]["text"] == "Welcome: 2 of 2 pages done."
+    assert result["content"][0]["text"] == "Welcome: 2 of 2 pages completed."
 
 
 def test_round_continues_when_another_call_completes_the_url_elicitation(stateless: DemoProcess) -> None:
@@ -83,12 +83,12 @@ def test_round_continues_when_another_call_completes_the_url_elicitation(statele
     stateless.call("finish_pages")
     while not (responses := [one for one in stateless.received if one.get("id") == call]):
         stateless.received.append(stateless.read())
-    assert responses[0]["result"]["content"][0]["text"] == "Welcome: 1 of 1 pages done."
+    assert responses[0]["result"]["content"][0]["text"] == "Welcome: 1 of 1 pages completed."
 
 
 def test_declined_url_elicitation_ends_the_call(stateless: DemoProcess) -> None:
     *_, result = stateless.rounds("url_required", lambda requested: {"action": "decline"}, seconds=0)
-    assert result["content"][0]["text"] == "The page was answered with: decline."
+    assert result["content"][0]["text"] == "The URL elicitation returned decline."
 
 
 def test_client_without_url_elicitation_is_told_so() -> None:

@@ -246,20 +246,20 @@ def test_loopback_port_may_vary_but_not_the_path(demo: LoginDemo) -> None:
 def test_client_with_a_metadata_document_on_this_machine_can_log_in(demo: LoginDemo) -> None:
     client = {"client_id": f"{demo.origin}/client.json"}
     page = demo.ask(client["client_id"])
-    assert "Client with a document wants" in page.text
+    assert "Client with a metadata document wants" in page.text
     assert demo.exchange(client, callback(demo.decide(page))["code"]).status_code == 200
 
 
 def test_client_metadata_document_on_another_machine_is_not_fetched(demo: LoginDemo) -> None:
     response = demo.ask("https://client.example/document.json")
     assert response.status_code == 400
-    assert "on loopback only" in response.text
+    assert "from loopback addresses" in response.text
 
 
 def test_client_metadata_document_must_contain_its_own_url(demo: LoginDemo) -> None:
     response = demo.ask(f"{demo.origin}/client.json?other")
     assert response.status_code == 400
-    assert "not the document&#x27;s own address" in response.text
+    assert "does not match the document&#x27;s URL" in response.text
 
 
 def test_refresh_rotates_and_a_reused_token_revokes_the_whole_family(demo: LoginDemo) -> None:
@@ -296,7 +296,7 @@ def test_tool_that_needs_another_scope_challenges_for_it_and_then_works(demo: Lo
     assert f'resource_metadata="{demo.origin}/.well-known/oauth-protected-resource/mcp"' in challenge
     wider = demo.log_in("notes:read notes:write")
     written = demo.call(wider.token, "write_note", text="From a test").json()
-    assert written["result"]["content"][0]["text"].startswith("Written by ada")
+    assert written["result"]["content"][0]["text"].startswith("Note added by ada")
     assert "From a test" in demo.call(wider.token, "read_notes").text
 
 

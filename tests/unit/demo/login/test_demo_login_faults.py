@@ -11,7 +11,7 @@ import httpx2
 import jwt
 import pytest
 
-from inspector.demo.login.fault_switches import SWITCHES, FaultBench
+from inspector.demo.login.fault_switches import SWITCHES, FaultSwitches
 from inspector.protocol.auth.findings.finding import FINDING_TEMPLATES
 from tests.unit.demo.login.login_client import REDIRECT, STATE, VERIFIER, Login, LoginDemo, payload
 
@@ -404,7 +404,7 @@ def test_every_finding_is_shown_by_one_switch_except_one_that_needs_two() -> Non
 
 def test_unknown_switch_is_refused_and_nothing_is_flipped(demo: LoginDemo) -> None:
     response = demo.http.post("/faults.json", json={"on": ["dpop", "no_such_thing"]})
-    assert (response.status_code, response.json()) == (400, {"error": "No switch is called 'no_such_thing'."})
+    assert (response.status_code, response.json()) == (400, {"error": "Unknown switches: 'no_such_thing'."})
     assert demo.http.get("/faults.json").json()["on"] == []
 
 
@@ -420,6 +420,6 @@ def test_switches_are_turned_on_and_off_by_name(demo: LoginDemo) -> None:
 
 
 def test_login_demo_starts_with_the_command_line_switches_on() -> None:
-    assert FaultBench(["moved", "dpop"]).names() == ["dpop", "moved"]
-    with pytest.raises(ValueError, match="No switch is called 'x'"):
-        FaultBench(["x"])
+    assert FaultSwitches(["moved", "dpop"]).names() == ["dpop", "moved"]
+    with pytest.raises(ValueError, match="Unknown switches: 'x'"):
+        FaultSwitches(["x"])

@@ -14,10 +14,10 @@ from tests.unit.demo.login.login_client import LoginDemo
 from tests.unit.demo.login.login_findings import Walk
 
 PROBES = {"REG-012", "AZ-010", "TOK-007", "TOK-008", "TOK-019", "RS-002", "RS-003", "RS-009", "RS-010"}
-"""Seen only by who tries something forbidden."""
+"""Found only by a client that tries something forbidden."""
 
 OTHERWISE = {
-    "documents_refused": "REG-011 needs a client with a document",
+    "documents_refused": "REG-011 needs a client with a metadata document",
     "bearer_for_proof": "TOK-016 needs a client with a key",
     "moved": "RS-012 needs a login before, and has a test of its own",
     "asm_endless": "nothing to read",
