@@ -88,7 +88,7 @@ async def edit_and_see(guide: Guide) -> None:
         color="teal",
     )
     for name in ("Ada", "Grace"):
-        call = SavedCall(f"Greet {name}", "greet", "greeter", {"name": name}, watch=True)
+        call = SavedCall(f"Greet {name}", "greet", "greeter", {"name": name}, is_regression=True)
         await guide.app.bridge.ask_calls(lambda calls, call=call: calls.save(call))  # type: ignore[misc]
     await guide.app.bridge.add_server(entry)
     await guide.until("the server", lambda: guide.status("greeter") is not None)
@@ -98,7 +98,7 @@ async def edit_and_see(guide: Guide) -> None:
     guide.do("view.process")
     workspace = guide.window.workspace()
     assert workspace is not None
-    reruns = workspace.process.reruns
+    reruns = workspace.process.regression_calls
     await guide.until("the saved calls", lambda: reruns.model.rowCount() == 2)
     reruns.run_now()
     await guide.until("their results", reruns.accept_all.isEnabled)
@@ -165,7 +165,7 @@ async def _walk(guide: Guide, panel: LoginPanel, pages: list[str]) -> None:
         if _failure(panel):
             raise StopFailed(f"the login failed: {_failure(panel)}")
     await guide.press("Next", panel)
-    await guide.until("the login to wait for the browser", panel.waiting.isVisible)
+    await guide.until("the login to wait for the browser", panel.browser_wait.isVisible)
     await guide.screenshot("auth-waiting")
     if not pages:
         raise StopFailed("the browser did not open")

@@ -178,10 +178,10 @@ async def read_a_resource(guide: Guide) -> None:
     await guide.until("the “changed” mark", lambda: model.mark_of(_COUNTER) == "changed")
     await guide.screenshot("resource-changed")
     await _read(guide, panel)
-    await guide.press("Changes", panel.reading)
-    await guide.until("the diff", lambda: panel.reading.changes.isVisible())
+    await guide.press("Changes", panel.contents)
+    await guide.until("the diff", lambda: panel.contents.changes.isVisible())
     await guide.screenshot("resource-changes")
-    await guide.press("Content", panel.reading)
+    await guide.press("Content", panel.contents)
     panel.lists.search.clear()
     panel.lists.search.settle()
 
@@ -190,7 +190,7 @@ async def get_a_prompt(guide: Guide) -> None:
     panel = _workspace(guide).prompts
     guide.do("view.prompts")
     await guide.until("the prompts", panel.list.isVisible)
-    panel.choose_soon("code_review")
+    panel.select_when_listed("code_review")
     await guide.until("the prompt's arguments", lambda: len(panel.view.form.rows) > 1)
     _fill(panel.view.form, "Python", "print(sum(range(10)))")
     await guide.until("Get to be enabled", guide.window.actions_table["prompt.get"].isEnabled)
@@ -214,16 +214,16 @@ async def reach_a_template(guide: Guide) -> None:
     await guide.until("the template's variables", lambda: len(panel.head.form.rows) == 2)
     _fill(panel.head.form, "Lem", "Solaris")
     await _read(guide, panel)
-    if "by " not in panel.reading.content.text.shown_text():
+    if "by " not in panel.contents.content.text.shown_text():
         raise StopFailed("the book was not read")
     await guide.screenshot("template")
 
 
 async def _read(guide: Guide, panel: ResourcesPanel) -> None:
-    before = panel.reading.reading
+    before = panel.contents.result
     await guide.until("Read to be enabled", guide.window.actions_table["resource.read"].isEnabled)
     guide.do("resource.read")
-    await guide.until("the resource content", lambda: panel.reading.reading not in (None, before))
+    await guide.until("the resource content", lambda: panel.contents.result not in (None, before))
 
 
 def _search(field: QLineEdit, message: str) -> None:

@@ -147,7 +147,7 @@ class RawConsole(QWidget):
         self.composer.set_raw(TEMPLATES[name])
         self.composer.editor.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def go_back(self, steps: int) -> None:
+    def step_history(self, steps: int) -> None:
         """Step through the history: -1 for the previous message, 1 for the next; the draft is last."""
         editor = self.composer.editor
         position = min(max(self._position + steps, 0), len(self._history))
@@ -178,7 +178,7 @@ class RawConsole(QWidget):
             self.table.setCurrentIndex(self.model.index(row, RawMessageColumn.TEXT))
             self.table.selectionModel().blockSignals(False)
             self.table.viewport().update()
-        self._bridge.start("show answer", self.response.show_outcome(outcome), self)
+        self._bridge.start("show response", self.response.show_outcome(outcome), self)
 
     def _on_traffic_grew(self, length: int) -> None:
         bar = self.table.verticalScrollBar()
@@ -254,7 +254,7 @@ class RawConsole(QWidget):
         column.addWidget(splitter, 1)
 
     def _connect(self) -> None:
-        self.composer.begun.connect(self._on_begun)
+        self.composer.send_started.connect(self._on_begun)
         self.composer.sent.connect(self._on_sent)
         self._bridge.traffic_grew.connect(self._on_traffic_grew)
         self.table.selectionModel().currentRowChanged.connect(self._on_current_changed)
@@ -263,7 +263,7 @@ class RawConsole(QWidget):
         )
         self._show_action.triggered.connect(self._on_show)
         for keys, steps in (("Alt+Up", -1), ("Alt+Down", 1)):
-            bind_keys(self.composer, keys, partial(self.go_back, steps))
+            bind_keys(self.composer, keys, partial(self.step_history, steps))
 
     def _on_show(self) -> None:
         if self.response.row is not None:

@@ -33,29 +33,29 @@ class OverviewPanel(QWidget):
         self._actions = actions
         self._theme = theme
         self._plain: tuple[str, ...] = ()
-        self._plain_as_wanted: tuple[str, ...] = ()
+        self._accepted_plain: tuple[str, ...] = ()
         self.move_action = QAction("Move to the secret store…", self)
         self.move_action.triggered.connect(actions["server.secrets"].trigger)
         self.keep_action = QAction("Keep as plain text", self)
         self.keep_action.triggered.connect(self._keep_plain)
         self._configured = KeyValueList(theme)
         self._configured_heading = Heading(theme, "Configuration")
-        self._before = KeyValueList(theme)  # the same, while disconnected
-        self._before.setContentsMargins(SPACE_6, SPACE_4, SPACE_6, 0)
+        self._disconnected_facts = KeyValueList(theme)  # the same, while disconnected
+        self._disconnected_facts.setContentsMargins(SPACE_6, SPACE_4, SPACE_6, 0)
         self._server = KeyValueList(theme)
         self._connection = KeyValueList(theme)
         self._capabilities = KeyValueList(theme)
         self._instructions = PlainLabel(theme, wrap=True, selectable=True)
         self._instructions_heading = Heading(theme, "Instructions")
-        self._problems = KeyValueList(theme)
-        self._problems_heading = Heading(theme, "Findings")
+        self._findings = KeyValueList(theme)
+        self._findings_heading = Heading(theme, "Findings")
         self.alert = Alert(theme)
         self._gate = ContentStack(theme, self._make_content())
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.alert)
-        column.addWidget(self._before)
+        column.addWidget(self._disconnected_facts)
         column.addWidget(self._gate, 1)
 
     def set_view(self, view: ServerView) -> None:
@@ -74,7 +74,7 @@ class OverviewPanel(QWidget):
         self._gate.explain(placeholder.appearance, "server", *text, action, other)
 
     def _show_secrets_note(self, names: tuple[str, ...]) -> None:
-        if not names or names == self._plain_as_wanted:
+        if not names or names == self._accepted_plain:
             self.alert.close_topic("secrets")
             return
         self._plain = names
@@ -94,14 +94,14 @@ class OverviewPanel(QWidget):
         facts = _configured_facts(view)
         has_connection = connection_placeholder(view) is None
         self._configured.set_facts(facts)
-        self._before.set_facts(facts)
+        self._disconnected_facts.set_facts(facts)
         for widget in (self._configured, self._configured_heading):
             widget.setVisible(bool(facts))
-        self._before.setVisible(bool(facts) and not has_connection)
+        self._disconnected_facts.setVisible(bool(facts) and not has_connection)
 
     def _keep_plain(self) -> None:
         """Keep plain-text secrets: no more warnings until the app exits or there are new ones."""
-        self._plain_as_wanted = self._plain
+        self._accepted_plain = self._plain
         self.alert.close_topic("secrets")
 
     def _show(self, view: ServerView, agreement: Agreement) -> None:
@@ -111,9 +111,9 @@ class OverviewPanel(QWidget):
         for widget in (self._instructions, self._instructions_heading):
             widget.setVisible(bool(agreement.instructions))
         self._instructions.setText(shorten(agreement.instructions, 20_000))
-        self._problems.set_facts([Fact("", problem, tone="warn") for problem in agreement.problems])
-        self._problems.setVisible(bool(agreement.problems))
-        self._problems_heading.setVisible(bool(agreement.problems))
+        self._findings.set_facts([Fact("", finding, tone="warn") for finding in agreement.problems])
+        self._findings.setVisible(bool(agreement.problems))
+        self._findings_heading.setVisible(bool(agreement.problems))
 
     def _make_content(self) -> QWidget:
         page = QWidget()
@@ -127,7 +127,7 @@ class OverviewPanel(QWidget):
             (Heading(self._theme, "Connection"), self._connection),
             (Heading(self._theme, "Capabilities"), self._capabilities),
             (self._instructions_heading, self._instructions),
-            (self._problems_heading, self._problems),
+            (self._findings_heading, self._findings),
         ]
         for heading, body in sections:
             column.addWidget(heading)
@@ -149,8 +149,8 @@ def _configured_facts(view: ServerView) -> list[Fact]:
         Fact("Notes", shorten(view.notes, _MAX_NOTES_LENGTH)) if view.notes.strip() else None,
         Fact("Defined in", f"{one_line(view.origin)} — read-only, trusted by you") if view.origin else None,
         Fact("Resolved variables", shorten(one_line(names), 500), mono=True) if names else None,
-        Fact("On startup", "connects when MCP Lens starts") if view.auto_connect else None,
-        None if view.is_saved or view.origin else Fact("Saved", "no (this session only)"),
+        Fact("On startup", "Connects when MCP Lens starts") if view.auto_connect else None,
+        None if view.is_saved or view.origin else Fact("Saved", "No (this session only)"),
     ]
     return [fact for fact in facts if fact is not None]
 
@@ -177,7 +177,7 @@ def _connection_facts(view: ServerView, agreement: Agreement) -> list[Fact]:
     if view.client_side is not None and view.client_side.sent is not None:
         facts.append(Fact("Client capabilities", shorten(capabilities_text(view.client_side.sent), 300)))
     if not view.is_verified:
-        facts.append(Fact("TLS", "certificate not verified", tone="warn"))
+        facts.append(Fact("TLS", "Certificate not verified", tone="warn"))
     return [*facts, Fact("Process", str(view.pid), mono=True)] if view.pid is not None else facts
 
 

@@ -1,4 +1,4 @@
-"""Server list sidebar: each server's name, transport and state; Inbox and found servers."""
+"""Server list sidebar: each server's name, transport and state; Inbox and discovered servers."""
 
 from __future__ import annotations
 
@@ -32,26 +32,37 @@ if TYPE_CHECKING:
 
     from inspector.engine.servers.inspection import FoundReport
 
-_NOT_TO_CONNECT = (ServerStatus.CONNECTED, ServerStatus.CONNECTING, ServerStatus.LOGGING_IN)
+_NOT_CONNECTABLE = (ServerStatus.CONNECTED, ServerStatus.CONNECTING, ServerStatus.LOGGING_IN)
 _MENU = (
     *("server.connect", "server.disconnect", "server.reconnect", "server.login", ""),
     *("server.edit", "server.duplicate", "server.enable", "server.remove", ""),
 )
 _COPY_AS = ("server.copy_claude", "server.copy_fragment")
+_STRIPE = 3
+MARKS: dict[ServerStatus, tuple[DotShape, Tone]] = {
+    ServerStatus.DISABLED: (DotShape.DASH, "muted"),
+    ServerStatus.IDLE: (DotShape.RING, "muted"),
+    ServerStatus.CONNECTING: (DotShape.RING, "wait"),
+    ServerStatus.CONNECTED: (DotShape.FILLED, "ok"),
+    ServerStatus.NEEDS_LOGIN: (DotShape.TRIANGLE, "warn"),
+    ServerStatus.LOGGING_IN: (DotShape.RING, "wait"),
+    ServerStatus.FAILED: (DotShape.CROSS, "error"),
+    ServerStatus.RESTARTING: (DotShape.RING, "warn"),
+}
 
 
 class ServerListPanel(QWidget):
-    """The sidebar with the servers, the Inbox and the found servers.
+    """The sidebar with the servers, the Inbox and the discovered servers.
 
     Signals:
         server_chosen: The user selected another server; carries its name, or "" for none.
         inbox_chosen: The user selected the Inbox of all servers.
-        found_chosen: The user selected the servers found in other tools' files.
+        discovered_chosen: The user selected the servers found in other tools' files.
     """
 
     server_chosen = Signal(str)
     inbox_chosen = Signal()
-    found_chosen = Signal()
+    discovered_chosen = Signal()
 
     def __init__(self, bridge: Bridge, actions: Actions, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -59,8 +70,8 @@ class ServerListPanel(QWidget):
         self._theme = theme
         self.model = ServersModel()
         self.inbox = InboxEntry(theme)
-        self.found = SidebarEntry(theme, "Discovered servers", "search", "accent")
-        self.found.hide()  # until something is found
+        self.discovered = SidebarEntry(theme, "Discovered servers", "search", "accent")
+        self.discovered.hide()  # until a server is discovered
         self.list = QListView()
         self.list.setAccessibleName("Servers")
         self.list.setModel(self.model)
@@ -70,40 +81,40 @@ class ServerListPanel(QWidget):
         self._empty = EmptyState(theme)
         self._empty.show_empty("server", "No servers yet", "Paste a command, a URL or a configuration.")
         self._pages = QStackedWidget()
-        self._wanted = ""
-        self._left = ""  # the selected server when it was removed
+        self._awaited = ""
+        self._removed_selection = ""  # the selected server when it was removed
         self._lay_out()
         self._connect(bridge)
 
     def current(self) -> ServerView | None:
-        """Return the selected server; None while the Inbox or the found servers are shown."""
+        """Return the selected server; None while the Inbox or the discovered servers are shown."""
         return None if self._is_elsewhere else self.model.view(self.list.currentIndex().row())
 
     def choose(self, name: str) -> None:
         """Select a server, now or as soon as it is added."""
         row = self.model.row_of(name)
-        self._wanted = name if row is None else ""
+        self._awaited = name if row is None else ""
         if row is not None:
             self.list.setCurrentIndex(self.model.index(row))
             self._go_back()
 
     @property
     def _is_elsewhere(self) -> bool:
-        return self.inbox.isChecked() or self.found.isChecked()
+        return self.inbox.isChecked() or self.discovered.isChecked()
 
     def choose_inbox(self) -> None:
         """Show the Inbox of all servers. The list keeps its position for the way back."""
-        self.found.setChecked(False)
+        self.discovered.setChecked(False)
         self.inbox.setChecked(True)
         self.list.clearSelection()
         self.inbox_chosen.emit()
 
-    def choose_found(self) -> None:
+    def choose_discovered(self) -> None:
         """Show the servers found in other tools' files; the list keeps its position."""
         self.inbox.setChecked(False)
-        self.found.setChecked(True)
+        self.discovered.setChecked(True)
         self.list.clearSelection()
-        self.found_chosen.emit()
+        self.discovered_chosen.emit()
 
     def go_back(self) -> None:
         """Return to the previously selected server."""
@@ -128,7 +139,7 @@ class ServerListPanel(QWidget):
         column.addWidget(header)
         column.addWidget(self.inbox)
         column.addWidget(self._pages, 1)
-        column.addWidget(self.found)
+        column.addWidget(self.discovered)
 
     def _connect(self, bridge: Bridge) -> None:
         bridge.server_changed.connect(self._on_server_changed)
@@ -140,20 +151,22 @@ class ServerListPanel(QWidget):
         self.list.activated.connect(self._go_back)
         self.list.doubleClicked.connect(self._on_double_clicked)
         self.inbox.clicked.connect(self.choose_inbox)
-        self.found.clicked.connect(self.choose_found)
-        bridge.found_changed.connect(self._on_found_changed)
+        self.discovered.clicked.connect(self.choose_discovered)
+        bridge.found_changed.connect(self._on_discovered_changed)
         self.list.customContextMenuRequested.connect(self._on_menu_requested)
 
     def _on_server_changed(self, view: ServerView) -> None:
         self.model.put(view)
         self._pages.setCurrentWidget(self.list)
-        if view.name == self._wanted or not self.list.currentIndex().isValid():
+        if view.name == self._awaited or not self.list.currentIndex().isValid():
             self.choose(view.name)
 
     def _on_server_removed(self, name: str) -> None:
-        choose = self.choose_inbox if self.inbox.isChecked() else self.choose_found
+        choose = self.choose_inbox if self.inbox.isChecked() else self.choose_discovered
         is_elsewhere, current = self._is_elsewhere, self.current()
-        self._left = name if current is not None and current.name == name and not is_elsewhere else ""
+        self._removed_selection = (
+            name if current is not None and current.name == name and not is_elsewhere else ""
+        )
         self.model.remove(name)
         if is_elsewhere:
             choose()  # the list moved to another server, not the user
@@ -164,36 +177,36 @@ class ServerListPanel(QWidget):
 
     def _on_server_renamed(self, before: str, after: str) -> None:
         """Keep a renamed server selected."""
-        if before == self._left:
+        if before == self._removed_selection:
             self.choose(after)
 
-    def _on_found_changed(self, report: FoundReport) -> None:
+    def _on_discovered_changed(self, report: FoundReport) -> None:
         from inspector.qt.models.discovered_servers import change_count, summary_text
 
-        self.found.setVisible(bool(report.files))
-        self.found.show_count(change_count(report), f"{summary_text(report)} of other tools")
+        self.discovered.setVisible(bool(report.files))
+        self.discovered.show_count(change_count(report), f"{summary_text(report)} of other tools")
 
     def _on_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
         view = self.model.view(current.row())
         self.inbox.setChecked(False)
-        self.found.setChecked(False)
+        self.discovered.setChecked(False)
         self.server_chosen.emit(view.name if view else "")
 
     def _go_back(self) -> None:
         """Emit `server_chosen` for the unchanged current server, which the list does not report."""
         if self._is_elsewhere:
             self.inbox.setChecked(False)
-            self.found.setChecked(False)
+            self.discovered.setChecked(False)
             view = self.current()
             self.server_chosen.emit(view.name if view is not None else "")
 
     def _on_double_clicked(self, index: QModelIndex) -> None:
         view = self.model.view(index.row())
-        if view is not None and view.status not in _NOT_TO_CONNECT:
+        if view is not None and view.status not in _NOT_CONNECTABLE:
             self._actions["server.connect"].trigger()
 
-    def _on_menu_requested(self, at: QPoint) -> None:
-        index = self.list.indexAt(at)
+    def _on_menu_requested(self, position: QPoint) -> None:
+        index = self.list.indexAt(position)
         if not index.isValid():
             return
         self.list.setCurrentIndex(index)
@@ -208,20 +221,7 @@ class ServerListPanel(QWidget):
         copies = menu.addMenu("Copy as")
         for id in _COPY_AS:
             copies.addAction(self._actions[id])
-        menu.popup(self.list.viewport().mapToGlobal(at))
-
-
-_STRIPE = 3
-MARKS: dict[ServerStatus, tuple[DotShape, Tone]] = {
-    ServerStatus.DISABLED: (DotShape.DASH, "muted"),
-    ServerStatus.IDLE: (DotShape.RING, "muted"),
-    ServerStatus.CONNECTING: (DotShape.RING, "wait"),
-    ServerStatus.CONNECTED: (DotShape.FILLED, "ok"),
-    ServerStatus.NEEDS_LOGIN: (DotShape.TRIANGLE, "warn"),
-    ServerStatus.LOGGING_IN: (DotShape.RING, "wait"),
-    ServerStatus.FAILED: (DotShape.CROSS, "error"),
-    ServerStatus.RESTARTING: (DotShape.RING, "warn"),
-}
+        menu.popup(self.list.viewport().mapToGlobal(position))
 
 
 class ServerRowDelegate(QStyledItemDelegate):
@@ -241,14 +241,14 @@ class ServerRowDelegate(QStyledItemDelegate):
         rect: QRect = option.rect
         state: QStyle.StateFlag = option.state
         painter.save()
-        self._paint_ground(painter, rect, state, view)
+        self._paint_background(painter, rect, state, view)
         top = rect.adjusted(SPACE_3, SPACE_1, -SPACE_2, -rect.height() // 2)
         bottom = rect.adjusted(SPACE_3, rect.height() // 2 - 1, -SPACE_2, -SPACE_1)
         self._paint_name(painter, top, view)
         self._paint_state(painter, self._paint_waiting(painter, bottom, index.data(WaitingRole)), view)
         painter.restore()
 
-    def _paint_ground(
+    def _paint_background(
         self, painter: QPainter, rect: QRect, state: QStyle.StateFlag, view: ServerView
     ) -> None:
         from PySide6.QtWidgets import QStyle  # costs 7 ms for its enums
@@ -273,8 +273,10 @@ class ServerRowDelegate(QStyledItemDelegate):
             painter, QRect(left, rect.y(), rect.right() - left - badge.width() - SPACE_2, rect.height()),
             one_line(view.name), font, "text",
         )  # fmt: skip
-        at = QRect(rect.right() - badge.width(), rect.center().y() - badge.height() // 2, *badge.toTuple())
-        paint_badge(painter, at, self._theme, view.transport, "muted")
+        position = QRect(
+            rect.right() - badge.width(), rect.center().y() - badge.height() // 2, *badge.toTuple()
+        )
+        paint_badge(painter, position, self._theme, view.transport, "muted")
 
     def _paint_waiting(self, painter: QPainter, rect: QRect, count: int) -> QRect:
         """Paint the number of pending requests at the right; return the remaining rectangle."""
@@ -282,8 +284,8 @@ class ServerRowDelegate(QStyledItemDelegate):
             return rect
         text = f"{count:,} in Inbox"
         size = badge_size(self._theme, text)
-        at = QRect(rect.right() - size.width(), rect.center().y() - size.height() // 2, *size.toTuple())
-        paint_badge(painter, at, self._theme, text, "wait")
+        position = QRect(rect.right() - size.width(), rect.center().y() - size.height() // 2, *size.toTuple())
+        paint_badge(painter, position, self._theme, text, "wait")
         return rect.adjusted(0, 0, -size.width() - SPACE_2, 0)
 
     def _paint_state(self, painter: QPainter, rect: QRect, view: ServerView) -> None:

@@ -1,4 +1,4 @@
-"""Welcome panel of an empty window: paste box, found servers, demo servers."""
+"""Welcome panel of an empty window: paste box, discovered servers, demo servers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
 _MAX_WIDTH = 720
-_ROOMY = 330  # height in pixels from which the texts fit, too
+_MIN_FULL_HEIGHT = 330  # height in pixels from which the texts fit, too
 _PASTE = (
     "A command, a URL, the configuration of any tool, or an install link. You can review it before "
     "anything is started."
@@ -31,21 +31,16 @@ _DEMO = (
 )
 
 
-class _Title(PlainLabel):
-    def _label_font(self) -> QFont:
-        return self._theme.ui_font(1.4, QFont.Weight.DemiBold)
-
-
 class WelcomePanel(QWidget):
     """The start page.
 
     Signals:
         pasted: The user wants to add this; carries the text. This adds nothing by itself.
-        review_wanted: The user wants to see the servers found in other tools' files.
+        review_requested: The user wants to see the servers found in other tools' files.
     """
 
     pasted = Signal(str)
-    review_wanted = Signal()
+    review_requested = Signal()
 
     def __init__(
         self, bridge: Bridge, theme: Theme, open_file: QAction, demo: QAction, parent: QWidget | None = None
@@ -56,9 +51,9 @@ class WelcomePanel(QWidget):
         self.report: FoundReport | None = None
         self.box = PasteBox(theme, lines=(3, 6))
         self.go_action = self._action("Continue…", self._on_entered)
-        self.review_action = self._action("Review…", self.review_wanted.emit)
+        self.review_action = self._action("Review…", self.review_requested.emit)
         self.search_action = self._action("Search again", self._scan)
-        self._title = _Title(theme, "Inspect an MCP server")
+        self._title = _TitleLabel(theme, "Inspect an MCP server")
         self._title.setContentsMargins(0, 0, 0, SPACE_3)
         self._gap = QWidget()
         self._gap.setFixedHeight(SPACE_2)
@@ -72,7 +67,7 @@ class WelcomePanel(QWidget):
         bridge.found_changed.connect(self.show_report)
         self._on_text()
         self._show_found()
-        bridge.start_when_attached("load found servers", self._load())
+        bridge.start_when_attached("load discovered servers", self._load())
 
     def show_report(self, report: FoundReport) -> None:
         self.report = report
@@ -82,7 +77,7 @@ class WelcomePanel(QWidget):
         """In a low window, show only the three options."""
         super().resizeEvent(event)
         for widget in (self._title, self._about_paste, self._gap):
-            widget.setVisible(self.height() >= _ROOMY)
+            widget.setVisible(self.height() >= _MIN_FULL_HEIGHT)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -172,7 +167,7 @@ class WelcomePanel(QWidget):
 
     def _scan(self) -> None:
         self._bridge.start_when_attached(
-            "look for servers", self._bridge.ask_found(lambda found: found.scan())
+            "search for servers", self._bridge.ask_found(lambda found: found.scan())
         )
 
     async def _load(self) -> None:
@@ -204,3 +199,8 @@ def _centered(widget: QWidget) -> QWidget:
     row.addWidget(widget, 1000)
     row.addStretch(1)
     return page
+
+
+class _TitleLabel(PlainLabel):
+    def _label_font(self) -> QFont:
+        return self._theme.ui_font(1.4, QFont.Weight.DemiBold)

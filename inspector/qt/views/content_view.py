@@ -29,8 +29,240 @@ from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import MutedLabel
 
 _MAX_ROWS = 4  # of the list, before it scrolls
-_AT_ONCE = 20  # parts shown at first
+_BATCH_SIZE = 20  # parts shown at first
 _MAX_TEXT_LENGTH = 2_000  # of one part in the overview
+_LABELS = ("Rendered", "Table", "Image", "Audio", "Pretty", "Text", "Bytes")
+_EXTENSIONS = {
+    "image/png": "png",
+    "image/jpeg": "jpg",
+    "image/gif": "gif",
+    "image/webp": "webp",
+    "audio/wav": "wav",
+    "audio/mpeg": "mp3",
+    "audio/ogg": "ogg",
+    "audio/flac": "flac",
+    "audio/mp4": "m4a",
+    "application/pdf": "pdf",
+    "application/zip": "zip",
+}
+
+
+class ContentForm(IntEnum):
+    """A form in which content is shown; the value is its position in the switch."""
+
+    RENDERED = 0
+    TABLE = 1
+    IMAGE = 2
+    AUDIO = 3
+    PRETTY = 4
+    TEXT = 5
+    BYTES = 6
+
+
+_FORMS: dict[ContentKind, tuple[ContentForm, ...]] = {
+    ContentKind.TEXT: (ContentForm.TEXT,),
+    ContentKind.MARKDOWN: (ContentForm.RENDERED, ContentForm.TEXT),
+    ContentKind.JSON: (ContentForm.PRETTY, ContentForm.TEXT),
+    ContentKind.TABLE: (ContentForm.TABLE, ContentForm.TEXT),
+    ContentKind.IMAGE: (ContentForm.IMAGE, ContentForm.BYTES),
+    ContentKind.AUDIO: (ContentForm.AUDIO, ContentForm.BYTES),
+    ContentKind.BINARY: (ContentForm.BYTES,),
+    ContentKind.LINK: (ContentForm.PRETTY,),
+    ContentKind.UNKNOWN: (ContentForm.PRETTY, ContentForm.TEXT),
+}
+_KIND_EXTENSIONS = {
+    ContentKind.MARKDOWN: "md",
+    ContentKind.TABLE: "csv",
+    ContentKind.TEXT: "txt",
+    ContentKind.BINARY: "bin",
+}
+
+
+class ContentView(QWidget):
+    """Shows a `Content`. `copy_action` and `save_action` apply to all of it.
+
+    `strip`, with the switch and the buttons, can be placed elsewhere.
+
+    Signals:
+        uri_requested: The user wants to follow a link; carries its URI.
+    """
+
+    uri_requested = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._content = Content(ContentKind.TEXT)
+        self.forms = Segments(theme, _LABELS)
+        self.forms.setAccessibleName("Content view")
+        self._facts = MutedLabel(theme)
+        self.strip = QWidget()
+        self.alert = Alert(theme)
+        self.text = JsonView(theme, "Content")
+        self.saver = BodySaver(theme)
+        self._pages = QStackedWidget()
+        self._markdown: MarkdownView | None = None
+        self._table: CsvTable | None = None
+        self._image: ImageView | None = None
+        self._audio: AudioView | None = None
+        self.copy_action = self._action("copy", "Copy", self.copy)
+        self.save_action = self._action("save", "Save…", self.save)
+        self.open_action = self._action("resource", "Open", self._on_open)
+        self._open_button = ActionButton(self.open_action)
+        self._lay_out()
+        self.forms.chosen.connect(self._on_form_chosen)
+        self.text.save_requested.connect(self.save)
+        self.clear()
+
+    @property
+    def content(self) -> Content:
+        return self._content
+
+    def form(self) -> ContentForm:
+        return ContentForm(self.forms.index())
+
+    def show_content(self, content: Content) -> None:
+        """Show content in the best form; a new version of the same keeps its form."""
+        allowed = _FORMS[content.kind]
+        is_same = bool(content.uri) and (content.uri, content.kind) == (self._content.uri, self._content.kind)
+        keeps_position = is_same and self.form() in allowed
+        best = self.form() if keeps_position else allowed[0]
+        self._content = content
+        for form in ContentForm:
+            self.forms.button(form).setVisible(form in allowed)
+        self.forms.setVisible(len(allowed) > 1)
+        self._facts.setText(_facts(content))
+        self.copy_action.setEnabled(content.is_text and 0 < len(content.data) <= MAX_COPIED)
+        self.save_action.setEnabled(bool(content.data))
+        self._open_button.setVisible(content.kind is ContentKind.LINK and bool(content.uri))
+        self.alert.close_all()
+        if content.problem:
+            self.alert.show_message("error", f"{content.problem[:1].upper()}{content.problem[1:]}.")
+        self.forms.choose(best)
+        self._show_form(keeps_position=keeps_position)
+
+    def clear(self) -> None:
+        self.show_content(Content(ContentKind.TEXT))
+
+    def copy(self) -> None:
+        """Copy the whole text, as received."""
+        QGuiApplication.clipboard().setText(self._content.data.decode(errors="replace"))
+
+    def save(self) -> None:
+        """Ask for a path and save everything.
+
+        The suggested name is not the server's: server text must not get into a path.
+        """
+        self.saver.ask(BytesBody(self._content.data), f"content.{file_extension(self._content)}")
+
+    def _show_form(self, *, keeps_position: bool = False) -> None:
+        """Show the current form. `keeps_position`: it is a new version, and must not jump."""
+        content, form = self._content, self.form()
+        match form:
+            case ContentForm.RENDERED:
+                self._show(self._markdown_page(keeps_position))
+            case ContentForm.TABLE:
+                self._show(self._table_page())
+            case ContentForm.IMAGE:
+                self._show_image()
+            case ContentForm.AUDIO:
+                self._show(self._audio_page())
+            case ContentForm.PRETTY:
+                with self.text.keeping_position(keeps_position):
+                    self.text.set_body(BytesBody(content.data), "pretty")
+                self._show(self.text)
+            case ContentForm.TEXT:
+                with self.text.keeping_position(keeps_position):
+                    self.text.set_text(content.data, "text")
+                self._show(self.text)
+            case ContentForm.BYTES:
+                self.text.set_bytes(content.data)
+                self._show(self.text)
+
+    def _show(self, page: QWidget) -> None:
+        self._pages.setCurrentWidget(page)
+
+    def _markdown_page(self, keeps_position: bool) -> MarkdownView:
+        if self._markdown is None:
+            self._markdown = MarkdownView(self._theme, "Content, rendered")
+            self._pages.addWidget(self._markdown)
+        self._markdown.set_text(self._content.data.decode(errors="replace"), keeps_position=keeps_position)
+        return self._markdown
+
+    def _table_page(self) -> CsvTable:
+        if self._table is None:
+            self._table = CsvTable(self._theme, "Content as table")
+            self._pages.addWidget(self._table)
+        table = self._content.table
+        assert table is not None, "the kind says so"
+        self._table.set_table(table.header, table.rows)
+        if table.note:
+            self.alert.show_message("table", table.note, "See Text for the full content.", tone="wait")
+        return self._table
+
+    def _show_image(self) -> None:
+        read = read_image(self._content.data, self._content.mime_type)
+        if read.image is None:
+            self.alert.show_message("image", read.text)
+            self.forms.button(ContentForm.IMAGE).setVisible(False)
+            self.forms.choose(ContentForm.BYTES)
+            self._show_form()
+            return
+        if self._image is None:
+            self._image = ImageView(self._theme)
+            self._image.setContentsMargins(SPACE_3, SPACE_3, SPACE_3, SPACE_3)
+            self._pages.addWidget(self._image)
+        self._image.set_image(read.image, read.text)
+        self._facts.setText(f"{self._content.mime_type} · {read.text}")
+        self._show(self._image)
+
+    def _audio_page(self) -> AudioView:
+        if self._audio is None:
+            self._audio = AudioView(self._theme, self.save_action)
+            self._pages.addWidget(self._audio)
+        self._audio.set_sound(self._content.data, self._content.mime_type, file_extension(self._content))
+        return self._audio
+
+    def _on_form_chosen(self, index: int) -> None:
+        self._show_form()
+
+    def _on_open(self) -> None:
+        self.uri_requested.emit(self._content.uri)
+
+    def _action(self, icon: str, text: str, slot: object) -> QAction:
+        action = QAction(text, self)
+        self._theme.set_icon(action, icon)
+        action.triggered.connect(slot)
+        return action
+
+    def _lay_out(self) -> None:
+        row = QHBoxLayout(self.strip)
+        row.setContentsMargins(SPACE_3, SPACE_1, SPACE_2, SPACE_1)
+        row.setSpacing(SPACE_2)
+        row.addWidget(self.forms)
+        row.addWidget(self._facts, 1)
+        row.addWidget(self._open_button)
+        for action in (self.copy_action, self.save_action):
+            row.addWidget(icon_button(action))
+        self._pages.addWidget(self.text)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.strip)
+        column.addWidget(self.alert)
+        column.addWidget(self._pages, 1)
+        column.addWidget(self.saver)
+
+
+def _facts(content: Content) -> str:
+    name = one_line(content.title or "") if content.kind is ContentKind.LINK else ""
+    text = (content.mime_type or content.kind.value, name, size(len(content.data)))
+    return " · ".join(one_line(part) for part in text if part)
+
+
+def file_extension(content: Content) -> str:
+    """Return a known file extension for it, without the dot."""
+    return _EXTENSIONS.get(content.mime_type) or _KIND_EXTENSIONS.get(content.kind, "json")
 
 
 class PartsView(QWidget):
@@ -51,7 +283,7 @@ class PartsView(QWidget):
         self.model = PartsModel(self)
         self.list = QListView()
         self.view = ContentView(theme)
-        self.overview = PartCards(theme, at_once=_AT_ONCE)
+        self.overview = PartCards(theme, batch_size=_BATCH_SIZE)
         self._pages = QStackedWidget()
         self._notes = MutedLabel(theme)
         self._splitter = QSplitter(Qt.Orientation.Vertical)
@@ -62,7 +294,7 @@ class PartsView(QWidget):
         self.overview.part_requested.connect(lambda position: self.choose(self.model.row_of(position)))
 
     def show_parts(self, parts: Sequence[Part]) -> None:
-        """Show parts; does nothing if they are already shown, as while watching a tool."""
+        """Show parts; does nothing if they are already shown, as while a call is repeated."""
         if parts and parts == self.model.parts:
             return
         self.model.set_parts(parts)
@@ -152,236 +384,4 @@ class PartCards(MessagesView):
 
 def _as_message(position: int, part: Part) -> Message:
     text = (part.content.title or part.content.uri, note(part.content), *part.notes)
-    return Message(f"{position + 1:,}", part.content, " · ".join(one_line(word) for word in text if word))
-
-
-class Form(IntEnum):
-    """A form in which content is shown; the value is its position in the switch."""
-
-    RENDERED = 0
-    TABLE = 1
-    PICTURE = 2
-    SOUND = 3
-    PRETTY = 4
-    TEXT = 5
-    BYTES = 6
-
-
-_LABELS = ("Rendered", "Table", "Image", "Audio", "Pretty", "Text", "Bytes")
-_FORMS: dict[ContentKind, tuple[Form, ...]] = {
-    ContentKind.TEXT: (Form.TEXT,),
-    ContentKind.MARKDOWN: (Form.RENDERED, Form.TEXT),
-    ContentKind.JSON: (Form.PRETTY, Form.TEXT),
-    ContentKind.TABLE: (Form.TABLE, Form.TEXT),
-    ContentKind.PICTURE: (Form.PICTURE, Form.BYTES),
-    ContentKind.SOUND: (Form.SOUND, Form.BYTES),
-    ContentKind.BINARY: (Form.BYTES,),
-    ContentKind.LINK: (Form.PRETTY,),
-    ContentKind.UNKNOWN: (Form.PRETTY, Form.TEXT),
-}
-_ENDINGS = {
-    "image/png": "png",
-    "image/jpeg": "jpg",
-    "image/gif": "gif",
-    "image/webp": "webp",
-    "audio/wav": "wav",
-    "audio/mpeg": "mp3",
-    "audio/ogg": "ogg",
-    "audio/flac": "flac",
-    "audio/mp4": "m4a",
-    "application/pdf": "pdf",
-    "application/zip": "zip",
-}
-_KIND_ENDINGS = {
-    ContentKind.MARKDOWN: "md",
-    ContentKind.TABLE: "csv",
-    ContentKind.TEXT: "txt",
-    ContentKind.BINARY: "bin",
-}
-
-
-class ContentView(QWidget):
-    """Shows a `Content`. `copy_action` and `save_action` apply to all of it.
-
-    `strip`, with the switch and the buttons, can be placed elsewhere.
-
-    Signals:
-        uri_requested: The user wants to follow a link; carries its URI.
-    """
-
-    uri_requested = Signal(str)
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._content = Content(ContentKind.TEXT)
-        self.forms = Segments(theme, _LABELS)
-        self.forms.setAccessibleName("Content view")
-        self._facts = MutedLabel(theme)
-        self.strip = QWidget()
-        self.alert = Alert(theme)
-        self.text = JsonView(theme, "Content")
-        self.saver = BodySaver(theme)
-        self._pages = QStackedWidget()
-        self._markdown: MarkdownView | None = None
-        self._table: CsvTable | None = None
-        self._image: ImageView | None = None
-        self._sound: AudioView | None = None
-        self.copy_action = self._action("copy", "Copy", self.copy)
-        self.save_action = self._action("save", "Save…", self.save)
-        self.open_action = self._action("resource", "Open", self._on_open)
-        self._open_button = ActionButton(self.open_action)
-        self._lay_out()
-        self.forms.chosen.connect(self._on_form_chosen)
-        self.text.save_requested.connect(self.save)
-        self.clear()
-
-    @property
-    def content(self) -> Content:
-        return self._content
-
-    def form(self) -> Form:
-        return Form(self.forms.index())
-
-    def show_content(self, content: Content) -> None:
-        """Show content in the best form; a new version of the same keeps its form."""
-        allowed = _FORMS[content.kind]
-        is_same = bool(content.uri) and (content.uri, content.kind) == (self._content.uri, self._content.kind)
-        keeps_position = is_same and self.form() in allowed
-        best = self.form() if keeps_position else allowed[0]
-        self._content = content
-        for form in Form:
-            self.forms.button(form).setVisible(form in allowed)
-        self.forms.setVisible(len(allowed) > 1)
-        self._facts.setText(_facts(content))
-        self.copy_action.setEnabled(content.is_text and 0 < len(content.data) <= MAX_COPIED)
-        self.save_action.setEnabled(bool(content.data))
-        self._open_button.setVisible(content.kind is ContentKind.LINK and bool(content.uri))
-        self.alert.close_all()
-        if content.problem:
-            self.alert.show_message("problem", f"{content.problem[:1].upper()}{content.problem[1:]}.")
-        self.forms.choose(best)
-        self._show_form(keeps_position=keeps_position)
-
-    def clear(self) -> None:
-        self.show_content(Content(ContentKind.TEXT))
-
-    def copy(self) -> None:
-        """Copy the whole text, as received."""
-        QGuiApplication.clipboard().setText(self._content.data.decode(errors="replace"))
-
-    def save(self) -> None:
-        """Ask for a path and save everything.
-
-        The suggested name is not the server's: server text must not get into a path.
-        """
-        self.saver.ask(BytesBody(self._content.data), f"content.{ending(self._content)}")
-
-    def _show_form(self, *, keeps_position: bool = False) -> None:
-        """Show the current form. `keeps_position`: it is a new version, and must not jump."""
-        content, form = self._content, self.form()
-        match form:
-            case Form.RENDERED:
-                self._show(self._markdown_page(keeps_position))
-            case Form.TABLE:
-                self._show(self._table_page())
-            case Form.PICTURE:
-                self._show_image()
-            case Form.SOUND:
-                self._show(self._sound_page())
-            case Form.PRETTY:
-                with self.text.keeping_position(keeps_position):
-                    self.text.set_body(BytesBody(content.data), "pretty")
-                self._show(self.text)
-            case Form.TEXT:
-                with self.text.keeping_position(keeps_position):
-                    self.text.set_text(content.data, "text")
-                self._show(self.text)
-            case Form.BYTES:
-                self.text.set_bytes(content.data)
-                self._show(self.text)
-
-    def _show(self, page: QWidget) -> None:
-        self._pages.setCurrentWidget(page)
-
-    def _markdown_page(self, keeps_position: bool) -> MarkdownView:
-        if self._markdown is None:
-            self._markdown = MarkdownView(self._theme, "Content, rendered")
-            self._pages.addWidget(self._markdown)
-        self._markdown.set_text(self._content.data.decode(errors="replace"), keeps_position=keeps_position)
-        return self._markdown
-
-    def _table_page(self) -> CsvTable:
-        if self._table is None:
-            self._table = CsvTable(self._theme, "Content as table")
-            self._pages.addWidget(self._table)
-        table = self._content.table
-        assert table is not None, "the kind says so"
-        self._table.set_table(table.header, table.rows)
-        if table.note:
-            self.alert.show_message("table", table.note, "See Text for the full content.", tone="wait")
-        return self._table
-
-    def _show_image(self) -> None:
-        read = read_image(self._content.data, self._content.mime_type)
-        if read.image is None:
-            self.alert.show_message("picture", read.text)
-            self.forms.button(Form.PICTURE).setVisible(False)
-            self.forms.choose(Form.BYTES)
-            self._show_form()
-            return
-        if self._image is None:
-            self._image = ImageView(self._theme)
-            self._image.setContentsMargins(SPACE_3, SPACE_3, SPACE_3, SPACE_3)
-            self._pages.addWidget(self._image)
-        self._image.set_image(read.image, read.text)
-        self._facts.setText(f"{self._content.mime_type} · {read.text}")
-        self._show(self._image)
-
-    def _sound_page(self) -> AudioView:
-        if self._sound is None:
-            self._sound = AudioView(self._theme, self.save_action)
-            self._pages.addWidget(self._sound)
-        self._sound.set_sound(self._content.data, self._content.mime_type, ending(self._content))
-        return self._sound
-
-    def _on_form_chosen(self, index: int) -> None:
-        self._show_form()
-
-    def _on_open(self) -> None:
-        self.uri_requested.emit(self._content.uri)
-
-    def _action(self, icon: str, text: str, slot: object) -> QAction:
-        action = QAction(text, self)
-        self._theme.set_icon(action, icon)
-        action.triggered.connect(slot)
-        return action
-
-    def _lay_out(self) -> None:
-        row = QHBoxLayout(self.strip)
-        row.setContentsMargins(SPACE_3, SPACE_1, SPACE_2, SPACE_1)
-        row.setSpacing(SPACE_2)
-        row.addWidget(self.forms)
-        row.addWidget(self._facts, 1)
-        row.addWidget(self._open_button)
-        for action in (self.copy_action, self.save_action):
-            row.addWidget(icon_button(action))
-        self._pages.addWidget(self.text)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.strip)
-        column.addWidget(self.alert)
-        column.addWidget(self._pages, 1)
-        column.addWidget(self.saver)
-
-
-def _facts(content: Content) -> str:
-    name = one_line(content.title or "") if content.kind is ContentKind.LINK else ""
-    text = (content.mime_type or content.kind.value, name, size(len(content.data)))
-    return " · ".join(one_line(word) for word in text if word)
-
-
-def ending(content: Content) -> str:
-    """Return a known file extension for it, without the dot."""
-    return _ENDINGS.get(content.mime_type) or _KIND_ENDINGS.get(content.kind, "json")
+    return Message(f"{position + 1:,}", part.content, " · ".join(one_line(part) for part in text if part))

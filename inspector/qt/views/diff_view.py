@@ -26,6 +26,11 @@ from inspector.qt.widgets.item_views import style_table
 from inspector.qt.widgets.text.labels import PlainLabel
 from inspector.traffic.compare.diff import Cut, Diff
 
+SIGN_WIDTH = 28
+_MARGIN = 3  # the style's margin beside a cell's text
+_LEAD = 12  # characters shown before a difference that would otherwise be out of sight
+_TOGGLE_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
+
 
 class DiffView(QTableView):
     """The table of differences. A click or Return opens a folded row.
@@ -41,17 +46,9 @@ class DiffView(QTableView):
         self._model = model
         self.setAccessibleName("Differences")
         self.setModel(model)
-        style_table(self, theme)
-        self.setItemDelegate(LineDelegate(theme, self))
-        self.setFont(theme.mono_font())
-        self.horizontalHeader().hide()
+        _set_up(self, theme)
         self.setSelectionMode(QTableView.SelectionMode.SingleSelection)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        header = self.horizontalHeader()
-        header.setMinimumSectionSize(SIGN_WIDTH)
-        for column in (Column.LEFT, Column.RIGHT):
-            header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
-        self.setColumnWidth(Column.SIGN, SIGN_WIDTH)
         self.customContextMenuRequested.connect(self._on_menu_requested)
 
     def go_to_change(self, step: int) -> int | None:
@@ -85,8 +82,8 @@ class DiffView(QTableView):
             self.toggle(index.row())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        is_return = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
-        if not (is_return and self.currentIndex().isValid() and self.toggle(self.currentIndex().row())):
+        index = self.currentIndex()
+        if not (event.key() in _TOGGLE_KEYS and index.isValid() and self.toggle(index.row())):
             super().keyPressEvent(event)
 
     def _choose(self, row: int) -> None:
@@ -100,60 +97,6 @@ class DiffView(QTableView):
             self.menu_requested.emit(index.row(), self.viewport().mapToGlobal(position))
 
 
-class WholeValues(QWidget):
-    """Two values in full, wrapped and scrollable.
-
-    Strings are shown as is, with hidden characters made visible; other values as JSON.
-    """
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self.left, self.right = (PlainLabel(theme, wrap=True, selectable=True) for _ in range(2))
-        row = QHBoxLayout(self)
-        row.setContentsMargins(SPACE_6, SPACE_1, 0, 0)
-        row.setSpacing(0)
-        for label, name in ((self.left, "Full baseline value"), (self.right, "Full current value")):
-            label.setAccessibleName(name)
-            label.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
-            label.setContentsMargins(SPACE_2, SPACE_1, SPACE_3, SPACE_2)
-            row.addWidget(_scrolled(label), 1)
-        theme.changed.connect(self.update)
-
-    def show_values(self, left: JSON | Cut, right: JSON | Cut) -> None:
-        self.left.setText(_text(left))
-        self.right.setText(_text(right))
-
-    def clear(self) -> None:
-        self.show_values("", "")
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        QPainter(self).fillRect(0, 0, self.width(), 1, self._theme.color("line"))
-
-
-def _scrolled(label: PlainLabel) -> QScrollArea:
-    scroll = QScrollArea()
-    scroll.setFrameShape(QFrame.Shape.NoFrame)
-    scroll.setWidgetResizable(True)
-    scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    scroll.setWidget(label)
-    return scroll
-
-
-def _text(value: JSON | Cut) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, Cut):
-        return value.text
-    try:
-        return value if isinstance(value, str) else pretty(value)
-    except RecursionError:
-        return "Nested too deeply to show here."
-
-
-_TOGGLES = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
-
-
 class ChangesTable(QTableView):
     """A diff table: before on the left, now on the right. Return or a click opens a folded row."""
 
@@ -162,16 +105,8 @@ class ChangesTable(QTableView):
         self.rows = DiffRowsModel(theme)
         self.setModel(self.rows)
         self.setAccessibleName("Changes since the previous result")
-        style_table(self, theme)
-        self.setItemDelegate(LineDelegate(theme, self))
-        self.setFont(theme.mono_font())
+        _set_up(self, theme)
         self.setFrameShape(QTableView.Shape.NoFrame)
-        header = self.horizontalHeader()
-        header.hide()
-        header.setMinimumSectionSize(SIGN_WIDTH)
-        for column in (Column.LEFT, Column.RIGHT):
-            header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
-        self.setColumnWidth(Column.SIGN, SIGN_WIDTH)
         self.clicked.connect(self._on_clicked)
 
     async def show_diff(self, diff: Diff) -> None:
@@ -186,16 +121,24 @@ class ChangesTable(QTableView):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         index = self.currentIndex()
-        if not (event.key() in _TOGGLES and index.isValid() and self.rows.toggle(index.row())):
+        if not (event.key() in _TOGGLE_KEYS and index.isValid() and self.rows.toggle(index.row())):
             super().keyPressEvent(event)
 
     def _on_clicked(self, index: QModelIndex) -> None:
         self.rows.toggle(index.row())
 
 
-SIGN_WIDTH = 28
-_MARGIN = 3  # the style's margin beside a cell's text
-_LEAD = 12  # characters shown before a difference that would otherwise be out of sight
+def _set_up(table: QTableView, theme: Theme) -> None:
+    """Style a table of a `DiffRowsModel`."""
+    style_table(table, theme)
+    table.setItemDelegate(LineDelegate(theme, table))
+    table.setFont(theme.mono_font())
+    header = table.horizontalHeader()
+    header.hide()
+    header.setMinimumSectionSize(SIGN_WIDTH)
+    for column in (Column.LEFT, Column.RIGHT):
+        header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
+    table.setColumnWidth(Column.SIGN, SIGN_WIDTH)
 
 
 class LineDelegate(QStyledItemDelegate):
@@ -237,14 +180,14 @@ class LineDelegate(QStyledItemDelegate):
         self, painter: QPainter, box: QRect, option: QStyleOptionViewItem, text: str, stretch: tuple[int, int]
     ) -> None:
         metrics = option.fontMetrics
-        matches = max(1, box.width() // max(1, metrics.horizontalAdvance("0")))
-        text, start, end = brought_into_sight(text, *stretch, matches)
+        capacity = max(1, box.width() // max(1, metrics.horizontalAdvance("0")))
+        text, start, end = elide_before_change(text, *stretch, capacity)
         left = metrics.horizontalAdvance(text[:start])
         width = max(metrics.horizontalAdvance(text[start:end]), 3)  # a deletion is marked, too
         painter.save()
         painter.setClipRect(box)
-        ground = QRect(box.left() + left, box.top() + 3, width, box.height() - 6)
-        painter.fillRect(ground, QBrush(self._theme.tokens.tint("warn", 0.32)))
+        highlight = QRect(box.left() + left, box.top() + 3, width, box.height() - 6)
+        painter.fillRect(highlight, QBrush(self._theme.tokens.tint("warn", 0.32)))
         painter.setFont(option.font)
         painter.setPen(self._theme.color("text"))
         shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, box.width())
@@ -252,15 +195,66 @@ class LineDelegate(QStyledItemDelegate):
         painter.restore()
 
 
-def brought_into_sight(text: str, start: int, end: int, matches: int) -> tuple[str, int, int]:
-    """Elide a long line between its name and shortly before the span that differs.
+def elide_before_change(text: str, start: int, end: int, capacity: int) -> tuple[str, int, int]:
+    """Elide a long line between its name and the span that differs.
 
-    Returns the text to show and the span's position in it.
+    `capacity` is the number of characters that fit. Returns the text to show and the span's position in it.
     """
-    if min(end, start + _LEAD) <= matches:
+    if min(end, start + _LEAD) <= capacity:
         return text, start, end
     name = text.find(": ", 0, min(start, 60)) + 1
     cut = max(name + 1, start - _LEAD)
     head = f"{text[:name]} …"
     shift = cut - len(head)
     return head + text[cut:], start - shift, end - shift
+
+
+class WholeValues(QWidget):
+    """Two values in full, wrapped and scrollable.
+
+    Strings are shown as is, with hidden characters made visible; other values as JSON.
+    """
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.left, self.right = (PlainLabel(theme, wrap=True, selectable=True) for _ in range(2))
+        row = QHBoxLayout(self)
+        row.setContentsMargins(SPACE_6, SPACE_1, 0, 0)
+        row.setSpacing(0)
+        for label, name in ((self.left, "Full baseline value"), (self.right, "Full current value")):
+            label.setAccessibleName(name)
+            label.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+            label.setContentsMargins(SPACE_2, SPACE_1, SPACE_3, SPACE_2)
+            row.addWidget(_scroll_area(label), 1)
+        theme.changed.connect(self.update)
+
+    def show_values(self, left: JSON | Cut, right: JSON | Cut) -> None:
+        self.left.setText(_text(left))
+        self.right.setText(_text(right))
+
+    def clear(self) -> None:
+        self.show_values("", "")
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        QPainter(self).fillRect(0, 0, self.width(), 1, self._theme.color("line"))
+
+
+def _scroll_area(label: PlainLabel) -> QScrollArea:
+    scroll = QScrollArea()
+    scroll.setFrameShape(QFrame.Shape.NoFrame)
+    scroll.setWidgetResizable(True)
+    scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    scroll.setWidget(label)
+    return scroll
+
+
+def _text(value: JSON | Cut) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, Cut):
+        return value.text
+    try:
+        return value if isinstance(value, str) else pretty(value)
+    except RecursionError:
+        return "Nested too deeply to show here."

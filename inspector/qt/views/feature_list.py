@@ -15,6 +15,104 @@ from inspector.qt.widgets.notices.notices import Alert
 _SHOWN_MS = 20_000
 
 
+class FeatureList(QTableView):
+    """A one-column table: unlike a list view, it does not lay out ten thousand rows one by one.
+
+    The selection survives a change of the rows, and a refetched list keeps its scroll position.
+
+    Signals:
+        chosen: The user selected an item; carries it.
+    """
+
+    chosen = Signal(object)
+
+    def __init__(
+        self, theme: Theme, model: FeatureListModel, name: str, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._selected: Item | None = None
+        self._is_moving = False
+        self._last_filter = model.filter_text
+        self._top: tuple[str, int] | None = None  # the key of the first row on screen and its pixel offset
+        self.setAccessibleName(name)
+        self.setModel(model)
+        style_table(self, theme)
+        self.horizontalHeader().hide()
+        self.setSelectionMode(QTableView.SelectionMode.SingleSelection)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFont(theme.mono_font(0.95))
+        self.setItemDelegate(MarkedRows(theme, NoteRole, ToneRole, self))
+        model.modelAboutToBeReset.connect(self._on_about_to_change)
+        model.searched.connect(self._on_searched)
+        self.selectionModel().currentChanged.connect(self._on_current_changed)
+
+    def go_to(self, key: str) -> bool:
+        """Select an item by key, emitting `chosen`; return False if it has no row."""
+        row = self._model.row_of(key)
+        if row is not None:
+            self.setCurrentIndex(self._model.index(row))
+        return row is not None
+
+    def select_silently(self, item: Item | None) -> None:
+        """Select an item without emitting `chosen`; an unlisted item selects no row."""
+        self._selected = item
+        row = self._model.row_of_item(item) if item is not None else None
+        self._is_moving = True
+        self.setCurrentIndex(self._model.index(row) if row is not None else QModelIndex())
+        self._is_moving = False
+
+    def _on_about_to_change(self) -> None:
+        row = self.rowAt(0)
+        item = self._model.item(row)
+        key = self._model.key(item) if item is not None else ""
+        is_scrolled = self.verticalScrollBar().value() > 0
+        self._top = (key, self.rowViewportPosition(row)) if key and is_scrolled else None
+
+    def _on_searched(self) -> None:
+        is_same_search = self._last_filter == self._model.filter_text
+        self._last_filter = self._model.filter_text
+        self.setAutoScroll(False)
+        self.select_silently(self._selected)
+        self.setAutoScroll(True)
+        if is_same_search:
+            self._scroll_back()
+        elif self._last_filter:
+            self.scrollToTop()  # to the best match
+        else:
+            self.scrollTo(self.currentIndex())
+
+    def _scroll_back(self) -> None:
+        """Scroll back to the same item at the same pixel; does nothing if the item is gone."""
+        row = self._model.row_of(self._top[0]) if self._top is not None else None
+        if self._top is not None and row is not None:
+            self.verticalScrollBar().setValue(row * self.verticalHeader().defaultSectionSize() - self._top[1])
+
+    def _on_current_changed(self, current: QModelIndex) -> None:
+        item = self._model.item(current.row())
+        if item is not None and not self._is_moving:
+            self._selected = item
+            self.chosen.emit(item)
+
+    def moveCursor(self, action: QTableView.CursorAction, modifiers: Qt.KeyboardModifier) -> QModelIndex:
+        """Make Home and End go to the first and last row, as in a list, not to a column."""
+        if action in (QTableView.CursorAction.MoveHome, QTableView.CursorAction.MoveEnd):
+            modifiers |= Qt.KeyboardModifier.ControlModifier
+        return super().moveCursor(action, modifiers)
+
+
+def count_text(model: FeatureListModel) -> str:
+    """Return how many items are shown of the total, and the list's TTL if the server sent one.
+
+    The TTL is informational: lists are refetched regardless.
+    """
+    shown, total = model.rowCount(), model.total
+    count = f"{shown:,} of {total:,}" if shown != total else f"{total:,}"
+    if model.cache is None or not model.cache.ttl_ms:
+        return count
+    return f"{count} · fresh for {duration(model.cache.ttl_ms * 1_000_000)}"
+
+
 class ChangeStrip(Alert):
     """Reports list changes; closes after a while or when dismissed.
 
@@ -22,7 +120,7 @@ class ChangeStrip(Alert):
     that registers five tools sends five notifications.
 
     Signals:
-        told: Something changed; carries the name of the list and the ListNews.
+        reported: The list changed; carries its name and the ListChanges.
     """
 
     reported = Signal(str, object)
@@ -53,101 +151,3 @@ class ChangeStrip(Alert):
         self._timer.stop()
         self._changes.clear()
         self.close_all()
-
-
-class FeatureList(QTableView):
-    """A one-column table: unlike a list view, it does not lay out ten thousand rows one by one.
-
-    The selection survives a change of the rows, and a refetched list keeps its scroll position.
-
-    Signals:
-        chosen: The user selected an item; carries it.
-    """
-
-    chosen = Signal(object)
-
-    def __init__(
-        self, theme: Theme, model: FeatureListModel, name: str, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
-        self._offered = model
-        self._held: Item | None = None
-        self._is_moving = False
-        self._label = model.filter_text
-        self._top: tuple[str, int] | None = None  # the key of the first row on screen and its pixel offset
-        self.setAccessibleName(name)
-        self.setModel(model)
-        style_table(self, theme)
-        self.horizontalHeader().hide()
-        self.setSelectionMode(QTableView.SelectionMode.SingleSelection)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setFont(theme.mono_font(0.95))
-        self.setItemDelegate(MarkedRows(theme, NoteRole, ToneRole, self))
-        model.modelAboutToBeReset.connect(self._on_about_to_change)
-        model.searched.connect(self._on_searched)
-        self.selectionModel().currentChanged.connect(self._on_current_changed)
-
-    def go_to(self, key: str) -> bool:
-        """Select an item by key, emitting `chosen`; return False if it has no row."""
-        row = self._offered.row_of(key)
-        if row is not None:
-            self.setCurrentIndex(self._offered.index(row))
-        return row is not None
-
-    def hold(self, item: Item | None) -> None:
-        """Select an item without emitting `chosen`; an unlisted item selects no row."""
-        self._held = item
-        row = self._offered.row_of_item(item) if item is not None else None
-        self._is_moving = True
-        self.setCurrentIndex(self._offered.index(row) if row is not None else QModelIndex())
-        self._is_moving = False
-
-    def _on_about_to_change(self) -> None:
-        row = self.rowAt(0)
-        item = self._offered.item(row)
-        key = self._offered.key(item) if item is not None else ""
-        is_scrolled = self.verticalScrollBar().value() > 0
-        self._top = (key, self.rowViewportPosition(row)) if key and is_scrolled else None
-
-    def _on_searched(self) -> None:
-        is_same_search = self._label == self._offered.filter_text
-        self._label = self._offered.filter_text
-        self.setAutoScroll(False)
-        self.hold(self._held)
-        self.setAutoScroll(True)
-        if is_same_search:
-            self._scroll_back()
-        elif self._label:
-            self.scrollToTop()  # to the best match
-        else:
-            self.scrollTo(self.currentIndex())
-
-    def _scroll_back(self) -> None:
-        """Scroll back to the same item at the same pixel; does nothing if the item is gone."""
-        row = self._offered.row_of(self._top[0]) if self._top is not None else None
-        if self._top is not None and row is not None:
-            self.verticalScrollBar().setValue(row * self.verticalHeader().defaultSectionSize() - self._top[1])
-
-    def _on_current_changed(self, current: QModelIndex) -> None:
-        item = self._offered.item(current.row())
-        if item is not None and not self._is_moving:
-            self._held = item
-            self.chosen.emit(item)
-
-    def moveCursor(self, action: QTableView.CursorAction, modifiers: Qt.KeyboardModifier) -> QModelIndex:
-        """Make Home and End go to the first and last row, as in a list, not to a column."""
-        if action in (QTableView.CursorAction.MoveHome, QTableView.CursorAction.MoveEnd):
-            modifiers |= Qt.KeyboardModifier.ControlModifier
-        return super().moveCursor(action, modifiers)
-
-
-def counted(model: FeatureListModel) -> str:
-    """Return how many items are shown of the total, and the list's TTL if the server sent one.
-
-    The TTL is informational: lists are refetched regardless.
-    """
-    shown, total = model.rowCount(), model.total
-    number = f"{shown:,} of {total:,}" if shown != total else f"{total:,}"
-    if model.cache is None or not model.cache.ttl_ms:
-        return number
-    return f"{number} · fresh for {duration(model.cache.ttl_ms * 1_000_000)}"

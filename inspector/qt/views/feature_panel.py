@@ -23,7 +23,7 @@ from inspector.qt.bridge import Bridge
 from inspector.qt.models.feature_list import FeatureListModel, Item
 from inspector.qt.models.servers import connection_placeholder
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme
-from inspector.qt.views.feature_list import ChangeStrip, FeatureList, counted
+from inspector.qt.views.feature_list import ChangeStrip, FeatureList, count_text
 from inspector.qt.widgets.inputs.search import SearchField
 from inspector.qt.widgets.layout import PanelHeader
 from inspector.qt.widgets.notices.empty_state import ContentStack
@@ -42,7 +42,7 @@ class FeaturePanel(QWidget):
     """
 
     kind = ""
-    requested = ""  # the request being waited for, e.g. `tools/list`
+    list_method = ""  # e.g. `tools/list`
 
     def __init__(
         self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
@@ -56,7 +56,7 @@ class FeaturePanel(QWidget):
         self._what = f"{self.kind}s"
         self.change_strip = ChangeStrip(theme)
         self.alert = Alert(theme)
-        self._refreshing = ListRefresher(bridge, f"list {self._what} of {server}", self._list_all, self)
+        self._refresher = ListRefresher(bridge, f"list {self._what} of {server}", self._list_all, self)
 
     def set_view(self, view: ServerView) -> None:
         is_new = view.status is not self._status
@@ -66,7 +66,7 @@ class FeaturePanel(QWidget):
 
     def refresh(self) -> None:
         """Fetch everything again; the selection, input and results stay."""
-        self._refreshing.refresh()
+        self._refresher.refresh()
 
     @property
     def total(self) -> int:
@@ -101,7 +101,7 @@ class FeaturePanel(QWidget):
 
     def _explain_listing(self) -> None:
         if not self.total:
-            text = f"Waiting for the {self.requested} response."
+            text = f"Waiting for the {self.list_method} response."
             self._gate.explain("loading", self.kind, f"Listing {self._what}", text)
 
     def _open(self, when_empty: str) -> None:
@@ -146,12 +146,132 @@ class FeaturePanel(QWidget):
             self.refresh()
 
 
-def column_in(widget: QWidget) -> QVBoxLayout:
-    """Create a column without spacing or margins."""
-    column = QVBoxLayout(widget)
-    column.setContentsMargins(0, 0, 0, 0)
-    column.setSpacing(0)
-    return column
+class SingleListPanel(FeaturePanel):
+    """A panel with one list. The first item is selected initially.
+
+    The selected item stays shown even when it is no longer in the list.
+    """
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        server: str,
+        actions: Actions,
+        theme: Theme,
+        model: FeatureListModel,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(bridge, server, actions, theme, parent)
+        self._current: Item | None = None
+        self._awaited = ""  # an item to select once the list is loaded
+        model.setParent(self)
+        self._model = model
+        self.search = SearchField(theme, f"Search {self._what}")
+        self.list = FeatureList(theme, model, self._what.capitalize())
+        self._no_matches = MutedLabel(theme, "No matches", wrap=True)
+        self._no_matches.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        self._no_matches.hide()
+        self._header = PanelHeader(theme, self._what.capitalize())
+        self._header.add_action(actions[f"{self.kind}.refresh"])
+        self.search.text_settled.connect(lambda text: model.set_text(text.strip()))
+        model.searched.connect(self._on_searched)
+        self.list.chosen.connect(self._go_to)
+
+    @property
+    def total(self) -> int:
+        return self._model.total
+
+    def choose(self, name: str) -> bool:
+        return self.list.go_to(name)
+
+    def select_when_listed(self, name: str) -> None:
+        """Select an item even if a search hides it, or as soon as the list is loaded."""
+        self._awaited = name if self._model.find(name) is None else ""
+        if self._awaited:
+            return
+        if not self.choose(name):
+            self.search.clear()
+            self.search.settle()
+            self.choose(name)
+        self._on_listed_selected(name)
+
+    async def _fetch(self) -> Listing[Any]:
+        raise NotImplementedError
+
+    def _show_item(self, item: Item) -> None:
+        """Show an item beside the list; it may be a new version of the current one."""
+        raise NotImplementedError
+
+    def _show_nothing(self) -> None:
+        """Called when the list is empty."""
+
+    def _on_listed_selected(self, name: str) -> None:
+        """Called when the item requested by `select_when_listed` is shown."""
+
+    def _lay_out_side_by_side(self, page: QWidget, width: int) -> None:
+        left = QWidget()
+        column = column_in(left)
+        column.addWidget(self._header)
+        boxed = QVBoxLayout()
+        boxed.setContentsMargins(SPACE_2, SPACE_2, SPACE_2, SPACE_2)
+        boxed.addWidget(self.search)
+        column.addLayout(boxed)
+        column.addWidget(self._no_matches)
+        column.addWidget(self.list, 1)
+        self._lay_out(left, page, [width, 1140 - width])
+
+    async def _list_all(self) -> None:
+        self._explain_listing()
+        try:
+            listing = await self._fetch()
+        except LensError as exc:
+            self._show_failure(exc)
+            return
+        if self._is_connected:
+            await self._show_listing(listing)
+
+    async def _show_listing(self, listing: Listing[Any]) -> None:
+        """Show a list in steps: ten thousand rows and the first form at once would block the window."""
+        self._model.set_listing(listing)
+        await asyncio.sleep(0)
+        self._restore_selection()
+        await asyncio.sleep(0)
+        if self._is_connected:
+            self._open(f"The server's list of {self._what} is empty.")
+        if self._awaited:
+            self.select_when_listed(self._awaited)
+        changes = await self._model.take_changes()
+        self.change_strip.notify(self._what, changes)
+        self._model.mark_changed(changes)
+
+    def _restore_selection(self) -> None:
+        first = self._model.item(0)
+        if not self.total:
+            self._current = None
+            self._show_nothing()
+        elif self._current is not None:
+            current_version = self._model.renewed(self._current)
+            if current_version is not None and current_version != self._current:
+                self._current = current_version
+                self._show_item(current_version)
+        elif first is not None:
+            self.list.select_silently(first)
+            self._go_to(first)
+
+    def _go_to(self, item: Item) -> None:
+        self._current = item
+        self._model.see(item)
+        self._show_item(item)
+
+    def _on_searched(self) -> None:
+        self._header.set_detail(count_text(self._model))
+        self._no_matches.setVisible(bool(self._model.filter_text) and not self._model.rowCount())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Down and self.search.hasFocus():
+            self.list.setFocus()
+        else:
+            super().keyPressEvent(event)
 
 
 class ListRefresher(QObject):
@@ -186,129 +306,9 @@ class ListRefresher(QObject):
             self._is_fetching = False
 
 
-class SingleListPanel(FeaturePanel):
-    """A panel with one list. The first item is selected initially.
-
-    The selected item stays shown even when it is no longer in the list.
-    """
-
-    def __init__(
-        self,
-        bridge: Bridge,
-        server: str,
-        actions: Actions,
-        theme: Theme,
-        model: FeatureListModel,
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(bridge, server, actions, theme, parent)
-        self._current: Item | None = None
-        self._wanted = ""  # an item to select once the list is loaded
-        model.setParent(self)
-        self._offered = model
-        self.search = SearchField(theme, f"Search {self._what}")
-        self.list = FeatureList(theme, model, self._what.capitalize())
-        self._nothing = MutedLabel(theme, "No matches", wrap=True)
-        self._nothing.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
-        self._nothing.hide()
-        self._header = PanelHeader(theme, self._what.capitalize())
-        self._header.add_action(actions[f"{self.kind}.refresh"])
-        self.search.text_settled.connect(lambda text: model.set_text(text.strip()))
-        model.searched.connect(self._on_searched)
-        self.list.chosen.connect(self._go_to)
-
-    @property
-    def total(self) -> int:
-        return self._offered.total
-
-    def choose(self, name: str) -> bool:
-        return self.list.go_to(name)
-
-    def choose_soon(self, name: str) -> None:
-        """Select an item even if a search hides it, or as soon as the list is loaded."""
-        self._wanted = name if self._offered.find(name) is None else ""
-        if self._wanted:
-            return
-        if not self.choose(name):
-            self.search.clear()
-            self.search.settle()
-            self.choose(name)
-        self._on_chosen_soon(name)
-
-    async def _fetch(self) -> Listing[Any]:
-        raise NotImplementedError
-
-    def _show_item(self, item: Item) -> None:
-        """Show an item beside the list; it may be a new version of the current one."""
-        raise NotImplementedError
-
-    def _show_nothing(self) -> None:
-        """Called when the list is empty."""
-
-    def _on_chosen_soon(self, name: str) -> None:
-        """Called when the item requested by `choose_soon` is shown."""
-
-    def _lay_out_side_by_side(self, page: QWidget, width: int) -> None:
-        left = QWidget()
-        column = column_in(left)
-        column.addWidget(self._header)
-        boxed = QVBoxLayout()
-        boxed.setContentsMargins(SPACE_2, SPACE_2, SPACE_2, SPACE_2)
-        boxed.addWidget(self.search)
-        column.addLayout(boxed)
-        column.addWidget(self._nothing)
-        column.addWidget(self.list, 1)
-        self._lay_out(left, page, [width, 1140 - width])
-
-    async def _list_all(self) -> None:
-        self._explain_listing()
-        try:
-            listing = await self._fetch()
-        except LensError as exc:
-            self._show_failure(exc)
-            return
-        if self._is_connected:
-            await self._show_listing(listing)
-
-    async def _show_listing(self, listing: Listing[Any]) -> None:
-        """Show a list in steps: ten thousand rows and the first form at once would block the window."""
-        self._offered.set_listing(listing)
-        await asyncio.sleep(0)
-        self._choose_again()
-        await asyncio.sleep(0)
-        if self._is_connected:
-            self._open(f"The server's list of {self._what} is empty.")
-        if self._wanted:
-            self.choose_soon(self._wanted)
-        changes = await self._offered.take_changes()
-        self.change_strip.notify(self._what, changes)
-        self._offered.mark_changed(changes)
-
-    def _choose_again(self) -> None:
-        first = self._offered.item(0)
-        if not self.total:
-            self._current = None
-            self._show_nothing()
-        elif self._current is not None:
-            renewed = self._offered.renewed(self._current)
-            if renewed is not None and renewed != self._current:
-                self._current = renewed
-                self._show_item(renewed)
-        elif first is not None:
-            self.list.hold(first)
-            self._go_to(first)
-
-    def _go_to(self, item: Item) -> None:
-        self._current = item
-        self._offered.see(item)
-        self._show_item(item)
-
-    def _on_searched(self) -> None:
-        self._header.set_detail(counted(self._offered))
-        self._nothing.setVisible(bool(self._offered.filter_text) and not self._offered.rowCount())
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Down and self.search.hasFocus():
-            self.list.setFocus()
-        else:
-            super().keyPressEvent(event)
+def column_in(widget: QWidget) -> QVBoxLayout:
+    """Create a column without spacing or margins."""
+    column = QVBoxLayout(widget)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.setSpacing(0)
+    return column

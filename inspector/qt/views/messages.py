@@ -17,10 +17,10 @@ from inspector.qt.widgets.media.media import ImageView, read_image
 from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
 
-AT_ONCE = 50
+BATCH_SIZE = 50
 _MAX_TEXT_LENGTH = 4_000
 _MAX_IMAGE_SIZE = 1024 * 1024
-_PICTURE_HEIGHT = 180
+_IMAGE_HEIGHT = 180
 _TONES: dict[str, Tone] = {"user": "outbound", "assistant": "inbound", "system": "wait"}
 _MONO = (ContentKind.JSON, ContentKind.TABLE, ContentKind.UNKNOWN, ContentKind.LINK)
 
@@ -37,10 +37,10 @@ class MessagesView(QScrollArea):
     uri_requested = Signal(str)
     _noun = "message"
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None, *, at_once: int = AT_ONCE) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None, *, batch_size: int = BATCH_SIZE) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._at_once = at_once
+        self._batch_size = batch_size
         self._messages: Sequence[Message] = ()
         self._cards: list[MessageCard] = []
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -74,7 +74,7 @@ class MessagesView(QScrollArea):
     def show_more(self) -> None:
         """Add the next messages."""
         start = len(self._cards)
-        for message in self._messages[start : start + self._at_once]:
+        for message in self._messages[start : start + self._batch_size]:
             card = self._make_card(len(self._cards), message)
             card.open_requested.connect(self.open_requested)
             card.uri_requested.connect(self.uri_requested)
@@ -124,7 +124,7 @@ class MessageCard(QWidget):
         column.addLayout(head)
         self._body, is_complete = self._make_body()
         if not is_complete:
-            self._open_action.setText(_open_words(message.content))
+            self._open_action.setText(_open_label(message.content))
             head.addWidget(ActionButton(self._open_action, "quiet"))
         if self._body is not None:
             column.addWidget(self._body)
@@ -143,9 +143,9 @@ class MessageCard(QWidget):
         """Create the content's widget; return it and whether it shows everything."""
         content = self._content
         match content.kind:
-            case ContentKind.PICTURE:
-                return self._make_picture(), False
-            case ContentKind.SOUND | ContentKind.BINARY:
+            case ContentKind.IMAGE:
+                return self._make_image(), False
+            case ContentKind.AUDIO | ContentKind.BINARY:
                 return None, False
             case ContentKind.LINK:
                 return PlainLabel(self._theme, content.uri, mono=True, wrap=True, selectable=True), False
@@ -155,7 +155,7 @@ class MessageCard(QWidget):
         mono = content.kind in _MONO
         return PlainLabel(self._theme, shown, wrap=True, selectable=True, mono=mono), is_complete
 
-    def _make_picture(self) -> QWidget | None:
+    def _make_image(self) -> QWidget | None:
         if len(self._content.data) > _MAX_IMAGE_SIZE:
             return None
         read = read_image(self._content.data, self._content.mime_type)
@@ -163,7 +163,7 @@ class MessageCard(QWidget):
             return PlainLabel(self._theme, read.text, tone="muted", wrap=True)
         image = ImageView(self._theme)
         image.set_image(read.image, read.text)
-        image.setFixedHeight(min(read.image.height() + 2, _PICTURE_HEIGHT))
+        image.setFixedHeight(min(read.image.height() + 2, _IMAGE_HEIGHT))
         return image
 
     def _on_open(self) -> None:
@@ -177,7 +177,7 @@ class MessageCard(QWidget):
         painter.fillRect(0, self.height() - 1, self.width(), 1, self._theme.color("line"))
 
 
-def _open_words(content: Content) -> str:
+def _open_label(content: Content) -> str:
     return "Read" if content.kind is ContentKind.LINK else "Open"
 
 
@@ -186,7 +186,7 @@ def _facts(content: Content) -> str:
         return ""
     name = content.title or content.uri
     text = (content.mime_type or content.kind.value, name, size(len(content.data)))
-    return " · ".join(one_line(word) for word in text if word)
+    return " · ".join(one_line(part) for part in text if part)
 
 
 def as_text(messages: Sequence[Message]) -> str:

@@ -30,111 +30,9 @@ from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import RecordKind
 
-
-class RawResponse(QWidget):
-    """A sent or received message, or why there is none, with its status and actions."""
-
-    def __init__(
-        self, bridge: Bridge, theme: Theme, actions: Sequence[QAction] = (), parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
-        self._bridge = bridge
-        self._turn = 0
-        self.row: int | None = None  # of the message that is shown
-        self.badge = Badge(theme)
-        self._facts = MutedLabel(theme)
-        self.alert = Alert(theme)
-        self.text = JsonView(theme, "Response")
-        self._gate = ContentStack(theme, self.text)
-        self._buttons = [ActionButton(action, "quiet") for action in actions]
-        self._lay_out()
-
-    def explain(self, icon: str, title: str, sentence: str) -> None:
-        """Show why there is no message, yet or at all."""
-        self._begin(None, "", "muted", "")
-        self._gate.explain("empty", icon, title, sentence)
-
-    def show_waiting(self, sentence: str, cancel: QAction) -> None:
-        self._begin(None, "", "muted", "")
-        self._gate.explain("loading", "", "Waiting for the response", sentence, action=cancel)
-
-    def show_failed(self, summary: str, next_step: str) -> None:
-        self._begin(None, "not sent", "error", "")
-        self._gate.explain("failed", "", "Not sent", summary, next_step)
-
-    async def show_outcome(self, outcome: RawOutcome) -> None:
-        """Show the response, or why there is none."""
-        if outcome.response_row is not None:
-            await self.show_row(outcome.response_row, outcome.elapsed_ns)
-        else:
-            await self.show_row(outcome.row, outcome.elapsed_ns, of_response=True)
-        if outcome.summary:
-            self.alert.show_message("outcome", outcome.summary, outcome.next_step)
-
-    async def show_row(self, row: int, elapsed_ns: int | None = None, *, of_response: bool = False) -> None:
-        """Show a message of the log.
-
-        With `of_response` it is a request without a response, and that is what is shown.
-        """
-        log = self._bridge.log
-        took = log.duration_ns(row) if elapsed_ns is None else elapsed_ns
-        refused = refusal_text(log, row)
-        text, tone = raw_message_state(log, row)
-        facts = [] if took is None else [duration(took)]
-        body = log.http(row) if refused else None
-        facts.append(size(len(body.body) if body is not None else log.size(row)))
-        self._begin(row, text, tone, " · ".join(facts))
-        turn = self._turn
-        if body is not None and body.body:
-            self._show_text(
-                body.body.decode(errors="replace"), is_json=body.body.lstrip()[:1] in (b"{", b"[")
-            )
-        elif of_response:
-            self._gate.explain("empty", "arrow-out", "Sent", _nothing_came(log, row))
-        else:
-            pretty = await self._bridge.pretty(log, row)
-            if turn == self._turn:
-                self._show_text(pretty.text, is_json=pretty.is_json)
-
-    def _begin(self, row: int | None, text: str, tone: Tone, facts: str) -> None:
-        self._turn += 1
-        self.row = row
-        self.badge.set_text(text, tone)
-        self._facts.setText(facts)
-        self.alert.close_all()
-        for button in self._buttons:
-            button.setVisible(row is not None)
-
-    def _show_text(self, text: str, *, is_json: bool) -> None:
-        self.text.set_text(text, "json" if is_json else "text")
-        self._gate.open()
-
-    def _lay_out(self) -> None:
-        strip = QHBoxLayout()
-        strip.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
-        strip.setSpacing(SPACE_2)
-        strip.addWidget(self.badge)
-        strip.addWidget(self._facts, 1)
-        for button in self._buttons:
-            button.setAutoDefault(False)
-            strip.addWidget(button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(strip)
-        column.addWidget(self.alert)
-        column.addWidget(self._gate, 1)
-
-
-def _nothing_came(log: TrafficLog, row: int) -> str:
-    if log.kind(row) == RecordKind.REQUEST:
-        return "No response received. A late response will appear in Traffic."
-    return "This message expects no response. Anything the server sends appears in Traffic."
-
-
 # Text is parsed on each key press only while that is not noticeable.
 _MAX_DESCRIBED = 256 * 1024
-_TIMEOUT_MS = 120
+_DESCRIBE_DELAY_MS = 120
 _NEW_ID = 0
 
 
@@ -145,12 +43,12 @@ class RawComposer(QWidget):
     `one_at_a_time`, nothing can be sent while a response is pending.
 
     Signals:
-        begun: Bytes are about to be sent; carries the log's length, at or after which their row will be.
+        send_started: Bytes are about to be sent; carries the length of the log, where their row will be.
         sent: They were sent and the result is known; carries a RawOutcome.
-        ended: Nothing is pending any more, whatever the result.
+        ended: No request is pending any more, whatever the result.
     """
 
-    begun = Signal(int)
+    send_started = Signal(int)
     sent = Signal(object)
     ended = Signal()
 
@@ -166,19 +64,19 @@ class RawComposer(QWidget):
         self.resent_of: Callable[[], int | None] = lambda: None
         self.editor = RawEdit(theme, "Message")
         self.status = PlainLabel(theme, tone="muted", wrap=True)
-        self.ids = Segments(theme, ("New id", "As written"))
-        self.ids.setAccessibleName("Message id")
-        self.ids.button(0).setToolTip("Replace the id with an unused one")
-        self.ids.button(1).setToolTip("Send the id as written, even if it was used before")
+        self.ids = Segments(theme, ("New ID", "As written"))
+        self.ids.setAccessibleName("Message ID")
+        self.ids.button(0).setToolTip("Replace the ID with an unused one")
+        self.ids.button(1).setToolTip("Send the ID as written, even if it was used before")
         self.compact = QCheckBox("Compact when sending")
         self.compact.setToolTip("Remove whitespace between tokens: over stdio, one line is one message")
         self.alert = Alert(theme)
         self._spinner, self._waiting = Spinner(theme), MutedLabel(theme)
         self._make_actions(theme)
-        self._timer = QTimer(self, interval=_TIMEOUT_MS, singleShot=True)
+        self._timer = QTimer(self, interval=_DESCRIBE_DELAY_MS, singleShot=True)
         self._lay_out()
         self._connect()
-        self._report()
+        self._update_state()
 
     @property
     def is_waiting(self) -> bool:
@@ -190,7 +88,7 @@ class RawComposer(QWidget):
         self._view = view
         if is_other or (view is not None and view.status is ServerStatus.CONNECTED):
             self.alert.close_topic("connection")
-        self._report()
+        self._update_state()
 
     def send(self, *, split: bool = False) -> None:
         """Send the text; on failure show why and offer a remedy.
@@ -203,11 +101,11 @@ class RawComposer(QWidget):
         self.has_failed = False
         raw = self.editor.raw()
         raw = compacted(raw) if self.compact.isChecked() else raw
-        self.begun.emit(len(self._bridge.log))
-        task = self._bridge.start("send raw", self._send(self._view, raw, split), self)
+        self.send_started.emit(len(self._bridge.log))
+        task = self._bridge.start("send a raw message", self._send(self._view, raw, split), self)
         self._tasks.add(task)
         task.add_done_callback(self._on_done)
-        self._report()
+        self._update_state()
 
     def cancel(self) -> None:
         """Cancel the pending request; the server is notified."""
@@ -219,7 +117,7 @@ class RawComposer(QWidget):
         self.editor.set_raw(raw)
         self._show_status()
 
-    def lay_out_text(self) -> None:
+    def pretty_print(self) -> None:
         """Pretty-print the text. The line breaks are not the user's, so they are not sent."""
         if self.editor.is_too_big:
             return
@@ -241,7 +139,7 @@ class RawComposer(QWidget):
         self._tasks.discard(task)
         if not shiboken6.isValid(self):  # it was closed while waiting
             return
-        self._report()
+        self._update_state()
         if not self._tasks:
             self.ended.emit()
 
@@ -265,7 +163,7 @@ class RawComposer(QWidget):
         self.compact.setChecked(True)
         self.send()
 
-    def _report(self) -> None:
+    def _update_state(self) -> None:
         is_waiting = self.is_waiting
         self.send_action.setEnabled(self._view is not None and not (self._one_at_a_time and is_waiting))
         self.cancel_action.setEnabled(is_waiting)
@@ -279,25 +177,25 @@ class RawComposer(QWidget):
     def _show_status(self) -> None:
         raw = self.editor.raw()
         if len(raw) > _MAX_DESCRIBED:
-            text, is_odd = (
+            text, is_warning = (
                 self.editor.warning() or f"{size(len(raw))}: too large to check while typing.",
                 False,
             )
         else:
-            text, is_odd = self._described(raw)
+            text, is_warning = self._described(raw)
         self.status.setText(text)
-        self.status.set_tone("warn" if is_odd else "muted")
+        self.status.set_tone("warn" if is_warning else "muted")
         self._show_state_hint(raw)
 
     def _described(self, raw: bytes) -> tuple[str, bool]:
         text = [describe(raw)] if raw else []
         if self.ids.index() == _NEW_ID and has_id(raw):
-            text.append("A new id is assigned when it is sent.")
+            text.append("A new ID is assigned when it is sent.")
         if not self.compact.isChecked() and not is_one_line(raw) and self._is_stdio:
             text.append("It contains line breaks; over stdio it must be compacted.")
         text.append(self.editor.warning())
-        is_odd = bool(raw) and read(raw).kind in (Kind.INVALID, Kind.TEXT)
-        return " ".join(filter(None, text)), is_odd
+        is_warning = bool(raw) and read(raw).kind in (Kind.INVALID, Kind.TEXT)
+        return " ".join(filter(None, text)), is_warning
 
     def _show_state_hint(self, raw: bytes) -> None:
         """Warn about a requestState.
@@ -346,7 +244,7 @@ class RawComposer(QWidget):
     def _connect(self) -> None:
         self.send_action.triggered.connect(lambda: self.send())
         self.cancel_action.triggered.connect(self.cancel)
-        self.pretty_action.triggered.connect(self.lay_out_text)
+        self.pretty_action.triggered.connect(self.pretty_print)
         self._connect_action.triggered.connect(self._on_connect)
         self._compact_action.triggered.connect(self._on_compact_and_send)
         self._split_action.triggered.connect(lambda: self.send(split=True))
@@ -387,3 +285,104 @@ class RawComposer(QWidget):
     def add_tool(self, widget: QWidget) -> None:
         """Add a widget above the editor, on the right."""
         self.tool_row.addWidget(widget)
+
+
+class RawResponse(QWidget):
+    """A sent or received message, or why there is none, with its status and actions."""
+
+    def __init__(
+        self, bridge: Bridge, theme: Theme, actions: Sequence[QAction] = (), parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._generation = 0
+        self.row: int | None = None  # of the message that is shown
+        self.badge = Badge(theme)
+        self._facts = MutedLabel(theme)
+        self.alert = Alert(theme)
+        self.text = JsonView(theme, "Response")
+        self._gate = ContentStack(theme, self.text)
+        self._buttons = [ActionButton(action, "quiet") for action in actions]
+        self._lay_out()
+
+    def explain(self, icon: str, title: str, sentence: str) -> None:
+        """Show why there is no message, yet or at all."""
+        self._reset(None, "", "muted", "")
+        self._gate.explain("empty", icon, title, sentence)
+
+    def show_waiting(self, sentence: str, cancel: QAction) -> None:
+        self._reset(None, "", "muted", "")
+        self._gate.explain("loading", "", "Waiting for the response", sentence, action=cancel)
+
+    def show_failed(self, summary: str, next_step: str) -> None:
+        self._reset(None, "not sent", "error", "")
+        self._gate.explain("failed", "", "Not sent", summary, next_step)
+
+    async def show_outcome(self, outcome: RawOutcome) -> None:
+        """Show the response, or why there is none."""
+        if outcome.response_row is not None:
+            await self.show_row(outcome.response_row, outcome.elapsed_ns)
+        else:
+            await self.show_row(outcome.row, outcome.elapsed_ns, of_response=True)
+        if outcome.summary:
+            self.alert.show_message("outcome", outcome.summary, outcome.next_step)
+
+    async def show_row(self, row: int, elapsed_ns: int | None = None, *, of_response: bool = False) -> None:
+        """Show a message of the log.
+
+        With `of_response` it is a request without a response, and that is what is shown.
+        """
+        log = self._bridge.log
+        elapsed = log.duration_ns(row) if elapsed_ns is None else elapsed_ns
+        refused = refusal_text(log, row)
+        text, tone = raw_message_state(log, row)
+        facts = [] if elapsed is None else [duration(elapsed)]
+        body = log.http(row) if refused else None
+        facts.append(size(len(body.body) if body is not None else log.size(row)))
+        self._reset(row, text, tone, " · ".join(facts))
+        generation = self._generation
+        if body is not None and body.body:
+            self._show_text(
+                body.body.decode(errors="replace"), is_json=body.body.lstrip()[:1] in (b"{", b"[")
+            )
+        elif of_response:
+            self._gate.explain("empty", "arrow-out", "Sent", _no_response_text(log, row))
+        else:
+            pretty = await self._bridge.pretty(log, row)
+            if generation == self._generation:
+                self._show_text(pretty.text, is_json=pretty.is_json)
+
+    def _reset(self, row: int | None, text: str, tone: Tone, facts: str) -> None:
+        self._generation += 1
+        self.row = row
+        self.badge.set_text(text, tone)
+        self._facts.setText(facts)
+        self.alert.close_all()
+        for button in self._buttons:
+            button.setVisible(row is not None)
+
+    def _show_text(self, text: str, *, is_json: bool) -> None:
+        self.text.set_text(text, "json" if is_json else "text")
+        self._gate.open()
+
+    def _lay_out(self) -> None:
+        strip = QHBoxLayout()
+        strip.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        strip.setSpacing(SPACE_2)
+        strip.addWidget(self.badge)
+        strip.addWidget(self._facts, 1)
+        for button in self._buttons:
+            button.setAutoDefault(False)
+            strip.addWidget(button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(strip)
+        column.addWidget(self.alert)
+        column.addWidget(self._gate, 1)
+
+
+def _no_response_text(log: TrafficLog, row: int) -> str:
+    if log.kind(row) == RecordKind.REQUEST:
+        return "No response received. A late response will appear in Traffic."
+    return "This message expects no response. Anything the server sends appears in Traffic."

@@ -41,19 +41,19 @@ class ResponseView(QWidget):
     uri_requested = Signal(str)
 
     def __init__(
-        self, bridge: Bridge, theme: Theme, icon: str, text: Sequence[str], parent: QWidget | None = None
+        self, bridge: Bridge, theme: Theme, icon: str, labels: Sequence[str], parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._theme = theme
         self._icon = icon
         self._response = b""
-        self._message_view = len(text) - 1
-        self._wanted = 0  # the view the user chose, shown where available
+        self._message_view = len(labels) - 1
+        self._preferred = 0  # the view the user chose, shown where available
         self.badge = Badge(theme)
         self._facts = MutedLabel(theme)
         self.alert = Alert(theme)
-        self.views = Segments(theme, text)
+        self.views = Segments(theme, labels)
         self.views.setAccessibleName("Response view")
         self.saver = BodySaver(theme)
         self._pages = QStackedWidget()
@@ -81,7 +81,7 @@ class ResponseView(QWidget):
         self._facts.setText("")
         self.alert.close_all()
         self._response = pretty(value).encode(errors="surrogatepass")
-        self._offer()
+        self._set_available_views()
         self._open()
 
     def _page(self, view: int) -> QWidget:
@@ -92,13 +92,13 @@ class ResponseView(QWidget):
         self._gate.open()
 
     def _explain(
-        self, inspect: Look, title: str, sentence: str, next_step: str = "", action: QAction | None = None
+        self, appearance: Look, title: str, sentence: str, next_step: str = "", action: QAction | None = None
     ) -> None:
         """Explain why there is no result, yet or at all."""
         icon = "stop" if title == _CANCELLED else self._icon
-        self._gate.explain(inspect, icon, title, sentence, next_step, action)
+        self._gate.explain(appearance, icon, title, sentence, next_step, action)
 
-    def _explain_end(self, outcome: CallOutcome) -> bool:
+    def _explain_missing_result(self, outcome: CallOutcome) -> bool:
         """Explain why the call ended without a result; return False if it has one."""
         if outcome.kind is OutcomeKind.FAILED:
             self._explain("failed", "Call failed", outcome.summary, outcome.next_step)
@@ -109,7 +109,7 @@ class ResponseView(QWidget):
             return False
         return True
 
-    def _show_response_note(self, outcome: CallOutcome, *facts: str) -> None:
+    def _show_status(self, outcome: CallOutcome, *facts: str) -> None:
         """Show the status, and the server's error message if there is one."""
         is_error = outcome.kind is OutcomeKind.RPC_ERROR
         self._response = outcome.response
@@ -121,17 +121,17 @@ class ResponseView(QWidget):
                 "error", f"The server returned an error: {outcome.summary}.", tone="error"
             )
 
-    def _offer(self, *views: int) -> None:
-        """Offer these views and the message, keeping the user's choice where possible."""
-        offered = (*views, self._message_view)
+    def _set_available_views(self, *views: int) -> None:
+        """Offer these views and the raw response, keeping the user's choice where possible."""
+        available = (*views, self._message_view)
         for view in range(self._message_view + 1):
-            self.views.button(view).setVisible(view in offered)
-        self.views.setVisible(len(offered) > 1)
-        self.views.choose(self._wanted if self._wanted in offered else offered[0])
+            self.views.button(view).setVisible(view in available)
+        self.views.setVisible(len(available) > 1)
+        self.views.choose(self._preferred if self._preferred in available else available[0])
         self._show_view()
 
     def _on_view_chosen(self, view: int) -> None:
-        self._wanted = view
+        self._preferred = view
         self._show_view()
 
     def _show_view(self) -> None:
@@ -143,7 +143,7 @@ class ResponseView(QWidget):
             self._pages.setCurrentWidget(self._page(view))
 
     def _save_message(self) -> None:
-        self.saver.ask(BytesBody(self._response), "answer.json")
+        self.saver.ask(BytesBody(self._response), "response.json")
 
 
 def time_text(outcome: CallOutcome) -> str:

@@ -46,76 +46,9 @@ from inspector.qt.widgets.text.labels import MutedLabel
 from inspector.traffic.log import TrafficLog
 
 if TYPE_CHECKING:
-    from inspector.traffic.operations import CallCost
+    from inspector.traffic.call_cost import CallCost
 
-
-class CallOutput(QTableView):
-    """Log rows, one line each, as in the Console."""
-
-    def __init__(self, log: TrafficLog, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.lines = ConsoleModel(log, "", theme)
-        self.setModel(self.lines)
-        self.setAccessibleName("Output during the call")
-        style_table(self, theme)
-        self.setFrameShape(QTableView.Shape.NoFrame)
-        self.horizontalHeader().setSectionResizeMode(ConsoleColumn.TEXT, QHeaderView.ResizeMode.Stretch)
-        self.setColumnWidth(ConsoleColumn.TIME, 110)
-        self.setColumnWidth(ConsoleColumn.SOURCE, 72)
-        copy = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self)
-        copy.setContext(Qt.ShortcutContext.WidgetShortcut)
-        copy.activated.connect(self._on_copy)
-
-    def show_rows(self, rows: Sequence[int]) -> None:
-        self.lines.show_rows(rows)
-
-    def _on_copy(self) -> None:
-        rows = sorted(index.row() for index in self.selectionModel().selectedRows())
-        if rows:
-            QGuiApplication.clipboard().setText("\n".join(self.lines.line(row) for row in rows))
-
-
-_MAX_NAMED = 5
-_BADGES: dict[OutputState, tuple[str, Tone]] = {
-    OutputState.FITS: ("matches schema", "ok"),
-    OutputState.DIFFERS: ("schema mismatch", "warn"),
-    OutputState.MISSING: ("no structured content", "warn"),
-    OutputState.UNCHECKED: ("schema not checked", "muted"),
-}
-
-
-def check_badge(check: OutputCheck) -> tuple[str, Tone]:
-    """Return a short label; "" if there is nothing to report."""
-    return _BADGES.get(check.state, ("", "muted"))
-
-
-def check_sentence(check: OutputCheck) -> str:
-    """Return what is wrong, place by place; "" if nothing is."""
-    match check.state:
-        case OutputState.DIFFERS:
-            text = _differences(check)
-        case OutputState.MISSING:
-            text = "The tool declares an outputSchema, but this result has no structured content."
-        case OutputState.UNCHECKED:
-            text = "The structured content was not checked."
-        case _:
-            text = ""
-    return " ".join(part for part in (text, check.reason) if part)
-
-
-def _differences(check: OutputCheck) -> str:
-    count = len(check.differences)
-    counted = f"more than {MAX_DIFFERENCES} places" if check.has_more else plural(count, "place")
-    named = "\n".join(f"•  {_named(each)}" for each in check.differences[:_MAX_NAMED])
-    rest = f"\n…  and {count - _MAX_NAMED:,} more" if count > _MAX_NAMED else ""
-    return f"Structured content does not match the output schema in {counted}:\n{named}{rest}"
-
-
-def _named(difference: Difference) -> str:
-    position = one_line(shorten(difference.pointer, 80)) or "entire value"
-    return f"{position}: {one_line(difference.message)}"
-
-
+_LABELS = ("Content", "Structured", "Changes", "Raw")
 _TONES: dict[OutcomeKind, Tone] = {
     OutcomeKind.RESULT: "ok",
     OutcomeKind.TOOL_ERROR: "warn",
@@ -124,7 +57,13 @@ _TONES: dict[OutcomeKind, Tone] = {
     OutcomeKind.CANCELLED: "muted",
     OutcomeKind.LEFT: "wait",
 }
-_LABELS = ("Content", "Structured", "Changes", "Message")
+_BADGES: dict[OutputState, tuple[str, Tone]] = {
+    OutputState.FITS: ("matches schema", "ok"),
+    OutputState.DIFFERS: ("schema mismatch", "warn"),
+    OutputState.MISSING: ("no structured content", "warn"),
+    OutputState.UNCHECKED: ("schema not checked", "muted"),
+}
+_MAX_LISTED = 5
 
 
 class ResultView(QWidget):
@@ -147,9 +86,9 @@ class ResultView(QWidget):
         self._bridge = bridge
         self._theme = theme
         self._response = b""
-        self._unread: dict[JsonView, bytes] = {}  # content of tabs not opened yet
-        self._turn = 0
-        self._shown_change = 0  # the number of the watch's change in the table
+        self._unloaded: dict[JsonView, bytes] = {}  # content of tabs not opened yet
+        self._generation = 0
+        self._shown_change = 0  # the number of the change in the table
         self.badge = Badge(theme)
         self.check_badge = Badge(theme)
         self.change_badge = Badge(theme)
@@ -175,21 +114,21 @@ class ResultView(QWidget):
 
     def show_nothing(self, *, has_arguments: bool = True) -> None:
         """Show that no call was made yet."""
-        self._begin(b"")
+        self._reset(b"")
         text = "Fill in the arguments and call the tool." if has_arguments else "Call the tool."
         self.message.show_empty("play", "No result yet", text)
         self._pages.setCurrentWidget(self.message)
 
     def show_text(self, text: str) -> None:
         """Show a JSON text instead of an outcome."""
-        self._begin(text.encode(errors="surrogatepass"))
-        self._unread[self.whole] = self._response
+        self._reset(text.encode(errors="surrogatepass"))
+        self._unloaded[self.whole] = self._response
         self._show_tabs([self.whole])
-        self._offer_output(None)
+        self._show_output(None)
 
     async def show_outcome(self, outcome: CallOutcome, output_schema: JSON = None) -> None:
         """Show an outcome; `output_schema` is the tool's outputSchema, None if it has none."""
-        turn = self._begin(outcome.response)
+        generation = self._reset(outcome.response)
         self._show_status(outcome)
         if outcome.kind is OutcomeKind.FAILED:
             self.message.show_failed("Call failed", outcome.summary, outcome.next_step)
@@ -204,7 +143,7 @@ class ResultView(QWidget):
             self._pages.setCurrentWidget(self.message)
         else:
             result = await self._read(outcome)
-            if turn != self._turn:
+            if generation != self._generation:
                 return  # something newer was shown meanwhile
             self._show_result(outcome, result)
         self.shown.emit(outcome)
@@ -212,35 +151,35 @@ class ResultView(QWidget):
             await self._check(outcome, output_schema)
 
     async def show_observation(self, observation: Observation, output_schema: JSON = None) -> None:
-        """Show one result of a watch and its changes since the previous one. The tab stays."""
-        was = self.tabs.currentIndex()
+        """Show one result of a call repeated at an interval, and its changes. The tab stays."""
+        previous_tab = self.tabs.currentIndex()
         await self.show_outcome(observation.outcome, output_schema)
-        turn = self._turn
+        generation = self._generation
         self._show_change(observation)
         if observation.has_changed:
             self._shown_change = 0
         if observation.diff is not None and observation.has_changed:
             await self.changes.show_diff(observation.diff)
             self._shown_change = observation.changes
-        if turn != self._turn:
+        if generation != self._generation:
             return
         # The latest change stays available until there is another.
         has_table = 0 < observation.changes == self._shown_change
         show_tab(self.tabs, self.tabs.indexOf(self.changes), has_table)
-        if self.tabs.isTabVisible(was):
-            self.tabs.setCurrentIndex(was)
+        if self.tabs.isTabVisible(previous_tab):
+            self.tabs.setCurrentIndex(previous_tab)
 
-    def _begin(self, response: bytes) -> int:
-        self._turn += 1
+    def _reset(self, response: bytes) -> int:
+        self._generation += 1
         self._response = response
-        self._unread.clear()
+        self._unloaded.clear()
         self.save_action.setEnabled(bool(response))
         self._save_button.setVisible(bool(response))
         for badge in (self.badge, self.check_badge, self.change_badge):
             badge.set_text("")
         self._facts.setText("")
         self.alert.close_all()
-        return self._turn
+        return self._generation
 
     async def _read(self, outcome: CallOutcome) -> CallResult:
         if outcome.kind is OutcomeKind.RPC_ERROR:
@@ -264,16 +203,16 @@ class ResultView(QWidget):
             self.content.show_parts(result.parts)
             tabs.append(self.content)
         if result.structured is not None:
-            self._unread[self.structured] = result.structured.data
+            self._unloaded[self.structured] = result.structured.data
             tabs.append(self.structured)
-        self._unread[self.whole] = outcome.response
+        self._unloaded[self.whole] = outcome.response
         self._show_tabs(tabs)
-        self._offer_output(outcome.cost)
+        self._show_output(outcome.cost)
         if len(result.parts) > 1:
             self._facts.setText(f"{self._facts.text()} · {plural(len(result.parts), 'part')}")
         self._explain(outcome, result)
 
-    def _offer_output(self, cost: CallCost | None) -> None:
+    def _show_output(self, cost: CallCost | None) -> None:
         """Show a tab with the output written during the call, if any."""
         rows = cost.rows if cost is not None else ()
         if self.output is None:
@@ -310,28 +249,28 @@ class ResultView(QWidget):
         for position, view in enumerate(views):
             show_tab(self.tabs, position, view in tabs)
         self.tabs.setCurrentIndex(next(position for position, view in enumerate(views) if view in tabs))
-        self._read_tab()
+        self._load_tab()
         self._pages.setCurrentWidget(self.tabs)
 
-    def _read_tab(self) -> None:
+    def _load_tab(self) -> None:
         """Load the current tab if needed: loading all of them at once would block the window."""
         view = self.tabs.currentWidget()
-        if isinstance(view, JsonView) and view in self._unread:
-            view.set_body(BytesBody(self._unread.pop(view)), "pretty")
+        if isinstance(view, JsonView) and view in self._unloaded:
+            view.set_body(BytesBody(self._unloaded.pop(view)), "pretty")
 
     async def _check(self, outcome: CallOutcome, output_schema: JSON) -> None:
-        turn = self._turn
+        generation = self._generation
         check = await self._bridge.check_output(outcome.response, output_schema)
-        if turn == self._turn:
+        if generation == self._generation:
             self._show_check(check)
             self.checked.emit(check)
 
     def _show_check(self, check: OutputCheck) -> None:
         self.check_badge.set_text(*check_badge(check))
-        if text := check_sentence(check):
+        if text := check_text(check):
             self.alert.show_message("check", text)
         if check.notes:
-            self.alert.show_message("remarks", " ".join(check.notes), tone="wait")
+            self.alert.show_message("notes", " ".join(check.notes), tone="wait")
 
     def _show_change(self, observation: Observation) -> None:
         if observation.before is None:
@@ -348,12 +287,12 @@ class ResultView(QWidget):
         self.alert.show_message("change", text, tone="accent")
 
     def _save(self) -> None:
-        self.saver.ask(BytesBody(self._response), "answer.json")
+        self.saver.ask(BytesBody(self._response), "response.json")
 
     def _connect(self) -> None:
         self.save_action.triggered.connect(self._save)
         self.task_action.triggered.connect(lambda: self.task_requested.emit(self._task_id))
-        self.tabs.currentChanged.connect(self._read_tab)
+        self.tabs.currentChanged.connect(self._load_tab)
         for view in (self.structured, self.whole):
             view.save_requested.connect(self._save)
         self.content.uri_requested.connect(self.uri_requested)
@@ -379,3 +318,61 @@ class ResultView(QWidget):
         column.addWidget(self.alert)
         column.addWidget(self._pages, 1)
         column.addWidget(self.saver)
+
+
+class CallOutput(QTableView):
+    """Log rows, one line each, as in the Console."""
+
+    def __init__(self, log: TrafficLog, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.lines = ConsoleModel(log, "", theme)
+        self.setModel(self.lines)
+        self.setAccessibleName("Output during the call")
+        style_table(self, theme)
+        self.setFrameShape(QTableView.Shape.NoFrame)
+        self.horizontalHeader().setSectionResizeMode(ConsoleColumn.TEXT, QHeaderView.ResizeMode.Stretch)
+        self.setColumnWidth(ConsoleColumn.TIME, 110)
+        self.setColumnWidth(ConsoleColumn.SOURCE, 72)
+        copy = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self)
+        copy.setContext(Qt.ShortcutContext.WidgetShortcut)
+        copy.activated.connect(self._on_copy)
+
+    def show_rows(self, rows: Sequence[int]) -> None:
+        self.lines.show_rows(rows)
+
+    def _on_copy(self) -> None:
+        rows = sorted(index.row() for index in self.selectionModel().selectedRows())
+        if rows:
+            QGuiApplication.clipboard().setText("\n".join(self.lines.line(row) for row in rows))
+
+
+def check_badge(check: OutputCheck) -> tuple[str, Tone]:
+    """Return a short label; "" if there is nothing to report."""
+    return _BADGES.get(check.state, ("", "muted"))
+
+
+def check_text(check: OutputCheck) -> str:
+    """Return what is wrong, place by place; "" if nothing is."""
+    match check.state:
+        case OutputState.DIFFERS:
+            text = _differences(check)
+        case OutputState.MISSING:
+            text = "The tool declares an outputSchema, but this result has no structured content."
+        case OutputState.UNCHECKED:
+            text = "The structured content was not checked."
+        case _:
+            text = ""
+    return " ".join(part for part in (text, check.reason) if part)
+
+
+def _differences(check: OutputCheck) -> str:
+    count = len(check.differences)
+    counted = f"more than {MAX_DIFFERENCES} places" if check.has_more else plural(count, "place")
+    listed = "\n".join(f"•  {_difference_text(each)}" for each in check.differences[:_MAX_LISTED])
+    rest = f"\n…  and {count - _MAX_LISTED:,} more" if count > _MAX_LISTED else ""
+    return f"Structured content does not match the output schema in {counted}:\n{listed}{rest}"
+
+
+def _difference_text(difference: Difference) -> str:
+    position = one_line(shorten(difference.pointer, 80)) or "entire value"
+    return f"{position}: {one_line(difference.message)}"

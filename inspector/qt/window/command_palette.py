@@ -263,7 +263,7 @@ class CommandPalette(QObject):
 def _show(workspace: Workspace, kind: str, name: str) -> None:
     if kind == "tools":
         workspace.show_tab("tools")
-        workspace.tools.choose_soon(name)
+        workspace.tools.select_when_listed(name)
         workspace.tools.list.setFocus()
     elif kind == "resources":
         workspace.open_uri(name)
@@ -273,7 +273,7 @@ def _show(workspace: Workspace, kind: str, name: str) -> None:
         _when_listed(lists.templates, lambda: _choose_template(workspace, name))
     elif kind == "prompts":
         workspace.show_tab("prompts")
-        workspace.prompts.choose_soon(name)
+        workspace.prompts.select_when_listed(name)
         workspace.prompts.list.setFocus()
 
 

@@ -147,7 +147,7 @@ class Commands(QObject):
         window = self._window
         return {
             "server.add": window.open_add_server,
-            "app.found": window.servers.choose_found,
+            "app.found": window.servers.choose_discovered,
             "server.open_file": window.adding.choose_file,
             "server.export": window.adding.open_export,
             "server.demo": window.demo_wanted.emit,
@@ -178,8 +178,8 @@ class Commands(QObject):
             "call.save": self._in_tools(lambda panel: panel.call_view.ask_name()),
             "call.manage": window.reaching.open_saved_calls,
             "call.options": self._in_tools(lambda panel: panel.call_view.toggle_options()),
-            "call.repeat": self._in_tools(lambda panel: panel.call_view.toggle_repeating()),
-            "call.watch": self._in_tools(lambda panel: panel.call_view.toggle_watching()),
+            "call.repeat": self._in_tools(lambda panel: panel.call_view.toggle_repeat_bar()),
+            "call.watch": self._in_tools(lambda panel: panel.call_view.toggle_interval_bar()),
             "call.rerun": self._rerun,
             "call.variables": window.reaching.open_variables,
             "app.palette": window.reaching.open_palette,
@@ -188,7 +188,7 @@ class Commands(QObject):
             "tool.refresh": self._in_tools(lambda panel: panel.refresh()),
             "resource.read": self._in_resources(lambda panel: panel.read()),
             "resource.subscribe": self._in_resources(lambda panel: panel.toggle_subscription()),
-            "resource.watch": self._in_resources(lambda panel: panel.watching.toggle()),
+            "resource.watch": self._in_resources(lambda panel: panel.periodic_read.toggle()),
             "resource.search": self._in_resources(lambda panel: panel.search.setFocus()),
             "resource.tree": self._in_resources(lambda panel: panel.lists.toggle_tree()),
             "resource.refresh": self._in_resources(lambda panel: panel.refresh()),
@@ -268,7 +268,7 @@ class Commands(QObject):
     def _examine(self) -> None:
         self._window.show_tab("doctor")
         if (workspace := self._window.workspace()) is not None:
-            workspace.doctor.examine()
+            workspace.doctor.run()
 
     def _connect_all(self) -> None:
         for view in self._window.servers.model.views():
@@ -283,7 +283,7 @@ class Commands(QObject):
         workspace = self._window.workspace()
         if workspace is not None:
             workspace.show_tab("process")
-            workspace.process.reruns.run_now()
+            workspace.process.regression_calls.run_now()
 
     def _toggle_enabled(self) -> None:
         if (view := self._window.current_view()) is not None:

@@ -41,7 +41,7 @@ from inspector.qt.window.server_commands import AddServerCommands, ServerCommand
 if TYPE_CHECKING:
     from inspector.config.secrets.records import SecretsState
     from inspector.engine.inbox.views import InboxRequest
-    from inspector.qt.panels.discovered_servers.panel import FoundServersPanel
+    from inspector.qt.panels.discovered_servers.panel import DiscoveredServersPanel
     from inspector.qt.panels.inbox.panel import InboxPanel
     from inspector.qt.panels.welcome import WelcomePanel
     from inspector.qt.window.inbox import InboxController
@@ -311,7 +311,7 @@ class MainWindow(QMainWindow):
         secret_clipboard().notified.connect(self._on_clipboard_said)
         self.servers.server_chosen.connect(self._on_server_chosen)
         self.servers.inbox_chosen.connect(self._on_inbox_chosen)
-        self.servers.found_chosen.connect(self._on_found_chosen)
+        self.servers.discovered_chosen.connect(self._on_found_chosen)
         self.capture_notice.open_requested.connect(lambda path: self.captures.open([path]))
         self.captures.reported.connect(self.notify)
         self.captures.front_changed.connect(self._commands.update_traffic)
@@ -376,7 +376,7 @@ class MainWindow(QMainWindow):
         actions = self.actions_table
         panel = WelcomePanel(self._bridge, self._theme, actions["server.open_file"], actions["server.demo"])
         panel.pasted.connect(self.adding.open)
-        panel.review_wanted.connect(self.servers.choose_found)
+        panel.review_requested.connect(self.servers.choose_discovered)
         self._stack.addWidget(panel)
         return panel
 
@@ -386,12 +386,12 @@ class MainWindow(QMainWindow):
             self._stack.setCurrentWidget(self.welcome)
 
     @cached_property
-    def found(self) -> FoundServersPanel:
+    def found(self) -> DiscoveredServersPanel:
         """The panel of found servers, created on first use."""
-        from inspector.qt.panels.discovered_servers.panel import FoundServersPanel
+        from inspector.qt.panels.discovered_servers.panel import DiscoveredServersPanel
 
-        panel = FoundServersPanel(self._bridge, self._theme)
-        panel.server_wanted.connect(self.servers.choose)
+        panel = DiscoveredServersPanel(self._bridge, self._theme)
+        panel.server_requested.connect(self.servers.choose)
         self._stack.addWidget(panel)
         return panel
 

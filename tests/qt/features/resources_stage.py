@@ -49,7 +49,7 @@ def read(lens: Lens, panel: ResourcesPanel, uri: str = "") -> ReadResult:
     """Read what is chosen, or a URI of the list, and wait until it is on screen."""
     if uri:
         go_to(panel, uri)
-    with lens.bot.waitSignal(panel.reading.shown, timeout=TIMEOUT) as shown:
+    with lens.bot.waitSignal(panel.contents.shown, timeout=TIMEOUT) as shown:
         lens.do("resource.read")
     assert shown.args is not None
     reading = shown.args[0]

@@ -85,7 +85,7 @@ def test_variables_of_a_template_are_completed_one_after_the_other(lens: Lens, d
     QTest.keyClick(title, Qt.Key.Key_Down)
     QTest.keyClick(title, Qt.Key.Key_Return)
     read(lens, panel)
-    assert panel.reading.content.text.shown_text() == f"“{title.text()}” by {author.text()}."
+    assert panel.contents.content.text.shown_text() == f"“{title.text()}” by {author.text()}."
 
 
 def test_reference_server_completes_an_argument_based_on_another(lens: Lens, reference: Entry) -> None:
@@ -118,7 +118,7 @@ def test_the_reference_server_completes_a_variable_of_a_template(lens: Lens, ref
     assert offered(line) == [], "it suggests what is there already: nothing to choose"
     assert b'"7"' in _responses(lens)[0]
     read(lens, panel)
-    assert "Resource 7" in panel.reading.content.text.shown_text()
+    assert "Resource 7" in panel.contents.content.text.shown_text()
 
 
 def _responses(lens: Lens) -> list[bytes]:

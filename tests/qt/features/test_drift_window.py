@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QPushButton, QTableView
 from inspector.config.servers.entries import StdioEntry
 from inspector.engine.drift.baseline import baseline_path, identity_of
 from inspector.engine.drift.drift import DriftView
-from inspector.protocol.drift import Became, ItemChange, Offer, compare_offers
+from inspector.protocol.drift import ChangeKind, FeatureLists, ItemChange, compare_features
 from inspector.qt.dialogs.drift import DriftDialog
 from inspector.qt.models.compare import drift_rows
 from inspector.qt.models.compare.drift_rows import DriftColumn, DriftRowsModel
@@ -165,7 +165,7 @@ def test_only_the_visible_ones_of_ten_thousand_changes_are_formatted(
     connect(lens, POISONED, before=[ECHO])
     dialog = review(lens)
     changes = tuple(
-        ItemChange("tools", Became.CHANGED, f"tool_{number}", fields=("description",))
+        ItemChange("tools", ChangeKind.CHANGED, f"tool_{number}", fields=("description",))
         for number in range(10_000)
     )
     requested: list[str] = []
@@ -188,8 +188,8 @@ def test_only_the_visible_ones_of_ten_thousand_changes_are_formatted(
 def test_rows_satisfy_the_model_contract(qtmodeltester: Any) -> None:
     model = DriftRowsModel(Theme(ICONS))
     qtmodeltester.check(model)
-    after: Offer = {"tools": [POISONED, SEEK, {"name": "new"}]}
-    model.show(compare_offers({"tools": [ECHO, FIND]}, after))
+    after: FeatureLists = {"tools": [POISONED, SEEK, {"name": "new"}]}
+    model.show(compare_features({"tools": [ECHO, FIND]}, after))
     qtmodeltester.check(model)
     sign = model.index(0, DriftColumn.SIGN)
     assert sign.data(Qt.ItemDataRole.AccessibleTextRole) == "changed"

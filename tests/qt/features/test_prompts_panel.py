@@ -15,8 +15,8 @@ from inspector.demo.everything.resources import png
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.qt.forms.named_values import MAX_ROWS
 from inspector.qt.panels.prompts.panel import PromptsPanel
-from inspector.qt.views.content_view import Form
-from inspector.qt.views.messages import AT_ONCE
+from inspector.qt.views.content_view import ContentForm
+from inspector.qt.views.messages import BATCH_SIZE
 from tests.qt.features.feature_stage import connect, offering, open_prompts, search, type_into
 from tests.qt.lens_driver import TIMEOUT, Lens, visible_text
 from tests.qt.widgets.test_hostile_text import HOSTILE, MARKUP, assert_harmless
@@ -188,7 +188,7 @@ def test_content_can_be_opened_separately_and_closed_again(lens: Lens) -> None:
     get(lens, panel)
     result = panel.view.result
     lens.press("Open", result.messages.cards[1])
-    assert result.content.form() is Form.PICTURE
+    assert result.content.form() is ContentForm.IMAGE
     assert result.content.isVisibleTo(panel)
     lens.press("Back to messages", result)
     assert result.messages.isVisibleTo(panel)
@@ -201,8 +201,8 @@ def test_link_opens_the_resource(lens: Lens) -> None:
     lens.press("Read", panel.view.result.messages.cards[2])
     resources = lens.workspace.resources
     assert lens.workspace.tabs.currentWidget().isAncestorOf(resources)
-    lens.until(lambda: resources.reading.reading is not None)
-    assert resources.reading.content.text.shown_text() == "because"
+    lens.until(lambda: resources.contents.result is not None)
+    assert resources.contents.content.text.shown_text() == "because"
 
 
 def test_messages_are_copied_as_text_and_shown_raw(lens: Lens) -> None:
@@ -219,11 +219,13 @@ def test_messages_are_copied_as_text_and_shown_raw(lens: Lens) -> None:
 
 
 def test_many_messages_are_shown_on_demand(lens: Lens) -> None:
-    messages = [{"role": "user", "content": {"type": "text", "text": f"No. {n}"}} for n in range(AT_ONCE + 5)]
+    messages = [
+        {"role": "user", "content": {"type": "text", "text": f"No. {n}"}} for n in range(BATCH_SIZE + 5)
+    ]
     panel = open_prompts(lens, offered(messages={"mixed": messages}))
     panel.choose("mixed")
     get(lens, panel)
-    assert len(texts(panel)) == AT_ONCE
+    assert len(texts(panel)) == BATCH_SIZE
     lens.press("Show more of 5 messages", panel.view.result)
     assert "No. 54" in texts(panel)[-1]
 

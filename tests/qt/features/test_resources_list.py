@@ -51,9 +51,9 @@ def test_search_covers_every_field_of_both_lists(lens: Lens) -> None:
 def test_unlisted_uri_can_be_typed_and_read(lens: Lens) -> None:
     contents = {"hidden://x": [{"uri": "hidden://x", "text": "found"}]}
     panel = open_resources(lens, offered(contents=contents))
-    with lens.bot.waitSignal(panel.reading.shown, timeout=TIMEOUT):
+    with lens.bot.waitSignal(panel.contents.shown, timeout=TIMEOUT):
         search(panel.lists.search, "hidden://x")
-    assert panel.reading.content.text.shown_text() == "found"
+    assert panel.contents.content.text.shown_text() == "found"
     assert panel.lists.search.text() == ""
     assert lens.sent("resources/read") == [{"uri": "hidden://x"}]
 
@@ -164,7 +164,7 @@ def test_unusable_entries_are_shown_with_the_raw_data(lens: Lens) -> None:
     assert len([row for row in rows(panel.lists.resources) if row.startswith("⚠ not usable")]) == 2
     panel.lists.list.setCurrentIndex(panel.lists.resources.index(3))
     assert "Invalid" in visible_text(panel.head)
-    assert "no uri" in panel.reading.message.shown_text()
+    assert "no uri" in panel.contents.message.shown_text()
     assert not lens.actions["resource.read"].isEnabled()
     lens.do("resource.tree")
     assert rows(panel.lists.tree_model)[-1].startswith("⚠ not usable")

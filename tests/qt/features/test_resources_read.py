@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from inspector.config.servers.entries import StdioEntry
 from inspector.demo.everything.resources import png, wav
 from inspector.engine.views import OutcomeKind
-from inspector.qt.views.content_view import Form
+from inspector.qt.views.content_view import ContentForm
 from tests.qt.features.feature_stage import open_resources
 from tests.qt.features.resources_stage import RESOURCE_LIST, go_to, offered, read
 from tests.qt.lens_driver import TIMEOUT, Lens, visible_text
@@ -19,14 +19,14 @@ from tests.qt.lens_driver import TIMEOUT, Lens, visible_text
 MARKDOWN = (
     "# Title\n\nSome **bold** words ![cat](file:///etc/passwd) <img src=x> [here](https://evil.example)"
 )
-KINDS: dict[str, tuple[dict[str, str], Form]] = {
-    "x://text": ({"text": "plain <b>words</b>"}, Form.TEXT),
-    "x://markdown": ({"text": MARKDOWN, "mimeType": "text/markdown"}, Form.RENDERED),
-    "x://json": ({"text": '{"a":[1,2]}', "mimeType": "application/json"}, Form.PRETTY),
-    "x://csv": ({"text": "a,b\n1,2\n", "mimeType": "text/csv"}, Form.TABLE),
-    "x://picture": ({"blob": base64.b64encode(png()).decode(), "mimeType": "image/png"}, Form.PICTURE),
-    "x://sound": ({"blob": base64.b64encode(wav()).decode(), "mimeType": "audio/wav"}, Form.SOUND),
-    "x://bytes": ({"blob": base64.b64encode(b"\x00\xffABC").decode()}, Form.BYTES),
+KINDS: dict[str, tuple[dict[str, str], ContentForm]] = {
+    "x://text": ({"text": "plain <b>words</b>"}, ContentForm.TEXT),
+    "x://markdown": ({"text": MARKDOWN, "mimeType": "text/markdown"}, ContentForm.RENDERED),
+    "x://json": ({"text": '{"a":[1,2]}', "mimeType": "application/json"}, ContentForm.PRETTY),
+    "x://csv": ({"text": "a,b\n1,2\n", "mimeType": "text/csv"}, ContentForm.TABLE),
+    "x://picture": ({"blob": base64.b64encode(png()).decode(), "mimeType": "image/png"}, ContentForm.IMAGE),
+    "x://sound": ({"blob": base64.b64encode(wav()).decode(), "mimeType": "audio/wav"}, ContentForm.AUDIO),
+    "x://bytes": ({"blob": base64.b64encode(b"\x00\xffABC").decode()}, ContentForm.BYTES),
 }
 
 
@@ -38,7 +38,7 @@ def kinds() -> StdioEntry:
 
 def test_each_content_type_has_its_own_view(lens: Lens) -> None:
     panel = open_resources(lens, kinds())
-    view = panel.reading.content
+    view = panel.contents.content
     for uri, (_, form) in KINDS.items():
         reading = read(lens, panel, uri)
         assert reading.outcome.kind is OutcomeKind.RESULT
@@ -47,7 +47,7 @@ def test_each_content_type_has_its_own_view(lens: Lens) -> None:
     assert "41 42 43" in view.text.shown_text(), "bytes as a dump"
     read(lens, panel, "x://json")
     assert view.text.shown_text() == '{\n  "a": [\n    1,\n    2\n  ]\n}'
-    view.forms.button(Form.TEXT).click()
+    view.forms.button(ContentForm.TEXT).click()
     assert view.text.shown_text() == '{"a":[1,2]}'
     read(lens, panel, "x://sound")
     assert "Save the audio to play it." in visible_text(view)
@@ -56,7 +56,7 @@ def test_each_content_type_has_its_own_view(lens: Lens) -> None:
 def test_markdown_loads_nothing_and_has_no_clickable_links(lens: Lens) -> None:
     panel = open_resources(lens, kinds())
     read(lens, panel, "x://markdown")
-    view = panel.reading.content._markdown
+    view = panel.contents.content._markdown
     assert view is not None
     lens.until(lambda: not view.is_filling)
     text = view.page.toPlainText()
@@ -71,21 +71,21 @@ def test_parts_of_one_result_can_be_viewed_one_by_one(lens: Lens) -> None:
     parts = [{"uri": "x://a", "text": "first"}, {"uri": "x://b", "text": "second"}, {"uri": "x://c"}]
     panel = open_resources(lens, offered(resources=RESOURCE_LIST, contents={"counter://many": parts}))
     panel.open_uri("counter://many")
-    lens.until(lambda: panel.reading.reading is not None)
-    assert panel.reading.parts.count() == 3
-    assert panel.reading.content.text.shown_text() == "first"
-    panel.reading.parts.setCurrentIndex(1)
-    assert panel.reading.content.text.shown_text() == "second"
-    panel.reading.parts.setCurrentIndex(2)
-    assert "neither a “text” nor a “blob”" in visible_text(panel.reading)
+    lens.until(lambda: panel.contents.result is not None)
+    assert panel.contents.parts.count() == 3
+    assert panel.contents.content.text.shown_text() == "first"
+    panel.contents.parts.setCurrentIndex(1)
+    assert panel.contents.content.text.shown_text() == "second"
+    panel.contents.parts.setCurrentIndex(2)
+    assert "neither a “text” nor a “blob”" in visible_text(panel.contents)
 
 
 def test_error_is_shown_with_the_server_message_and_the_raw_message(lens: Lens) -> None:
     panel = open_resources(lens, offered())
     reading = read(lens, panel, "file:///home/ada/notes.md")
     assert reading.outcome.kind is OutcomeKind.RPC_ERROR
-    assert "Resource not found (-32002)" in visible_text(panel.reading)
-    assert '"code": -32002' in panel.reading.message.shown_text()
+    assert "Resource not found (-32002)" in visible_text(panel.contents)
+    assert '"code": -32002' in panel.contents.message.shown_text()
 
 
 def test_read_can_be_cancelled_and_the_server_is_notified(lens: Lens) -> None:
@@ -113,10 +113,10 @@ def test_return_reads_and_control_return_does_not_call_a_tool(lens: Lens) -> Non
     lens.window.activateWindow()
     go_to(panel, "counter://it")
     panel.lists.list.setFocus()
-    with lens.bot.waitSignal(panel.reading.shown, timeout=TIMEOUT):
+    with lens.bot.waitSignal(panel.contents.shown, timeout=TIMEOUT):
         QTest.keyClick(panel.lists.list, Qt.Key.Key_Return)
     panel.lists.search.setFocus()
-    with lens.bot.waitSignal(panel.reading.shown, timeout=TIMEOUT):
+    with lens.bot.waitSignal(panel.contents.shown, timeout=TIMEOUT):
         QTest.keyClick(panel.lists.search, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     assert lens.sent("resources/read") == [{"uri": "counter://it"}] * 2
     assert lens.workspace.tabs.currentWidget().isAncestorOf(panel)
@@ -126,7 +126,7 @@ def test_content_is_restored_on_return(lens: Lens) -> None:
     panel = open_resources(lens, kinds())
     read(lens, panel, "x://text")
     go_to(panel, "x://json")
-    assert "Not read yet" in visible_text(panel.reading)
+    assert "Not read yet" in visible_text(panel.contents)
     go_to(panel, "x://text")
-    assert panel.reading.content.text.shown_text() == "plain <b>words</b>"
+    assert panel.contents.content.text.shown_text() == "plain <b>words</b>"
     assert len(lens.sent("resources/read")) == 1

@@ -21,13 +21,13 @@ def test_change_of_a_subscribed_resource_is_marked_and_the_diff_shown(lens: Lens
     assert panel.lists.resources.mark_of("counter://it") == "subscribed"
     read_aside(lens, "do://touch")
     lens.until(lambda: panel.lists.resources.mark_of("counter://it") == "changed")
-    assert "The resource changed after it was read." in visible_text(panel.reading)
-    with lens.bot.waitSignal(panel.reading.shown, timeout=TIMEOUT):
-        lens.press("Read again", panel.reading)
+    assert "The resource changed after it was read." in visible_text(panel.contents)
+    with lens.bot.waitSignal(panel.contents.shown, timeout=TIMEOUT):
+        lens.press("Read again", panel.contents)
     assert panel.lists.resources.mark_of("counter://it") == "subscribed"
     assert "changed since" in visible_text(panel)
-    lens.press("Changes", panel.reading)
-    model = panel.reading.changes.model
+    lens.press("Changes", panel.contents)
+    model = panel.contents.changes.model
     lens.until(lambda: model.rowCount())
     changed = model.changes()[0]
     cells = [model.index(changed, column).data().split() for column in (Column.LEFT, Column.RIGHT)]
@@ -48,9 +48,9 @@ def test_subscribing_works_on_a_stateless_http_server(lens: Lens, http_demo: Htt
     view = lens.run(lens.app.bridge.view("demo"))
     assert view.agreement is not None
     assert (view.transport, view.agreement.revision.date) == ("http", "2026-07-28")
-    with lens.bot.waitSignal(panel.reading.shown, timeout=TIMEOUT):
-        lens.press("Read again", panel.reading)
-    assert panel.reading.content.text.shown_text() == "1"
+    with lens.bot.waitSignal(panel.contents.shown, timeout=TIMEOUT):
+        lens.press("Read again", panel.contents)
+    assert panel.contents.content.text.shown_text() == "1"
     assert panel.lists.resources.mark_of("demo://counter") == "subscribed"
     lens.do("resource.subscribe")
     lens.until(lambda: not panel.is_subscribed)

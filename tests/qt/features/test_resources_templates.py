@@ -23,7 +23,7 @@ def test_variables_expand_to_the_uri_that_is_read(lens: Lens) -> None:
     lines.setPlainText("x\ny")
     assert "find://all?q=a%20b&tags=x&tags=y" in visible_text(panel.head)
     read(lens, panel)
-    assert panel.reading.content.text.shown_text() == "found"
+    assert panel.contents.content.text.shown_text() == "found"
     line.clear()
     form.rows["tags"].set_text(None)
     assert panel.head.uri == "find://all"

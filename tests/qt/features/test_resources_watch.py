@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from inspector.config.servers.entries import HttpEntry
-from inspector.engine.calls.repetition import Observation, WatchPlan
+from inspector.engine.calls.repetition import Observation, PollPlan
 from inspector.engine.content.content import Content, ContentKind
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.qt.models.compare.diff_rows import Column
 from inspector.qt.panels.resources.contents_view import ReadHistory
 from inspector.qt.panels.resources.panel import ResourcesPanel
-from inspector.qt.views.content_view import Form
+from inspector.qt.views.content_view import ContentForm
 from inspector.qt.widgets.media.markdown import MarkdownView
 from inspector.traffic.compare.texts import compare_texts
 from tests.qt.features.feature_stage import open_resources
@@ -23,33 +23,33 @@ REFUSED = CallOutcome(OutcomeKind.RPC_ERROR, 1, b"{}", summary="gone")
 def watch(lens: Lens, panel: ResourcesPanel, uri: str) -> None:
     """Begin, and wait for the first look."""
     go_to(panel, uri)
-    panel.watching.start(WatchPlan(1))
-    lens.until(lambda: "1 look" in panel.watching.strip.text())
+    panel.periodic_read.start(PollPlan(1))
+    lens.until(lambda: "1 look" in panel.periodic_read.bar.text())
 
 
 def test_watch_reads_periodically_and_shows_changes_until_stopped(lens: Lens) -> None:
     panel = open_resources(lens, offered())
     go_to(panel, "counter://it")
     lens.do("resource.watch")
-    strip = panel.watching.strip
+    strip = panel.periodic_read.bar
     assert strip.plan().interval == 5
     strip.interval.setValue(0.1)
     assert strip.plan().interval == 1, "a server is not asked more often than once a second"
     lens.press("Watch", strip)
     lens.until(lambda: "1 look, 0 changes" in strip.text())
-    assert panel.reading.content.text.shown_text() == "count\n0\nend"
+    assert panel.contents.content.text.shown_text() == "count\n0\nend"
     read_aside(lens, "do://touch")
     lens.until(lambda: "1 change ·" in strip.text())
-    assert panel.reading.content.text.shown_text() == "count\n1\nend"
-    lens.press("Changes", panel.reading)
-    model = panel.reading.changes.model
+    assert panel.contents.content.text.shown_text() == "count\n1\nend"
+    lens.press("Changes", panel.contents)
+    model = panel.contents.changes.model
     lens.until(lambda: model.rowCount())
     cells = [model.index(model.changes()[0], column).data().split() for column in (Column.LEFT, Column.RIGHT)]
     assert cells == [["2", "0"], ["2", "1"]]
     runs = strip.text().split(",")[0]
     lens.until(lambda: strip.text().split(",")[0] != runs)
     assert "unchanged since" in visible_text(panel)
-    assert panel.reading.changes.isVisibleTo(panel), "the latest change can still be looked at"
+    assert panel.contents.changes.isVisibleTo(panel), "the latest change can still be looked at"
     lens.press("Stop", strip)
     lens.until(lambda: "Stopped." in strip.text())
     requested = len(lens.sent("resources/read"))
@@ -62,51 +62,51 @@ def test_watch_continues_in_the_background_and_marks_changes(lens: Lens) -> None
     lens.do("resource.watch")
     watch(lens, panel, "counter://it")
     go_to(panel, "file:///home/ada/notes.md")
-    assert "Watching counter://it" in visible_text(panel.watching)
+    assert "Watching counter://it" in visible_text(panel.periodic_read)
     lens.do("resource.watch")
-    assert panel.watching.isVisibleTo(panel), "a watch is not hidden"
+    assert panel.periodic_read.isVisibleTo(panel), "a watch is not hidden"
     read_aside(lens, "do://touch")
-    lens.until(lambda: "1 change ·" in panel.watching.strip.text())
+    lens.until(lambda: "1 change ·" in panel.periodic_read.bar.text())
     assert panel.lists.resources.mark_of("counter://it") == "changed"
-    assert panel.reading.reading is None, "what is looked at is another one"
+    assert panel.contents.result is None, "what is looked at is another one"
     go_to(panel, "counter://it")
     assert panel.lists.resources.mark_of("counter://it") == ""
-    assert panel.reading.content.text.shown_text() == "count\n1\nend"
-    assert "It changed since it was read" not in visible_text(panel.reading)
-    assert "Watching" not in visible_text(panel.watching)
+    assert panel.contents.content.text.shown_text() == "count\n1\nend"
+    assert "It changed since it was read" not in visible_text(panel.contents)
+    assert "Watching" not in visible_text(panel.periodic_read)
     go_to(panel, "file:///home/ada/notes.md")
-    lens.press("Stop", panel.watching)
-    lens.until(lambda: "Watched counter://it" in visible_text(panel.watching))
+    lens.press("Stop", panel.periodic_read)
+    lens.until(lambda: "Watched counter://it" in visible_text(panel.periodic_read))
     go_to(panel, "counter://it")
-    assert "look" not in visible_text(panel.watching), "figures stay with what they were of"
+    assert "look" not in visible_text(panel.periodic_read), "figures stay with what they were of"
 
 
 def test_watch_ends_with_the_connection_and_says_why(lens: Lens) -> None:
     panel = open_resources(lens, offered())
     watch(lens, panel, "counter://it")
     lens.do("server.disconnect")
-    lens.until(lambda: "The server is" in panel.watching.strip.text())
-    assert panel.watching.uri == ""
-    lens.until(lambda: not panel.watching.strip.watch_action.isEnabled())
+    lens.until(lambda: "The server is" in panel.periodic_read.bar.text())
+    assert panel.periodic_read.uri == ""
+    lens.until(lambda: not panel.periodic_read.bar.repeat_action.isEnabled())
 
 
 def test_watch_stopped_before_it_starts_finishes(lens: Lens) -> None:
     panel = open_resources(lens, offered())
     go_to(panel, "counter://it")
-    panel.watching.start(WatchPlan(1))
-    panel.watching.stop()
-    lens.until(lambda: panel.watching.strip.text() == "Stopped.")
+    panel.periodic_read.start(PollPlan(1))
+    panel.periodic_read.stop()
+    lens.until(lambda: panel.periodic_read.bar.text() == "Stopped.")
     assert not lens.sent("resources/read")
 
 
 def test_pending_read_is_cancelled_with_the_watch(lens: Lens) -> None:
     panel = open_resources(lens, offered(resources=[{"uri": "do://wait", "name": "silent"}]))
     go_to(panel, "do://wait")
-    panel.watching.start(WatchPlan(1))
+    panel.periodic_read.start(PollPlan(1))
     lens.until(lambda: lens.sent("resources/read"))
-    panel.watching.stop()
+    panel.periodic_read.stop()
     lens.until(lambda: lens.sent("notifications/cancelled"))
-    assert panel.watching.strip.text() == "Stopped."
+    assert panel.periodic_read.bar.text() == "Stopped."
     assert len(lens.sent("resources/read")) == 1
 
 
@@ -116,13 +116,13 @@ def test_unchanged_content_keeps_its_scroll_position_and_view(lens: Lens) -> Non
     script = {"resources": [{"uri": "x://long", "name": "long"}], "contents": {"x://long": [long]}}
     panel = open_resources(lens, offered(**script))
     read(lens, panel, "x://long")
-    lens.press("Text", panel.reading)
-    bar = panel.reading.content.text._code.verticalScrollBar()
+    lens.press("Text", panel.contents)
+    bar = panel.contents.content.text._code.verticalScrollBar()
     bar.setValue(200)
     reading = read(lens, panel)
     assert not reading.is_changed
     assert bar.value() == 200
-    assert panel.reading.content.text.isVisibleTo(panel)
+    assert panel.contents.content.text.isVisibleTo(panel)
 
 
 def test_changed_markdown_keeps_its_scroll_position_while_watched(lens: Lens) -> None:
@@ -130,7 +130,7 @@ def test_changed_markdown_keeps_its_scroll_position_while_watched(lens: Lens) ->
     panel = open_resources(lens, offered())
     lens.window.show_tab("resources")
     read(lens, panel, "counter://it")
-    view = panel.reading.content
+    view = panel.contents.content
 
     def inspect(count: int) -> None:
         data = f"# {count} lines\n\n" + "\n\n".join(f"Line {number}" for number in range(count))
@@ -142,7 +142,7 @@ def test_changed_markdown_keeps_its_scroll_position_while_watched(lens: Lens) ->
     inspect(900)
     page = view.findChild(MarkdownView)
     assert page is not None
-    assert view.form() is Form.RENDERED
+    assert view.form() is ContentForm.RENDERED
     bar = page.page.verticalScrollBar()
     assert bar.value() == 0
     bar.setValue(700)
@@ -162,7 +162,7 @@ def test_changed_text_keeps_its_scroll_position_while_watched(lens: Lens) -> Non
     panel = open_resources(lens, offered())
     lens.window.show_tab("resources")
     read(lens, panel, "counter://it")
-    view = panel.reading.content
+    view = panel.contents.content
     bar = view.text._code.verticalScrollBar()
     words = [f"line {number}" for number in range(301)]
     view.show_content(Content(ContentKind.TEXT, "\n".join(words[:300]).encode(), uri="x://page"))
@@ -174,23 +174,23 @@ def test_changed_text_keeps_its_scroll_position_while_watched(lens: Lens) -> Non
 def test_watch_over_http_sees_a_change_on_a_stateless_server(lens: Lens, http_demo: HttpEntry) -> None:
     panel = open_resources(lens, http_demo)
     watch(lens, panel, "demo://counter")
-    assert panel.reading.content.text.shown_text() == "0"
+    assert panel.contents.content.text.shown_text() == "0"
     lens.run(lens.app.bridge.call_tool("demo", "bump_counter", {}, lambda event: None))
-    lens.until(lambda: "1 change ·" in panel.watching.strip.text())
-    assert panel.reading.content.text.shown_text() == "1"
-    panel.watching.stop()
-    lens.until(lambda: "Stopped." in panel.watching.strip.text())
+    lens.until(lambda: "1 change ·" in panel.periodic_read.bar.text())
+    assert panel.contents.content.text.shown_text() == "1"
+    panel.periodic_read.stop()
+    lens.until(lambda: "Stopped." in panel.periodic_read.bar.text())
 
 
 def test_error_shows_the_message_and_the_next_result_its_content(lens: Lens) -> None:
     panel = open_resources(lens, offered())
     read(lens, panel, "file:///home/ada/notes.md")
-    assert panel.reading.message.isVisibleTo(panel)
+    assert panel.contents.message.isVisibleTo(panel)
     read(lens, panel, "counter://it")
-    assert panel.reading.content.isVisibleTo(panel), "nobody chose the message"
-    lens.press("Message", panel.reading)
+    assert panel.contents.content.isVisibleTo(panel), "nobody chose the message"
+    lens.press("Message", panel.contents)
     read(lens, panel)
-    assert panel.reading.message.isVisibleTo(panel), "somebody did"
+    assert panel.contents.message.isVisibleTo(panel), "somebody did"
 
 
 def content(words: str) -> tuple[Content, ...]:
@@ -199,18 +199,18 @@ def content(words: str) -> tuple[Content, ...]:
 
 def test_last_change_is_remembered_across_unchanged_reads_and_errors() -> None:
     readings = ReadHistory()
-    first = readings.keep("x", RESULT, content("a"), 1)
+    first = readings.add("x", RESULT, content("a"), 1)
     assert (first.is_changed, first.before, first.same_since) == (False, None, 1)
-    changed = readings.keep("x", RESULT, content("b"), 2)
+    changed = readings.add("x", RESULT, content("b"), 2)
     assert (changed.is_changed, changed.before, changed.before_at) == (True, content("a"), 1)
-    same = readings.keep("x", RESULT, content("b"), 3)
+    same = readings.add("x", RESULT, content("b"), 3)
     assert (same.is_changed, same.before, same.same_since) == (False, content("a"), 2)
     assert same.contents is changed.contents
-    failed = readings.keep("x", REFUSED, (), 4)
+    failed = readings.add("x", REFUSED, (), 4)
     assert (failed.is_changed, failed.contents) == (False, ())
-    back = readings.keep("x", RESULT, content("b"), 5)
+    back = readings.add("x", RESULT, content("b"), 5)
     assert (back.is_changed, back.before, back.same_since) == (False, content("a"), 2)
-    other = readings.keep("x", RESULT, content("c"), 6)
+    other = readings.add("x", RESULT, content("c"), 6)
     assert (other.is_changed, other.before, other.before_at) == (True, content("b"), 5)
 
 

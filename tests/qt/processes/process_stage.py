@@ -26,7 +26,7 @@ class ProcessStage:
         lens.app.thread.engine.filewatch.pace = WatchTiming(poll=0.03, quiet=0.03, max_delay=1.0)
 
     def save(self, tool: str, **more: Any) -> SavedCall:
-        call = SavedCall(f"Call of {tool}", tool, SERVER, watch=True, **more)
+        call = SavedCall(f"Call of {tool}", tool, SERVER, is_regression=True, **more)
         return self.lens.run(self.lens.app.bridge.ask_calls(lambda calls: calls.save(call)))
 
     def start(self, *watch: str, **responses: str | int) -> ProcessPanel:
@@ -56,12 +56,12 @@ class ProcessStage:
 
     @property
     def reruns(self) -> RerunView:
-        return self.panel.reruns._view
+        return self.panel.regression_calls._view
 
     def run(self) -> None:
         """By hand, to its end."""
         number = self.reruns.number + 1
-        self.panel.reruns.run.trigger()
+        self.panel.regression_calls.run.trigger()
         self.until_ran(number)
 
     def until_ran(self, number: int) -> None:
@@ -74,6 +74,6 @@ class ProcessStage:
         return next(each.state.value for each in self.reruns.results if each.call.tool == tool)
 
     def choose(self, tool: str) -> None:
-        rows = range(self.panel.reruns.model.rowCount())
-        row = next(row for row in rows if self.panel.reruns.model.result(row).call.tool == tool)  # type: ignore[union-attr]
-        self.panel.reruns.table.selectRow(row)
+        rows = range(self.panel.regression_calls.model.rowCount())
+        row = next(row for row in rows if self.panel.regression_calls.model.result(row).call.tool == tool)  # type: ignore[union-attr]
+        self.panel.regression_calls.table.selectRow(row)

@@ -155,10 +155,10 @@ def test_certificate_is_trusted_after_confirmation_and_the_server_then_works(
         (finding,) = panel.findings
         assert finding.diagnosis.id == "certificate-self-signed"
         assert "SHA-256" in finding.evidence.text()
-        finding.do_action.trigger()
-        assert "compare the fingerprint" in finding.question.text("trust")
+        finding.apply_action.trigger()
+        assert "compare the fingerprint" in finding.confirmation.text("trust")
         assert lens.run(lens.app.bridge.ask_doctor(lambda doctor: doctor.latest("web"))) is panel.examination
-        finding.yes_action.trigger()
+        finding.trust_action.trigger()
         lens.until(lambda: panel.verdict.text() == "Everything works.")
 
 
@@ -166,11 +166,11 @@ def test_rejecting_the_confirmation_changes_nothing(theme: Theme) -> None:
     wanted: list[Action] = []
     action = Action(ActionKind.TRUST_CERTIFICATE, "Trust this certificate…", "pem")
     view = FindingView(theme, Diagnosis("x", "tls", "A cause.", "A fix.", action=action))
-    view.action_wanted.connect(wanted.append)
-    view.do_action.trigger()
-    view.no_action.trigger()
+    view.action_requested.connect(wanted.append)
+    view.apply_action.trigger()
+    view.cancel_action.trigger()
     assert wanted == []
-    assert view.question.text("trust") == ""
+    assert view.confirmation.text("trust") == ""
 
 
 def test_required_login_opens_the_auth_tab(lens: Lens) -> None:
@@ -179,7 +179,7 @@ def test_required_login_opens_the_auth_tab(lens: Lens) -> None:
     with served(Guarded(FULL)) as server:  # type: ignore[arg-type]
         panel = examined(lens, HttpEntry(name="web", url=server.url()))
         (finding,) = panel.findings
-        finding.do_action.trigger()
+        finding.apply_action.trigger()
         assert lens.workspace.is_at("auth")
 
 

@@ -20,9 +20,8 @@ from inspector.engine.processes.sample import ProcessFacts, Sample
 from inspector.engine.views import ServerStatus
 from inspector.qt.models.processes import HEADS, Column, ProcessesModel, age, cell, percent
 from inspector.qt.panels.processes.panel import ProcessPanel
-from inspector.qt.panels.processes.process_view import EndedProcesses
+from inspector.qt.panels.processes.process_view import EndedProcesses, SparkLine
 from inspector.qt.theme import Theme
-from inspector.qt.views.sparklines import SparkLine
 from tests.qt.lens_driver import Lens, scripted, visible_text
 from tests.qt.widgets.test_hostile_text import HOSTILE, assert_harmless
 
@@ -63,13 +62,13 @@ def test_running_process_is_shown_with_its_metrics(lens: Lens, tmp_path: Path) -
     assert text(panel, Column.PID) == str(pid)
     assert f"Process {pid} · up" in visible_text(panel)
     assert str(WORK) in panel.running.command.text()
-    assert panel.running.figures.value("Memory").endswith("MiB")
-    assert panel.running.figures.value("Threads") == "1"
+    assert panel.running.metrics.value("Memory").endswith("MiB")
+    assert panel.running.metrics.value("Threads") == "1"
     assert panel.running.files_fold.button.text() == "Open files 1"
     panel.running.files_fold.set_open(True)
     assert panel.running.files.topLevelItem(0).text(1) == str(file)  # type: ignore[union-attr]
-    lens.until(lambda: panel.running.figures.value("CPU").endswith("%"))
-    lens.until(lambda: len(panel.running.figures.lines["Memory"].values) > 1)
+    lens.until(lambda: panel.running.metrics.value("CPU").endswith("%"))
+    lens.until(lambda: len(panel.running.metrics.lines["Memory"].values) > 1)
 
 
 def test_stale_sample_from_before_the_exit_is_not_kept(lens: Lens) -> None:
@@ -154,7 +153,7 @@ def test_crash_is_in_the_history_with_its_last_output(lens: Lens) -> None:
 
 def test_server_can_be_removed_while_its_panel_is_shown(lens: Lens) -> None:
     panel = opened(lens)
-    panel._inspect()
+    panel._sample()
     lens.do("server.remove")
     lens.until(lambda: lens.window.servers.model.row_of("work") is None)
     lens.settle()
@@ -163,10 +162,10 @@ def test_server_can_be_removed_while_its_panel_is_shown(lens: Lens) -> None:
 def test_new_process_resets_the_metrics(lens: Lens) -> None:
     panel = opened(lens)
     first = lens.view("work").pid
-    lens.until(lambda: len(panel.running.figures.lines["Memory"].values) > 1)
+    lens.until(lambda: len(panel.running.metrics.lines["Memory"].values) > 1)
     lens.do("server.reconnect")
     lens.until(lambda: panel.running.model.rowCount() and text(panel, Column.PID) != str(first))
-    assert len(panel.running.figures.lines["Memory"].values) == 1
+    assert len(panel.running.metrics.lines["Memory"].values) == 1
     item = panel.running.ended.topLevelItem(0)
     assert item is not None
     assert "(by us)" in item.text(1)

@@ -41,10 +41,10 @@ def test_edit_turns_a_watched_call_red_and_reverting_it_green(lens: Lens, stage:
     stage.save("one")
     stage.save("two")
     panel = stage.start("*.py", one="first", two="second")
-    lens.until(lambda: panel.reruns.model.rowCount() == 2)
-    assert "2 not run yet" in visible_text(panel.reruns)
+    lens.until(lambda: panel.regression_calls.model.rowCount() == 2)
+    assert "2 not run yet" in visible_text(panel.regression_calls)
     stage.run()
-    panel.reruns.accept_all.trigger()
+    panel.regression_calls.accept_all.trigger()
     lens.until(lambda: (stage.state("one"), stage.state("two")) == ("as expected", "as expected"))
     lens.until(lambda: lens.workspace.reruns_badge.text == "2 of 2 calls as expected")
     stage.until_watching()
@@ -52,9 +52,9 @@ def test_edit_turns_a_watched_call_red_and_reverting_it_green(lens: Lens, stage:
     stage.until_ran(2)
     assert (stage.state("one"), stage.state("two")) == ("as expected", "different")
     assert lens.workspace.reruns_badge.text == "1 of 2 calls not as expected"
-    lens.until(lambda: "other" in panel.reruns.changes.rows.as_text())
-    assert "second" in panel.reruns.changes.rows.as_text()
-    assert "Differs from what was accepted: 1 changed." in visible_text(panel.reruns)
+    lens.until(lambda: "other" in panel.regression_calls.changes.rows.as_text())
+    assert "second" in panel.regression_calls.changes.rows.as_text()
+    assert "Differs from what was accepted: 1 changed." in visible_text(panel.regression_calls)
     lens.until(lambda: "1 added: three" in panel.files.alert.text("news tools"))
     assert "server.py changed: restarted in" in panel.files.text.text()
     stage.write(one="first", two="second", three="new")
@@ -67,14 +67,14 @@ def test_badge_is_red_while_the_edited_server_fails_to_start(lens: Lens, stage: 
     stage.save("one")
     panel = stage.start("*.py", one="first")
     stage.run()
-    panel.reruns.accept_all.trigger()
+    panel.regression_calls.accept_all.trigger()
     lens.until(lambda: lens.workspace.reruns_badge.text == "1 of 1 calls as expected")
     stage.until_watching()
     (stage.folder / "server.py").write_text("no ( server")
     stage.until_ran(2)
     assert lens.workspace.reruns_badge.text == "1 of 1 calls not as expected"
-    lens.until(lambda: "The server did not come up." in visible_text(panel.reruns.nothing))
-    assert not panel.reruns.accept_all.isEnabled()
+    lens.until(lambda: "The server did not come up." in visible_text(panel.regression_calls.placeholder))
+    assert not panel.regression_calls.accept_all.isEnabled()
 
 
 def test_red_call_comes_to_the_front_and_can_be_accepted(
@@ -86,13 +86,13 @@ def test_red_call_comes_to_the_front_and_can_be_accepted(
     stage.run()
     stage.restart(one="first", two="other")
     stage.run()
-    chosen = panel.reruns._chosen()
+    chosen = panel.regression_calls._chosen()
     assert chosen is not None
     assert chosen.call.tool == "two"
-    assert "Differs from the first good result of this run" in visible_text(panel.reruns)
-    panel.reruns.accept.trigger()
+    assert "Differs from the first good result of this run" in visible_text(panel.regression_calls)
+    panel.regression_calls.accept.trigger()
     lens.until(lambda: stage.state("two") == "as expected")
-    assert not panel.reruns.accept.isEnabled()
+    assert not panel.regression_calls.accept.isEnabled()
     [written] = (tmp_path / "calls" / "expected").iterdir()
     assert json.loads(written.read_text())["result"]["content"][0]["text"] == "other"
 
@@ -115,8 +115,8 @@ def test_irrelevant_path_is_ignored_from_the_menu(lens: Lens, stage: ProcessStag
     stage.run()
     stage.restart(one="other")
     stage.run()
-    lens.until(lambda: panel.reruns.changes.rows.changes())
-    menu = panel.reruns.make_menu(panel.reruns.changes.rows.changes()[0])
+    lens.until(lambda: panel.regression_calls.changes.rows.changes())
+    menu = panel.regression_calls.make_menu(panel.regression_calls.changes.rows.changes()[0])
     first: QAction = menu.actions()[0]
     assert first.text().startswith("Ignore result.content")
     first.trigger()
@@ -128,31 +128,33 @@ def test_without_watched_calls_the_panel_says_how_to_add_one(lens: Lens, stage: 
     panel = stage.start(one="first")
     assert "No watched calls" in visible_text(panel)
     lens.do("call.rerun")
-    lens.until(lambda: "No saved call of this server is watched" in panel.reruns.alert.text("asked"))
+    lens.until(
+        lambda: "No saved call of this server is watched" in panel.regression_calls.alert.text("request")
+    )
 
 
 def test_a_call_is_watched_when_it_is_saved_and_opened_from_there(lens: Lens, stage: ProcessStage) -> None:
     panel = stage.start(one="first")
     lens.do("view.tools")
     lens.do("call.save")
-    saving = lens.tools.call_view.saving
+    saving = lens.tools.call_view.saver
     lens.until(lambda: saving.popup)
     popup = saving.popup
     assert popup is not None
-    assert not popup.watch.isChecked()
-    popup.watch.setChecked(True)
+    assert not popup.regression.isChecked()
+    popup.regression.setChecked(True)
     popup.name.setText("Watched one")
     QTest.keyClick(popup.name, Qt.Key.Key_Return)
     lens.until(lambda: lens.tools.call_view.alert.text("saved"))
     lens.do("view.process")
-    lens.until(lambda: panel.reruns.model.rowCount() == 1)
+    lens.until(lambda: panel.regression_calls.model.rowCount() == 1)
     lens.do("call.rerun")
     stage.until_ran(1)
-    panel.reruns.open_call.trigger()
+    panel.regression_calls.open_call.trigger()
     assert lens.workspace.is_at("tools")
     lens.do("view.process")
-    panel.reruns.unwatch.trigger()
-    lens.until(lambda: panel.reruns.model.rowCount() == 0)
+    panel.regression_calls.exclude.trigger()
+    lens.until(lambda: panel.regression_calls.model.rowCount() == 0)
 
 
 def test_calls_are_watched_from_the_saved_calls_list(lens: Lens, stage: ProcessStage, tmp_path: Path) -> None:
@@ -177,9 +179,9 @@ def test_calls_are_watched_from_the_saved_calls_list(lens: Lens, stage: ProcessS
 def test_hanging_rerun_can_be_stopped(lens: Lens, stage: ProcessStage) -> None:
     stage.save("one")
     panel = stage.start(one="never")
-    panel.reruns.run.trigger()
+    panel.regression_calls.run.trigger()
     lens.until(lambda: stage.reruns.is_running and stage.state("one") == "running")
-    lens.press("Stop", panel.reruns)
+    lens.press("Stop", panel.regression_calls)
     lens.until(lambda: stage.state("one") == "stopped")
     assert not stage.reruns.is_running
 
@@ -190,7 +192,7 @@ def test_rerun_can_be_shown_in_the_traffic(lens: Lens, stage: ProcessStage) -> N
     stage.run()
     rows: list[int] = []
     panel.row_requested.connect(rows.append)
-    panel.reruns.show_row.trigger()
+    panel.regression_calls.show_row.trigger()
     assert lens.app.bridge.log.method(rows[0]) == "tools/call"
 
 
@@ -278,8 +280,8 @@ def test_call_from_a_project_folder_is_shown_before_it_runs(
     stage.write(one="first again")
     stage.until_ran(1)
     assert stage.state("one") == "awaiting approval"
-    assert "Run now allows it" in visible_text(panel.reruns)
-    lens.until(lambda: "/etc" in panel.reruns.response.shown_text())
+    assert "Run now allows it" in visible_text(panel.regression_calls)
+    lens.until(lambda: "/etc" in panel.regression_calls.response.shown_text())
     assert lens.sent("tools/call") == []
     stage.run()
     assert stage.state("one") == "new"

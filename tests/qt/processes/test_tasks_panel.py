@@ -96,7 +96,7 @@ def test_a_running_task_is_cancelled_polled_and_forgotten_by_hand(lens: Lens, de
     panel.detail.cancel.trigger()
     until(lens, panel, TaskStatus.CANCELLED)
     lens.until(lambda: not panel.detail.cancel.isEnabled())
-    panel.detail.forget.trigger()
+    panel.detail.remove.trigger()
     lens.until(lambda: panel.model.rowCount() == 0)
     assert "No tasks" in visible_text(panel)
 
@@ -117,7 +117,7 @@ def test_finished_tasks_are_forgotten_all_at_once(lens: Lens, design: str) -> No
     call(lens, "stay")
     lens.until(lambda: panel.model.rowCount() == 4 and panel.model.count_running() == 1)
     lens.until(lambda: sum(panel.model.view(row).tracking is TrackingState.ENDED for row in range(4)) == 3)
-    panel.forget_ended.trigger()
+    panel.remove_ended.trigger()
     lens.until(lambda: panel.model.rowCount() == 1)
     assert text(panel, Column.TOOL) == "stay"
 
@@ -128,7 +128,7 @@ def test_task_is_added_by_id_and_an_unknown_id_is_reported(lens: Lens, design: s
     call(lens, "stay")
     lens.until(lambda: panel.model.rowCount() == 1)
     id = panel.model.view(0).id
-    panel.detail.forget.trigger()
+    panel.detail.remove.trigger()
     lens.until(lambda: panel.model.rowCount() == 0)
     panel.id_line.setFocus()
     QTest.keyClicks(panel.id_line, "nobody-knows")
@@ -160,7 +160,7 @@ def test_server_task_list_is_requested_and_results_are_fetched_manually(lens: Le
     call(lens, "count", polls=1)
     until(lens, panel, TaskStatus.COMPLETED)
     lens.until(lambda: panel.model.view(0).tracking is TrackingState.ENDED)
-    panel.forget_ended.trigger()
+    panel.remove_ended.trigger()
     lens.until(lambda: panel.model.rowCount() == 0)
     panel.refresh.trigger()
     lens.until(lambda: panel.model.rowCount() == 1)
@@ -190,7 +190,7 @@ def test_a_call_in_the_tools_panel_can_be_left_running(lens: Lens) -> None:
     view.drawer.options.task.setChecked(True)
     lens.do("tool.call")
     lens.until(lambda: "Run in the background" in visible_text(view))
-    view.running.leave.trigger()
+    view.progress.run_in_background.trigger()
     lens.until(lambda: view.result.badge.text == OutcomeKind.LEFT.value)
     assert "its task goes on" in visible_text(view.result)
     call(lens, "count", polls=1)

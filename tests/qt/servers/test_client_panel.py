@@ -31,7 +31,7 @@ def open_panel(lens: Lens, entry: StdioEntry) -> ClientPanel:
     return lens.workspace.client
 
 
-def everything() -> StdioEntry:
+def declare_all() -> StdioEntry:
     program, *args = command("everything")
     return StdioEntry(name="sdk", command=program, args=tuple(args), era=R5.date)
 
@@ -84,7 +84,7 @@ def test_switched_capability_is_sent_in_the_handshake_after_reconnecting(lens: L
     assert not is_on(panel, "sampling", "tools")
     assert "sampling" not in json.loads(panel.exact.text.text())
     lens.press("Reconnect", panel.alert)
-    assert declared_at(lens, 1) == ALL.switched(("sampling",), None).capabilities(R4)
+    assert declared_at(lens, 1) == ALL.with_member(("sampling",), None).capabilities(R4)
     reported = "roots (listChanged), elicitation (form, url)"
     lens.until(lambda: reported in visible_text(lens.workspace.overview))
     assert not panel.alert.text("differs")
@@ -92,10 +92,10 @@ def test_switched_capability_is_sent_in_the_handshake_after_reconnecting(lens: L
 
 def test_all_and_none_are_one_click_each(lens: Lens) -> None:
     panel = open_panel(lens, scripted())
-    assert not panel.everything.isEnabled()
+    assert not panel.declare_all.isEnabled()
     lens.press("Nothing", panel)
     lens.until(lambda: ours(lens).declared == NOTHING)
-    lens.until(lambda: not panel.nothing.isEnabled())
+    lens.until(lambda: not panel.declare_none.isEnabled())
     assert panel.exact.text.text() == "{}"
     assert "may not ask" in visible_text(panel.roots)
     lens.press("Everything", panel)
@@ -110,7 +110,7 @@ def test_consecutive_switches_all_take_effect(lens: Lens) -> None:
         panel.switches.rows[path].box.click()
     lens.until(lambda: not ours(lens).declared.has(("tasks", "list")))
     declared = ours(lens).declared
-    assert declared.whole == {
+    assert declared.members == {
         "elicitation": {"form": {}},
         "tasks": {
             "cancel": {},
@@ -129,13 +129,13 @@ def test_an_extension_is_added_switched_off_and_on_with_its_settings(lens: Lens)
     lens.until(lambda: ours(lens).declared.is_exact)
     lens.until(lambda: "Settings" in visible_text(panel.switches))
     click(lens, panel, *path)
-    assert ours(lens).declared.whole == {}
+    assert ours(lens).declared.members == {}
     click(lens, panel, *path)
-    assert ours(lens).declared.whole == {"extensions": {"example.com/x": {"deep": [1]}}}
+    assert ours(lens).declared.members == {"extensions": {"example.com/x": {"deep": [1]}}}
 
 
 def test_stateless_call_sends_new_capabilities_without_reconnecting(lens: Lens) -> None:
-    panel = open_panel(lens, everything())
+    panel = open_panel(lens, declare_all())
     assert "2026-07-28" in visible_text(panel.exact)
     click(lens, panel, "roots", server="sdk")
     assert not panel.alert.text("differs")
@@ -143,7 +143,7 @@ def test_stateless_call_sends_new_capabilities_without_reconnecting(lens: Lens) 
     outcome = lens.call("list_roots", {})
     assert b"did not declare the roots capability" in outcome.response
     reported: Any = lens.sent("tools/call")[-1]["_meta"]
-    assert reported[CLIENT_CAPABILITIES_KEY] == ALL.switched(("roots",), None).capabilities(R5)
+    assert reported[CLIENT_CAPABILITIES_KEY] == ALL.with_member(("roots",), None).capabilities(R5)
 
 
 def test_edited_json_is_declared_verbatim(lens: Lens) -> None:
@@ -236,7 +236,7 @@ def test_choice_is_saved_for_the_next_start_and_a_write_error_is_reported(lens: 
     panel = lens.workspace.client
     click(lens, panel, "roots")
     (entry,) = ServerListFile(lens.server_list).load().entries
-    assert entry.capabilities == ALL.switched(("roots",), None).whole
+    assert entry.capabilities == ALL.with_member(("roots",), None).members
     lens.server_list.write_text("no JSON")
     panel.switches.rows["sampling",].box.click()
     lens.until(lambda: "is not valid JSON" in visible_text(lens.window))
@@ -249,11 +249,11 @@ def test_choice_is_saved_for_the_next_start_and_a_write_error_is_reported(lens: 
     lens.server_list.unlink()
     lens.press("Apply", panel)
     lens.until(lambda: not panel.exact.is_edited)
-    assert ours(lens).declared.whole == {"mine": {}}
+    assert ours(lens).declared.members == {"mine": {}}
 
 
 def test_per_call_capabilities_do_not_carry_over_to_the_next_tool(lens: Lens) -> None:
-    panel = lens.connect(everything())
+    panel = lens.connect(declare_all())
     assert panel.choose("list_roots")
     lens.do("call.options")
     options = panel.call_view.drawer.options
@@ -264,7 +264,7 @@ def test_per_call_capabilities_do_not_carry_over_to_the_next_tool(lens: Lens) ->
     assert "roots" in names
     assert "tasks.list" not in names  # not in this revision
     menu.actions()[names.index("roots")].trigger()
-    own = ALL.switched(("roots",), None).capabilities(R5)
+    own = ALL.with_member(("roots",), None).capabilities(R5)
     assert json.loads(options.capabilities.text()) == own
     assert "capabilities" in visible_text(panel.call_view)
     assert b"did not declare the roots capability" in lens.call("list_roots").response

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
 from inspector.base.json.values import JSON, JSONObject
 from inspector.engine.servers.inspection import FoundView, Trust
 from inspector.engine.views import ServerStatus
-from inspector.qt.panels.discovered_servers.panel import FoundServersPanel
+from inspector.qt.panels.discovered_servers.panel import DiscoveredServersPanel
 from tests.qt.lens_driver import Lens, scripted, visible_text
 
 ARGS = scripted().args
@@ -28,20 +28,20 @@ def local(*more: str, **members: object) -> JSONObject:
     return {"command": sys.executable, "args": [*ARGS, *more], **members}  # type: ignore[dict-item]
 
 
-def open_panel(lens: Lens) -> FoundServersPanel:
+def open_panel(lens: Lens) -> DiscoveredServersPanel:
     lens.run(lens.app.bridge.ask_found(lambda found: found.scan()))
-    lens.until(lambda: not lens.window.servers.found.isHidden())
-    QTest.mouseClick(lens.window.servers.found, Qt.MouseButton.LeftButton)
+    lens.until(lambda: not lens.window.servers.discovered.isHidden())
+    QTest.mouseClick(lens.window.servers.discovered, Qt.MouseButton.LeftButton)
     panel = lens.window.found
     lens.until(lambda: panel.report.files)
     return panel
 
 
-def view(panel: FoundServersPanel, name: str) -> FoundView:
+def view(panel: DiscoveredServersPanel, name: str) -> FoundView:
     return next(each for each in panel.report.servers if each.name == name)
 
 
-def choose(panel: FoundServersPanel, name: str) -> None:
+def choose(panel: DiscoveredServersPanel, name: str) -> None:
     assert panel.tree.choose(view(panel, name).id)
 
 
@@ -49,7 +49,7 @@ def names(lens: Lens) -> list[str]:
     return [each.name for each in lens.window.servers.model.views()]
 
 
-def all_words(panel: FoundServersPanel) -> str:
+def all_words(panel: DiscoveredServersPanel) -> str:
     """Also those in texts that are scrolled."""
     boxes = panel.review.findChildren(QPlainTextEdit)
     return "\n".join([visible_text(panel.review), *(box.toPlainText() for box in boxes)])
@@ -96,7 +96,7 @@ def test_change_after_trusting_is_shown_and_not_started(project: Path, lens: Len
     lens.wait_for("mine", ServerStatus.FAILED)
     panel.search_action.trigger()
     lens.until(lambda: view(panel, "mine").trust is Trust.CHANGED)
-    lens.window.servers.choose_found()
+    lens.window.servers.choose_discovered()
     choose(panel, "mine")
     words = visible_text(panel.review)
     assert "Changes since you trusted it" in words
@@ -166,7 +166,7 @@ def test_revoking_trust_removes_the_server(project: Path, lens: Lens) -> None:
     panel.review.trust_action.trigger()
     lens.until(lambda: names(lens) == ["mine"])
     lens.wait_for("mine", ServerStatus.CONNECTED)
-    lens.window.servers.choose_found()
+    lens.window.servers.choose_discovered()
     choose(panel, "mine")
     panel.review.distrust_action.trigger()
     lens.until(lambda: names(lens) == [])
@@ -223,7 +223,7 @@ def test_last_of_many_changes_is_shown_like_the_first(project: Path, lens: Lens)
     panel.review.trust_action.trigger()
     lens.until(lambda: names(lens) == ["mine"])
     write(project, mine=local(env=dict.fromkeys(before, "2") | {"NODE_OPTIONS": "-r /tmp/x"}))
-    lens.window.servers.choose_found()
+    lens.window.servers.choose_discovered()
     panel.search_action.trigger()
     lens.until(lambda: view(panel, "mine").trust is Trust.CHANGED)
     choose(panel, "mine")

@@ -77,7 +77,7 @@ def test_invalid_arguments_are_shown_at_their_field_and_nothing_is_sent(lens: Le
     lens.do("tool.call")
     lens.settle()
     assert lens.sent("tools/call") == []
-    problems = [row.problem_text() for row in panel.call_view.arguments.form.rows()]
+    problems = [row.error_text() for row in panel.call_view.arguments.form.rows()]
     assert all(problems), problems
     lens.do("tool.call_anyway")
     lens.until(lambda: lens.sent("tools/call"))
@@ -94,7 +94,7 @@ def test_arguments_are_fully_checked_while_typing(lens: Lens) -> None:
     panel = lens.connect(scripted(tools=[{"name": "strict", "inputSchema": schema}]))
     editor = panel.call_view.arguments
     editor.show_json()
-    with lens.bot.waitSignal(editor.problems_changed, timeout=TIMEOUT, check_params_cb=bool):
+    with lens.bot.waitSignal(editor.errors_changed, timeout=TIMEOUT, check_params_cb=bool):
         editor.json_view.box.setPlainText('{"a": "x", "b": 2}')
     lens.do("tool.call")
     lens.settle()

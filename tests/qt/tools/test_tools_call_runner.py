@@ -161,7 +161,7 @@ def test_last_arguments_are_restored_after_a_restart(make_lens: Callable[[], Len
 
     def after() -> None:
         panel = second.connect(scripted(tools=[tool("echo")]))
-        second.until(lambda: panel.call_view.editors.typed() == {"text": "kept"})
+        second.until(lambda: panel.call_view.arguments_stack.typed() == {"text": "kept"})
 
     first = make_lens()
     first.play(before)
@@ -199,7 +199,7 @@ def test_history_restores_the_arguments_of_an_earlier_call(lens: Lens) -> None:
     assert rows(popup) == ['{"text":"third"}', '{"text":"second"}', '{"text":"first"}']
     QTest.keyClick(popup.line, Qt.Key.Key_Down)
     QTest.keyClick(popup.line, Qt.Key.Key_Return)
-    assert view.editors.typed() == {"text": "second"}
+    assert view.arguments_stack.typed() == {"text": "second"}
     popup = opened(lens, "call.history")
     QTest.keyClicks(popup.line, "fir")
     assert rows(popup) == ['{"text":"first"}']
@@ -222,7 +222,7 @@ def test_history_restores_the_options_of_an_earlier_call(lens: Lens) -> None:
     assert "_meta" in str(popup.list.model().index(1, 0).data(NoteRole))
     QTest.keyClick(popup.line, Qt.Key.Key_Down)
     QTest.keyClick(popup.line, Qt.Key.Key_Return)
-    assert view.editors.typed() == {"text": "with"}
+    assert view.arguments_stack.typed() == {"text": "with"}
     assert options.timeout.value() == 7
     assert options.meta.text() == '{"example.com/trace":1.10}'
     popup = opened(lens, "call.history")
@@ -233,7 +233,7 @@ def test_history_restores_the_options_of_an_earlier_call(lens: Lens) -> None:
 def test_progress_shows_its_rate(lens: Lens) -> None:
     panel = lens.connect(scripted(tools=[tool("waits")]))
     lens.do("tool.call")
-    running = panel.call_view.running
+    running = panel.call_view.progress
     running.show_progress(ProgressReceived(1, 10, 50, "first"))
     assert "10 of 50  first" in visible_text(panel.call_view)
     lens.bot.waitUntil(lambda: running.elapsed_ns() > 250_000_000, timeout=TIMEOUT)

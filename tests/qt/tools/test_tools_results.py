@@ -6,7 +6,7 @@ from typing import Any
 
 from inspector.demo.everything.resources import as_base64, png
 from inspector.engine.calls.output_check import OutputCheck, OutputState
-from inspector.qt.views.content_view import Form
+from inspector.qt.views.content_view import ContentForm
 from inspector.qt.views.result_view import ResultView
 from inspector.qt.widgets.media.media import ImageView
 from tests.qt.lens_driver import TIMEOUT, Lens, scripted, visible_text
@@ -67,13 +67,13 @@ def test_each_part_is_shown_by_its_type(lens: Lens) -> None:
         view.content.choose(row)
         forms.append(view.content.view.form())
     assert forms == [
-        Form.TEXT,  # all texts together
-        Form.TEXT,
-        Form.RENDERED,
-        Form.PRETTY,
-        Form.TABLE,
-        Form.PICTURE,
-        Form.PRETTY,
+        ContentForm.TEXT,  # all texts together
+        ContentForm.TEXT,
+        ContentForm.RENDERED,
+        ContentForm.PRETTY,
+        ContentForm.TABLE,
+        ContentForm.IMAGE,
+        ContentForm.PRETTY,
     ]
     assert "An unknown kind of content." in visible_text(view)
     assert '"depth": 3' in view.content.shown_text()

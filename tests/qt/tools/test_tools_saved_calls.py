@@ -91,7 +91,7 @@ def test_call_is_saved_to_a_file_and_restored_with_its_options(lens: Lens) -> No
     QTest.keyClick(popup.line, Qt.Key.Key_Return)
     assert view.tool is not None
     assert view.tool.name == "echo"
-    assert view.editors.typed() == {"text": "kept for good"}
+    assert view.arguments_stack.typed() == {"text": "kept for good"}
     assert view.drawer.options.timeout.value() == 7
     assert view.drawer.options.total.value() == 70
     assert view.drawer.options.options().read_capabilities() == {"sampling": {}}
@@ -114,16 +114,16 @@ def test_saving_asks_for_name_description_and_folder_if_there_are_several(lens: 
     lens.connect(scripted(tools=[tool("echo")]))
     view = put(lens, "one")
     lens.do("call.save")
-    lens.until(lambda: view.saving.popup)
-    first = view.saving.popup
+    lens.until(lambda: view.saver.popup)
+    first = view.saver.popup
     assert first is not None
     assert not first.folder.isVisible(), "there is only one"
     first.close()
     added(lens, project).close()
-    lens.until(lambda: view.saving.popup is None)
+    lens.until(lambda: view.saver.popup is None)
     lens.do("call.save")
-    lens.until(lambda: view.saving.popup)
-    popup = view.saving.popup
+    lens.until(lambda: view.saver.popup)
+    popup = view.saver.popup
     assert popup is not None
     assert [popup.folder.itemText(row) for row in range(popup.folder.count())] == ["My calls", "checkout"]
     popup.name.setText("Shared")
@@ -239,7 +239,7 @@ def test_call_is_opened_from_the_list_with_the_variables_of_its_folder(lens: Len
     choose(dialog, "shared")
     dialog.open_action.trigger()
     view = panel.call_view
-    lens.until(lambda: view.variables_line.text() == "${where} = in the project")
+    lens.until(lambda: view.variables_bar.text() == "${where} = in the project")
     lens.do("call.variables")
     variables = lens.dialog(VariablesDialog)
     lens.until(lambda: variables.save_action.isEnabled())
@@ -252,7 +252,7 @@ def test_call_is_opened_from_the_list_with_the_variables_of_its_folder(lens: Len
     with lens.bot.waitSignal(variables.saved, timeout=TIMEOUT):
         variables.save_action.trigger()
     assert json.loads((project / "variables.json").read_text()) == {"where": "elsewhere"}
-    lens.until(lambda: view.variables_line.text() == "${where} = elsewhere")
+    lens.until(lambda: view.variables_bar.text() == "${where} = elsewhere")
 
 
 def test_invalid_folder_is_reported(lens: Lens, tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def put(lens: Lens, arguments: dict[str, Any]) -> CallView:
     view.arguments.show_json()
     view.arguments.json_view.box.setPlainText(json.dumps(arguments))
     view.arguments.show_form()
-    lens.until(lambda: view.variables_line.text())
+    lens.until(lambda: view.variables_bar.text())
     return view
 
 
@@ -112,13 +112,13 @@ def test_secret_value_appears_in_no_message(lens: Lens) -> None:
 def test_variables_work_in_meta_too(lens: Lens) -> None:
     view = connected(lens, TEXT, trace="t-1")
     view.drawer.options.meta.setText('{"example.com/trace": "${trace}", "example.com/n": ["${nothing}"]}')
-    lens.until(lambda: "${nothing} has no value" in view.variables_line.text())
+    lens.until(lambda: "${nothing} has no value" in view.variables_bar.text())
     lens.do("tool.call")
     lens.until(lambda: view.alert.text("sending"))
     assert "${nothing} has no value" in view.alert.text("sending")
     assert lens.sent("tools/call") == []
     view.drawer.options.meta.setText('{"example.com/trace": "${trace}"}')
-    lens.until(lambda: view.variables_line.text() == "${trace} = t-1")
+    lens.until(lambda: view.variables_bar.text() == "${trace} = t-1")
     sent = called(lens)["_meta"]
     assert sent["example.com/trace"] == "t-1"
 
@@ -126,7 +126,7 @@ def test_variables_work_in_meta_too(lens: Lens) -> None:
 def test_variables_are_shown_where_they_are_used_and_expanded_on_the_wire(lens: Lens) -> None:
     connected(lens, TEXT)
     view = put(lens, {"text": "to ${city}"})
-    assert view.variables_line.text() == "${city} has no value"
+    assert view.variables_bar.text() == "${city} has no value"
     lens.do("tool.call_anyway")
     lens.until(lambda: view.alert.text("sending"))
     assert "${city} has no value, so nothing was sent." in view.alert.text("sending")
@@ -138,7 +138,7 @@ def test_variables_are_shown_where_they_are_used_and_expanded_on_the_wire(lens: 
     dialog.rows[0].value.setText("Lisbon")
     with lens.bot.waitSignal(dialog.saved, timeout=TIMEOUT):
         dialog.save_action.trigger()
-    lens.until(lambda: view.variables_line.text() == "${city} = Lisbon")
+    lens.until(lambda: view.variables_bar.text() == "${city} = Lisbon")
     assert called(lens)["arguments"] == {"text": "to Lisbon"}
     history = lens.run(lens.app.bridge.ask_calls(lambda calls: calls.history_of("scripted", "echo")))
     assert history.calls[0].arguments() == {"text": "to ${city}"}, "kept as it was written"

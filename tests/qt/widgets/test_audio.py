@@ -16,13 +16,13 @@ from inspector.config.paths import resource_folder
 from inspector.demo.everything.resources import wav
 from inspector.engine.content.content import Content, ContentKind
 from inspector.qt.theme import Theme
-from inspector.qt.views.content_view import ContentView, Form
+from inspector.qt.views.content_view import ContentForm, ContentView
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.media import media
 from tests.qt.lens_driver import visible_text
 
-SOUND = Content(ContentKind.SOUND, wav(), "audio/wav", "x://beep")
-OTHER = Content(ContentKind.SOUND, wav() + b"\0", "audio/wav", "x://boop")
+SOUND = Content(ContentKind.AUDIO, wav(), "audio/wav", "x://beep")
+OTHER = Content(ContentKind.AUDIO, wav() + b"\0", "audio/wav", "x://boop")
 
 
 class StandIn(QObject):
@@ -86,13 +86,13 @@ def view(qtbot: QtBot) -> ContentView:
 
 def buttons(view: ContentView) -> list[str]:
     """The ones in the middle."""
-    page = view._sound
+    page = view._audio
     assert page is not None
     return [each.text() for each in page.findChildren(ActionButton) if each.isVisibleTo(page)]
 
 
 def press(view: ContentView, words: str) -> None:
-    page = view._sound
+    page = view._audio
     assert page is not None
     found = page.findChildren(ActionButton)
     next(each for each in found if each.text() == words and each.isVisibleTo(page)).click()
@@ -120,7 +120,7 @@ def test_without_qt_multimedia_audio_is_saved_and_the_reason_shown(
     view = ContentView(Theme(resource_folder() / "icons"))
     qtbot.addWidget(view)
     view.show_content(SOUND)
-    assert view.form() is Form.SOUND
+    assert view.form() is ContentForm.AUDIO
     assert buttons(view) == ["Save…"]
     assert words in visible_text(view)
     assert "Save the audio to play it." in visible_text(view)
@@ -155,7 +155,7 @@ def test_audio_stops_when_the_view_changes(view: ContentView) -> None:
     view.show_content(OTHER)
     assert StandIn.made[0].calls[-1] == "stop"
     press(view, "Play")
-    view.forms.button(Form.BYTES).click()
+    view.forms.button(ContentForm.BYTES).click()
     assert StandIn.made[1].calls[-1] == "stop"
 
 

@@ -18,7 +18,7 @@ from inspector.engine.content.text_formats import read_table
 from inspector.qt.models.feature_list import ListChanges
 from inspector.qt.models.resources import uri_parts
 from inspector.qt.theme import Theme
-from inspector.qt.views.content_view import ContentView, Form, ending
+from inspector.qt.views.content_view import ContentForm, ContentView, file_extension
 from inspector.qt.widgets.media.markdown import (
     MAX_CHARACTERS,
     MAX_PARAGRAPH_SIZE,
@@ -141,11 +141,11 @@ def test_markdown_is_read_from_its_beginning(qtbot: QtBot, theme: Theme) -> None
 def test_broken_image_is_shown_as_bytes_with_the_reason(qtbot: QtBot, theme: Theme) -> None:
     view = ContentView(theme)
     qtbot.addWidget(view)
-    view.show_content(Content(ContentKind.PICTURE, png()[:60], "image/png"))
-    assert view.form() is Form.BYTES
+    view.show_content(Content(ContentKind.IMAGE, png()[:60], "image/png"))
+    assert view.form() is ContentForm.BYTES
     assert "The picture is broken" in view.alert.text("picture")
-    view.show_content(Content(ContentKind.PICTURE, png(), "image/png"))
-    assert view.form() is Form.PICTURE
+    view.show_content(Content(ContentKind.IMAGE, png(), "image/png"))
+    assert view.form() is ContentForm.IMAGE
     assert view.alert.isHidden()
 
 
@@ -161,9 +161,9 @@ def test_text_is_copied_in_full_and_bytes_are_not(qtbot: QtBot, theme: Theme) ->
 
 
 def test_file_names_are_chosen_by_us_whatever_the_server_says() -> None:
-    assert ending(Content(ContentKind.PICTURE, b"", "image/png")) == "png"
-    assert ending(Content(ContentKind.TEXT, b"", "../../etc/passwd")) == "txt"
-    assert ending(Content(ContentKind.JSON, b"", "application/json", "file:///x.exe")) == "json"
+    assert file_extension(Content(ContentKind.IMAGE, b"", "image/png")) == "png"
+    assert file_extension(Content(ContentKind.TEXT, b"", "../../etc/passwd")) == "txt"
+    assert file_extension(Content(ContentKind.JSON, b"", "application/json", "file:///x.exe")) == "json"
 
 
 def test_cells_are_shown_on_one_line_and_copied_in_full(qtbot: QtBot, theme: Theme) -> None:

@@ -142,7 +142,7 @@ class ResendDialog(QDialog):
     def _connect(self) -> None:
         composer = self.composer
         composer.resent_of = self._resent_of
-        composer.begun.connect(self._on_begun)
+        composer.send_started.connect(self._on_begun)
         composer.sent.connect(self._on_sent)
         composer.ended.connect(self._on_ended)
         self.as_sent_action.triggered.connect(self.write_as_sent)

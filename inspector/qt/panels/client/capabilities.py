@@ -28,146 +28,8 @@ from inspector.qt.widgets.text.labels import FormStyle, Heading, MutedLabel, Pla
 from inspector.schema.values import FormError
 
 _MAX_NOTES = 3
-
-
-class ExactCapabilities(QWidget):
-    """The client capabilities as JSON.
-
-    Follows the switches until edited. An edit waits for confirmation and stays until it is declared.
-
-    Signals:
-        wanted: The user wants exactly this declared; carries the object.
-        edited: `is_edited` may have changed.
-    """
-
-    wanted = Signal(object)
-    edited = Signal()
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._shown: JSONObject = {}
-        self._revision: Revision | None = None
-        self._requested: tuple[str, JSONObject] | None = None  # the text to declare, and its value
-        self.is_edited = False
-        self._when = MutedLabel(theme, wrap=True)
-        self._by_hand = Badge(theme, tone="accent")
-        self.text = JsonTextView(FormStyle.of(theme), "Capabilities")
-        self.text.text_changed.connect(self._on_text_changed)
-        self.text.text_read.connect(self._show_notes)
-        self._notes = PlainLabel(theme, tone="warn", wrap=True)
-        self.declare = QAction("Apply", self)
-        self.declare.triggered.connect(self._on_declare)
-        self.discard = QAction("Discard", self)
-        self.discard.triggered.connect(self._on_discard)
-        self._lay_out(theme)
-        self._show_edited()
-
-    def show_declared(self, declared: ClientCapabilities, revision: Revision | None, when: str) -> None:
-        """Show what is declared; `when` says when it is sent to the server. Edits in progress stay."""
-        self._revision = revision
-        self._when.setText(when)
-        self._by_hand.set_text("edited as JSON" if declared.is_exact else "")
-        capabilities, before = declared.capabilities(revision), self._shown
-        self._shown = capabilities  # also what discarding restores
-        if declared.is_exact and self._requested == (self.text.text(), capabilities):
-            self._end_editing()
-        elif not self.is_edited and capabilities != before:
-            self.text.set_value(capabilities)
-        self._show_notes()
-
-    def _on_text_changed(self) -> None:
-        self.is_edited = True
-        self._show_edited()
-        self.edited.emit()
-
-    def _on_declare(self) -> None:
-        try:
-            capabilities = self.text.read_object()
-        except FormError:
-            return  # shown below the text
-        self._requested = (self.text.text(), capabilities)
-        self.wanted.emit(capabilities)
-
-    def _on_discard(self) -> None:
-        self.text.set_value(self._shown)
-        self._end_editing()
-        self._show_notes()
-
-    def _end_editing(self) -> None:
-        self._requested = None
-        self.is_edited = False
-        self._show_edited()
-        self.edited.emit()
-
-    def _show_edited(self) -> None:
-        for action in (self.declare, self.discard):
-            action.setEnabled(self.is_edited)
-
-    def _show_notes(self) -> None:
-        try:
-            reported = notes(self.text.read_object(), self._revision)
-        except FormError:
-            reported = ()
-        more = f" And {len(reported) - _MAX_NOTES} more." if len(reported) > _MAX_NOTES else ""
-        self._notes.setText(" ".join(reported[:_MAX_NOTES]) + more)
-        self._notes.setVisible(bool(reported))
-
-    def _lay_out(self, theme: Theme) -> None:
-        head = QHBoxLayout()
-        head.setSpacing(SPACE_2)
-        head.addWidget(Heading(theme, "As JSON"))
-        head.addWidget(self._by_hand)
-        head.addStretch(1)
-        head.addWidget(ActionButton(self.discard))
-        head.addWidget(ActionButton(self.declare, "primary"))
-        inner = QVBoxLayout()
-        inner.setContentsMargins(SPACE_3, SPACE_4, SPACE_3, 0)
-        inner.setSpacing(SPACE_2)
-        inner.addLayout(head)
-        inner.addWidget(self._when)
-        below = QVBoxLayout()
-        below.setContentsMargins(SPACE_3, 0, SPACE_3, SPACE_4)
-        below.addWidget(self._notes)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(inner)
-        column.addWidget(self.text, 1)
-        column.addLayout(below)
-
-
 _EXTENSIONS = "extensions"
 _MAX_EXTENSIONS = 200
-
-
-class CapabilityRow(QWidget):
-    """A check box with a name and a description. A click on the text toggles it too."""
-
-    def __init__(self, theme: Theme, name: str, sentence: str, on_toggled: Callable[[bool], None]) -> None:
-        super().__init__()
-        self._sentence = sentence
-        self.box = QCheckBox()
-        self.box.setAccessibleName(f"Declare {shorten(name, 200)}")
-        self.box.setAccessibleDescription(sentence)
-        self.box.clicked.connect(lambda: on_toggled(self.box.isChecked()))
-        self._label = MutedLabel(theme, sentence, wrap=True)
-        column = QVBoxLayout()
-        column.setSpacing(0)
-        column.addWidget(PlainLabel(theme, name, mono=True, elide=Qt.TextElideMode.ElideMiddle))
-        column.addWidget(self._label)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, SPACE_1, 0, SPACE_1)
-        row.setSpacing(SPACE_2)
-        row.addWidget(self.box, 0, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(column, 1)
-
-    def show_state(self, is_on: bool, note: str = "") -> None:
-        self.box.setChecked(is_on)
-        self._label.setText(f"{self._sentence} {note}".strip())
-
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        if event.button() is Qt.MouseButton.LeftButton and self.rect().contains(event.position().toPoint()):
-            self.box.click()
 
 
 class CapabilityList(QWidget):
@@ -200,10 +62,10 @@ class CapabilityList(QWidget):
         self._lay_out()
 
     def show_declared(self, declared: ClientCapabilities, revision: Revision | None) -> None:
-        extensions = declared.whole.get(_EXTENSIONS)
+        extensions = declared.members.get(_EXTENSIONS)
         if isinstance(extensions, dict):
             for name, settings in list(extensions.items())[:_MAX_EXTENSIONS]:
-                self._remember(name, settings)
+                self._add_extension_row(name, settings)
         for switch in CAPABILITY_SWITCHES:
             self.rows[switch.path].show_state(declared.has(switch.path), _note(switch, revision))
         for name, settings in self._extensions.items():
@@ -216,7 +78,7 @@ class CapabilityList(QWidget):
             self.name.clear()
             self.switched.emit((_EXTENSIONS, name), self._extensions.get(name, {}))
 
-    def _remember(self, name: str, settings: JSON) -> None:
+    def _add_extension_row(self, name: str, settings: JSON) -> None:
         path = (_EXTENSIONS, name)
         if any(switch.path == path for switch in CAPABILITY_SWITCHES):
             return
@@ -241,18 +103,156 @@ class CapabilityList(QWidget):
             if switch.path[0] != group:
                 group = switch.path[0]
                 self._column.addSpacing(SPACE_3)
-            row = CapabilityRow(self._theme, switch.name, switch.sentence, partial(self._on_toggled, switch))
+            row = CapabilityRow(
+                self._theme, switch.name, switch.description, partial(self._on_toggled, switch)
+            )
             self.rows[switch.path] = row
             self._column.addWidget(row)
-        adding = QHBoxLayout()
-        adding.setContentsMargins(0, SPACE_2, 0, 0)
-        adding.setSpacing(SPACE_2)
-        adding.addWidget(self.name, 1)
-        adding.addWidget(ActionButton(self._add))
-        self._column.addLayout(adding)
+        add_row = QHBoxLayout()
+        add_row.setContentsMargins(0, SPACE_2, 0, 0)
+        add_row.setSpacing(SPACE_2)
+        add_row.addWidget(self.name, 1)
+        add_row.addWidget(ActionButton(self._add))
+        self._column.addLayout(add_row)
+
+
+class CapabilityRow(QWidget):
+    """A check box with a name and a description. A click on the text toggles it too."""
+
+    def __init__(self, theme: Theme, name: str, sentence: str, on_toggled: Callable[[bool], None]) -> None:
+        super().__init__()
+        self._sentence = sentence
+        self.box = QCheckBox()
+        self.box.setAccessibleName(f"Declare {shorten(name, 200)}")
+        self.box.setAccessibleDescription(sentence)
+        self.box.clicked.connect(lambda: on_toggled(self.box.isChecked()))
+        self._label = MutedLabel(theme, sentence, wrap=True)
+        column = QVBoxLayout()
+        column.setSpacing(0)
+        column.addWidget(PlainLabel(theme, name, mono=True, elide=Qt.TextElideMode.ElideMiddle))
+        column.addWidget(self._label)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, SPACE_1, 0, SPACE_1)
+        row.setSpacing(SPACE_2)
+        row.addWidget(self.box, 0, Qt.AlignmentFlag.AlignTop)
+        row.addLayout(column, 1)
+
+    def show_state(self, is_on: bool, note: str = "") -> None:
+        self.box.setChecked(is_on)
+        self._label.setText(f"{self._sentence} {note}".strip())
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if event.button() is Qt.MouseButton.LeftButton and self.rect().contains(event.position().toPoint()):
+            self.box.click()
 
 
 def _note(switch: CapabilitySwitch, revision: Revision | None) -> str:
     if revision is None or is_between(revision, switch.since, switch.until):
         return ""
     return f"Not available in {revision}."
+
+
+class ExactCapabilities(QWidget):
+    """The client capabilities as JSON.
+
+    Follows the switches until edited. An edit waits for confirmation and stays until it is declared.
+
+    Signals:
+        apply_requested: The user wants exactly this declared; carries the object.
+        edited: `is_edited` may have changed.
+    """
+
+    apply_requested = Signal(object)
+    edited = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._shown: JSONObject = {}
+        self._revision: Revision | None = None
+        self._pending: tuple[str, JSONObject] | None = None  # the text to declare, and its value
+        self.is_edited = False
+        self._when_label = MutedLabel(theme, wrap=True)
+        self._edited_badge = Badge(theme, tone="accent")
+        self.text = JsonTextView(FormStyle.of(theme), "Capabilities")
+        self.text.text_changed.connect(self._on_text_changed)
+        self.text.text_read.connect(self._show_notes)
+        self._notes = PlainLabel(theme, tone="warn", wrap=True)
+        self.apply_action = QAction("Apply", self)
+        self.apply_action.triggered.connect(self._on_apply)
+        self.discard_action = QAction("Discard", self)
+        self.discard_action.triggered.connect(self._on_discard)
+        self._lay_out(theme)
+        self._show_edited()
+
+    def show_declared(self, declared: ClientCapabilities, revision: Revision | None, when: str) -> None:
+        """Show what is declared; `when` says when it is sent to the server. Edits in progress stay."""
+        self._revision = revision
+        self._when_label.setText(when)
+        self._edited_badge.set_text("edited as JSON" if declared.is_exact else "")
+        capabilities, previous = declared.capabilities(revision), self._shown
+        self._shown = capabilities  # also what discarding restores
+        if declared.is_exact and self._pending == (self.text.text(), capabilities):
+            self._end_editing()
+        elif not self.is_edited and capabilities != previous:
+            self.text.set_value(capabilities)
+        self._show_notes()
+
+    def _on_text_changed(self) -> None:
+        self.is_edited = True
+        self._show_edited()
+        self.edited.emit()
+
+    def _on_apply(self) -> None:
+        try:
+            capabilities = self.text.read_object()
+        except FormError:
+            return  # shown below the text
+        self._pending = (self.text.text(), capabilities)
+        self.apply_requested.emit(capabilities)
+
+    def _on_discard(self) -> None:
+        self.text.set_value(self._shown)
+        self._end_editing()
+        self._show_notes()
+
+    def _end_editing(self) -> None:
+        self._pending = None
+        self.is_edited = False
+        self._show_edited()
+        self.edited.emit()
+
+    def _show_edited(self) -> None:
+        for action in (self.apply_action, self.discard_action):
+            action.setEnabled(self.is_edited)
+
+    def _show_notes(self) -> None:
+        try:
+            warnings = notes(self.text.read_object(), self._revision)
+        except FormError:
+            warnings = ()
+        more = f" And {len(warnings) - _MAX_NOTES} more." if len(warnings) > _MAX_NOTES else ""
+        self._notes.setText(" ".join(warnings[:_MAX_NOTES]) + more)
+        self._notes.setVisible(bool(warnings))
+
+    def _lay_out(self, theme: Theme) -> None:
+        head = QHBoxLayout()
+        head.setSpacing(SPACE_2)
+        head.addWidget(Heading(theme, "As JSON"))
+        head.addWidget(self._edited_badge)
+        head.addStretch(1)
+        head.addWidget(ActionButton(self.discard_action))
+        head.addWidget(ActionButton(self.apply_action, "primary"))
+        inner = QVBoxLayout()
+        inner.setContentsMargins(SPACE_3, SPACE_4, SPACE_3, 0)
+        inner.setSpacing(SPACE_2)
+        inner.addLayout(head)
+        inner.addWidget(self._when_label)
+        below = QVBoxLayout()
+        below.setContentsMargins(SPACE_3, 0, SPACE_3, SPACE_4)
+        below.addWidget(self._notes)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(inner)
+        column.addWidget(self.text, 1)
+        column.addLayout(below)

@@ -42,14 +42,16 @@ from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel, plain_tooltip
 
 # When narrower, the switches and the JSON are stacked.
-_WIDE = 760
+_MIN_WIDE_WIDTH = 760
+_MAX_ROWS = 8
+_DIFFERS = "The server was sent different capabilities when it connected."
+_EDITING = "You are editing the JSON. Apply or discard it before you use the switches."
 
 
 class ClientPanel(QWidget):
     """Client capabilities: switches and roots on the left, the JSON on the right.
 
-    Every switch takes effect at once as far as the era allows; changes that need a reconnect are listed at
-    the top.
+    Changes that need a reconnect are listed at the top.
     """
 
     def __init__(
@@ -59,24 +61,24 @@ class ClientPanel(QWidget):
         self._bridge = bridge
         self._server = server
         self._theme = theme
-        self._ours: ClientSide | None = None
+        self._client_side: ClientSide | None = None
         self._declared = NOTHING
         self._sending = 0
         self.alert = Alert(theme)
         self.switches = CapabilityList(theme)
         self.roots = RootsList(theme)
         self.exact = ExactCapabilities(theme)
-        self.everything = QAction("Declare all", self)
-        self.everything.setToolTip("Declare everything that can be answered in the Inbox")
-        self.nothing = QAction("Declare none", self)
-        self.nothing.setToolTip("Declare an empty object")
+        self.declare_all = QAction("Declare all", self)
+        self.declare_all.setToolTip("Declare everything you can reply to in the Inbox")
+        self.declare_none = QAction("Declare none", self)
+        self.declare_none.setToolTip("Declare an empty object")
         self._reconnect = actions["server.reconnect"]
         self._split = QSplitter(Qt.Orientation.Horizontal)
         self._lay_out()
-        self.everything.triggered.connect(lambda: self._choose(None))
-        self.nothing.triggered.connect(lambda: self._choose(NOTHING))
+        self.declare_all.triggered.connect(lambda: self._choose(None))
+        self.declare_none.triggered.connect(lambda: self._choose(NOTHING))
         self.switches.switched.connect(self._on_switched)
-        self.exact.wanted.connect(self._on_exact_wanted)
+        self.exact.apply_requested.connect(self._on_apply_requested)
         self.exact.edited.connect(self._show_readiness)
         self.roots.changed.connect(self._on_roots_changed)
 
@@ -84,14 +86,14 @@ class ClientPanel(QWidget):
         """Show the view, unless a change is being sent: an older view would revert it briefly."""
         if view.client_side is None or self._sending:
             return
-        self._ours = view.client_side
+        self._client_side = view.client_side
         self._declared = view.client_side.declared
         self._show()
 
     def _on_switched(self, path: tuple[str, ...], value: JSON) -> None:
-        self._choose(self._declared.switched(path, value))
+        self._choose(self._declared.with_member(path, value))
 
-    def _on_exact_wanted(self, capabilities: JSONObject) -> None:
+    def _on_apply_requested(self, capabilities: JSONObject) -> None:
         self._send("declare", self._bridge.set_declared(self._server, exact_capabilities(capabilities)))
 
     def _choose(self, declared: ClientCapabilities | None) -> None:
@@ -104,54 +106,56 @@ class ClientPanel(QWidget):
 
     def _send(self, name: str, work: Coroutine[Any, Any, None]) -> None:
         self._sending += 1
-        self._bridge.start(f"{name} {self._server}", self._sent(work), self)
+        self._bridge.start(f"{name} {self._server}", self._send_and_update(work), self)
 
-    async def _sent(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _send_and_update(self, work: Coroutine[Any, Any, None]) -> None:
         """Send a change, then show the resulting state whether or not it failed. Raises UserError."""
-        problem: UserError | None = None
+        error: UserError | None = None
         try:
             await work
         except UserError as exc:
-            problem = exc
+            error = exc
         await self._bridge.caught_up()  # older views may still be on their way
         self._sending -= 1
         self.set_view(await self._bridge.view(self._server))
-        if problem is not None:
-            raise problem
+        if error is not None:
+            raise error
 
     def _show(self) -> None:
-        assert self._ours is not None
-        ours = self._ours
+        assert self._client_side is not None
+        client_side = self._client_side
         self._show_declared()
-        self.roots.show_roots(ours.roots, _about_roots(ours))
-        if ours.differs:
+        self.roots.show_roots(client_side.roots, _roots_note(client_side))
+        if client_side.differs:
             self.alert.show_message("differs", _DIFFERS, "Reconnect to apply.", [self._reconnect], "wait")
         else:
             self.alert.close_topic("differs")
         self._show_readiness()
 
     def _show_declared(self) -> None:
-        revision = self._ours.revision if self._ours is not None else None
+        revision = self._client_side.revision if self._client_side is not None else None
         self.switches.show_declared(self._declared, revision)
-        self.exact.show_declared(self._declared, revision, _when(self._ours))
+        self.exact.show_declared(self._declared, revision, _when_text(self._client_side))
 
     def _show_readiness(self) -> None:
         """Disable the switches during an edit: using one would lose it."""
-        is_free, ours = not self.exact.is_edited, self._ours
+        is_free, client_side = not self.exact.is_edited, self._client_side
         self.switches.setEnabled(is_free)
-        self.everything.setEnabled(is_free and ours is not None and not ours.is_usual)
-        self.nothing.setEnabled(is_free and ours is not None and ours.declared.whole != {})
+        self.declare_all.setEnabled(is_free and client_side is not None and not client_side.is_usual)
+        self.declare_none.setEnabled(
+            is_free and client_side is not None and client_side.declared.members != {}
+        )
         if self.exact.is_edited:
-            self.alert.show_message("writing", _WRITING, tone="wait")
+            self.alert.show_message("writing", _EDITING, tone="wait")
         else:
             self.alert.close_topic("writing")
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        is_wide = self.width() >= _WIDE
-        wanted = Qt.Orientation.Horizontal if is_wide else Qt.Orientation.Vertical
-        if wanted is not self._split.orientation():
-            self._split.setOrientation(wanted)
+        is_wide = self.width() >= _MIN_WIDE_WIDTH
+        orientation = Qt.Orientation.Horizontal if is_wide else Qt.Orientation.Vertical
+        if orientation is not self._split.orientation():
+            self._split.setOrientation(orientation)
             whole = self.width() if is_wide else self.height()
             self._split.setSizes([whole // 2, whole - whole // 2])
 
@@ -163,8 +167,8 @@ class ClientPanel(QWidget):
         head = QHBoxLayout()
         head.setSpacing(SPACE_2)
         head.addWidget(Heading(self._theme, "Client capabilities"), 1)
-        head.addWidget(ActionButton(self.nothing))
-        head.addWidget(ActionButton(self.everything))
+        head.addWidget(ActionButton(self.declare_none))
+        head.addWidget(ActionButton(self.declare_all))
         column.addLayout(head)
         column.addWidget(self.switches)
         column.addSpacing(SPACE_4)
@@ -187,29 +191,22 @@ class ClientPanel(QWidget):
         whole.addWidget(self._split, 1)
 
 
-_DIFFERS = "The server was sent different capabilities when it connected."
-_WRITING = "You are editing the JSON. Apply or discard it before you use the switches."
-
-
-def _about_roots(ours: ClientSide) -> str:
-    if not ours.declared.has(("roots",)):
+def _roots_note(client_side: ClientSide) -> str:
+    if not client_side.declared.has(("roots",)):
         return "Not declared: the server must not request roots."
-    return "" if ours.roots else "No folders: a server that requests roots gets an empty list."
+    return "" if client_side.roots else "No folders: a server that requests roots gets an empty list."
 
 
-def _when(ours: ClientSide | None) -> str:
+def _when_text(client_side: ClientSide | None) -> str:
     """Return when the capabilities are sent, in the terms of the server's protocol version."""
-    if ours is None or ours.revision is None:
+    if client_side is None or client_side.revision is None:
         return "Each protocol version supports different capabilities; the version is negotiated on connect."
-    if ours.revision.era is Era.STATELESS:
+    if client_side.revision.era is Era.STATELESS:
         return (
-            f"Declared in every request (protocol version {ours.revision}). Changes apply from the next "
-            "request on."
+            f"Declared in every request (protocol version {client_side.revision}). Changes apply "
+            "from the next request on."
         )
-    return f"Declared once, in initialize (protocol version {ours.revision})."
-
-
-_MAX_ROWS = 8
+    return f"Declared once, in initialize (protocol version {client_side.revision})."
 
 
 class RootsList(QWidget):
@@ -238,10 +235,10 @@ class RootsList(QWidget):
         self.path.setAccessibleName("Folder to add")
         self.path.returnPressed.connect(self._on_entered)
         self.path.textChanged.connect(self._on_typed)
-        self._wrong = PlainLabel(theme, tone="warn", wrap=True)
-        self._wrong.hide()
+        self._error_label = PlainLabel(theme, tone="warn", wrap=True)
+        self._error_label.hide()
         self._note = MutedLabel(theme, wrap=True)
-        self._listed = QWidget()
+        self._list_area = QWidget()
         self._browse = QAction("Add folder…", self)
         self._browse.triggered.connect(self.browse)
         self.up, self.down = QAction("Move up", self), QAction("Move down", self)
@@ -274,12 +271,12 @@ class RootsList(QWidget):
 
     def add(self, folder: str) -> bool:
         """Append a folder. Return False, and show why, if it is not valid."""
-        problem = self._problem_of(folder)
-        self._wrong.setText(problem)
-        self._wrong.setVisible(bool(problem))
-        if not problem:
+        error = self._error_of(folder)
+        self._error_label.setText(error)
+        self._error_label.setVisible(bool(error))
+        if not error:
             self._change((*self._roots, folder), len(self._roots))
-        return not problem
+        return not error
 
     def browse(self) -> None:
         dialog = QFileDialog(self, "Add a folder")
@@ -289,7 +286,7 @@ class RootsList(QWidget):
         dialog.fileSelected.connect(self.add)
         dialog.open()
 
-    def _problem_of(self, folder: str) -> str:
+    def _error_of(self, folder: str) -> str:
         if folder in self._roots:
             return "This folder is already in the list."
         if not folder.isprintable():
@@ -304,7 +301,7 @@ class RootsList(QWidget):
             self.path.clear()
 
     def _on_typed(self) -> None:
-        self._wrong.hide()
+        self._error_label.hide()
 
     def _on_chosen(self, row: int) -> None:
         self.up.setEnabled(row > 0)
@@ -337,27 +334,27 @@ class RootsList(QWidget):
         self._on_chosen(self.list.currentRow())
         shown = min(max(len(self._roots), 3), _MAX_ROWS)  # at least as tall as the buttons beside it
         self.list.setFixedHeight(shown * self._theme.row_height() + 2 * self.list.frameWidth())
-        self._listed.setVisible(bool(self._roots))
+        self._list_area.setVisible(bool(self._roots))
 
     def _lay_out(self) -> None:
-        adding = QHBoxLayout()
-        adding.setSpacing(SPACE_2)
-        adding.addWidget(self.path, 1)
-        adding.addWidget(ActionButton(self._browse))
-        listed = QHBoxLayout(self._listed)
-        listed.setContentsMargins(0, 0, 0, 0)
-        listed.setSpacing(SPACE_1)
-        listed.addWidget(self.list, 1)
+        add_row = QHBoxLayout()
+        add_row.setSpacing(SPACE_2)
+        add_row.addWidget(self.path, 1)
+        add_row.addWidget(ActionButton(self._browse))
+        list_row = QHBoxLayout(self._list_area)
+        list_row.setContentsMargins(0, 0, 0, 0)
+        list_row.setSpacing(SPACE_1)
+        list_row.addWidget(self.list, 1)
         buttons = QVBoxLayout()
         buttons.setSpacing(SPACE_1)
         for action in (self.up, self.down, self.remove):
             buttons.addWidget(icon_button(action))
         buttons.addStretch(1)
-        listed.addLayout(buttons)
+        list_row.addLayout(buttons)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACE_2)
         column.addWidget(self._note)
-        column.addWidget(self._listed)
-        column.addLayout(adding)
-        column.addWidget(self._wrong)
+        column.addWidget(self._list_area)
+        column.addLayout(add_row)
+        column.addWidget(self._error_label)

@@ -1,4 +1,4 @@
-"""Found servers panel: the files and their servers as a tree, the selected one on the right.
+"""Discovered servers panel: the files and their servers as a tree, the selected one on the right.
 
 Files are ordered by precedence, highest first.
 """
@@ -37,22 +37,24 @@ from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import plain_tooltip
 
 _WIDTHS = [380, 760]
+_MAX_NAME_LENGTH = 200
+_ITEM_ROLE = Qt.ItemDataRole.UserRole  # the FoundView or the FoundFile of a row
 
 
-class FoundServersPanel(QWidget):
+class DiscoveredServersPanel(QWidget):
     """The servers found in other tools' config files.
 
     Signals:
-        server_wanted: Show a server of the server list; carries its name.
+        server_requested: Show a server of the server list; carries its name.
     """
 
-    server_wanted = Signal(str)
+    server_requested = Signal(str)
 
     def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self.report = FoundReport()
-        self.tree = FoundServersTree(theme)
+        self.tree = DiscoveredServersTree(theme)
         self.review = ReviewPage(theme)
         self.search_action = QAction("Search again", self)
         self.search_action.setToolTip("Read all files again")
@@ -60,13 +62,13 @@ class FoundServersPanel(QWidget):
         self._header = PanelHeader(theme, "Discovered servers")
         self._header.add_action(self.search_action)
         self.alert = Alert(theme)
-        sides = QSplitter()
-        sides.setChildrenCollapsible(False)
-        sides.addWidget(self.tree)
-        sides.addWidget(self.review)
-        sides.setSizes(_WIDTHS)
-        sides.setStretchFactor(1, 1)
-        self._gate = ContentStack(theme, sides)
+        splitter = QSplitter()
+        splitter.setChildrenCollapsible(False)
+        splitter.addWidget(self.tree)
+        splitter.addWidget(self.review)
+        splitter.setSizes(_WIDTHS)
+        splitter.setStretchFactor(1, 1)
+        self._gate = ContentStack(theme, splitter)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -75,17 +77,17 @@ class FoundServersPanel(QWidget):
         column.addWidget(self._gate, 1)
         self.tree.chosen.connect(self._on_chosen)
         self.search_action.triggered.connect(self.scan)
-        self.review.trust_wanted.connect(lambda view: self._start("trust", self._trust(view)))
-        self.review.import_wanted.connect(lambda view: self._start("import", self._import(view)))
-        self.review.examine_wanted.connect(lambda view: self._start("examine", self._examine(view)))
-        self.review.distrust_wanted.connect(lambda view: self._start("distrust", self._distrust(view)))
-        self.review.server_wanted.connect(self.server_wanted)
+        self.review.trust_requested.connect(lambda view: self._start("trust", self._trust(view)))
+        self.review.import_requested.connect(lambda view: self._start("import", self._import(view)))
+        self.review.check_requested.connect(lambda view: self._start("check", self._check(view)))
+        self.review.distrust_requested.connect(lambda view: self._start("distrust", self._distrust(view)))
+        self.review.server_requested.connect(self.server_requested)
         bridge.found_changed.connect(self.show_report)
         self.show_report(self.report)
-        bridge.start_when_attached("load found servers", self._load())
+        bridge.start_when_attached("load discovered servers", self._load())
 
     def scan(self) -> None:
-        self._start("look for servers", self._scan())
+        self._start("search for servers", self._scan())
 
     def show_report(self, report: FoundReport) -> None:
         self.report = report
@@ -103,8 +105,8 @@ class FoundServersPanel(QWidget):
             )
 
     def _on_chosen(self, what: FoundView | FoundFile | None) -> None:
-        for about in ("failed", "examined"):
-            self.alert.close_topic(about)
+        for topic in ("failed", "check"):
+            self.alert.close_topic(topic)
         if isinstance(what, FoundView):
             self.review.show_server(what)
         elif what is not None:
@@ -112,9 +114,9 @@ class FoundServersPanel(QWidget):
 
     def _start(self, name: str, work: Coroutine[Any, Any, None]) -> None:
         self.alert.close_topic("failed")
-        self._bridge.start_when_attached(name, self._shown(work))
+        self._bridge.start_when_attached(name, self._show_errors(work))
 
-    async def _shown(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _show_errors(self, work: Coroutine[Any, Any, None]) -> None:
         """Await `work` and show errors here, next to their subject."""
         try:
             await work
@@ -137,45 +139,43 @@ class FoundServersPanel(QWidget):
         await self._bridge.ask_found(lambda found: found.scan())
 
     async def _trust(self, view: FoundView) -> None:
-        allowed, given = self.review.allowed(), self.review.given()
-        server = await self._bridge.ask_found(lambda found: found.trust(view.id, view.seen, allowed, given))
+        variables, inputs = self.review.selected_variables(), self.review.input_values()
+        server = await self._bridge.ask_found(
+            lambda found: found.trust(view.id, view.seen, variables, inputs)
+        )
         self._bridge.connect_server(server.name)
         if shiboken6.isValid(self):
-            self.server_wanted.emit(server.name)
+            self.server_requested.emit(server.name)
 
     async def _import(self, view: FoundView) -> None:
-        allowed, given = self.review.allowed(), self.review.given()
+        variables, inputs = self.review.selected_variables(), self.review.input_values()
         server = await self._bridge.ask_found(
-            lambda found: found.import_(view.id, view.seen, inputs=given, variables=allowed)
+            lambda found: found.import_(view.id, view.seen, inputs=inputs, variables=variables)
         )
         if shiboken6.isValid(self):
-            self.server_wanted.emit(server.name)
+            self.server_requested.emit(server.name)
 
-    async def _examine(self, view: FoundView) -> None:
-        examination = await self._bridge.ask_doctor(lambda doctor: doctor.look_over(view.id))
+    async def _check(self, view: FoundView) -> None:
+        check = await self._bridge.ask_doctor(lambda doctor: doctor.check_discovered(view.id))
         shown = self.review.view if shiboken6.isValid(self) else None
         if shown is None or shown.id != view.id:
             return
-        failure = examination.failure
+        failure = check.failure
         if failure is not None:
-            self.alert.show_message("examined", failure.cause, failure.fix, tone="error")
+            self.alert.show_message("check", failure.cause, failure.fix, tone="error")
             return
-        seen = next((each for each in examination.results if each.id in ("command", "url")), None)
+        target = next((each for each in check.results if each.id in ("command", "url")), None)
         text = "No findings."
-        if seen is not None and seen.found:  # where it is, or why that is unknown
-            text = f"{text} {seen.title}: {one_line(seen.found).rstrip('.')}."
-        self.alert.show_message("examined", text, "The server was not started or contacted.", tone="ok")
+        if target is not None and target.found:  # where it is, or why that is unknown
+            text = f"{text} {target.title}: {one_line(target.found).rstrip('.')}."
+        self.alert.show_message("check", text, "The server was not started or contacted.", tone="ok")
 
     async def _distrust(self, view: FoundView) -> None:
         await self._bridge.ask_found(lambda found: found.forget(view.id))
 
 
-_MAX_NAME_LENGTH = 200
-_WHAT = Qt.ItemDataRole.UserRole  # the FoundView or the FoundFile of a row
-
-
-class FoundServersTree(QTreeWidget):
-    """The tree of found files and servers.
+class DiscoveredServersTree(QTreeWidget):
+    """The tree of configuration files and their servers.
 
     Signals:
         chosen: The selection changed; carries a FoundView or FoundFile, or None.
@@ -202,7 +202,7 @@ class FoundServersTree(QTreeWidget):
     def show_report(self, report: FoundReport) -> None:
         """Show a report; the selection stays if it still exists."""
         self._report = report
-        before = _key(self.current())
+        previous = _key(self.current())
         self.blockSignals(True)
         self.clear()
         views = iter(report.servers)  # in file order
@@ -211,9 +211,9 @@ class FoundServersTree(QTreeWidget):
         self.expandAll()
         self.blockSignals(False)
         items = self._items()
-        kept = next((item for item in items if _key(_what(item)) == before), None)
+        same = next((item for item in items if _key(_what(item)) == previous), None)
         first = next((item for item in items if isinstance(_what(item), FoundView)), None)
-        if (item := kept or first or next(iter(items), None)) is not None:
+        if (item := same or first or next(iter(items), None)) is not None:
             self.setCurrentItem(item)
         self.chosen.emit(self.current())
 
@@ -232,13 +232,13 @@ class FoundServersTree(QTreeWidget):
 
     def _add_file(self, file: FoundFile, views: list[FoundView]) -> None:
         row = QTreeWidgetItem([location_text(file.source), file_text(file)])
-        row.setData(0, _WHAT, file)
+        row.setData(0, _ITEM_ROLE, file)
         row.setToolTip(0, plain_tooltip(str(file.source.path or file.source.tool)))
         row.setForeground(0, self._theme.color("muted"))
         row.setForeground(1, self._theme.color("error" if file.problem else "muted"))
         for view in views:
             child = QTreeWidgetItem([shorten(one_line(view.name), _MAX_NAME_LENGTH), status_text(view)])
-            child.setData(0, _WHAT, view)
+            child.setData(0, _ITEM_ROLE, view)
             is_quiet = view.overridden_by is not None
             tone = "error" if view.problem else "muted" if is_quiet else TONES[view.trust]
             child.setForeground(0, self._theme.color("muted" if is_quiet else "text"))
@@ -259,7 +259,7 @@ class FoundServersTree(QTreeWidget):
 
 
 def _what(item: QTreeWidgetItem) -> FoundView | FoundFile | None:
-    what: FoundView | FoundFile | None = item.data(0, _WHAT)
+    what: FoundView | FoundFile | None = item.data(0, _ITEM_ROLE)
     return what
 
 

@@ -1,4 +1,4 @@
-"""Review page of one found server: everything needed to decide about it, nothing shortened."""
+"""Review page of one discovered server: everything needed to decide about it, nothing shortened."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from inspector.base.json.values import shorten
-from inspector.base.plain_text import one_line, visible, whole_line
+from inspector.base.plain_text import one_line, visible, visible_line
 from inspector.config.foreign.discovery import FoundFile
 from inspector.config.servers.entry_diff import FieldChange
 from inspector.engine.servers.inspection import FoundView, Trust
@@ -35,32 +35,32 @@ from inspector.qt.widgets.text.long_text import WholeText
 _MAX_WIDTH = 900
 _MAX_LENGTH = 20_000
 _MAX_NAME_LENGTH = 200
-# Larger or more demanding servers can be neither trusted nor imported (`engine.examining`).
+# Larger or more demanding servers can be neither trusted nor imported (`engine.servers.inspection`).
 _MAX_SHOWN = 300_000
-_MAX_REQUESTS = 100
+_MAX_FIELDS = 100
 _ABSENT = "not present"
 _MAX_ROWS = 40  # more of a kind are shown as text, which is complete and fast
 _SHOWN_ELSEWHERE = re.compile(r"(?:file|folder|name|command|args|url|cwd|program|env|headers)(?:$|[.\[])")
 
 
 class ReviewPage(QWidget):
-    """Shows what a found server would do, with the buttons always visible below.
+    """Shows what a discovered server would do, with the buttons always visible below.
 
     `variables` and `inputs` are the fields for what it would be given.
 
     Signals:
-        trust_wanted: The user trusts what is shown; carries the view.
-        import_wanted: The user wants a copy in the server list; carries the view.
-        examine_wanted: Check it without starting it; carries the view.
-        distrust_wanted: Stop trusting it; carries the view.
-        server_wanted: Show its entry in the server list; carries that name.
+        trust_requested: The user trusts what is shown; carries the view.
+        import_requested: The user wants a copy in the server list; carries the view.
+        check_requested: Check it without starting it; carries the view.
+        distrust_requested: Stop trusting it; carries the view.
+        server_requested: Show its entry in the server list; carries that name.
     """
 
-    trust_wanted = Signal(object)
-    import_wanted = Signal(object)
-    examine_wanted = Signal(object)
-    distrust_wanted = Signal(object)
-    server_wanted = Signal(str)
+    trust_requested = Signal(object)
+    import_requested = Signal(object)
+    check_requested = Signal(object)
+    distrust_requested = Signal(object)
+    server_requested = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -68,16 +68,16 @@ class ReviewPage(QWidget):
         self.view: FoundView | None = None
         self.variables: dict[str, QCheckBox] = {}
         self.inputs: dict[str, QLineEdit | QComboBox] = {}
-        self._given: InputFields | None = None
-        self.trust_action = self._action("Trust and connect", lambda view: self.trust_wanted.emit(view))
-        self.import_action = self._action("Import copy", lambda view: self.import_wanted.emit(view))
+        self._input_fields: InputFields | None = None
+        self.trust_action = self._action("Trust and connect", lambda view: self.trust_requested.emit(view))
+        self.import_action = self._action("Import copy", lambda view: self.import_requested.emit(view))
         self.import_action.setToolTip("Add a copy to your server list; the file is not changed")
-        self.examine_action = self._action("Check", lambda view: self.examine_wanted.emit(view))
-        self.examine_action.setToolTip(
+        self.check_action = self._action("Check", lambda view: self.check_requested.emit(view))
+        self.check_action.setToolTip(
             "Check whether the server could start, without starting or contacting it"
         )
-        self.distrust_action = self._action("Stop trusting", lambda view: self.distrust_wanted.emit(view))
-        self.show_action = self._action("Show server", lambda view: self.server_wanted.emit(view.server))
+        self.distrust_action = self._action("Stop trusting", lambda view: self.distrust_requested.emit(view))
+        self.show_action = self._action("Show server", lambda view: self.server_requested.emit(view.server))
         self._scroll = QScrollArea()
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setWidgetResizable(True)
@@ -87,21 +87,21 @@ class ReviewPage(QWidget):
         self._show_button = ActionButton(self.show_action)
         self._distrust_button = ActionButton(self.distrust_action)
         self._import_button = ActionButton(self.import_action)
-        self._examine_button = ActionButton(self.examine_action)
+        self._check_button = ActionButton(self.check_action)
         self._lay_out()
 
-    def given(self) -> dict[str, str]:
+    def input_values(self) -> dict[str, str]:
         """Return what was typed for its inputs."""
-        return self._given.given() if self._given is not None else {}
+        return self._input_fields.values() if self._input_fields is not None else {}
 
-    def allowed(self) -> list[str]:
+    def selected_variables(self) -> list[str]:
         """Return the environment variables it may have."""
         return [name for name, box in self.variables.items() if box.isChecked()]
 
     def show_file(self, file: FoundFile) -> None:
         self.view = None
         self._buttons.hide()
-        page, column = self._begin()
+        page, column = self._new_page()
         column.addWidget(Heading(self._theme, one_line(file.source.tool)))
         column.addWidget(self._text(str(file.source.path or ""), mono=True))
         if file.problem:
@@ -112,14 +112,14 @@ class ReviewPage(QWidget):
             column.addWidget(self._text(visible(note)))
         message = "Read-only: MCP Lens never writes to the files of other tools."
         column.addWidget(MutedLabel(self._theme, message, wrap=True))
-        self._end(page, column)
+        self._show_page(page, column)
 
     def show_server(self, view: FoundView) -> None:
         """Show a server. Does nothing if it is already shown, so that input stays."""
         if view == self.view:
             return
         self.view = view
-        page, column = self._begin()
+        page, column = self._new_page()
         column.addLayout(self._head(view))
         column.addWidget(
             self._text(f"{location_text(view.source)}{f', line {view.line}' if view.line else ''}")
@@ -130,22 +130,22 @@ class ReviewPage(QWidget):
             column.addWidget(
                 PlainLabel(self._theme, visible(view.problem), tone="error", wrap=True, selectable=True)
             )
-        for caution in view.cautions:
-            column.addWidget(PlainLabel(self._theme, caution, tone="warn", wrap=True, selectable=True))
+        for warning in view.cautions:
+            column.addWidget(PlainLabel(self._theme, warning, tone="warn", wrap=True, selectable=True))
         self._add_changes(column, view)
-        self._add_what(column, view)
+        self._add_target(column, view)
         self._add_settings(column, view)
-        self._add_given(column, view)
+        self._add_environment(column, view)
         self._add_variables(column, view)
         self._add_inputs(column, view)
         for note in view.notes:
             column.addWidget(self._text(visible(note)))
-        self._end(page, column)
-        self._offer(view)
+        self._show_page(page, column)
+        self._show_buttons(view)
 
-    def _begin(self) -> tuple[QWidget, QVBoxLayout]:
-        """Create a new page, which `_end` puts in place of the old one."""
-        self.variables, self.inputs, self._given = {}, {}, None
+    def _new_page(self) -> tuple[QWidget, QVBoxLayout]:
+        """Create a new page, which `_show_page` puts in place of the old one."""
+        self.variables, self.inputs, self._input_fields = {}, {}, None
         page = QWidget()
         page.setMaximumWidth(_MAX_WIDTH)
         column = QVBoxLayout(page)
@@ -153,7 +153,7 @@ class ReviewPage(QWidget):
         column.setSpacing(SPACE_2)
         return page, column
 
-    def _end(self, page: QWidget, column: QVBoxLayout) -> None:
+    def _show_page(self, page: QWidget, column: QVBoxLayout) -> None:
         column.addStretch(1)
         self._scroll.setWidget(page)
         page.show()
@@ -185,11 +185,11 @@ class ReviewPage(QWidget):
             facts.append(Fact("now", after, mono=True, tone="warn"))
         column.addWidget(KeyValueList(self._theme, facts))
 
-    def _add_what(self, column: QVBoxLayout, view: FoundView) -> None:
+    def _add_target(self, column: QVBoxLayout, view: FoundView) -> None:
         if not view.command and not view.url:
             return
         column.addWidget(Heading(self._theme, what_text(view)))
-        text = whole_line(view.url) if view.url else command_text(view)
+        text = visible_line(view.url) if view.url else command_text(view)
         column.addWidget(WholeText(self._theme, shorten(text, _MAX_SHOWN), what_text(view)))
 
     def _add_settings(self, column: QVBoxLayout, view: FoundView) -> None:
@@ -210,17 +210,17 @@ class ReviewPage(QWidget):
         if view.scripts:
             self._add_lines(column, "Files in the arguments that it would run", view.scripts)
 
-    def _add_given(self, column: QVBoxLayout, view: FoundView) -> None:
-        """Add what it is given, as text: of 300 variables the last matters as much as the first."""
+    def _add_environment(self, column: QVBoxLayout, view: FoundView) -> None:
+        """Add its environment variables and headers as text: the last of 300 matters as much as the first."""
         for member, message in (("env.", "Environment variables it sets"), ("headers.", "Headers it sends")):
-            given = [(position, text) for position, text in view.facts if position.startswith(member)]
-            if lines := [f"{position.removeprefix(member)} = {text}" for position, text in given]:
+            pairs = [(position, text) for position, text in view.facts if position.startswith(member)]
+            if lines := [f"{position.removeprefix(member)} = {text}" for position, text in pairs]:
                 self._add_lines(column, message, lines)
 
     def _add_lines(self, column: QVBoxLayout, message: str, lines: Sequence[str]) -> None:
         count = f" ({len(lines)})" if len(lines) > 1 else ""
         column.addWidget(Heading(self._theme, f"{message}{count}"))
-        text = shorten("\n".join(map(whole_line, lines)), _MAX_SHOWN)
+        text = shorten("\n".join(map(visible_line, lines)), _MAX_SHOWN)
         column.addWidget(WholeText(self._theme, text, message))
 
     def _add_variables(self, column: QVBoxLayout, view: FoundView) -> None:
@@ -232,7 +232,7 @@ class ReviewPage(QWidget):
             "server and the author of the file can read them."
         )
         column.addWidget(MutedLabel(self._theme, message, wrap=True))
-        for name in view.variables[:_MAX_REQUESTS]:
+        for name in view.variables[:_MAX_FIELDS]:
             box = QCheckBox(one_line(name).replace("&", "&&"))
             box.setFont(self._theme.mono_font())
             self.variables[name] = box
@@ -240,16 +240,16 @@ class ReviewPage(QWidget):
 
     def _add_inputs(self, column: QVBoxLayout, view: FoundView) -> None:
         if view.inputs:
-            self._given = InputFields(self._theme, view.inputs[:_MAX_REQUESTS])
-            self.inputs = self._given.fields
-            column.addWidget(self._given)
+            self._input_fields = InputFields(self._theme, view.inputs[:_MAX_FIELDS])
+            self.inputs = self._input_fields.fields
+            column.addWidget(self._input_fields)
 
-    def _offer(self, view: FoundView) -> None:
+    def _show_buttons(self, view: FoundView) -> None:
         is_trusted = view.trust is Trust.GIVEN
         self._trust_button.setVisible(not is_trusted)
         self._show_button.setVisible(is_trusted and bool(view.server))
         self._distrust_button.setVisible(is_trusted)
-        self._examine_button.setVisible(not is_trusted)  # or it has a Doctor tab, which does more
+        self._check_button.setVisible(not is_trusted)  # or it has a Doctor tab, which does more
         self.trust_action.setEnabled(not view.problem)
         self.import_action.setEnabled(view.is_importable)
         self._buttons.show()
@@ -260,7 +260,7 @@ class ReviewPage(QWidget):
         row.setSpacing(SPACE_2)
         for button in (
             *(self._trust_button, self._show_button, self._distrust_button),
-            *(self._import_button, self._examine_button),
+            *(self._import_button, self._check_button),
         ):
             row.addWidget(button)  # no default button: no key must trust by accident
         row.addStretch(1)

@@ -19,7 +19,7 @@ from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel
 
 _MAX_WIDTH = 900
-_WHAT_IT_DOES = (
+_INTRODUCTION = (
     "Doctor runs connection checks on a separate connection and shows what fails, why, and how to fix it."
 )
 
@@ -40,9 +40,9 @@ class DoctorPanel(QWidget):
         self._bridge, self._server, self._actions, self._theme = bridge, server, actions, theme
         self._status: ServerStatus | None = None
         self.examination: Examination | None = None
-        self.examine_action = QAction("Run Doctor", self)
-        self.examine_action.setToolTip("Check the connection to this server step by step")
-        self.examine_action.triggered.connect(self.examine)
+        self.run_action = QAction("Run Doctor", self)
+        self.run_action.setToolTip("Check the connection to this server step by step")
+        self.run_action.triggered.connect(self.run)
         self.stop_action = QAction("Stop", self)
         self.stop_action.triggered.connect(self.stop)
         self.copy_action = QAction("Copy report", self)
@@ -58,7 +58,7 @@ class DoctorPanel(QWidget):
         self._buttons = {
             "stop": ActionButton(self.stop_action),
             "copy": ActionButton(self.copy_action),
-            "examine": ActionButton(self.examine_action),
+            "run": ActionButton(self.run_action),
             "connect": ActionButton(actions["server.connect"], "primary"),
         }
         self._gate = ContentStack(theme, self._make_content())
@@ -66,8 +66,8 @@ class DoctorPanel(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self._gate)
         bridge.examination_changed.connect(self._on_examination_changed)
-        self._offer()
-        bridge.start_when_attached(f"examination of {server}", self._load())
+        self._explain()
+        bridge.start_when_attached(f"load the Doctor report of {server}", self._load())
 
     def set_view(self, view: ServerView) -> None:
         self._status = view.status
@@ -78,22 +78,22 @@ class DoctorPanel(QWidget):
         self._note.setVisible(bool(note))
         self._show_buttons()
 
-    def examine(self) -> None:
-        self._bridge.start(f"examine {self._server}", self._examine(), self)
+    def run(self) -> None:
+        self._bridge.start(f"run Doctor on {self._server}", self._run(), self)
 
     def stop(self) -> None:
         stopping = self._bridge.ask_doctor(lambda doctor: doctor.stop(self._server))
-        self._bridge.start(f"stop examining {self._server}", stopping, self)
+        self._bridge.start(f"stop Doctor on {self._server}", stopping, self)
 
     def copy(self) -> None:
-        self._bridge.start(f"copy the examination of {self._server}", self._copy(), self)
+        self._bridge.start(f"copy the Doctor report of {self._server}", self._copy(), self)
 
-    async def _examine(self) -> None:
+    async def _run(self) -> None:
         self.alert.close_all()
         try:
             await self._bridge.ask_doctor(lambda doctor: doctor.start(self._server))
         except UserError as exc:
-            self.alert.show_message("examine", exc.summary, exc.next_step, tone="error")
+            self.alert.show_message("run", exc.summary, exc.next_step, tone="error")
 
     async def _copy(self) -> None:
         try:
@@ -110,7 +110,7 @@ class DoctorPanel(QWidget):
             has_secrets = self._actions["server.secrets"].isEnabled()
             self._actions["server.secrets" if has_secrets else "server.edit"].trigger()
         else:
-            self._bridge.start(f"remedy for {self._server}", self._apply(action), self)
+            self._bridge.start(f"apply a remedy to {self._server}", self._apply(action), self)
 
     async def _apply(self, action: Action) -> None:
         self.alert.close_all()
@@ -120,7 +120,7 @@ class DoctorPanel(QWidget):
             self.alert.show_message("apply", exc.summary, exc.next_step, tone="error")
             return
         self.remedied.emit()
-        await self._examine()
+        await self._run()
 
     async def _load(self) -> None:
         known = await self._bridge.ask_doctor(lambda doctor: doctor.latest(self._server))
@@ -131,8 +131,8 @@ class DoctorPanel(QWidget):
         if examination.server == self._server:
             self._show(examination)
 
-    def _offer(self) -> None:
-        self._gate.explain("empty", "search", "Not checked yet", _WHAT_IT_DOES, action=self.examine_action)
+    def _explain(self) -> None:
+        self._gate.explain("empty", "search", "Not checked yet", _INTRODUCTION, action=self.run_action)
 
     def _show(self, examination: Examination) -> None:
         self.examination = examination
@@ -155,16 +155,16 @@ class DoctorPanel(QWidget):
             view.deleteLater()
         self.findings = [FindingView(self._theme, diagnosis) for diagnosis in diagnoses]
         for view in self.findings:
-            view.action_wanted.connect(self._on_action_wanted)
+            view.action_requested.connect(self._on_action_wanted)
             self._finding_column.addWidget(view)
 
     def _show_buttons(self) -> None:
         known = self.examination
         is_running = known is not None and known.is_running
         is_fine = known is not None and not is_running and not known.is_stopped and known.failure is None
-        self.examine_action.setText("Run Doctor again" if known is not None else "Run Doctor")
+        self.run_action.setText("Run Doctor again" if known is not None else "Run Doctor")
         self._buttons["stop"].setVisible(is_running)
-        self._buttons["examine"].setVisible(not is_running)
+        self._buttons["run"].setVisible(not is_running)
         self._buttons["copy"].setVisible(not is_running)
         can_connect = self._status in (ServerStatus.FAILED, ServerStatus.NEEDS_LOGIN, ServerStatus.IDLE)
         self._buttons["connect"].setVisible(is_fine and can_connect)

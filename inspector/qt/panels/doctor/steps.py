@@ -19,84 +19,6 @@ from inspector.qt.widgets.notices.empty_state import Spinner
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import PlainLabel
 
-
-class _Cause(PlainLabel):
-    """The cause, which is read first."""
-
-    def _label_font(self) -> QFont:
-        return self._theme.ui_font(1.0, QFont.Weight.DemiBold)
-
-
-class FindingView(QWidget):
-    """A remark about a server that works, or why one does not.
-
-    Signals:
-        action_wanted: The user wants what the diagnosis offers; carries its Action. For a certificate,
-            after confirmation.
-    """
-
-    action_wanted = Signal(object)
-
-    def __init__(self, theme: Theme, diagnosis: Diagnosis, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self.diagnosis = diagnosis
-        self.cause = _Cause(theme, diagnosis.cause, wrap=True, selectable=True)
-        self.fix = PlainLabel(theme, diagnosis.fix, wrap=True, selectable=True)
-        evidence = "\n".join(diagnosis.evidence)
-        self.evidence = PlainLabel(theme, evidence, tone="muted", wrap=True, selectable=True, mono=True)
-        self.evidence.setVisible(bool(evidence))
-        self.question = Alert(theme)
-        self.do_action = QAction(diagnosis.action.label if diagnosis.action is not None else "", self)
-        self.do_action.triggered.connect(self._on_do)
-        self.yes_action = QAction("Trust certificate", self)
-        self.yes_action.triggered.connect(self._on_yes)
-        self.no_action = QAction("Cancel", self)
-        self.no_action.triggered.connect(self.question.close_all)
-        self._lay_out()
-        self.setAccessibleName(one_line(diagnosis.cause))
-        theme.changed.connect(self.update)
-
-    def _on_do(self) -> None:
-        action = self.diagnosis.action
-        if action is None:
-            return
-        if action.kind is not ActionKind.TRUST_CERTIFICATE:
-            self.action_wanted.emit(action)
-            return
-        text = (
-            "Trust the certificate below for this server only? Anyone with its private key can "
-            "impersonate the server. First compare the fingerprint with the one on the server."
-        )
-        self.question.show_message("trust", text, actions=(self.yes_action, self.no_action))
-
-    def _on_yes(self) -> None:
-        self.question.close_all()
-        self.action_wanted.emit(self.diagnosis.action)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        tone: Tone = "warn" if self.diagnosis.is_warning else "error"
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), self._theme.tokens.tint(tone, 0.08))
-        painter.fillRect(0, 0, 3, self.height(), self._theme.color(tone))
-
-    def _lay_out(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
-        column.setSpacing(SPACE_1)
-        column.addWidget(self.cause)
-        column.addWidget(self.fix)
-        if self.diagnosis.action is not None:
-            row = QHBoxLayout()
-            row.setContentsMargins(0, SPACE_1, 0, SPACE_1)
-            kind: ButtonKind = "plain" if self.diagnosis.is_warning else "primary"
-            row.addWidget(ActionButton(self.do_action, kind))
-            row.addStretch(1)
-            column.addLayout(row)
-        column.addWidget(self.question)
-        column.addWidget(self.evidence)
-
-
 _TITLE_WIDTH = 170
 _TIME_WIDTH = 80
 MARKS: dict[CheckState, tuple[str, Tone]] = {
@@ -106,6 +28,33 @@ MARKS: dict[CheckState, tuple[str, Tone]] = {
     CheckState.SKIPPED: ("", "muted"),
     CheckState.RUNNING: ("", "wait"),
 }
+
+
+class StepList(QWidget):
+    """All steps so far, in their order."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.rows: dict[str, StepRow] = {}
+        self.setAccessibleName("Connection checks")
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(0)
+
+    def show_results(self, results: tuple[CheckResult, ...]) -> None:
+        for id in [id for id in self.rows if all(each.id != id for each in results)]:
+            row = self.rows.pop(id)
+            self._column.removeWidget(row)
+            row.hide()
+            row.deleteLater()
+        for position, result in enumerate(results):
+            known = self.rows.get(result.id)
+            if known is None:
+                known = self.rows[result.id] = StepRow(self._theme, result)
+                self._column.insertWidget(position, known)
+            elif known.result != result:
+                known.show_result(result)
 
 
 class StepRow(QWidget):
@@ -202,28 +151,78 @@ class StepRow(QWidget):
         self._column.addLayout(row)
 
 
-class StepList(QWidget):
-    """All steps so far, in their order."""
+class FindingView(QWidget):
+    """One finding: a warning, or why the connection fails.
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    Signals:
+        action_requested: The user wants the offered remedy; carries its Action. For a certificate,
+            after confirmation.
+    """
+
+    action_requested = Signal(object)
+
+    def __init__(self, theme: Theme, diagnosis: Diagnosis, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self.rows: dict[str, StepRow] = {}
-        self.setAccessibleName("Connection checks")
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(0)
+        self.diagnosis = diagnosis
+        self.cause = _CauseLabel(theme, diagnosis.cause, wrap=True, selectable=True)
+        self.fix = PlainLabel(theme, diagnosis.fix, wrap=True, selectable=True)
+        evidence = "\n".join(diagnosis.evidence)
+        self.evidence = PlainLabel(theme, evidence, tone="muted", wrap=True, selectable=True, mono=True)
+        self.evidence.setVisible(bool(evidence))
+        self.confirmation = Alert(theme)
+        self.apply_action = QAction(diagnosis.action.label if diagnosis.action is not None else "", self)
+        self.apply_action.triggered.connect(self._on_apply)
+        self.trust_action = QAction("Trust certificate", self)
+        self.trust_action.triggered.connect(self._on_trust)
+        self.cancel_action = QAction("Cancel", self)
+        self.cancel_action.triggered.connect(self.confirmation.close_all)
+        self._lay_out()
+        self.setAccessibleName(one_line(diagnosis.cause))
+        theme.changed.connect(self.update)
 
-    def show_results(self, results: tuple[CheckResult, ...]) -> None:
-        for id in [id for id in self.rows if all(each.id != id for each in results)]:
-            row = self.rows.pop(id)
-            self._column.removeWidget(row)
-            row.hide()
-            row.deleteLater()
-        for position, result in enumerate(results):
-            known = self.rows.get(result.id)
-            if known is None:
-                known = self.rows[result.id] = StepRow(self._theme, result)
-                self._column.insertWidget(position, known)
-            elif known.result != result:
-                known.show_result(result)
+    def _on_apply(self) -> None:
+        action = self.diagnosis.action
+        if action is None:
+            return
+        if action.kind is not ActionKind.TRUST_CERTIFICATE:
+            self.action_requested.emit(action)
+            return
+        text = (
+            "Trust the certificate below for this server only? Anyone with its private key can "
+            "impersonate the server. First compare the fingerprint with the one on the server."
+        )
+        self.confirmation.show_message("trust", text, actions=(self.trust_action, self.cancel_action))
+
+    def _on_trust(self) -> None:
+        self.confirmation.close_all()
+        self.action_requested.emit(self.diagnosis.action)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        tone: Tone = "warn" if self.diagnosis.is_warning else "error"
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), self._theme.tokens.tint(tone, 0.08))
+        painter.fillRect(0, 0, 3, self.height(), self._theme.color(tone))
+
+    def _lay_out(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        column.setSpacing(SPACE_1)
+        column.addWidget(self.cause)
+        column.addWidget(self.fix)
+        if self.diagnosis.action is not None:
+            row = QHBoxLayout()
+            row.setContentsMargins(0, SPACE_1, 0, SPACE_1)
+            kind: ButtonKind = "plain" if self.diagnosis.is_warning else "primary"
+            row.addWidget(ActionButton(self.apply_action, kind))
+            row.addStretch(1)
+            column.addLayout(row)
+        column.addWidget(self.confirmation)
+        column.addWidget(self.evidence)
+
+
+class _CauseLabel(PlainLabel):
+    """The cause, which is read first."""
+
+    def _label_font(self) -> QFont:
+        return self._theme.ui_font(1.0, QFont.Weight.DemiBold)

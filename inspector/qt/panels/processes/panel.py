@@ -24,14 +24,14 @@ from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.feature_list import ListChanges
 from inspector.qt.panels.processes.process_view import RunningProcesses
-from inspector.qt.panels.processes.reruns import RerunsView
+from inspector.qt.panels.processes.regression_calls import RegressionCallsView
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme, Tone
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel, plain_tooltip
 
-_HINT = "src/**/*.py  *.json"
+_PLACEHOLDER = "src/**/*.py  *.json"
 _MAX_FILES = 20
 
 
@@ -47,7 +47,7 @@ class FileWatchBar(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._view: FileWatchView | None = None
-        self.line = QLineEdit(placeholderText=_HINT, clearButtonEnabled=True)
+        self.line = QLineEdit(placeholderText=_PLACEHOLDER, clearButtonEnabled=True)
         self.line.setFont(theme.mono_font())
         self.line.setMaxLength(5_000)
         self.line.setAccessibleName("Files that restart the server when they change")
@@ -63,40 +63,40 @@ class FileWatchBar(QWidget):
 
     def show_view(self, view: FileWatchView) -> None:
         """Show the watch's state. Unsaved input stays."""
-        was = self._view.globs if self._view is not None else ()
-        is_typed = self.line.isModified() and _joined(was) != self.line.text()
+        previous = self._view.globs if self._view is not None else ()
+        is_typed = self.line.isModified() and _join(previous) != self.line.text()
         self._view = view
         if not is_typed or view.globs == _split(self.line.text()):
-            self.line.setText(_joined(view.globs))
+            self.line.setText(_join(view.globs))
             self.line.setModified(False)
-        message, tone = state_text(view)
-        self.text.setText(message)
+        text, tone = state_text(view)
+        self.text.setText(text)
         self.text.set_tone(tone)
         self.text.setToolTip(plain_tooltip("\n".join(view.changed[:_MAX_FILES])))
         self._update()
 
     @property
-    def has_seen_change(self) -> bool:
+    def was_restarted(self) -> bool:
         """True if the server was restarted because of a file change."""
         return self._view is not None and bool(self._view.changed)
 
-    def refuse(self, summary: str, next_step: str) -> None:
+    def show_refusal(self, summary: str, next_step: str) -> None:
         """Show why the patterns cannot be used."""
         self.alert.show_message("globs", summary, next_step)
 
     def show_changes(self, what: str, sentence: str) -> None:
         """Show what changed in a list since the restart."""
-        self.alert.show_message(f"news {what}", f"The list of {what} changed. {sentence}", tone="wait")
+        self.alert.show_message(f"changes {what}", f"The list of {what} changed. {sentence}", tone="wait")
 
-    def forget_news(self) -> None:
+    def clear_changes(self) -> None:
         """Clear the list changes before lists are fetched again."""
         for what in ("tools", "resources", "prompts"):
-            self.alert.close_topic(f"news {what}")
+            self.alert.close_topic(f"changes {what}")
 
     def _on_apply(self) -> None:
         globs = _split(self.line.text())
         if globs is None:
-            self.refuse(
+            self.show_refusal(
                 "The patterns can't be read: a quotation mark is not closed.",
                 "Add the closing quotation mark.",
             )
@@ -105,8 +105,8 @@ class FileWatchBar(QWidget):
             self.globs_chosen.emit(globs)
 
     def _update(self) -> None:
-        shown = self._view.globs if self._view is not None else ()
-        self.apply.setEnabled(self._view is not None and _split(self.line.text()) != shown)
+        current = self._view.globs if self._view is not None else ()
+        self.apply.setEnabled(self._view is not None and _split(self.line.text()) != current)
 
     def _lay_out(self, theme: Theme) -> None:
         row = QHBoxLayout()
@@ -138,36 +138,38 @@ def state_text(view: FileWatchView) -> tuple[str, Tone]:
     if view.is_restarting:
         return f"{_cause(view)}: restarting…", "wait"
     files = plural(view.files, "file")
-    watching = f"Watching {files} in {one_line(view.folder)}." if view.is_on else "Watched while connected."
+    watch_text = f"Watching {files} in {one_line(view.folder)}." if view.is_on else "Watched while connected."
     if view.problem:
-        watching = view.problem if not view.files else f"{watching} {view.problem}"
+        watch_text = view.problem if not view.files else f"{watch_text} {view.problem}"
     if view.failure:
-        return f"{_cause(view)}: the server did not start. {one_line(view.failure)} {watching}", "error"
+        return f"{_cause(view)}: the server did not start. {one_line(view.failure)} {watch_text}", "error"
     if view.took_ns is not None:
-        return f"{_cause(view)}: restarted in {duration(view.took_ns)}. {watching}", "muted"
-    return watching, "warn" if view.problem else "muted"
+        return f"{_cause(view)}: restarted in {duration(view.took_ns)}. {watch_text}", "muted"
+    return watch_text, "warn" if view.problem else "muted"
 
 
 def _cause(view: FileWatchView) -> str:
     return f"{time_of_day(view.changed_ns)[:8]} {view.cause()}"
 
 
-def _joined(globs: tuple[str, ...]) -> str:
+def _join(globs: tuple[str, ...]) -> str:
     """Join with as few quotes as possible: `*` and `?` need none here."""
-    return " ".join(f"'{glob}'" if any(each in glob for each in " \t'\"\\") else glob for glob in globs)
+    return " ".join(
+        f"'{glob}'" if any(character in glob for character in " \t'\"\\") else glob for glob in globs
+    )
 
 
 def _split(text: str) -> tuple[str, ...] | None:
     """Split the line; None if a quote is not closed. Backslashes are literal."""
-    message = shlex.shlex(text, posix=True, punctuation_chars=False)
-    message.whitespace_split, message.escape, message.commenters = True, "", ""
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=False)
+    lexer.whitespace_split, lexer.escape, lexer.commenters = True, "", ""
     try:
-        return tuple(message)
+        return tuple(lexer)
     except ValueError:
         return None
 
 
-_CHECK_MS = 1_000
+_SAMPLE_MS = 1_000
 
 
 class ProcessPanel(QWidget):
@@ -187,39 +189,39 @@ class ProcessPanel(QWidget):
         super().__init__(parent)
         self._bridge = bridge
         self._server = server
-        self._is_ours = True
-        self._is_searching = False
-        self._searches_again = False
+        self._is_stdio = True
+        self._is_sampling = False
+        self._samples_again = False
         self.running = RunningProcesses(actions, theme)
         self.files = FileWatchBar(theme)
-        self.reruns = RerunsView(bridge, server, actions, theme)
+        self.regression_calls = RegressionCallsView(bridge, server, actions, theme)
         self._left = ContentStack(theme, self.running)
-        self._timer = QTimer(self, interval=_CHECK_MS)
+        self._timer = QTimer(self, interval=_SAMPLE_MS)
         self._lay_out()
         self._connect()
 
     def set_view(self, view: ServerView) -> None:
-        self._is_ours = view.transport == "stdio"
-        self.files.setVisible(self._is_ours)
-        if self._is_ours:
+        self._is_stdio = view.transport == "stdio"
+        self.files.setVisible(self._is_stdio)
+        if self._is_stdio:
             self._left.open()
             self.running.set_view(view)
         else:
-            message = "This server runs elsewhere: MCP Lens did not start it and can't monitor it."
-            self._left.explain("empty", "server", "Not started by MCP Lens", message)
-        self.reruns.set_server(view.status is ServerStatus.CONNECTED, self._is_ours)
-        self._inspect()
+            text = "This server runs elsewhere: MCP Lens did not start it and can't monitor it."
+            self._left.explain("empty", "server", "Not started by MCP Lens", text)
+        self.regression_calls.set_server(view.status is ServerStatus.CONNECTED, self._is_stdio)
+        self._sample()
 
     def show_changes(self, what: str, changes: ListChanges) -> None:
-        """Show what changed in a refetched list, if files changed before."""
-        if changes and self.files.has_seen_change:
+        """Show what changed in a refetched list after a restart by the file watch."""
+        if changes and self.files.was_restarted:
             self.files.show_changes(what, changes.sentence())
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._timer.start()
-        self._inspect()
-        self._start(f"watched calls of {self._server}", self._load())
+        self._sample()
+        self._start(f"load regression calls of {self._server}", self._load())
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
@@ -228,24 +230,26 @@ class ProcessPanel(QWidget):
     async def _load(self) -> None:
         try:
             self.files.show_view(await self._bridge.ask_filewatch(lambda files: files.view(self._server)))
-            self.reruns.show_view(await self._bridge.ask_reruns(lambda reruns: reruns.view(self._server)))
+            self.regression_calls.show_view(
+                await self._bridge.ask_reruns(lambda reruns: reruns.view(self._server))
+            )
         except UserError:
             return  # the server is gone, and this panel with it
 
-    def _inspect(self) -> None:
-        self._searches_again = self._is_searching
-        if self._is_ours and self.isVisible() and not self._is_searching:
-            self._is_searching = True
-            self._start(f"look at processes of {self._server}", self._look_once())
+    def _sample(self) -> None:
+        self._samples_again = self._is_sampling
+        if self._is_stdio and self.isVisible() and not self._is_sampling:
+            self._is_sampling = True
+            self._start(f"sample processes of {self._server}", self._sample_once())
 
-    async def _look_once(self) -> None:
+    async def _sample_once(self) -> None:
         try:
             view = await self._bridge.ask_processes(lambda processes: processes.scan(self._server))
             self.running.show_processes(view)
         finally:
-            self._is_searching = False
-        if self._searches_again:  # something happened meanwhile
-            self._inspect()
+            self._is_sampling = False
+        if self._samples_again:  # something happened meanwhile
+            self._sample()
 
     def _start(self, name: str, work: Coroutine[Any, Any, None]) -> None:
         """Start work owned by this panel: the server may be removed meanwhile."""
@@ -256,17 +260,17 @@ class ProcessPanel(QWidget):
 
     def _on_process_changed(self, server: str) -> None:
         if server == self._server:
-            self._inspect()
+            self._sample()
 
     def _on_filewatch_changed(self, view: FileWatchView) -> None:
         if view.server == self._server:
             if view.is_restarting:
-                self.files.forget_news()
+                self.files.clear_changes()
             self.files.show_view(view)
 
     def _on_reruns_changed(self, view: RerunView) -> None:
         if view.server == self._server:
-            self.reruns.show_view(view)
+            self.regression_calls.show_view(view)
 
     def _on_globs_chosen(self, globs: tuple[str, ...]) -> None:
         self._bridge.start(f"watch files of {self._server}", self._set_globs(globs), self)
@@ -275,19 +279,19 @@ class ProcessPanel(QWidget):
         try:
             await self._bridge.ask_filewatch(lambda files: files.set_globs(self._server, globs))
         except UserError as exc:
-            self.files.refuse(exc.summary, exc.next_step)
+            self.files.show_refusal(exc.summary, exc.next_step)
             return
         self.files.line.setModified(False)
         self.files.show_view(await self._bridge.ask_filewatch(lambda files: files.view(self._server)))
 
     def _connect(self) -> None:
-        self._timer.timeout.connect(self._inspect)
+        self._timer.timeout.connect(self._sample)
         self._bridge.process_changed.connect(self._on_process_changed)
         self._bridge.filewatch_changed.connect(self._on_filewatch_changed)
         self._bridge.reruns_changed.connect(self._on_reruns_changed)
         self.files.globs_chosen.connect(self._on_globs_chosen)
-        self.reruns.call_requested.connect(self.call_requested)
-        self.reruns.row_requested.connect(self.row_requested)
+        self.regression_calls.call_requested.connect(self.call_requested)
+        self.regression_calls.row_requested.connect(self.row_requested)
 
     def _lay_out(self) -> None:
         right = QWidget()
@@ -295,7 +299,7 @@ class ProcessPanel(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.files)
-        column.addWidget(self.reruns, 1)
+        column.addWidget(self.regression_calls, 1)
         split = QSplitter(Qt.Orientation.Horizontal)
         split.setChildrenCollapsible(False)
         split.addWidget(self._left)

@@ -29,9 +29,50 @@ from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
 _MAX_DESCRIPTION_LENGTH = 600
-_SUBMITTING = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+_SUBMIT_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 _MIN_WIDTH = 180
 _MAX_CACHED = 100  # outcomes of other prompts
+
+
+class PromptsPanel(SingleListPanel):
+    """The prompts of one server."""
+
+    kind = "prompt"
+    list_method = "prompts/list"
+
+    def __init__(
+        self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
+    ) -> None:
+        self.model = FeatureListModel(PROMPTS)
+        super().__init__(bridge, server, actions, theme, self.model, parent)
+        self.view = PromptView(bridge, server, actions, theme)
+        self.list.activated.connect(self._on_activated)
+        self._lay_out_side_by_side(self.view, 220)
+
+    def set_view(self, view: ServerView) -> None:
+        self.view.set_connected(view.status is ServerStatus.CONNECTED)
+        super().set_view(view)
+
+    async def _fetch(self) -> Listing[Prompt]:
+        return await self._bridge.list_prompts(self._server)
+
+    def _on_connected(self, agreement: Agreement) -> None:
+        missing = missing_capability("completion/complete", agreement.capabilities, agreement.revision)
+        self.view.completes = not missing
+
+    def _show_item(self, item: Item) -> None:
+        if isinstance(item, Prompt):
+            self.view.set_prompt(item)
+        elif isinstance(item, Malformed):
+            self.view.set_malformed(item)
+
+    def _on_activated(self) -> None:
+        """Handle Return on a prompt: focus its arguments, or get it if it has none."""
+        rows = self.view.form.rows
+        if rows:
+            next(iter(rows.values())).setFocus()
+        else:
+            self.view.get()
 
 
 class PromptView(QWidget):
@@ -61,7 +102,7 @@ class PromptView(QWidget):
         self._description = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
         self.alert = Alert(theme)
         self.form = NamedValues(theme)
-        self._completing = ValueCompleter(bridge, server, self.form)
+        self._completer = ValueCompleter(bridge, server, self.form)
         self.result = PromptResult(bridge, theme)
         self._cancel_action = QAction("Cancel", self)
         self._cancel_action.triggered.connect(self.cancel)
@@ -82,7 +123,7 @@ class PromptView(QWidget):
     def set_prompt(self, prompt: Prompt) -> None:
         """Show a prompt, its arguments and latest messages. Those of the previous one are kept."""
         is_other = self._prompt is None or self._prompt.name != prompt.name
-        self._keep_typed()
+        self._save_typed()
         self._prompt = prompt
         self._show_text(prompt.title or prompt.name, prompt.name if prompt.title else "", prompt.description)
         self._show_form(prompt)
@@ -92,7 +133,7 @@ class PromptView(QWidget):
 
     def set_malformed(self, item: Malformed) -> None:
         """Show a list entry that cannot be requested: why, and what was sent."""
-        self._keep_typed()
+        self._save_typed()
         self._prompt = None
         self._show_text("Invalid", "", f"{item.reason}.")
         self.form.set_rows([], "", completes=False)
@@ -120,7 +161,7 @@ class PromptView(QWidget):
         self._finish(prompt, await self._bridge.get_prompt(self._server, prompt.name, arguments))
 
     def _on_ended(self, prompt: Prompt, started: int, task: asyncio.Task[None]) -> None:
-        """Handle a read cancelled before it started, which must be reported too."""
+        """Handle a request cancelled before it started, which must be reported too."""
         if task.cancelled() and shiboken6.isValid(self):
             self._finish(prompt, CallOutcome(OutcomeKind.CANCELLED, time.monotonic_ns() - started))
 
@@ -151,9 +192,12 @@ class PromptView(QWidget):
         self.alert.close_all()
 
     def _show_form(self, prompt: Prompt) -> None:
-        self._completing.set_ref({"type": "ref/prompt", "name": prompt.name})
+        self._completer.set_ref({"type": "ref/prompt", "name": prompt.name})
         arguments = prompt.arguments
-        rows = [NamedValue(each.name, each.title, each.description, each.is_required) for each in arguments]
+        rows = [
+            NamedValue(argument.name, argument.title, argument.description, argument.is_required)
+            for argument in arguments
+        ]
         self.form.set_rows(rows, "This prompt takes no arguments.", completes=self.completes)
         self.form.set_texts(self._typed.get(prompt.name, dict.fromkeys(self.form.rows)))
         listed = prompt.source.get("arguments")
@@ -162,19 +206,23 @@ class PromptView(QWidget):
             text = f"{unusable:,} of its arguments are invalid: they have no name."
             self.alert.show_message("arguments", text, "Send the prompt as a raw message to try them.")
 
-    def _keep_typed(self) -> None:
+    def _save_typed(self) -> None:
         if self._prompt is not None:
             self._typed[self._prompt.name] = self.form.texts()
 
     def event(self, event: QEvent) -> bool:
         # The window has other commands on these keys; here they get the prompt.
-        if event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and _gets(event):
+        if (
+            event.type() is QEvent.Type.ShortcutOverride
+            and isinstance(event, QKeyEvent)
+            and _is_get_key(event)
+        ):
             event.accept()
             return True
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if _gets(event):
+        if _is_get_key(event):
             self.get(force=not is_submit(event))
         else:
             super().keyPressEvent(event)
@@ -213,49 +261,8 @@ class PromptView(QWidget):
         whole.addWidget(splitter)
 
 
-def _gets(event: QKeyEvent) -> bool:
+def _is_get_key(event: QKeyEvent) -> bool:
     """Return whether it is Ctrl+Return, or with Shift to send it incomplete."""
     modifier = Qt.KeyboardModifier
     modifiers = event.modifiers() & ~(modifier.KeypadModifier | modifier.ShiftModifier)
-    return event.key() in _SUBMITTING and modifiers == modifier.ControlModifier
-
-
-class PromptsPanel(SingleListPanel):
-    """The prompts of one server."""
-
-    kind = "prompt"
-    requested = "prompts/list"
-
-    def __init__(
-        self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
-    ) -> None:
-        self.model = FeatureListModel(PROMPTS)
-        super().__init__(bridge, server, actions, theme, self.model, parent)
-        self.view = PromptView(bridge, server, actions, theme)
-        self.list.activated.connect(self._on_activated)
-        self._lay_out_side_by_side(self.view, 220)
-
-    def set_view(self, view: ServerView) -> None:
-        self.view.set_connected(view.status is ServerStatus.CONNECTED)
-        super().set_view(view)
-
-    async def _fetch(self) -> Listing[Prompt]:
-        return await self._bridge.list_prompts(self._server)
-
-    def _on_connected(self, agreement: Agreement) -> None:
-        missing = missing_capability("completion/complete", agreement.capabilities, agreement.revision)
-        self.view.completes = not missing
-
-    def _show_item(self, item: Item) -> None:
-        if isinstance(item, Prompt):
-            self.view.set_prompt(item)
-        elif isinstance(item, Malformed):
-            self.view.set_malformed(item)
-
-    def _on_activated(self) -> None:
-        """Handle Return on a prompt: focus its arguments, or get it if it has none."""
-        rows = self.view.form.rows
-        if rows:
-            next(iter(rows.values())).setFocus()
-        else:
-            self.view.get()
+    return event.key() in _SUBMIT_KEYS and modifiers == modifier.ControlModifier

@@ -31,8 +31,8 @@ class PromptResult(ResponseView):
 
     def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(bridge, theme, "prompt", ("Messages", "Raw"), parent)
-        self._turn = 0
-        self._digest = PromptContent(())
+        self._generation = 0
+        self._prompt = PromptContent(())
         self.messages = MessagesView(theme)
         self.copy_action = QAction("Copy as text", self)
         theme.set_icon(self.copy_action, "copy")
@@ -43,70 +43,70 @@ class PromptResult(ResponseView):
 
     @cached_property
     def content(self) -> ContentView:
-        """A single content. Created on first use, like the message."""
+        """The view of a single content, created on first use."""
         view = ContentView(self._theme)
         view.uri_requested.connect(self.uri_requested)
         return view
 
     @cached_property
-    def _single(self) -> QWidget:
-        single = QWidget()
-        column = QVBoxLayout(single)
+    def _content_page(self) -> QWidget:
+        page = QWidget()
+        column = QVBoxLayout(page)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(ActionButton(self._back_action, "quiet"), 0, Qt.AlignmentFlag.AlignLeft)
         column.addWidget(self.content, 1)
-        self._pages.addWidget(single)
-        return single
+        self._pages.addWidget(page)
+        return page
 
     def show_nothing(self, *, has_arguments: bool = True) -> None:
         """Show that the prompt was not requested yet."""
-        self._turn += 1
+        self._generation += 1
         text = "Fill in the arguments and get the prompt." if has_arguments else "Get the prompt."
         self._explain("empty", "No messages yet", text)
 
     def show_waiting(self, cancel: QAction) -> None:
-        self._turn += 1
+        self._generation += 1
         self._explain("loading", "Getting the prompt", "Waiting for the prompts/get response.", action=cancel)
 
     def show_malformed(self, value: JSON) -> None:
-        self._turn += 1
+        self._generation += 1
         self.copy_action.setEnabled(False)
         super().show_malformed(value)
 
     async def show_outcome(self, outcome: CallOutcome) -> None:
-        self._turn += 1
-        turn = self._turn
-        if not self._explain_end(outcome):
-            digest = PromptContent(())
+        self._generation += 1
+        generation = self._generation
+        if not self._explain_missing_result(outcome):
+            prompt = PromptContent(())
             if outcome.kind is OutcomeKind.RESULT:
-                digest = await self._bridge.work(read_prompt, outcome.response)
-            if turn != self._turn:
+                prompt = await self._bridge.work(read_prompt, outcome.response)
+            if generation != self._generation:
                 return  # something newer was shown meanwhile
-            self._show_response(outcome, digest)
+            self._show_response(outcome, prompt)
             self._open()
         self.shown.emit(outcome)
 
-    def _show_response(self, outcome: CallOutcome, digest: PromptContent) -> None:
-        self._digest = digest
-        is_got = outcome.kind is OutcomeKind.RESULT
-        self._show_response_note(outcome, *([plural(len(digest.messages), "message")] if is_got else []))
-        if is_got and not digest.messages:
+    def _show_response(self, outcome: CallOutcome, prompt: PromptContent) -> None:
+        self._prompt = prompt
+        has_result = outcome.kind is OutcomeKind.RESULT
+        self._show_status(outcome, *([plural(len(prompt.messages), "message")] if has_result else []))
+        if has_result and not prompt.messages:
             self.alert.show_message("empty", "The prompt has no messages.")
-        self.messages.show_messages(digest.messages)
-        self.copy_action.setEnabled(bool(digest.messages))
-        self._offer(*([_MESSAGES] if digest.messages else []))
+        self.messages.show_messages(prompt.messages)
+        self.copy_action.setEnabled(bool(prompt.messages))
+        self._set_available_views(*([_MESSAGES] if prompt.messages else []))
 
     def _page(self, view: int) -> QWidget:
         return self.messages
 
     def _on_open(self, content: Content) -> None:
         self.content.show_content(content)
-        self._pages.setCurrentWidget(self._single)
+        self._pages.setCurrentWidget(self._content_page)
         self.content.setFocus()
 
     def _copy(self) -> None:
-        QGuiApplication.clipboard().setText(as_text(self._digest.messages))
+        QGuiApplication.clipboard().setText(as_text(self._prompt.messages))
 
     def _connect(self) -> None:
         self.messages.open_requested.connect(self._on_open)

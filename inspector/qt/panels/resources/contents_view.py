@@ -26,74 +26,23 @@ from inspector.qt.views.response_view import ResponseView
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.traffic.compare.texts import compare_packed, pack
 
-
-class ChangesView(QWidget):
-    """What changed in a content since it was last read."""
-
-    def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._bridge = bridge
-        self._turn = 0
-        self.table = ChangesTable(theme)
-        self.model = self.table.rows
-        self.alert = Alert(theme)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.alert)
-        column.addWidget(self.table, 1)
-        column.addStretch(0)
-        self.setFocusProxy(self.table)
-
-    async def show_changes(self, before: Content | None, now: Content | None) -> None:
-        """Show the changes of one content. Binary data is only reported as different."""
-        self._turn += 1
-        turn = self._turn
-        self.alert.close_all()
-        self.table.hide()
-        text = _as_text(before, now)
-        if text or before is None or now is None:
-            self.alert.show_message("changes", text, tone="wait")
-            return
-        diff = await self._bridge.work(compare_packed, pack(before.data, now.data))
-        if turn != self._turn:
-            return
-        await self.table.show_diff(diff)
-        self.table.show()
-        if diff.note:
-            self.alert.show_message("changes", diff.note, tone="wait")
-
-
-def _as_text(before: Content | None, now: Content | None) -> str:
-    if before is None or now is None:
-        gone = (
-            "The previous response had fewer parts"
-            if before is None
-            else "The previous response had more parts"
-        )
-        return f"{gone}, so there is nothing to compare this one with."
-    if before.data == now.data:
-        return "This part is unchanged."
-    if not (before.is_text and now.is_text):
-        return f"The bytes differ: {len(before.data):,} before, {len(now.data):,} now."
-    return ""
-
-
+MAX_URIS = 100
+MAX_BYTES = 64 * 1024 * 1024
 _CONTENT, _CHANGES = range(2)
 _MAX_PARTS = 2_000
 _MIN_HEIGHT = 100
 
 
 class ContentsView(ResponseView):
-    """The latest reading of one URI. `strip` shows its status and is placed by the panel.
+    """The latest result of one URI. `strip` shows its status and is placed by the panel.
 
     Signals:
-        shown: Carries the Reading.
+        shown: Carries the ReadResult.
     """
 
     def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(bridge, theme, "resource", ("Content", "Changes", "Message"), parent)
-        self._reading: ReadResult | None = None
+        super().__init__(bridge, theme, "resource", ("Content", "Changes", "Raw"), parent)
+        self._result: ReadResult | None = None
         self.parts = QComboBox()
         self.parts.setAccessibleName("Response part")
         self.parts.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
@@ -115,68 +64,68 @@ class ContentsView(ResponseView):
         return view
 
     @property
-    def reading(self) -> ReadResult | None:
-        return self._reading
+    def result(self) -> ReadResult | None:
+        return self._result
 
     def show_nothing(self) -> None:
         """Show that it was not read yet."""
-        self._reading = None
+        self._result = None
         self._explain("empty", "Not read yet", "Read the resource to see its content.")
 
     def show_waiting(self, uri: str, cancel: QAction) -> None:
         self._explain("loading", "Reading", f"Waiting for {one_line(shorten(uri, 80))}.", action=cancel)
 
     def show_malformed(self, value: JSON) -> None:
-        self._reading = None
+        self._result = None
         self.parts.hide()
         super().show_malformed(value)
 
-    def show_reading(self, reading: ReadResult) -> None:
-        """Show a reading; unchanged contents stay, with their scroll position."""
-        was, self._reading = self._reading, reading
+    def show_result(self, result: ReadResult) -> None:
+        """Show a result; unchanged contents stay, with their scroll position."""
+        previous, self._result = self._result, result
         self.alert.close_all()
-        if not self._explain_end(reading.outcome):
-            is_same = was is not None and bool(reading.contents) and was.contents is reading.contents
-            self._show_response(reading, is_same)
+        if not self._explain_missing_result(result.outcome):
+            is_same = previous is not None and bool(result.contents) and previous.contents is result.contents
+            self._show_response(result, is_same)
             self._open()
-        self.shown.emit(reading)
+        self.shown.emit(result)
 
-    def say_changed(self, read_again: QAction) -> None:
+    def show_changed_note(self, read_again: QAction) -> None:
         """Show that the server reported a change since it was read."""
         self.alert.show_message(
             "changed", "The resource changed after it was read.", "", [read_again], "wait"
         )
 
     def _explain(
-        self, inspect: Look, title: str, sentence: str, next_step: str = "", action: QAction | None = None
+        self, appearance: Look, title: str, sentence: str, next_step: str = "", action: QAction | None = None
     ) -> None:
-        super()._explain(inspect, title, sentence, next_step, action)
+        super()._explain(appearance, title, sentence, next_step, action)
         self.strip.hide()
 
     def _open(self) -> None:
         super()._open()
         self.strip.show()
 
-    def _show_response(self, reading: ReadResult, is_same: bool) -> None:
-        self._show_response_note(reading.outcome, *_facts(reading))
-        if not reading.contents and not self.alert.text("error"):
+    def _show_response(self, result: ReadResult, is_same: bool) -> None:
+        self._show_status(result.outcome, *_facts(result))
+        if not result.contents and not self.alert.text("error"):
             self.alert.show_message("empty", "The response has no contents.", tone="warn")
         if not is_same:
-            self._show_parts(reading)
-        views = [_CONTENT] if reading.contents else []
-        views += [_CHANGES] if reading.before is not None and reading.contents else []
+            self._show_parts(result)
+        views = [_CONTENT] if result.contents else []
+        views += [_CHANGES] if result.before is not None and result.contents else []
         if not is_same or self.views.index() == self._message_view:
-            self._offer(*views)
+            self._set_available_views(*views)
 
-    def _show_parts(self, reading: ReadResult) -> None:
-        was = self.parts.currentIndex()
+    def _show_parts(self, result: ReadResult) -> None:
+        previous = self.parts.currentIndex()
         self.parts.blockSignals(True)
         self.parts.clear()
-        for position, content in enumerate(reading.contents[:_MAX_PARTS]):
-            self.parts.addItem(_part_name(position, len(reading.contents), content))
-        self.parts.setCurrentIndex(was if 0 <= was < len(reading.contents) else 0)
+        for position, content in enumerate(result.contents[:_MAX_PARTS]):
+            self.parts.addItem(_part_name(position, len(result.contents), content))
+        self.parts.setCurrentIndex(previous if 0 <= previous < len(result.contents) else 0)
         self.parts.blockSignals(False)
-        self.parts.setVisible(len(reading.contents) > 1)
+        self.parts.setVisible(len(result.contents) > 1)
         self._show_part()
 
     def _on_part_chosen(self) -> None:
@@ -185,8 +134,8 @@ class ContentsView(ResponseView):
             self._show_changes()
 
     def _show_part(self) -> None:
-        if self._reading is not None and self._reading.contents:
-            self.content.show_content(self._reading.contents[max(self.parts.currentIndex(), 0)])
+        if self._result is not None and self._result.contents:
+            self.content.show_content(self._result.contents[max(self.parts.currentIndex(), 0)])
 
     def _show_view(self) -> None:
         self.content.strip.setVisible(self.views.index() == _CONTENT)
@@ -199,13 +148,13 @@ class ContentsView(ResponseView):
         return self.changes
 
     def _show_changes(self) -> None:
-        reading = self._reading
-        if reading is None or reading.before is None:
+        result = self._result
+        if result is None or result.before is None:
             return
         position = max(self.parts.currentIndex(), 0)
-        before = reading.before[position] if position < len(reading.before) else None
-        now = reading.contents[position] if position < len(reading.contents) else None
-        self._bridge.start("compare readings", self.changes.show_changes(before, now), self)
+        before = result.before[position] if position < len(result.before) else None
+        now = result.contents[position] if position < len(result.contents) else None
+        self._bridge.start("compare read results", self.changes.show_changes(before, now), self)
 
     def _lay_out(self) -> None:
         strip = QHBoxLayout(self.strip)
@@ -227,13 +176,13 @@ class ContentsView(ResponseView):
         self._inside.addWidget(self.saver)
 
 
-def _facts(reading: ReadResult) -> list[str]:
-    facts = [plural(len(reading.contents), "part")] if len(reading.contents) > 1 else []
-    facts.append(f"read {time_of_day(reading.at)[:8]}")
-    if reading.is_changed:
-        facts.append(f"changed since {time_of_day(reading.before_at)[:8]}")
-    elif reading.contents and reading.same_since < reading.at:
-        facts.append(f"unchanged since {time_of_day(reading.same_since)[:8]}")
+def _facts(result: ReadResult) -> list[str]:
+    facts = [plural(len(result.contents), "part")] if len(result.contents) > 1 else []
+    facts.append(f"read {time_of_day(result.at)[:8]}")
+    if result.is_changed:
+        facts.append(f"changed since {time_of_day(result.before_at)[:8]}")
+    elif result.contents and result.same_since < result.at:
+        facts.append(f"unchanged since {time_of_day(result.same_since)[:8]}")
     return facts
 
 
@@ -242,15 +191,63 @@ def _part_name(position: int, count: int, content: Content) -> str:
     return f"{position + 1} of {count:,}: {one_line(shorten(name, 80))}"
 
 
-MAX_URIS = 100
-MAX_BYTES = 64 * 1024 * 1024
+class ChangesView(QWidget):
+    """What changed in a content since it was last read."""
+
+    def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._generation = 0
+        self.table = ChangesTable(theme)
+        self.model = self.table.rows
+        self.alert = Alert(theme)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.alert)
+        column.addWidget(self.table, 1)
+        column.addStretch(0)
+        self.setFocusProxy(self.table)
+
+    async def show_changes(self, before: Content | None, now: Content | None) -> None:
+        """Show the changes of one content. Binary data is only reported as different."""
+        self._generation += 1
+        generation = self._generation
+        self.alert.close_all()
+        self.table.hide()
+        text = _difference_text(before, now)
+        if text or before is None or now is None:
+            self.alert.show_message("changes", text, tone="wait")
+            return
+        diff = await self._bridge.work(compare_packed, pack(before.data, now.data))
+        if generation != self._generation:
+            return
+        await self.table.show_diff(diff)
+        self.table.show()
+        if diff.note:
+            self.alert.show_message("changes", diff.note, tone="wait")
+
+
+def _difference_text(before: Content | None, now: Content | None) -> str:
+    if before is None or now is None:
+        reason = (
+            "The previous response had fewer parts"
+            if before is None
+            else "The previous response had more parts"
+        )
+        return f"{reason}, so there is nothing to compare this one with."
+    if before.data == now.data:
+        return "This part is unchanged."
+    if not (before.is_text and now.is_text):
+        return f"The bytes differ: {len(before.data):,} before, {len(now.data):,} now."
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
     """One result of a resources/read.
 
-    `seen` are the contents read last: these, or the previous ones if this result has none. `before` are
+    `latest` are the contents read last: these, or the previous ones if this result has none. `before` are
     those they replaced. Times are wall times, in nanoseconds.
     """
 
@@ -258,7 +255,7 @@ class ReadResult:
     outcome: CallOutcome
     contents: tuple[Content, ...]
     at: int
-    seen: tuple[Content, ...] = ()
+    latest: tuple[Content, ...] = ()
     observed_at: int = 0  # when they were last read
     same_since: int = 0  # when they were first read
     before: tuple[Content, ...] | None = None
@@ -267,56 +264,56 @@ class ReadResult:
 
     @property
     def size(self) -> int:
-        parts = (*self.seen, *(self.before or ()))
+        parts = (*self.latest, *(self.before or ()))
         return len(self.outcome.response) + sum(len(content.data) for content in parts)
 
 
 class ReadHistory:
-    """The latest reading of each URI. The oldest are dropped first."""
+    """The latest result of each URI. The oldest are dropped first."""
 
     def __init__(self) -> None:
         self._latest: dict[str, ReadResult] = {}
 
-    def keep(self, uri: str, outcome: CallOutcome, contents: tuple[Content, ...], at: int) -> ReadResult:
+    def add(self, uri: str, outcome: CallOutcome, contents: tuple[Content, ...], at: int) -> ReadResult:
         """Store a result. One without contents, such as an error, does not hide earlier contents.
 
         Unchanged contents stay the same object, so that they need not be compared again.
         """
-        old = self._latest.pop(uri, None)
-        reading = self._latest[uri] = _next(old, ReadResult(uri, outcome, contents, at, contents, at, at))
-        self._forget()
-        return reading
+        previous = self._latest.pop(uri, None)
+        result = self._latest[uri] = _next(previous, ReadResult(uri, outcome, contents, at, contents, at, at))
+        self._trim()
+        return result
 
     def of(self, uri: str) -> ReadResult | None:
         return self._latest.get(uri)
 
-    def _forget(self) -> None:
+    def _trim(self) -> None:
         while len(self._latest) > 1 and (
-            len(self._latest) > MAX_URIS or sum(reading.size for reading in self._latest.values()) > MAX_BYTES
+            len(self._latest) > MAX_URIS or sum(result.size for result in self._latest.values()) > MAX_BYTES
         ):
             del self._latest[next(iter(self._latest))]
 
 
-def _next(old: ReadResult | None, new: ReadResult) -> ReadResult:
-    """Return the new reading, completed with what the previous one knows."""
-    if old is None or not old.seen:
+def _next(previous: ReadResult | None, new: ReadResult) -> ReadResult:
+    """Return the new result, completed from the previous one."""
+    if previous is None or not previous.latest:
         return new
     if not new.contents:
         return replace(
             new,
-            seen=old.seen,
-            observed_at=old.observed_at,
-            same_since=old.same_since,
-            before=old.before,
-            before_at=old.before_at,
+            latest=previous.latest,
+            observed_at=previous.observed_at,
+            same_since=previous.same_since,
+            before=previous.before,
+            before_at=previous.before_at,
         )
-    if old.seen == new.contents:
+    if previous.latest == new.contents:
         return replace(
             new,
-            contents=old.seen,
-            seen=old.seen,
-            same_since=old.same_since,
-            before=old.before,
-            before_at=old.before_at,
+            contents=previous.latest,
+            latest=previous.latest,
+            same_since=previous.same_since,
+            before=previous.before,
+            before_at=previous.before_at,
         )
-    return replace(new, before=old.seen, before_at=old.observed_at, is_changed=True)
+    return replace(new, before=previous.latest, before_at=previous.observed_at, is_changed=True)

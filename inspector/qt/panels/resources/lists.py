@@ -26,7 +26,7 @@ from inspector.qt.forms.named_values import NamedValue, NamedValues, ValueComple
 from inspector.qt.models.feature_list import FeatureListModel, Item, NoteRole, ToneRole
 from inspector.qt.models.resources import RESOURCES, TEMPLATES, ResourceTreeModel, facts_of
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
-from inspector.qt.views.feature_list import FeatureList, counted
+from inspector.qt.views.feature_list import FeatureList, count_text
 from inspector.qt.views.feature_panel import column_in
 from inspector.qt.widgets.inputs.controls import Segments
 from inspector.qt.widgets.inputs.search import SearchField
@@ -39,6 +39,233 @@ from inspector.schema.uri_template import UriTemplate, Variable
 
 _MAX_DESCRIPTION_LENGTH = 600
 _MAX_FORM_SIZE = 260  # pixels; more scrolls
+_LIST, _TREE = 0, 1
+_MAX_EXPANDED = 300  # up to this many matches, a search expands all folders
+
+
+class ResourceLists(QWidget):
+    """The lists of resources and templates, which share one selection.
+
+    Signals:
+        chosen: The user selected an item; carries it.
+        activated: The user wants to read it, with Return or a double click.
+        uri_typed: The user entered a URI that is in no list; carries it.
+    """
+
+    chosen = Signal(object)
+    activated = Signal(object)
+    uri_typed = Signal(str)
+
+    def __init__(self, theme: Theme, refresh: QAction, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._current: Item | None = None
+        self._is_moving = False
+        self._tree_text: str | None = None  # the query the tree was built for
+        self._expanded: Set[str] | None = None  # folders open without a search
+        self.resources = FeatureListModel(RESOURCES, self)
+        self.templates = FeatureListModel(TEMPLATES, self)
+        self.tree_model = ResourceTreeModel(self.resources, self)
+        self.search = SearchField(theme, "Search resources")
+        self.view_switch = Segments(theme, ("List", "Tree"))
+        self.view_switch.setAccessibleName("Resource view")
+        self.list = FeatureList(theme, self.resources, "Resources")
+        self.template_list = FeatureList(theme, self.templates, "Resource templates")
+        self.tree = QTreeView()
+        self._views = QStackedWidget()
+        self._no_matches = MutedLabel(theme, wrap=True)
+        self._header = PanelHeader(theme, "Resources")
+        self._template_header = PanelHeader(theme, "Templates")
+        self._lower = QWidget()
+        self._apply_theme()
+        self._lay_out(refresh)
+        self._connect()
+
+    @property
+    def total(self) -> int:
+        return self.resources.total + self.templates.total
+
+    async def prepare(self, listing: Listing[Resource]) -> None:
+        """Do the slow part for a long list, in steps."""
+        if self.view_switch.index() == _TREE:
+            await self.tree_model.learn(listing.items)
+
+    def set_resources(self, listing: Listing[Resource]) -> None:
+        self.resources.set_listing(listing)
+
+    def set_templates(self, listing: Listing[ResourceTemplate]) -> None:
+        self.templates.set_listing(listing)
+        self._lower.setVisible(bool(self.templates.total))
+
+    def current_version(self) -> Item | None:
+        """Return the current version of the selected item; None if it is no longer listed."""
+        model = self.templates if isinstance(self._current, ResourceTemplate) else self.resources
+        return model.renewed(self._current) if self._current is not None else None
+
+    def choose(self, item: Item | None) -> None:
+        """Select an item without emitting `chosen`; an unlisted item selects no row."""
+        self._current = item
+        is_template = isinstance(item, ResourceTemplate)
+        self.list.select_silently(None if is_template else item)
+        self.template_list.select_silently(item if is_template else None)
+        self._select_in_tree()
+
+    def _select_in_tree(self) -> None:
+        if self.view_switch.index() == _TREE:
+            item = self._current
+            index = self.tree_model.index_of(item.uri) if isinstance(item, Resource) else QModelIndex()
+            self._is_moving = True
+            self.tree.setCurrentIndex(index)
+            self._is_moving = False
+
+    def first(self) -> Item | None:
+        return self.resources.item(0) or self.templates.item(0)
+
+    def toggle_tree(self) -> None:
+        self.view_switch.choose(_LIST if self.view_switch.index() == _TREE else _TREE)
+        self._on_view_chosen()
+
+    def _apply_theme(self) -> None:
+        self.tree.setModel(self.tree_model)
+        self.tree.setAccessibleName("Resources by URI")
+        self.tree.setHeaderHidden(True)
+        style_tree(self.tree, self._theme)
+        self.tree.setFont(self._theme.mono_font(0.95))
+        self.tree.setItemDelegate(MarkedRows(self._theme, NoteRole, ToneRole, self.tree))
+
+    def _lay_out(self, refresh: QAction) -> None:
+        self._header.add_action(refresh)
+        self._no_matches.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        self._no_matches.hide()
+        self._views.addWidget(self.list)
+        self._views.addWidget(self.tree)
+        upper = QWidget()
+        column = column_in(upper)
+        column.addWidget(self._header)
+        boxed = QHBoxLayout()
+        boxed.setContentsMargins(SPACE_2, SPACE_2, SPACE_2, SPACE_2)
+        boxed.setSpacing(SPACE_2)
+        boxed.addWidget(self.search, 1)
+        boxed.addWidget(self.view_switch)
+        column.addLayout(boxed)
+        column.addWidget(self._no_matches)
+        column.addWidget(self._views, 1)
+        lower = column_in(self._lower)
+        lower.addWidget(self._template_header)
+        lower.addWidget(self.template_list, 1)
+        self._lower.hide()
+        splitter = QSplitter(Qt.Orientation.Vertical)
+        splitter.setChildrenCollapsible(False)
+        splitter.addWidget(upper)
+        splitter.addWidget(self._lower)
+        splitter.setStretchFactor(0, 3)
+        splitter.setStretchFactor(1, 1)
+        splitter.setSizes([420, 160])
+        column_in(self).addWidget(splitter)
+
+    def _connect(self) -> None:
+        self.search.text_settled.connect(self._on_search_settled)
+        self.search.returnPressed.connect(self._on_return)
+        self.view_switch.chosen.connect(self._on_view_chosen)
+        self.resources.searched.connect(self._on_resources_searched)
+        self.templates.searched.connect(self._on_searched)
+        self.resources.dataChanged.connect(self.tree.viewport().update)
+        self.list.chosen.connect(self._on_list_moved)
+        self.tree.selectionModel().currentChanged.connect(self._on_tree_moved)
+        self.template_list.chosen.connect(self._on_template_moved)
+        self.list.activated.connect(lambda index: self._activate(self.resources.item(index.row())))
+        self.tree.activated.connect(lambda index: self._activate(self.tree_model.item(index)))
+        self.template_list.activated.connect(lambda index: self._activate(self.templates.item(index.row())))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Down and self.search.hasFocus():
+            (self.tree if self.view_switch.index() == _TREE else self.list).setFocus()
+        else:
+            super().keyPressEvent(event)
+
+    def _on_search_settled(self, text: str) -> None:
+        self.resources.set_text(text.strip())
+        self.templates.set_text(text.strip())
+
+    def _on_return(self) -> None:
+        typed = self.search.text().strip()
+        if ":" in typed and not self.resources.rowCount() and not self.templates.rowCount():
+            self.uri_typed.emit(typed)
+
+    def _on_resources_searched(self) -> None:
+        if self.view_switch.index() == _TREE:
+            self._rebuild_tree()
+        self._on_searched()
+
+    def _on_searched(self) -> None:
+        for header, model in ((self._header, self.resources), (self._template_header, self.templates)):
+            header.set_detail(count_text(model))
+        found = self.resources.rowCount() + self.templates.rowCount()
+        text = self.resources.filter_text
+        self._no_matches.setVisible(bool(text) and not found)
+        is_uri = ":" in text
+        self._no_matches.setText("No matches. Press Return to read this URI." if is_uri else "No matches")
+
+    def _on_view_chosen(self) -> None:
+        is_tree = self.view_switch.index() == _TREE
+        if is_tree:
+            self._rebuild_tree()
+        self._views.setCurrentIndex(self.view_switch.index())
+        self.choose(self._current)
+
+    def _rebuild_tree(self) -> None:
+        """Rebuild the tree; a refetched list keeps its open folders and scroll position."""
+        text, position = self.resources.filter_text, self.tree.verticalScrollBar().value()
+        if self._tree_text == "" and self.tree_model.rowCount():
+            self._expanded = set(self._expanded_folders(QModelIndex()))
+        is_same_search, self._tree_text = self._tree_text == text, text
+        self.tree_model.rebuild()
+        if text and self.resources.rowCount() <= _MAX_EXPANDED:
+            self.tree.expandAll()
+        elif self._expanded is not None:
+            self._expand_again(QModelIndex(), self._expanded)
+        elif self.tree_model.rowCount() <= 20:
+            self.tree.expandToDepth(0)
+        self.tree.setAutoScroll(not is_same_search)
+        self._select_in_tree()
+        self.tree.setAutoScroll(True)
+        if is_same_search:
+            self.tree.doItemsLayout()
+            self.tree.verticalScrollBar().setValue(position)
+
+    def _expanded_folders(self, parent: QModelIndex) -> Iterator[str]:
+        for beginning, folder in self.tree_model.folders(parent):
+            if self.tree.isExpanded(folder):
+                yield beginning
+                yield from self._expanded_folders(folder)
+
+    def _expand_again(self, parent: QModelIndex, wanted: Set[str]) -> None:
+        """Reopen folders and their parents: a folder that merged several may have been split."""
+        for beginning, folder in self.tree_model.folders(parent):
+            if any(each.startswith(beginning) for each in wanted):
+                self.tree.expand(folder)
+                self._expand_again(folder, wanted)
+
+    def _on_list_moved(self, item: Item) -> None:
+        self._current = item
+        self.template_list.select_silently(None)
+        self.chosen.emit(item)
+
+    def _on_template_moved(self, item: Item) -> None:
+        self._current = item
+        self.list.select_silently(None)
+        self._select_in_tree()
+        self.chosen.emit(item)
+
+    def _on_tree_moved(self, current: QModelIndex) -> None:
+        item = self.tree_model.item(current)
+        if item is not None and not self._is_moving:
+            self.list.select_silently(item)
+            self._on_list_moved(item)
+
+    def _activate(self, item: Item | None) -> None:
+        if item is not None:
+            self.activated.emit(item)
 
 
 class ResourceHeader(QWidget):
@@ -64,7 +291,7 @@ class ResourceHeader(QWidget):
         self._facts = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
         self._alert = Alert(theme)
         self.form = NamedValues(theme)
-        self._completing = ValueCompleter(bridge, server, self.form)
+        self._completer = ValueCompleter(bridge, server, self.form)
         self._lay_out()
         self.form.changed.connect(self._on_values_changed)
 
@@ -81,14 +308,14 @@ class ResourceHeader(QWidget):
 
     def show_item(self, item: Item | None) -> None:
         """Show an item, or a new version of it. What was typed for a template is restored."""
-        self._keep_typed()
+        self._save_typed()
         self._item = item
         self._template = UriTemplate(item.uri_template) if isinstance(item, ResourceTemplate) else None
         self._alert.close_all()
         if isinstance(item, Malformed):
             self._show_text("Invalid", f"{item.reason}.", [])
         elif isinstance(item, Resource | ResourceTemplate):
-            title = item.title or item.name or self._written_uri()
+            title = item.title or item.name or self._listed_uri()
             self._show_text(title, item.description, facts_of(item.source))
         else:
             self._show_text("", "", [])
@@ -96,7 +323,7 @@ class ResourceHeader(QWidget):
         self._show_uri()
         self.uri_changed.emit()
 
-    def _written_uri(self) -> str:
+    def _listed_uri(self) -> str:
         item = self._item
         return item.uri_template if isinstance(item, ResourceTemplate) else self.uri
 
@@ -111,19 +338,19 @@ class ResourceHeader(QWidget):
         template, item = self._template, self._item
         self.form.setVisible(template is not None)
         if template is None or not isinstance(item, ResourceTemplate):
-            self._completing.set_ref({})
+            self._completer.set_ref({})
             return
-        self._completing.set_ref({"type": "ref/resource", "uri": item.uri_template})
+        self._completer.set_ref({"type": "ref/resource", "uri": item.uri_template})
         rows = [_row(variable) for variable in template.variables]
         self.form.set_rows(
             rows, "This template has no variables: it is a single URI.", completes=self.completes
         )
         self.form.set_texts(self._typed.get(item.uri_template, dict.fromkeys(self.form.rows)))
         if template.problems:
-            reported = "; ".join(template.problems)
-            self._alert.show_message("template", f"This template can't be expanded as intended: {reported}.")
+            errors = "; ".join(template.problems)
+            self._alert.show_message("template", f"This template can't be expanded as intended: {errors}.")
 
-    def _keep_typed(self) -> None:
+    def _save_typed(self) -> None:
         if isinstance(self._item, ResourceTemplate):
             self._typed[self._item.uri_template] = self.form.texts()
 
@@ -166,235 +393,3 @@ class ResourceHeader(QWidget):
 def _row(variable: Variable) -> NamedValue:
     hints = [variable.location, f"first {variable.max_length} characters" if variable.max_length else ""]
     return NamedValue(variable.name, takes_list=variable.takes_list, hint=", ".join(filter(None, hints)))
-
-
-_LIST, _TREE = 0, 1
-_MAX_OPENED = 300  # up to this many matches, a search expands all folders
-
-
-class ResourceLists(QWidget):
-    """The lists of resources and templates, which share one selection.
-
-    Signals:
-        chosen: The user selected an item; carries it.
-        activated: The user wants to read it, with Return or a double click.
-        uri_typed: The user entered a URI that is in no list; carries it.
-    """
-
-    chosen = Signal(object)
-    activated = Signal(object)
-    uri_typed = Signal(str)
-
-    def __init__(self, theme: Theme, refresh: QAction, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._current: Item | None = None
-        self._is_moving = False
-        self._tree_text: str | None = None  # the query the tree was built for
-        self._opened: Set[str] | None = None  # folders open without a search
-        self.resources = FeatureListModel(RESOURCES, self)
-        self.templates = FeatureListModel(TEMPLATES, self)
-        self.tree_model = ResourceTreeModel(self.resources, self)
-        self.search = SearchField(theme, "Search resources")
-        self.shape = Segments(theme, ("List", "Tree"))
-        self.shape.setAccessibleName("Resource view")
-        self.list = FeatureList(theme, self.resources, "Resources")
-        self.template_list = FeatureList(theme, self.templates, "Resource templates")
-        self.tree = QTreeView()
-        self._views = QStackedWidget()
-        self._nothing = MutedLabel(theme, wrap=True)
-        self._header = PanelHeader(theme, "Resources")
-        self._template_header = PanelHeader(theme, "Templates")
-        self._lower = QWidget()
-        self._apply_theme()
-        self._lay_out(refresh)
-        self._connect()
-
-    @property
-    def total(self) -> int:
-        return self.resources.total + self.templates.total
-
-    async def prepare(self, listing: Listing[Resource]) -> None:
-        """Do the slow part for a long list, in steps."""
-        if self.shape.index() == _TREE:
-            await self.tree_model.learn(listing.items)
-
-    def set_resources(self, listing: Listing[Resource]) -> None:
-        self.resources.set_listing(listing)
-
-    def set_templates(self, listing: Listing[ResourceTemplate]) -> None:
-        self.templates.set_listing(listing)
-        self._lower.setVisible(bool(self.templates.total))
-
-    def renewed(self) -> Item | None:
-        """Return the current version of the selected item; None if it is no longer listed."""
-        model = self.templates if isinstance(self._current, ResourceTemplate) else self.resources
-        return model.renewed(self._current) if self._current is not None else None
-
-    def choose(self, item: Item | None) -> None:
-        """Select an item without emitting `chosen`; an unlisted item selects no row."""
-        self._current = item
-        is_template = isinstance(item, ResourceTemplate)
-        self.list.hold(None if is_template else item)
-        self.template_list.hold(item if is_template else None)
-        self._point_tree()
-
-    def _point_tree(self) -> None:
-        if self.shape.index() == _TREE:
-            item = self._current
-            index = self.tree_model.index_of(item.uri) if isinstance(item, Resource) else QModelIndex()
-            self._is_moving = True
-            self.tree.setCurrentIndex(index)
-            self._is_moving = False
-
-    def first(self) -> Item | None:
-        return self.resources.item(0) or self.templates.item(0)
-
-    def toggle_tree(self) -> None:
-        self.shape.choose(_LIST if self.shape.index() == _TREE else _TREE)
-        self._on_shape_chosen()
-
-    def _apply_theme(self) -> None:
-        self.tree.setModel(self.tree_model)
-        self.tree.setAccessibleName("Resources by URI")
-        self.tree.setHeaderHidden(True)
-        style_tree(self.tree, self._theme)
-        self.tree.setFont(self._theme.mono_font(0.95))
-        self.tree.setItemDelegate(MarkedRows(self._theme, NoteRole, ToneRole, self.tree))
-
-    def _lay_out(self, refresh: QAction) -> None:
-        self._header.add_action(refresh)
-        self._nothing.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
-        self._nothing.hide()
-        self._views.addWidget(self.list)
-        self._views.addWidget(self.tree)
-        upper = QWidget()
-        column = column_in(upper)
-        column.addWidget(self._header)
-        boxed = QHBoxLayout()
-        boxed.setContentsMargins(SPACE_2, SPACE_2, SPACE_2, SPACE_2)
-        boxed.setSpacing(SPACE_2)
-        boxed.addWidget(self.search, 1)
-        boxed.addWidget(self.shape)
-        column.addLayout(boxed)
-        column.addWidget(self._nothing)
-        column.addWidget(self._views, 1)
-        lower = column_in(self._lower)
-        lower.addWidget(self._template_header)
-        lower.addWidget(self.template_list, 1)
-        self._lower.hide()
-        splitter = QSplitter(Qt.Orientation.Vertical)
-        splitter.setChildrenCollapsible(False)
-        splitter.addWidget(upper)
-        splitter.addWidget(self._lower)
-        splitter.setStretchFactor(0, 3)
-        splitter.setStretchFactor(1, 1)
-        splitter.setSizes([420, 160])
-        column_in(self).addWidget(splitter)
-
-    def _connect(self) -> None:
-        self.search.text_settled.connect(self._on_words_settled)
-        self.search.returnPressed.connect(self._on_return)
-        self.shape.chosen.connect(self._on_shape_chosen)
-        self.resources.searched.connect(self._on_resources_searched)
-        self.templates.searched.connect(self._on_searched)
-        self.resources.dataChanged.connect(self.tree.viewport().update)
-        self.list.chosen.connect(self._on_list_moved)
-        self.tree.selectionModel().currentChanged.connect(self._on_tree_moved)
-        self.template_list.chosen.connect(self._on_template_moved)
-        self.list.activated.connect(lambda index: self._activate(self.resources.item(index.row())))
-        self.tree.activated.connect(lambda index: self._activate(self.tree_model.item(index)))
-        self.template_list.activated.connect(lambda index: self._activate(self.templates.item(index.row())))
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Down and self.search.hasFocus():
-            (self.tree if self.shape.index() == _TREE else self.list).setFocus()
-        else:
-            super().keyPressEvent(event)
-
-    def _on_words_settled(self, text: str) -> None:
-        self.resources.set_text(text.strip())
-        self.templates.set_text(text.strip())
-
-    def _on_return(self) -> None:
-        typed = self.search.text().strip()
-        if ":" in typed and not self.resources.rowCount() and not self.templates.rowCount():
-            self.uri_typed.emit(typed)
-
-    def _on_resources_searched(self) -> None:
-        if self.shape.index() == _TREE:
-            self._rebuild_tree()
-        self._on_searched()
-
-    def _on_searched(self) -> None:
-        self._count()
-
-    def _count(self) -> None:
-        for header, model in ((self._header, self.resources), (self._template_header, self.templates)):
-            header.set_detail(counted(model))
-        found = self.resources.rowCount() + self.templates.rowCount()
-        text = self.resources.filter_text
-        self._nothing.setVisible(bool(text) and not found)
-        is_uri = ":" in text
-        self._nothing.setText("No matches. Press Return to read this URI." if is_uri else "No matches")
-
-    def _on_shape_chosen(self) -> None:
-        is_tree = self.shape.index() == _TREE
-        if is_tree:
-            self._rebuild_tree()
-        self._views.setCurrentIndex(self.shape.index())
-        self.choose(self._current)
-
-    def _rebuild_tree(self) -> None:
-        """Rebuild the tree; a refetched list keeps its open folders and scroll position."""
-        text, position = self.resources.filter_text, self.tree.verticalScrollBar().value()
-        if self._tree_text == "" and self.tree_model.rowCount():
-            self._opened = set(self._open_folders(QModelIndex()))
-        is_same_search, self._tree_text = self._tree_text == text, text
-        self.tree_model.rebuild()
-        if text and self.resources.rowCount() <= _MAX_OPENED:
-            self.tree.expandAll()
-        elif self._opened is not None:
-            self._open_again(QModelIndex(), self._opened)
-        elif self.tree_model.rowCount() <= 20:
-            self.tree.expandToDepth(0)
-        self.tree.setAutoScroll(not is_same_search)
-        self._point_tree()
-        self.tree.setAutoScroll(True)
-        if is_same_search:
-            self.tree.doItemsLayout()
-            self.tree.verticalScrollBar().setValue(position)
-
-    def _open_folders(self, parent: QModelIndex) -> Iterator[str]:
-        for beginning, folder in self.tree_model.folders(parent):
-            if self.tree.isExpanded(folder):
-                yield beginning
-                yield from self._open_folders(folder)
-
-    def _open_again(self, parent: QModelIndex, wanted: Set[str]) -> None:
-        """Reopen folders and their parents: a folder that merged several may have been split."""
-        for beginning, folder in self.tree_model.folders(parent):
-            if any(each.startswith(beginning) for each in wanted):
-                self.tree.expand(folder)
-                self._open_again(folder, wanted)
-
-    def _on_list_moved(self, item: Item) -> None:
-        self._current = item
-        self.template_list.hold(None)
-        self.chosen.emit(item)
-
-    def _on_template_moved(self, item: Item) -> None:
-        self._current = item
-        self.list.hold(None)
-        self._point_tree()
-        self.chosen.emit(item)
-
-    def _on_tree_moved(self, current: QModelIndex) -> None:
-        item = self.tree_model.item(current)
-        if item is not None and not self._is_moving:
-            self.list.hold(item)
-            self._on_list_moved(item)
-
-    def _activate(self, item: Item | None) -> None:
-        if item is not None:
-            self.activated.emit(item)

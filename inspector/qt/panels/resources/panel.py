@@ -26,7 +26,7 @@ from inspector.qt.bridge import Bridge
 from inspector.qt.models.feature_list import Item, ListChanges
 from inspector.qt.panels.resources.contents_view import ContentsView, ReadHistory, ReadResult
 from inspector.qt.panels.resources.lists import ResourceHeader, ResourceLists
-from inspector.qt.panels.resources.watch import ResourceWatch
+from inspector.qt.panels.resources.periodic_read import PeriodicRead
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.views.feature_panel import FeaturePanel, column_in
 from inspector.qt.widgets.code.raw_edit import is_submit
@@ -43,23 +43,23 @@ class ResourcesPanel(FeaturePanel):
     """
 
     kind = "resource"
-    requested = "resources/list"
+    list_method = "resources/list"
     readiness_changed = Signal()
 
     def __init__(
         self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
     ) -> None:
         super().__init__(bridge, server, actions, theme, parent)
-        self._offers_subscribing = False
+        self._supports_subscriptions = False
         self._task: asyncio.Task[None] | None = None
-        self._readings = ReadHistory()
+        self._history = ReadHistory()
         self._subscribed: set[str] = set()
         self._changed: set[str] = set()
-        self._unseen: set[str] = set()  # watched resources with changes not seen yet
+        self._unseen: set[str] = set()  # periodically read resources with changes not seen yet
         self.lists = ResourceLists(theme, actions["resource.refresh"])
         self.head = ResourceHeader(bridge, server, theme)
-        self.reading = ContentsView(bridge, theme)
-        self.watching = ResourceWatch(bridge, server, theme, self._keep)
+        self.contents = ContentsView(bridge, theme)
+        self.periodic_read = PeriodicRead(bridge, server, theme, self._store)
         self._cancel_action = QAction("Cancel", self)
         self._again_action = QAction("Read again", self)
         self._lay_out(self.lists, self._make_right(), [300, 840])
@@ -71,7 +71,7 @@ class ResourcesPanel(FeaturePanel):
 
     @property
     def can_subscribe(self) -> bool:
-        return self._is_connected and self._offers_subscribing and bool(self.head.uri)
+        return self._is_connected and self._supports_subscriptions and bool(self.head.uri)
 
     @property
     def is_subscribed(self) -> bool:
@@ -107,7 +107,7 @@ class ResourcesPanel(FeaturePanel):
             uri = self.head.uri
             self._task = self._bridge.start(f"read {uri}", self._read(uri), self)
             self._task.add_done_callback(partial(self._on_ended, uri, time.monotonic_ns()))
-            self.reading.show_waiting(uri, self._cancel_action)
+            self.contents.show_waiting(uri, self._cancel_action)
             self.readiness_changed.emit()
 
     def cancel(self) -> None:
@@ -127,23 +127,23 @@ class ResourcesPanel(FeaturePanel):
 
     def _finish(self, uri: str, outcome: CallOutcome, contents: tuple[Content, ...]) -> None:
         self._task = None
-        self._keep(uri, outcome, contents)
+        self._store(uri, outcome, contents)
         if uri != self.head.uri:
             self._show_latest()
         self.readiness_changed.emit()
 
-    def _keep(self, uri: str, outcome: CallOutcome, contents: tuple[Content, ...]) -> ReadResult:
+    def _store(self, uri: str, outcome: CallOutcome, contents: tuple[Content, ...]) -> ReadResult:
         """Store a result with its URI: shown now, or when the user returns to it."""
-        reading = self._readings.keep(uri, outcome, contents, time.time_ns())
+        result = self._history.add(uri, outcome, contents, time.time_ns())
         if outcome.kind is OutcomeKind.RESULT:
             self._changed.discard(uri)
             self._mark(uri)
         if uri == self.head.uri:
-            self.reading.show_reading(reading)
-        return reading
+            self.contents.show_result(result)
+        return result
 
     def _on_change_seen(self, uri: str) -> None:
-        """Mark a watched resource that changed while another one is shown."""
+        """Mark a resource that changed while another one is shown."""
         if uri != self.head.uri:
             self._unseen.add(uri)
             self._mark(uri)
@@ -177,8 +177,8 @@ class ResourcesPanel(FeaturePanel):
         """Mark changed resources: one below a subscribed URI marks both."""
         if server != self._server:
             return
-        above = {each for each in self._subscribed if any(uri.startswith(each) for uri in uris)}
-        changes = above.union(uris)
+        covering = {each for each in self._subscribed if any(uri.startswith(each) for uri in uris)}
+        changes = covering.union(uris)
         self._changed |= changes
         self._mark(*changes)
         self._show_changed()
@@ -196,13 +196,13 @@ class ResourcesPanel(FeaturePanel):
         self.head.badge.set_text("subscribed" if self.is_subscribed else "", "ok")
 
     def _show_changed(self) -> None:
-        if self.head.uri in self._changed and self.reading.reading is not None:
-            self.reading.say_changed(self._again_action)
+        if self.head.uri in self._changed and self.contents.result is not None:
+            self.contents.show_changed_note(self._again_action)
 
     def _show_item(self, item: Item | None) -> None:
         self.head.show_item(item)
         if isinstance(item, Malformed):
-            self.reading.show_malformed(item.value)
+            self.contents.show_malformed(item.value)
 
     def _on_uri_changed(self) -> None:
         if self.head.uri in self._unseen:
@@ -214,12 +214,12 @@ class ResourcesPanel(FeaturePanel):
         self.readiness_changed.emit()
 
     def _show_latest(self) -> None:
-        """Show the last reading of the URI, if any."""
-        reading = self._readings.of(self.head.uri)
-        if reading is None:
-            self.reading.show_nothing()
-        elif reading is not self.reading.reading:
-            self.reading.show_reading(reading)
+        """Show the last result of the URI, if any."""
+        result = self._history.of(self.head.uri)
+        if result is None:
+            self.contents.show_nothing()
+        elif result is not self.contents.result:
+            self.contents.show_result(result)
         self._show_changed()
 
     def _on_activated(self, item: Item) -> None:
@@ -256,16 +256,18 @@ class ResourcesPanel(FeaturePanel):
         """Show the lists in steps: ten thousand rows and the first item would block the window."""
         if isinstance(resources, Listing):
             await self.lists.prepare(resources)
-        self._put("resources", resources, self.lists.set_resources)
-        self._put("templates", templates, self.lists.set_templates)
+        self._show_list("resources", resources, self.lists.set_resources)
+        self._show_list("templates", templates, self.lists.set_templates)
         await asyncio.sleep(0)
-        self._choose_again()
+        self._restore_selection()
         await asyncio.sleep(0)
         if self._is_connected:
             self._open("The server's lists of resources and templates are empty.")
-        await self._tell_news()
+        await self._report_changes()
 
-    def _put(self, what: str, listed: Listing[T] | LensError, show: Callable[[Listing[T]], None]) -> None:
+    def _show_list(
+        self, what: str, listed: Listing[T] | LensError, show: Callable[[Listing[T]], None]
+    ) -> None:
         """Show one of the two lists; if it could not be fetched, the old one stays."""
         if isinstance(listed, LensError):
             again = self._actions["resource.refresh"]
@@ -274,26 +276,25 @@ class ResourcesPanel(FeaturePanel):
             self.alert.close_topic(what)
             show(listed)
 
-    async def _tell_news(self) -> None:
+    async def _report_changes(self) -> None:
         changes = await self.lists.resources.take_changes()
         self.change_strip.notify("resources", changes)
-        self.lists.resources.mark_changed(
-            ListChanges(changes.added)
-        )  # "changed" marks a changed content here
+        # "changed" marks changed content here, so only additions are marked.
+        self.lists.resources.mark_changed(ListChanges(changes.added))
         changes = await self.lists.templates.take_changes()
         self.change_strip.notify("resource templates", changes)
         self.lists.templates.mark_changed(changes)
 
-    def _choose_again(self) -> None:
+    def _restore_selection(self) -> None:
         """Update the selected item; one no longer listed stays while it is shown."""
-        item = self.lists.renewed() or self.head.item or self.lists.first()
+        item = self.lists.current_version() or self.head.item or self.lists.first()
         if item is not None and item != self.head.item:
             self._show_item(item)
         self.lists.choose(item)
 
     def _on_connected(self, agreement: Agreement) -> None:
         capabilities, revision = agreement.capabilities, agreement.revision
-        self._offers_subscribing = not missing_capability("resources/subscribe", capabilities, revision)
+        self._supports_subscriptions = not missing_capability("resources/subscribe", capabilities, revision)
         self.head.completes = not missing_capability("completion/complete", capabilities, revision)
 
     def event(self, event: QEvent) -> bool:
@@ -315,14 +316,14 @@ class ResourcesPanel(FeaturePanel):
         self.lists.activated.connect(self._on_activated)
         self.lists.uri_typed.connect(self.open_uri)
         self.head.uri_changed.connect(self._on_uri_changed)
-        self.reading.uri_requested.connect(self.open_uri)
+        self.contents.uri_requested.connect(self.open_uri)
         self._cancel_action.triggered.connect(self.cancel)
         self._again_action.triggered.connect(self.read)
-        self.watching.change_shown.connect(self._on_change_seen)
+        self.periodic_read.change_seen.connect(self._on_change_seen)
         self.readiness_changed.connect(self._on_readiness_changed)
 
     def _on_readiness_changed(self) -> None:
-        self.watching.set_target(self.head.uri, self._is_connected and bool(self.head.uri))
+        self.periodic_read.set_target(self.head.uri, self._is_connected and bool(self.head.uri))
 
     def _make_right(self) -> QWidget:
         buttons = QHBoxLayout()
@@ -331,14 +332,14 @@ class ResourcesPanel(FeaturePanel):
         buttons.addWidget(ActionButton(self._actions["resource.read"], "primary"))
         buttons.addWidget(ActionButton(self._actions["resource.subscribe"]))
         buttons.addWidget(ActionButton(self._actions["resource.watch"]))
-        buttons.addWidget(self.reading.strip, 1)
+        buttons.addWidget(self.contents.strip, 1)
         buttons.addStretch(0)
         right = QWidget()
         column = column_in(right)
         column.addWidget(self.head)
         column.addLayout(buttons)
-        column.addWidget(self.watching)
-        column.addWidget(self.reading, 1)
+        column.addWidget(self.periodic_read)
+        column.addWidget(self.contents, 1)
         return right
 
 

@@ -33,7 +33,7 @@ class TaskDetail(QWidget):
 
     Signals:
         row_requested: The user wants to see the call in the traffic; carries its row.
-        answer_requested: The user wants to answer the task's request; carries the card's id.
+        reply_requested: The user wants to reply to the task's request; carries its Inbox ID.
     """
 
     row_requested = Signal(int)
@@ -43,11 +43,11 @@ class TaskDetail(QWidget):
         super().__init__(parent)
         self._bridge = bridge
         self._view: TaskView | None = None
-        self._inbox_requests: tuple[InboxRequest, ...] = ()
+        self._requests: tuple[InboxRequest, ...] = ()
         self._shown: tuple[object, ...] = ()
         self.fetches_result = False  # True if the protocol version has a request for that
         self.is_connected = False
-        self.may_cancel = False
+        self.can_cancel = False
         self._title = Heading(theme)
         self.badge = Badge(theme)
         self.id = PlainLabel(theme, mono=True, wrap=True, selectable=True)
@@ -59,17 +59,17 @@ class TaskDetail(QWidget):
         self.bar.setAccessibleName("Task progress")
         self.alert = Alert(theme)
         self.result = ResultView(bridge, theme)
-        self.response = self._action("Reply", "Go to its request in the Inbox")
+        self.reply = self._action("Reply", "Go to its request in the Inbox")
         self.poll = self._action("Poll now", "Request the task status now")
         self.fetch = self._action("Get result", "Wait for the result; the server may send requests meanwhile")
         self.cancel = self._action("Cancel task", "Ask the server to cancel the task")
-        self.forget = self._action("Remove", "Remove the task from this list; the server is not notified")
+        self.remove = self._action("Remove", "Remove the task from this list; the server is not notified")
         self.show_call = self._action("Show call in Traffic", "Go to the call that started this task")
-        self._reply_button = ActionButton(self.response, "primary")
+        self._reply_button = ActionButton(self.reply, "primary")
         self._fetch_button = ActionButton(self.fetch)
         self._call_button = ActionButton(self.show_call, "quiet")
         self.show_call.triggered.connect(self._on_show_call)
-        self.response.triggered.connect(self._on_response)
+        self.reply.triggered.connect(self._on_reply)
         self._lay_out()
 
     def _action(self, text: str, hint: str) -> QAction:
@@ -89,20 +89,20 @@ class TaskDetail(QWidget):
             buttons.addWidget(button)
         buttons.addWidget(ActionButton(self.cancel))
         buttons.addWidget(self._call_button)
-        buttons.addWidget(ActionButton(self.forget, "quiet"))
+        buttons.addWidget(ActionButton(self.remove, "quiet"))
         buttons.addStretch(1)
-        about_it = QVBoxLayout()
-        about_it.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
-        about_it.setSpacing(SPACE_1)
-        about_it.addLayout(head)
+        info = QVBoxLayout()
+        info.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        info.setSpacing(SPACE_1)
+        info.addLayout(head)
         for label in (self.id, self.message_label, self.facts, self.bar, self.alert):
-            about_it.addWidget(label)
-        about_it.addSpacing(SPACE_1)
-        about_it.addLayout(buttons)
+            info.addWidget(label)
+        info.addSpacing(SPACE_1)
+        info.addLayout(buttons)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addLayout(about_it)
+        column.addLayout(info)
         column.addWidget(self.result, 1)
 
     @property
@@ -115,16 +115,16 @@ class TaskDetail(QWidget):
         self._title.setText(one_line(view.tool) or "Task")
         self.badge.set_text(status_text(view), tone_of(view))
         self.id.setText(view.id)
-        self._show_news(view)
-        self._show_problems(view)
+        self._show_progress(view)
+        self._show_findings(view)
         self._set_actions(view)
         self.tick()
         if (view.id, view.outcome, view.tracking is TrackingState.UNKNOWN, view.is_terminal) != self._shown:
             self._show_outcome(view)
 
-    def show_requests(self, inbox_requests: tuple[InboxRequest, ...]) -> None:
-        """Set the pending cards; some may belong to the task shown."""
-        self._inbox_requests = inbox_requests
+    def show_requests(self, requests: tuple[InboxRequest, ...]) -> None:
+        """Set the pending server requests; some may belong to the task shown."""
+        self._requests = requests
         self.update_actions()
 
     def tick(self) -> None:
@@ -132,12 +132,12 @@ class TaskDetail(QWidget):
         view, now = self._view, time.monotonic_ns()
         if view is None:
             return
-        lives = left_text(view, now)
+        remaining = left_text(view, now)
         facts = [view.origin.value, f"{about(now - view.created_ns)} old"]
-        facts.append("no TTL" if view.expires_ns is None else f"TTL {lives}")
+        facts.append("no TTL" if view.expires_ns is None else f"TTL {remaining}")
         if view.tracking is TrackingState.FOLLOWED and not view.is_terminal:
-            every = duration(view.task.next_poll_ms * 1_000_000)
-            facts.append(f"polled every {every}, {poll_text(view, now)}".rstrip(", "))
+            interval = duration(view.task.next_poll_ms * 1_000_000)
+            facts.append(f"polled every {interval}, {poll_text(view, now)}".rstrip(", "))
         elif not view.is_terminal:
             facts.append(view.tracking.value)
         self.facts.setText(" · ".join(facts))
@@ -146,33 +146,33 @@ class TaskDetail(QWidget):
         if self._view is not None:
             self._set_actions(self._view)
 
-    def _show_news(self, view: TaskView) -> None:
+    def _show_progress(self, view: TaskView) -> None:
         text = "" if view.note else message_text(view)
         self.message_label.setText(text)
         self.message_label.setVisible(bool(text))
-        share = view.progress / view.total if view.progress is not None and view.total else None
-        self.bar.setVisible(share is not None and not view.is_terminal)
-        if share is not None:
+        fraction = view.progress / view.total if view.progress is not None and view.total else None
+        self.bar.setVisible(fraction is not None and not view.is_terminal)
+        if fraction is not None:
             self.bar.setRange(0, 1000)
-            self.bar.setValue(round(1000 * min(max(share, 0), 1)))
+            self.bar.setValue(round(1000 * min(max(fraction, 0), 1)))
 
-    def _show_problems(self, view: TaskView) -> None:
+    def _show_findings(self, view: TaskView) -> None:
         self.alert.close_all()
         if view.note:
             self.alert.show_message("note", view.note)
-        for number, problem in enumerate(view.problems):
-            self.alert.show_message(f"problem {number}", problem)
+        for number, finding in enumerate(view.problems):
+            self.alert.show_message(f"finding {number}", finding)
 
     def _set_actions(self, view: TaskView) -> None:
         is_open = not view.is_terminal
-        self._reply_button.setVisible(self._inbox_request() is not None)
+        self._reply_button.setVisible(self._pending_request() is not None)
         self.poll.setEnabled(self.is_connected and is_open and not view.is_polling)
         self._fetch_button.setVisible(self.fetches_result)
         has_result = view.outcome is not None or view.task.status is TaskStatus.CANCELLED
-        may_fetch = self.is_connected and not has_result and not view.is_fetching
-        self.fetch.setEnabled(self.fetches_result and may_fetch and view.tracking in _FETCHABLE)
+        can_fetch = self.is_connected and not has_result and not view.is_fetching
+        self.fetch.setEnabled(self.fetches_result and can_fetch and view.tracking in _FETCHABLE)
         is_known = view.tracking is not TrackingState.UNKNOWN
-        self.cancel.setEnabled(self.is_connected and is_open and is_known and self.may_cancel)
+        self.cancel.setEnabled(self.is_connected and is_open and is_known and self.can_cancel)
         self.show_call.setEnabled(view.row is not None)
         self._call_button.setVisible(view.origin is TaskOrigin.CALLED)
 
@@ -193,18 +193,18 @@ class TaskDetail(QWidget):
         title = "No result yet" if view.tracking is not TrackingState.UNKNOWN else "No result"
         self.result.message.show_empty("tasks", title, sentence)
 
-    def _inbox_request(self) -> InboxRequest | None:
-        """Return the oldest pending card of the task shown."""
+    def _pending_request(self) -> InboxRequest | None:
+        """Return the oldest pending request of the task shown."""
         id = self._view.id if self._view is not None else ""
         return next(
-            (inbox_request for inbox_request in self._inbox_requests if id and inbox_request.task_id == id),
+            (request for request in self._requests if id and request.task_id == id),
             None,
         )
 
-    def _on_response(self) -> None:
-        inbox_request = self._inbox_request()
-        if inbox_request is not None:
-            self.reply_requested.emit(inbox_request.id)
+    def _on_reply(self) -> None:
+        request = self._pending_request()
+        if request is not None:
+            self.reply_requested.emit(request.id)
 
     def _on_show_call(self) -> None:
         if self._view is not None and self._view.row is not None:

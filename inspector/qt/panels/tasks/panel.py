@@ -65,7 +65,7 @@ class TasksPanel(QWidget):
 
     Signals:
         row_requested: The user wants to see a call in the traffic; carries its row.
-        answer_requested: The user wants to answer a task's request; carries the card's id.
+        reply_requested: The user wants to reply to a task's request; carries its Inbox ID.
     """
 
     row_requested = Signal(int)
@@ -79,28 +79,28 @@ class TasksPanel(QWidget):
         self._server = server
         self._actions = actions
         self._view: ServerView | None = None
-        self._lists = False
+        self._can_list = False
         self._is_loaded = False
-        self._wanted = ""  # the task to show once they are loaded
+        self._awaited = ""  # the task to show once they are loaded
         self._theme = theme
         self.model = TasksModel(theme, self._mark)
         self.table = QTableView()
         self.detail = TaskDetail(bridge, theme)
-        self.id_line = QLineEdit(placeholderText="Task id", clearButtonEnabled=True)
-        self.id_line.setAccessibleName("Id of the task to add")
+        self.id_line = QLineEdit(placeholderText="Task ID", clearButtonEnabled=True)
+        self.id_line.setAccessibleName("ID of the task to add")
         self.add = QAction("Add", self)
         self.refresh = QAction("Refresh", self)
         self.refresh.setToolTip("Request the task list from the server")
         self._list_button = ActionButton(self.refresh)
-        self.forget_ended = QAction("Remove ended", self)
-        self.forget_ended.setToolTip("Remove ended tasks from this list; the server is not notified")
+        self.remove_ended = QAction("Remove ended", self)
+        self.remove_ended.setToolTip("Remove ended tasks from this list; the server is not notified")
         self.count = MutedLabel(theme)
         self.alert = Alert(theme)
         self.gate = ContentStack(theme, self._make_split(theme))
         self._timer = QTimer(self, interval=_TICK_MS)
         self._lay_out()
         self._connect()
-        bridge.start_when_attached(f"tasks of {server}", self._load())
+        bridge.start_when_attached(f"load tasks of {server}", self._load())
 
     def _make_split(self, theme: Theme) -> QSplitter:
         self.table.setAccessibleName(f"Tasks of {one_line(self._server)}")
@@ -115,12 +115,12 @@ class TasksPanel(QWidget):
         split = QSplitter(Qt.Orientation.Vertical)
         split.setChildrenCollapsible(False)
         split.addWidget(self.table)
-        split.addWidget(self._scrolling_detail())
+        split.addWidget(self._detail_area())
         split.setSizes([100, 350])
         split.setStretchFactor(1, 1)
         return split
 
-    def _scrolling_detail(self) -> QScrollArea:
+    def _detail_area(self) -> QScrollArea:
         """Put the detail into a scroll area, so that it does not make a small window grow."""
         area = QScrollArea()
         area.setWidget(self.detail)
@@ -137,7 +137,7 @@ class TasksPanel(QWidget):
         bar.setSpacing(SPACE_2)
         bar.addWidget(self.count, 1)
         bar.addWidget(self.id_line, 1)
-        for button in (ActionButton(self.add), self._list_button, ActionButton(self.forget_ended)):
+        for button in (ActionButton(self.add), self._list_button, ActionButton(self.remove_ended)):
             bar.addWidget(button)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -154,11 +154,19 @@ class TasksPanel(QWidget):
         self.id_line.returnPressed.connect(self.add.trigger)
         self.add.triggered.connect(self._on_add)
         self.refresh.triggered.connect(self.list_tasks)
-        self.forget_ended.triggered.connect(lambda: self._ask(lambda book: book.forget_ended(self._server)))
-        self.detail.poll.triggered.connect(lambda: self._ask_about(lambda book, *task: book.poll(*task)))
-        self.detail.fetch.triggered.connect(lambda: self._ask_about(lambda book, *task: book.fetch(*task)))
-        self.detail.cancel.triggered.connect(lambda: self._ask_about(lambda book, *task: book.cancel(*task)))
-        self.detail.forget.triggered.connect(lambda: self._ask_about(lambda book, *task: book.forget(*task)))
+        self.remove_ended.triggered.connect(
+            lambda: self._start_request(lambda store: store.forget_ended(self._server))
+        )
+        self.detail.poll.triggered.connect(lambda: self._ask_selected(lambda store, *task: store.poll(*task)))
+        self.detail.fetch.triggered.connect(
+            lambda: self._ask_selected(lambda store, *task: store.fetch(*task))
+        )
+        self.detail.cancel.triggered.connect(
+            lambda: self._ask_selected(lambda store, *task: store.cancel(*task))
+        )
+        self.detail.remove.triggered.connect(
+            lambda: self._ask_selected(lambda store, *task: store.forget(*task))
+        )
         self.detail.row_requested.connect(self.row_requested)
         self.detail.reply_requested.connect(self.reply_requested)
 
@@ -166,8 +174,8 @@ class TasksPanel(QWidget):
         self.model.set_all(await self._bridge.tasks(self._server))
         self._is_loaded = True
         self._choose_first()
-        if self._wanted:
-            self.show_task(self._wanted)
+        if self._awaited:
+            self.show_task(self._awaited)
         self._update()
 
     def set_view(self, view: ServerView) -> None:
@@ -175,30 +183,32 @@ class TasksPanel(QWidget):
         self._view = view
         agreement = view.agreement if self._is_connected else None
         if agreement is not None:
-            design = tasks_of(agreement.revision)
-            offered = agreement.capabilities, agreement.revision
-            self._lists = (
-                design is not None
-                and design.list(agreement.capabilities) is not None
-                and not missing_capability("tasks/list", *offered)
+            task_protocol = tasks_of(agreement.revision)
+            negotiated = agreement.capabilities, agreement.revision
+            self._can_list = (
+                task_protocol is not None
+                and task_protocol.list(agreement.capabilities) is not None
+                and not missing_capability("tasks/list", *negotiated)
             )
-            self.detail.fetches_result = design is not None and design.outcome("") is not None
-            self.detail.may_cancel = design is not None and not missing_capability("tasks/cancel", *offered)
+            self.detail.fetches_result = task_protocol is not None and task_protocol.outcome("") is not None
+            self.detail.can_cancel = task_protocol is not None and not missing_capability(
+                "tasks/cancel", *negotiated
+            )
         self.detail.is_connected = self._is_connected
         self.detail.update_actions()
         self._update()
-        if self._is_connected and not was_connected and self._lists:
+        if self._is_connected and not was_connected and self._can_list:
             self.list_tasks()
 
     def list_tasks(self) -> None:
         """Ask the server for its tasks, if it supports listing."""
-        self._ask(lambda book: book.refresh(self._server))
+        self._start_request(lambda store: store.refresh(self._server))
 
     def show_task(self, id: str) -> None:
         """Select a task; one that is unknown here can be added by its id."""
-        is_there = self._choose(id)
-        self._wanted = "" if is_there or self._is_loaded else id
-        if is_there:
+        is_listed = self._choose(id)
+        self._awaited = "" if is_listed or self._is_loaded else id
+        if is_listed:
             self.table.setFocus()
         elif self._is_loaded:
             self.id_line.setText(id)
@@ -210,32 +220,32 @@ class TasksPanel(QWidget):
             self._bridge.start(f"add task {id}", self._add(id), self)
 
     async def _add(self, id: str) -> None:
-        if await self._requested(lambda book: book.add(self._server, id)):
+        if await self._run_request(lambda store: store.add(self._server, id)):
             self.id_line.clear()
-            view = await self._bridge.ask_tasks(lambda book: book.find(self._server, id))
+            view = await self._bridge.ask_tasks(lambda store: store.find(self._server, id))
             self._on_changed(self._server, {id: view})
             self.show_task(id)
 
-    def _ask_about(self, ask: Callable[[TaskStore, str, str], Coroutine[Any, Any, object]]) -> None:
+    def _ask_selected(self, work: Callable[[TaskStore, str, str], Coroutine[Any, Any, object]]) -> None:
         view = self.detail.view
         if view is not None:
-            self._ask(lambda book: ask(book, self._server, view.id))
+            self._start_request(lambda store: work(store, self._server, view.id))
 
-    def _ask(self, ask: Callable[[TaskStore], Coroutine[Any, Any, object]]) -> None:
-        self._bridge.start(f"tasks of {self._server}", self._requested(ask), self)
+    def _start_request(self, work: Callable[[TaskStore], Coroutine[Any, Any, object]]) -> None:
+        self._bridge.start(f"tasks of {self._server}", self._run_request(work), self)
 
-    async def _requested(self, ask: Callable[[TaskStore], Coroutine[Any, Any, object]]) -> bool:
+    async def _run_request(self, work: Callable[[TaskStore], Coroutine[Any, Any, object]]) -> bool:
         """Run a request and show errors here."""
         try:
-            await self._bridge.ask_tasks(ask)
+            await self._bridge.ask_tasks(work)
         except RpcError as exc:
             text = f"The server returned an error: {one_line(exc.message)} ({exc.code})."
-            self.alert.show_message("asked", text, "See the exchange in Traffic.")
+            self.alert.show_message("request", text, "See the exchange in Traffic.")
         except LensError as exc:
             summary = exc.summary if isinstance(exc, UserError) else f"{exc}."
-            self.alert.show_message("asked", summary, exc.next_step if isinstance(exc, UserError) else "")
+            self.alert.show_message("request", summary, exc.next_step if isinstance(exc, UserError) else "")
         else:
-            self.alert.close_topic("asked")
+            self.alert.close_topic("request")
             return True
         return False
 
@@ -275,9 +285,9 @@ class TasksPanel(QWidget):
         total, running = self.model.rowCount(), self.model.count_running()
         self.count.setText(f"{plural(total, 'task')}, {running:,} running" if total else "")
         self.add.setEnabled(self._is_connected and bool(self.id_line.text().strip()))
-        self._list_button.setVisible(self._lists)
+        self._list_button.setVisible(self._can_list)
         self.refresh.setEnabled(self._is_connected)
-        self.forget_ended.setEnabled(total > running)
+        self.remove_ended.setEnabled(total > running)
         self._set_ticking()
         if total:
             self.gate.open()
@@ -291,14 +301,14 @@ class TasksPanel(QWidget):
             self.gate.explain(placeholder.appearance, "tasks", *text, self._actions[placeholder.command])
             return
         agreement = view.agreement
-        design = tasks_of(agreement.revision) if agreement is not None else None
-        if agreement is None or design is None:
+        task_protocol = tasks_of(agreement.revision) if agreement is not None else None
+        if agreement is None or task_protocol is None:
             revision = agreement.revision if agreement is not None else ""
             sentence = f"Protocol version {revision} has no tasks; they were added in 2025-11-25."
         elif missing_capability("tasks/get", agreement.capabilities, agreement.revision):
             sentence = "This server does not offer tasks: it did not declare the capability."
         else:
-            sentence = "Call a tool as a task (see Call options), or add a task by its id."
+            sentence = "Call a tool as a task (see Call options), or add a task by its ID."
         self.gate.explain("empty", "tasks", "No tasks", sentence)
 
     def _mark(self, view: TaskView) -> QIcon:
@@ -315,9 +325,9 @@ class TasksPanel(QWidget):
         self._timer.stop()
 
     def _set_ticking(self) -> None:
-        is_wanted = self.isVisible() and self.model.rowCount() > 0
-        if is_wanted != self._timer.isActive():
-            self._timer.start() if is_wanted else self._timer.stop()
+        is_needed = self.isVisible() and self.model.rowCount() > 0
+        if is_needed != self._timer.isActive():
+            self._timer.start() if is_needed else self._timer.stop()
 
     def _on_tick(self) -> None:
         self.model.tick()

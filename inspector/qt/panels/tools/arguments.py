@@ -1,6 +1,6 @@
-"""Argument editors, one per visited tool, so that no input is lost; and the variables bar.
+"""Argument editors, one per visited tool so that no input is lost, and the call variables bar.
 
-The bar below the form lists the variables that the arguments use, with their values.
+The bar below the form lists the call variables that the arguments use, with their values.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 from inspector.base.json.values import JSON, JSONObject, excerpt, shorten
 from inspector.base.plain_text import one_line
 from inspector.base.redaction import MASK
-from inspector.config.calls.variables import Variables, expand, is_known, is_secret, names_in, without_marks
+from inspector.config.calls.history import without_marks
+from inspector.config.calls.variables import Variables, expand, is_known, is_secret, names_in
 from inspector.protocol.types import Tool
 from inspector.qt.bridge import Bridge
 from inspector.qt.forms.schema.arguments_editor import ArgumentsEditor, SchemaValidator
@@ -23,22 +24,24 @@ from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.text.labels import PlainLabel
 from inspector.schema.values import FormError, Meaning, Resolve
 
-_SETTLED_MS = 400
+_SETTLE_DELAY_MS = 400
+_MAX_LISTED = 6
+_MAX_LENGTH = 30
 
 
 class ToolArguments(QStackedWidget):
     """One editor per tool.
 
-    A new one starts with the tool's last arguments, from this run of the app or an earlier one.
+    A new one starts with the tool's last arguments, from this session or an earlier one.
 
     Signals:
         settled: Typing has paused, or other arguments are shown.
-        marks_found: Last arguments were restored without secrets, which are not saved to disk; carries the
+        secrets_omitted: Arguments were restored without secrets, which are not saved to disk; carries the
             JSON pointers to where they were.
     """
 
     settled = Signal()
-    marks_found = Signal(object)
+    secrets_omitted = Signal(object)
 
     def __init__(
         self, bridge: Bridge, server: str, theme: Theme, before: QWidget, parent: QWidget | None = None
@@ -48,14 +51,14 @@ class ToolArguments(QStackedWidget):
         self._server = server
         self._theme = theme
         self._before = before  # the widget before it in the tab order
-        self._validating = SchemaValidator(bridge, self)
+        self._validator = SchemaValidator(bridge, self)
         self._tool: Tool | None = None
-        self._known: dict[str, tuple[Tool, ArgumentsEditor]] = {}
+        self._editors: dict[str, tuple[Tool, ArgumentsEditor]] = {}
         self._variables: dict[str, Variables] = {}
         self._edited: set[str] = set()
-        self._nothing = ArgumentsEditor(theme, submit_keys=False)
-        self.addWidget(self._nothing)
-        self._timer = QTimer(self, interval=_SETTLED_MS, singleShot=True)
+        self._empty_editor = ArgumentsEditor(theme, submit_keys=False)
+        self.addWidget(self._empty_editor)
+        self._timer = QTimer(self, interval=_SETTLE_DELAY_MS, singleShot=True)
         self._timer.timeout.connect(self._on_settled)
 
     @property
@@ -74,7 +77,7 @@ class ToolArguments(QStackedWidget):
     def show_none(self) -> None:
         self._settle_now()
         self._tool = None
-        self.setCurrentWidget(self._nothing)
+        self.setCurrentWidget(self._empty_editor)
         self.settled.emit()
 
     def typed(self) -> JSONObject | None:
@@ -84,37 +87,37 @@ class ToolArguments(QStackedWidget):
         except FormError:
             return None
 
-    def put(self, arguments: JSONObject) -> None:
+    def load(self, arguments: JSONObject) -> None:
         """Load the arguments of an earlier or saved call."""
-        cleaned, positions = without_marks(arguments)
+        cleaned, pointers = without_marks(arguments)
         self.current.set_arguments(cleaned)
         self._on_edited()
         self._settle_now()
-        self.marks_found.emit(positions)
+        self.secrets_omitted.emit(pointers)
 
     def set_variables(self, tool: str, variables: Variables) -> None:
         """Set how `${name}` is resolved for a tool: arguments are checked as they would be sent."""
         if self._variables.get(tool) != variables:
             self._variables[tool] = variables
-            if tool in self._known:
-                self._known[tool][1].set_resolve(resolver(variables))
+            if tool in self._editors:
+                self._editors[tool][1].set_resolve(resolver(variables))
 
     def _editor_of(self, tool: Tool) -> ArgumentsEditor:
-        known, editor = self._known.get(tool.name, (None, None))
-        if known is not None and editor is not None and known.input_schema == tool.input_schema:
+        known_tool, editor = self._editors.get(tool.name, (None, None))
+        if known_tool is not None and editor is not None and known_tool.input_schema == tool.input_schema:
             return editor
-        renewed = self._make(tool)
+        new_editor = self._make(tool)
         if editor is None:
-            self._bridge.start(f"last arguments of {tool.name}", self._put_last(tool, renewed), self)
+            self._bridge.start(f"last arguments of {tool.name}", self._restore_last(tool, new_editor), self)
         else:
             with contextlib.suppress(FormError):
-                renewed.set_arguments(editor.arguments(force=True))
+                new_editor.set_arguments(editor.arguments(force=True))
             self.removeWidget(editor)
             editor.deleteLater()
-        return renewed
+        return new_editor
 
     def _make(self, tool: Tool) -> ArgumentsEditor:
-        editor = ArgumentsEditor(self._theme, submit_keys=False, validate=self._validating)
+        editor = ArgumentsEditor(self._theme, submit_keys=False, validate=self._validator)
         editor.set_schema(tool.input_schema)
         if tool.name in self._variables:
             editor.set_resolve(resolver(self._variables[tool.name]))
@@ -125,21 +128,21 @@ class ToolArguments(QStackedWidget):
         editor.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         QWidget.setTabOrder(self._before, editor)
         editor.value_changed.connect(self._on_edited)
-        self._known[tool.name] = (tool, editor)
+        self._editors[tool.name] = (tool, editor)
         return editor
 
-    async def _put_last(self, tool: Tool, editor: ArgumentsEditor) -> None:
+    async def _restore_last(self, tool: Tool, editor: ArgumentsEditor) -> None:
         """Restore the last arguments, unless the user has already typed."""
         history = await self._bridge.ask_calls(lambda calls: calls.history_of(self._server, tool.name))
         last = history.last_arguments()
-        is_there = self._known.get(tool.name, (None, None))[1] is editor
-        if not last or tool.name in self._edited or not is_there:
+        is_current = self._editors.get(tool.name, (None, None))[1] is editor
+        if not last or tool.name in self._edited or not is_current:
             return
-        cleaned, positions = without_marks(last)
+        cleaned, pointers = without_marks(last)
         editor.set_arguments(cleaned)
         if self._tool is not None and self._tool.name == tool.name:
             self.settled.emit()
-            self.marks_found.emit(positions)
+            self.secrets_omitted.emit(pointers)
 
     def _on_edited(self) -> None:
         if self._tool is not None:
@@ -160,12 +163,8 @@ class ToolArguments(QStackedWidget):
         self.settled.emit()
 
 
-_MAX_SHOWN = 6
-_MAX_LENGTH = 30
-
-
 class VariablesBar(QWidget):
-    """The variables that a call uses. Hidden if there are none."""
+    """The call variables that a call uses. Hidden if there are none."""
 
     def __init__(self, theme: Theme, edit: QAction, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -178,10 +177,10 @@ class VariablesBar(QWidget):
         row.addWidget(ActionButton(edit, "quiet"))
         self.hide()
 
-    def show_used(self, written: JSON, variables: Variables) -> None:
-        names = names_in(written)
+    def show_used(self, texts: JSON, variables: Variables) -> None:
+        names = names_in(texts)
         self.setVisible(bool(names))
-        self._label.setText("   ".join(_represents(name, variables) for name in names[:_MAX_SHOWN]))
+        self._label.setText("   ".join(_value_text(name, variables) for name in names[:_MAX_LISTED]))
         self.has_unknown = any(not is_known(name, variables) for name in names)
         self._label.set_tone("warn" if self.has_unknown else "muted")
 
@@ -196,21 +195,21 @@ def resolver(variables: Variables) -> Resolve:
         names = names_in(text)
         unknown = [name for name in names if not is_known(name, variables)]
         if unknown:
-            named = ", ".join(_shown(name) for name in unknown[:_MAX_SHOWN])
+            names_text = ", ".join(_reference(name) for name in unknown[:_MAX_LISTED])
             verb = "has" if len(unknown) == 1 else "have"
-            return Meaning(problem=f"{named} {verb} no value: set it under Variables")
+            return Meaning(problem=f"{names_text} {verb} no value: set it under Call variables")
         return Meaning(expand(text, variables), is_secret=any(is_secret(name) for name in names))
 
     return resolve
 
 
-def _shown(name: str) -> str:
+def _reference(name: str) -> str:
     return f"${{{shorten(name, 40)}}}"
 
 
-def _represents(name: str, variables: Variables) -> str:
+def _value_text(name: str, variables: Variables) -> str:
     if not is_known(name, variables):
-        return f"{_shown(name)} has no value"
+        return f"{_reference(name)} has no value"
     if is_secret(name):  # show only the name
-        return f"{_shown(name)} = {MASK}"
-    return f"{_shown(name)} = {one_line(excerpt(variables.values[name], _MAX_LENGTH))}"
+        return f"{_reference(name)} = {MASK}"
+    return f"{_reference(name)} = {one_line(excerpt(variables.values[name], _MAX_LENGTH))}"

@@ -1,6 +1,6 @@
-"""Call options (timeouts, `_meta`, task, client capabilities), repeat and watch strips.
+"""Call options (timeouts, `_meta`, task, client capabilities) and the bars for repeated calls.
 
-They are below the form and closed until opened. Options are kept per tool.
+All are below the form and closed until opened. Options are remembered per tool.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from PySide6.QtWidgets import (
 )
 
 from inspector.base.errors import UserError
-from inspector.base.json.values import JSON, JSONObject, JSONProblem, compact, to_wire
+from inspector.base.json.values import JSON, JSONError, JSONObject, compact, to_wire
 from inspector.base.units import duration, plural, three_digits
+from inspector.config.calls.history import without_marks
 from inspector.config.calls.saved_calls import SavedCall
-from inspector.config.calls.variables import without_marks
 from inspector.config.json_file import read_exactly
 from inspector.engine.calls.repetition import MAX_IN_FLIGHT, MAX_TIMES, RepeatPlan, RepeatReport
-from inspector.engine.calls.tool_annotations import TaskChoice, meta_warnings
+from inspector.engine.calls.tool_annotations import TaskChoice
+from inspector.engine.calls.tool_calls import meta_warnings
 from inspector.engine.views import ClientSide
 from inspector.protocol.client_capabilities import (
     CAPABILITY_SWITCHES,
@@ -40,97 +41,12 @@ from inspector.protocol.client_capabilities import (
 )
 from inspector.protocol.revisions import R5, Era, is_between
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
-from inspector.qt.views.watch_bar import WatchBar
+from inspector.qt.views.interval_bar import IntervalBar
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.text.labels import PlainLabel
 
-
-class CallDrawer(QWidget):
-    """The strips of a call: options, repeat and watch, one open at a time.
-
-    Options are kept per tool.
-    """
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._tool = ""
-        self._choice = TaskChoice.NO
-        self._options: dict[str, CallOptions] = {}
-        self.options = OptionsStrip(theme)
-        self.repeating = RepeatBar(theme)
-        self.watching = WatchBar(theme)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 1, 0, 0)
-        column.setSpacing(0)
-        for strip in self._strips():
-            column.addWidget(strip)
-            strip.hide()
-        self.hide()
-        self.options.changed.connect(self._on_options_changed)
-        theme.changed.connect(self.update)
-
-    def open(self, strip: QWidget) -> None:
-        for each in self._strips():
-            each.setVisible(each is strip)
-        self.show()
-
-    def toggle(self, strip: QWidget) -> None:
-        if strip.isVisibleTo(self) and not self.isHidden():
-            self.hide()
-        else:
-            self.open(strip)
-            first = strip.nextInFocusChain()
-            if first is not None:
-                first.setFocus()
-
-    def clear(self) -> None:
-        """Clear the results of another tool."""
-        self.repeating.clear()
-        self.watching.clear()
-
-    def show_options(self, tool: str, choice: TaskChoice) -> None:
-        if (tool, choice) != (self._tool, self._choice):
-            self._tool, self._choice = tool, choice
-            self.options.set_options(self._options.get(tool, NO_OPTIONS), choice)
-
-    def put_saved(self, call: SavedCall) -> None:
-        """Load the options of a saved call."""
-        meta, declared = _line(call.meta or None), _line(call.capabilities)
-        self._put(call.tool, CallOptions(call.timeout, meta, call.as_task, declared, call.total))
-
-    def put_earlier(self, tool: str, reported: JSONObject) -> None:
-        """Load the options of an earlier call (`KeptCall.sent`); secrets were not kept."""
-        reported, _ = without_marks(reported)
-        timeout, total = (
-            value if isinstance(value := reported.get(name), int | float) else None
-            for name in ("timeout", "total")
-        )
-        meta, declared = _line(reported.get("meta")), _line(reported.get("capabilities"))
-        self._put(tool, CallOptions(timeout, meta, reported.get("task") is True, declared, total))
-
-    def _put(self, tool: str, options: CallOptions) -> None:
-        self._options[tool] = options
-        if tool == self._tool:
-            self.options.set_options(options, self._choice)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.fillRect(0, 0, self.width(), 1, self._theme.color("line"))
-
-    def _strips(self) -> tuple[QWidget, ...]:
-        return (self.options, self.repeating, self.watching)
-
-    def _on_options_changed(self) -> None:
-        self._options[self._tool] = self.options.options()
-
-
-def _line(value: JSON) -> str:
-    """Return a value as one line of JSON; "" for None."""
-    return "" if value is None else to_wire(value).decode()
-
-
 _MAX_TIMEOUT = 24 * 3600.0
+_BOX_WIDTH = 88
 _TASK_TIPS = {
     TaskChoice.MAY: "The server returns a task immediately, and the result when the task is done.",
     TaskChoice.MUST: "This tool only runs as a task.",
@@ -166,7 +82,7 @@ def _read_object(what: str, text: str, example: str) -> JSONObject | None:
         return None
     try:
         value = read_exactly(text)
-    except JSONProblem as exc:
+    except JSONError as exc:
         raise UserError(f"{what} is not JSON: {exc}.", "Correct it, or leave it empty.") from exc
     if not isinstance(value, dict):
         raise UserError(f"{what} must be a JSON object.", example)
@@ -174,6 +90,91 @@ def _read_object(what: str, text: str, example: str) -> JSONObject | None:
 
 
 NO_OPTIONS = CallOptions()
+
+
+class CallDrawer(QWidget):
+    """The strips of a call: options, repeat, and repeat at an interval; one open at a time.
+
+    Options are remembered per tool.
+    """
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._tool = ""
+        self._choice = TaskChoice.NO
+        self._options: dict[str, CallOptions] = {}
+        self.options = OptionsStrip(theme)
+        self.repeat_bar = RepeatBar(theme)
+        self.interval_bar = IntervalBar(theme, "call")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 1, 0, 0)
+        column.setSpacing(0)
+        for strip in self._strips():
+            column.addWidget(strip)
+            strip.hide()
+        self.hide()
+        self.options.changed.connect(self._on_options_changed)
+        theme.changed.connect(self.update)
+
+    def open(self, strip: QWidget) -> None:
+        for each in self._strips():
+            each.setVisible(each is strip)
+        self.show()
+
+    def toggle(self, strip: QWidget) -> None:
+        if strip.isVisibleTo(self) and not self.isHidden():
+            self.hide()
+        else:
+            self.open(strip)
+            first = strip.nextInFocusChain()
+            if first is not None:
+                first.setFocus()
+
+    def clear(self) -> None:
+        """Clear the results of another tool."""
+        self.repeat_bar.clear()
+        self.interval_bar.clear()
+
+    def show_options(self, tool: str, choice: TaskChoice) -> None:
+        if (tool, choice) != (self._tool, self._choice):
+            self._tool, self._choice = tool, choice
+            self.options.set_options(self._options.get(tool, NO_OPTIONS), choice)
+
+    def load_saved(self, call: SavedCall) -> None:
+        """Load the options of a saved call."""
+        meta, declared = _json_line(call.meta or None), _json_line(call.capabilities)
+        self._load(call.tool, CallOptions(call.timeout, meta, call.as_task, declared, call.total))
+
+    def load_recorded(self, tool: str, recorded: JSONObject) -> None:
+        """Load the options of an earlier call (`RecordedCall.recorded_options`); secrets were not saved."""
+        recorded, _ = without_marks(recorded)
+        timeout, total = (
+            value if isinstance(value := recorded.get(name), int | float) else None
+            for name in ("timeout", "total")
+        )
+        meta, declared = _json_line(recorded.get("meta")), _json_line(recorded.get("capabilities"))
+        self._load(tool, CallOptions(timeout, meta, recorded.get("task") is True, declared, total))
+
+    def _load(self, tool: str, options: CallOptions) -> None:
+        self._options[tool] = options
+        if tool == self._tool:
+            self.options.set_options(options, self._choice)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(0, 0, self.width(), 1, self._theme.color("line"))
+
+    def _strips(self) -> tuple[QWidget, ...]:
+        return (self.options, self.repeat_bar, self.interval_bar)
+
+    def _on_options_changed(self) -> None:
+        self._options[self._tool] = self.options.options()
+
+
+def _json_line(value: JSON) -> str:
+    """Return a value as one line of JSON; "" for None."""
+    return "" if value is None else to_wire(value).decode()
 
 
 class OptionsStrip(QWidget):
@@ -215,7 +216,7 @@ class OptionsStrip(QWidget):
         self.task = QCheckBox("Run as task")
         self._note = PlainLabel(theme, tone="warn", wrap=True)
         self._choice = TaskChoice.NO
-        self._ours: ClientSide | None = None
+        self._client_side: ClientSide | None = None
         self._lay_out(theme)
         self.timeout.valueChanged.connect(self.changed)
         self.total.valueChanged.connect(self.changed)
@@ -223,7 +224,7 @@ class OptionsStrip(QWidget):
         self.capabilities.textChanged.connect(self._on_text_changed)
         self.task.toggled.connect(self.changed)
         self.set_options(NO_OPTIONS, TaskChoice.NO)
-        self.set_our_side(None)
+        self.set_client_side(None)
 
     def options(self) -> CallOptions:
         is_task = self._choice is TaskChoice.MUST or (
@@ -237,12 +238,12 @@ class OptionsStrip(QWidget):
             self.total.value() or None,
         )
 
-    def set_our_side(self, ours: ClientSide | None) -> None:
+    def set_client_side(self, client_side: ClientSide | None) -> None:
         """Set what is declared if nothing is entered here."""
-        self._ours = ours
-        reported = ours.sent if ours is not None else None
+        self._client_side = client_side
+        sent = client_side.sent if client_side is not None else None
         self.capabilities.setPlaceholderText(
-            compact(reported) if reported is not None else "as set in the Client tab"
+            compact(sent) if sent is not None else "as set in the Client tab"
         )
         self.switches.setEnabled(self._is_per_call)
         self._show_note()
@@ -263,7 +264,7 @@ class OptionsStrip(QWidget):
         self._show_note()
 
     def summary(self) -> str:
-        """Return the non-default options: `30 s · 60 s in all · _meta · task · capabilities`."""
+        """Return the non-default options: `30 s · 60 s total · _meta · task · capabilities`."""
         options = self.options()
         text = (
             f"{options.timeout:g} s" if options.timeout else "",
@@ -272,12 +273,16 @@ class OptionsStrip(QWidget):
             "task" if options.as_task else "",
             "capabilities" if options.capabilities.strip() else "",
         )
-        return " · ".join(word for word in text if word)
+        return " · ".join(part for part in text if part)
 
     @property
     def _is_per_call(self) -> bool:
         """True if each call declares the client capabilities."""
-        revision = self._ours.revision if self._ours is not None and self._ours.sent is not None else None
+        revision = (
+            self._client_side.revision
+            if self._client_side is not None and self._client_side.sent is not None
+            else None
+        )
         return revision is not None and revision.era is Era.STATELESS
 
     def _fill_menu(self) -> None:
@@ -287,23 +292,23 @@ class OptionsStrip(QWidget):
         for switch in CAPABILITY_SWITCHES:
             if is_between(R5, switch.since, switch.until):
                 action = self._menu.addAction(switch.name)
-                action.setToolTip(switch.sentence)
+                action.setToolTip(switch.description)
                 action.setCheckable(True)
                 action.setChecked(declared.has(switch.path))
-                action.triggered.connect(partial(self._flip, switch))
+                action.triggered.connect(partial(self._toggle_capability, switch))
 
-    def _flip(self, switch: CapabilitySwitch, *_: object) -> None:
+    def _toggle_capability(self, switch: CapabilitySwitch, *_: object) -> None:
         declared = ClientCapabilities(self._capabilities() or {})
         value = None if declared.has(switch.path) else switch.value
-        self.capabilities.setText(to_wire(declared.switched(switch.path, value).whole).decode())
+        self.capabilities.setText(to_wire(declared.with_member(switch.path, value).members).decode())
 
     def _capabilities(self) -> JSONObject | None:
         """Return the entered capabilities; if missing or invalid, those declared by default."""
         try:
-            written = self.options().read_capabilities()
+            typed = self.options().read_capabilities()
         except UserError:
-            written = None
-        return written if written is not None or self._ours is None else self._ours.sent
+            typed = None
+        return typed if typed is not None or self._client_side is None else self._client_side.sent
 
     def _on_text_changed(self) -> None:
         self._show_note()
@@ -319,38 +324,39 @@ class OptionsStrip(QWidget):
         self._note.setVisible(bool(text))
 
     def _notes(self, capabilities: JSONObject | None) -> tuple[str, ...]:
-        if capabilities is None or self._ours is None or self._ours.sent is None:
+        if capabilities is None or self._client_side is None or self._client_side.sent is None:
             return ()
         if not self._is_per_call:
             return (
-                f"In {self._ours.revision}, capabilities are declared once, on connect. Leave this empty.",
+                f"In {self._client_side.revision}, capabilities are declared once, on connect. "
+                "Leave this empty.",
             )
-        return notes(capabilities, self._ours.revision)
+        return notes(capabilities, self._client_side.revision)
 
     def _lay_out(self, theme: Theme) -> None:
         grid = QGridLayout()
         grid.setHorizontalSpacing(SPACE_2)
         grid.setVerticalSpacing(SPACE_1)
         grid.addWidget(PlainLabel(theme, "Timeout", tone="muted"), 0, 0)
-        waiting = QHBoxLayout()
-        waiting.setSpacing(SPACE_2)
-        waiting.addWidget(self.timeout)
-        waiting.addWidget(PlainLabel(theme, "Total", tone="muted"))
-        waiting.addWidget(self.total)
-        waiting.addStretch(1)
-        grid.addLayout(waiting, 0, 1, 1, 2)
+        timeout_row = QHBoxLayout()
+        timeout_row.setSpacing(SPACE_2)
+        timeout_row.addWidget(self.timeout)
+        timeout_row.addWidget(PlainLabel(theme, "Total", tone="muted"))
+        timeout_row.addWidget(self.total)
+        timeout_row.addStretch(1)
+        grid.addLayout(timeout_row, 0, 1, 1, 2)
         grid.addWidget(PlainLabel(theme, "_meta", tone="muted"), 1, 0)
-        also = QHBoxLayout()
-        also.setSpacing(SPACE_2)
-        also.addWidget(self.meta, 1)
-        also.addWidget(self.task)
-        grid.addLayout(also, 1, 1, 1, 2)
-        declaring = QHBoxLayout()
-        declaring.setSpacing(SPACE_2)
-        declaring.addWidget(self.capabilities, 1)
-        declaring.addWidget(self.switches)
+        meta_row = QHBoxLayout()
+        meta_row.setSpacing(SPACE_2)
+        meta_row.addWidget(self.meta, 1)
+        meta_row.addWidget(self.task)
+        grid.addLayout(meta_row, 1, 1, 1, 2)
+        capabilities_row = QHBoxLayout()
+        capabilities_row.setSpacing(SPACE_2)
+        capabilities_row.addWidget(self.capabilities, 1)
+        capabilities_row.addWidget(self.switches)
         grid.addWidget(PlainLabel(theme, "Capabilities", tone="muted"), 2, 0)
-        grid.addLayout(declaring, 2, 1, 1, 2)
+        grid.addLayout(capabilities_row, 2, 1, 1, 2)
         grid.setColumnStretch(2, 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_1)
@@ -366,9 +372,6 @@ def _seconds(when_none: str) -> QDoubleSpinBox:
     box.setSuffix(" s")
     box.setSpecialValueText(when_none)
     return box
-
-
-_BOX_WIDTH = 88
 
 
 class RepeatBar(QWidget):
@@ -392,7 +395,7 @@ class RepeatBar(QWidget):
         self.run_action = QAction("Run", self)
         self._error_action = QAction("Show first error", self)
         self._error_button = ActionButton(self._error_action, "quiet")
-        self._figures = PlainLabel(theme, wrap=True, selectable=True)
+        self._report_label = PlainLabel(theme, wrap=True, selectable=True)
         self._report: RepeatReport | None = None
         self._lay_out(theme)
         self.run_action.triggered.connect(lambda: self.run_requested.emit(self.plan()))
@@ -402,26 +405,26 @@ class RepeatBar(QWidget):
     def plan(self) -> RepeatPlan:
         return RepeatPlan(self.times.value(), self.in_flight.value(), self.stops.isChecked())
 
-    def figures(self) -> str:
-        return self._figures.text()
+    def report_shown(self) -> str:
+        return self._report_label.text()
 
     def clear(self) -> None:
         """Clear the statistics when the tool changes."""
         self._report = None
-        self._figures.setText("")
-        self._figures.hide()
+        self._report_label.setText("")
+        self._report_label.hide()
         self._error_button.hide()
 
     def show_report(self, report: RepeatReport) -> None:
         self._report = report
-        self._figures.setText(report_text(report))
-        self._figures.show()
+        self._report_label.setText(report_text(report))
+        self._report_label.show()
         self._error_button.setVisible(report.first_error is not None)
 
     def show_stopped(self) -> None:
         """Show that the user stopped it."""
         if self._report is not None:
-            self._figures.setText(f"{report_text(self._report)}\nStopped.")
+            self._report_label.setText(f"{report_text(self._report)}\nStopped.")
 
     def _on_error_requested(self) -> None:
         if self._report is not None and self._report.first_error is not None:
@@ -446,24 +449,24 @@ class RepeatBar(QWidget):
         column.setSpacing(SPACE_1)
         column.addLayout(grid)
         column.addLayout(buttons)
-        column.addWidget(self._figures)
+        column.addWidget(self._report_label)
         column.addWidget(self._error_button, 0, Qt.AlignmentFlag.AlignLeft)
 
 
 def report_text(report: RepeatReport) -> str:
-    """Return `37 of 100 calls in 1.24 s, 29.8 a second · 2 errors`, and a line of times."""
+    """Return `37 of 100 calls in 1.24 s, 29.8 per second · 2 errors`, and a line of times."""
     errors = plural(report.errors, "error") if report.errors else "no errors"
     rate = f"{three_digits(report.per_second)} per second"
-    counted = f"{report.done:,} of {plural(report.wanted, 'call')} in {duration(report.elapsed_ns)}"
-    lines = [f"{counted}, {rate} · {errors}"]
+    count_text = f"{report.done:,} of {plural(report.wanted, 'call')} in {duration(report.elapsed_ns)}"
+    lines = [f"{count_text}, {rate} · {errors}"]
     if report.max_ns:
-        named = (
+        times = (
             ("fastest", report.min_ns),
             ("median", report.median_ns),
-            ("95 %", report.p95_ns),
+            ("p95", report.p95_ns),
             ("slowest", report.max_ns),
         )
-        lines.append(" · ".join(f"{word} {duration(time)}" for word, time in named))
+        lines.append(" · ".join(f"{name} {duration(time)}" for name, time in times))
     if report.errors:
         lines.append(" · ".join(f"{count:,} {kind.value}" for kind, count in report.kinds))
     if report.is_over and report.stopped:

@@ -22,7 +22,7 @@ from inspector.base.plain_text import one_line
 from inspector.base.units import duration
 from inspector.config.calls.variables import Variables
 from inspector.engine.calls.progress_rate import ProgressRate
-from inspector.engine.calls.repetition import Observation, RepeatPlan, RepeatReport, WatchPlan
+from inspector.engine.calls.repetition import Observation, PollPlan, RepeatPlan, RepeatReport
 from inspector.engine.calls.tool_annotations import ToolAnnotations, takes_arguments
 from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.views import CallOutcome, OutcomeKind
@@ -38,9 +38,9 @@ from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import MutedLabel
 
 _MAX_CACHED = 100  # outcomes of other tools
-
+_TOPIC = "consent"
 Work: TypeAlias = Callable[[Tool, ToolCall], Coroutine[Any, Any, None]]
-AskVariables: TypeAlias = Callable[[str], Coroutine[Any, Any, Variables]]
+FetchVariables: TypeAlias = Callable[[str], Coroutine[Any, Any, Variables]]
 
 
 class CallRunner(QObject):
@@ -56,9 +56,9 @@ class CallRunner(QObject):
         self,
         bridge: Bridge,
         server: str,
-        variables: AskVariables,
+        variables: FetchVariables,
         drawer: CallDrawer,
-        running: ProgressStrip,
+        progress: ProgressStrip,
         alert: Alert,
         result: ResultView,
     ) -> None:
@@ -67,17 +67,17 @@ class CallRunner(QObject):
         self._server = server
         self._variables = variables
         self._drawer = drawer
-        self._running = running
+        self._progress = progress
         self._alert = alert
         self._result = result
         self._consent = DestructiveCallConsent(alert)
         self._tool: Tool | None = None
         self._outcomes: dict[str, CallOutcome] = {}
         self._task: asyncio.Task[None] | None = None
-        self._called = ""
+        self._tool_name = ""
         self._task_id = ""  # of the task that the call became
-        running.leave.triggered.connect(self.leave)
-        self._turn = 0
+        progress.run_in_background.triggered.connect(self.run_in_background)
+        self._generation = 0
 
     @property
     def is_running(self) -> bool:
@@ -86,7 +86,7 @@ class CallRunner(QObject):
     @property
     def running_tool(self) -> str:
         """The name of the tool being called, "" for none."""
-        return self._called if self.is_running else ""
+        return self._tool_name if self.is_running else ""
 
     def set_tool(self, tool: Tool | None) -> None:
         """Set the current tool; another one comes with its latest outcome."""
@@ -94,7 +94,7 @@ class CallRunner(QObject):
         self._tool = tool
         if not is_other:
             return
-        self._consent.forget_request()
+        self._consent.withdraw()
         if not self.is_running:
             self._drawer.clear()
         outcome = self._outcomes.get(tool.name) if tool is not None else None
@@ -105,13 +105,13 @@ class CallRunner(QObject):
 
     def call(self, tool: Tool, call: ToolCall) -> None:
         """Call a tool; one with destructiveHint needs confirmation once."""
-        self._begin_soon(tool, call, self._call)
+        self._start_after_consent(tool, call, self._call)
 
     def repeat(self, tool: Tool, call: ToolCall, plan: RepeatPlan) -> None:
-        self._begin_soon(tool, call, partial(self._repeat, plan))
+        self._start_after_consent(tool, call, partial(self._repeat, plan))
 
-    def watch(self, tool: Tool, call: ToolCall, plan: WatchPlan) -> None:
-        self._begin_soon(tool, call, partial(self._watch, plan))
+    def poll(self, tool: Tool, call: ToolCall, plan: PollPlan) -> None:
+        self._start_after_consent(tool, call, partial(self._poll, plan))
 
     def cancel(self) -> None:
         """Cancel whatever is running."""
@@ -119,106 +119,110 @@ class CallRunner(QObject):
             # Deferred: a task cancelled before its first step would never run, nor clean up.
             self._task.get_loop().call_soon(self._task.cancel)
 
-    def leave(self) -> None:
+    def run_in_background(self) -> None:
         """Stop waiting for the task the call became; the task continues."""
         if self.is_running and self._task_id:
-            work = self._bridge.ask_tasks(lambda book: book.leave(self._server, self._task_id))
-            self._bridge.start("leave task", work, self)
+            work = self._bridge.ask_tasks(lambda tasks: tasks.leave(self._server, self._task_id))
+            self._bridge.start("stop waiting for a task", work, self)
 
-    def _begin_soon(self, tool: Tool, call: ToolCall, work: Work) -> None:
-        self._consent.begin(tool, partial(self._begin, tool, call, work))
+    def _start_after_consent(self, tool: Tool, call: ToolCall, work: Work) -> None:
+        self._consent.request(tool, partial(self._start, tool, call, work))
 
-    def _begin(self, tool: Tool, call: ToolCall, work: Work) -> None:
+    def _start(self, tool: Tool, call: ToolCall, work: Work) -> None:
         if self.is_running:
             return
-        self._turn += 1
-        self._called = tool.name
-        self._task = self._bridge.start(f"call {tool.name}", self._run(tool, call, work, self._turn), self)
+        self._generation += 1
+        self._tool_name = tool.name
+        self._task = self._bridge.start(
+            f"call {tool.name}", self._run(tool, call, work, self._generation), self
+        )
         self._task_id = ""
-        self._running.begin()
+        self._progress.begin()
         self.changed.emit()
 
-    async def _run(self, tool: Tool, call: ToolCall, work: Work, turn: int) -> None:
+    async def _run(self, tool: Tool, call: ToolCall, work: Work, generation: int) -> None:
         try:
             await work(tool, call)
         except UserError as exc:  # nothing was sent
             self._alert.show_message("sending", exc.summary, exc.next_step)
         finally:
-            self._finish(turn)
+            self._finish(generation)
 
-    async def _ready(self, call: ToolCall) -> ToolCall:
+    async def _with_variables(self, call: ToolCall) -> ToolCall:
         """Resolve variables before sending. Raises UserError if one has no value."""
         ready = replace(call, variables=await self._variables(call.tool))
         ready.expanded()
         return ready
 
-    def _finish(self, turn: int) -> None:
-        if turn == self._turn and self._task is not None:
+    def _finish(self, generation: int) -> None:
+        if generation == self._generation and self._task is not None:
             self._task = None
-            self._running.end()
+            self._progress.end()
             self.changed.emit()
 
     async def _call(self, tool: Tool, call: ToolCall) -> None:
-        turn = self._turn
+        generation = self._generation
 
         def on_progress(event: ProgressReceived) -> None:
-            if turn == self._turn:  # else it is late, and another call is running
-                self._running.show_progress(event)
+            if generation == self._generation:  # else it is late, and another call is running
+                self._progress.show_progress(event)
 
         def on_task(task: Task) -> None:
-            if turn == self._turn:
+            if generation == self._generation:
                 self._task_id = task.id
-                self._running.show_task(task)
+                self._progress.show_task(task)
 
         try:
-            ready = await self._ready(call)
+            ready = await self._with_variables(call)
             outcome = await self._bridge.call(self._server, ready, on_progress, on_task)
         except asyncio.CancelledError:
-            elapsed = self._running.elapsed_ns()
-            self._finish(turn)
-            await self._keep(tool, CallOutcome(OutcomeKind.CANCELLED, elapsed))
+            elapsed = self._progress.elapsed_ns()
+            self._finish(generation)
+            await self._store(tool, CallOutcome(OutcomeKind.CANCELLED, elapsed))
             raise
-        self._finish(turn)  # first: reading a large response takes a while, and the next call need not wait
-        await self._keep(tool, outcome)
+        self._finish(
+            generation
+        )  # first: reading a large response takes a while, and the next call need not wait
+        await self._store(tool, outcome)
 
     async def _repeat(self, plan: RepeatPlan, tool: Tool, call: ToolCall) -> None:
-        turn, strip = self._turn, self._drawer.repeating
+        generation, strip = self._generation, self._drawer.repeat_bar
         strip.clear()
 
         def on_report(report: RepeatReport) -> None:
-            if turn == self._turn:
+            if generation == self._generation:
                 strip.show_report(report)
-                self._running.show_count(report.done, report.wanted)
+                self._progress.show_count(report.done, report.wanted)
 
         try:
-            ready = await self._ready(call)
+            ready = await self._with_variables(call)
             report = await self._bridge.repeat_call(self._server, ready, plan, on_report)
         except asyncio.CancelledError:
             strip.show_stopped()
             raise
-        self._finish(turn)
+        self._finish(generation)
         strip.show_report(report)
         if report.latest is not None:
-            await self._keep(tool, report.latest)
+            await self._store(tool, report.latest)
 
-    async def _watch(self, plan: WatchPlan, tool: Tool, call: ToolCall) -> None:
-        strip = self._drawer.watching
+    async def _poll(self, plan: PollPlan, tool: Tool, call: ToolCall) -> None:
+        strip = self._drawer.interval_bar
         strip.clear()
-        self._running.begin(f"Watching every {plan.interval:g} s")
+        self._progress.begin(f"Repeating every {plan.interval:g} s")
 
         def on_observation(observation: Observation) -> None:
             strip.show_observation(observation)
-            self._bridge.start(f"look at {tool.name}", self._show_observation(tool, observation), self)
+            self._bridge.start(f"show {tool.name}", self._show_observation(tool, observation), self)
 
         try:
-            ready = await self._ready(call)
-            reason = await self._bridge.watch_tool(self._server, ready, plan, on_observation)
+            ready = await self._with_variables(call)
+            reason = await self._bridge.poll_tool(self._server, ready, plan, on_observation)
         except asyncio.CancelledError:
             strip.show_end("Stopped.")
             raise
         strip.show_end(reason)
 
-    async def _keep(self, tool: Tool, outcome: CallOutcome) -> None:
+    async def _store(self, tool: Tool, outcome: CallOutcome) -> None:
         self._outcomes.pop(tool.name, None)
         self._outcomes[tool.name] = outcome
         while len(self._outcomes) > _MAX_CACHED:
@@ -226,19 +230,16 @@ class CallRunner(QObject):
         await self._show(tool, outcome)
 
     async def _show(self, tool: Tool, outcome: CallOutcome) -> None:
-        if self._is_in_front(tool):
+        if self._is_selected(tool):
             await self._result.show_outcome(outcome, tool.source.get("outputSchema"))
 
     async def _show_observation(self, tool: Tool, observation: Observation) -> None:
         self._outcomes[tool.name] = observation.outcome
-        if self._is_in_front(tool):
+        if self._is_selected(tool):
             await self._result.show_observation(observation, tool.source.get("outputSchema"))
 
-    def _is_in_front(self, tool: Tool) -> bool:
+    def _is_selected(self, tool: Tool) -> bool:
         return self._tool is not None and self._tool.name == tool.name
-
-
-_ABOUT = "consent"
 
 
 class DestructiveCallConsent(QObject):
@@ -247,36 +248,36 @@ class DestructiveCallConsent(QObject):
     def __init__(self, alert: Alert) -> None:
         super().__init__(alert)
         self._alert = alert
-        self._given: set[str] = set()
-        self._waiting: tuple[str, Callable[[], None]] | None = None
+        self._confirmed: set[str] = set()
+        self._pending: tuple[str, Callable[[], None]] | None = None
         self._accept = QAction("Call", self)
-        self._refuse = QAction("Cancel", self)
+        self._cancel = QAction("Cancel", self)
         self._accept.triggered.connect(self._on_accepted)
-        self._refuse.triggered.connect(self.forget_request)
+        self._cancel.triggered.connect(self.withdraw)
 
-    def begin(self, tool: Tool, begin: Callable[[], None]) -> None:
-        """Call `begin` now if no confirmation is needed, else once it is given."""
-        if tool.name in self._given or not ToolAnnotations.of(tool).is_marked_destructive:
-            begin()
+    def request(self, tool: Tool, start: Callable[[], None]) -> None:
+        """Call `start` now if no confirmation is needed, else once it is given."""
+        if tool.name in self._confirmed or not ToolAnnotations.of(tool).is_marked_destructive:
+            start()
             return
-        self._waiting = (tool.name, begin)
-        actions = [self._accept, self._refuse]
-        self._alert.show_message(_ABOUT, "This tool may delete or overwrite data.", "Call it?", actions)
+        self._pending = (tool.name, start)
+        actions = [self._accept, self._cancel]
+        self._alert.show_message(_TOPIC, "This tool may delete or overwrite data.", "Call it?", actions)
         buttons = self._alert.findChildren(ActionButton)
         next(each for each in buttons if each.text() == self._accept.text()).setFocus()
 
-    def forget_request(self) -> None:
-        """Close the question without starting anything."""
-        self._waiting = None
-        self._alert.close_topic(_ABOUT)
+    def withdraw(self) -> None:
+        """Close the request without starting anything."""
+        self._pending = None
+        self._alert.close_topic(_TOPIC)
 
     def _on_accepted(self) -> None:
-        waiting = self._waiting
-        self.forget_request()
-        if waiting is not None:
-            tool, begin = waiting
-            self._given.add(tool)
-            begin()
+        pending = self._pending
+        self.withdraw()
+        if pending is not None:
+            tool, start = pending
+            self._confirmed.add(tool)
+            start()
 
 
 class ProgressStrip(QWidget):
@@ -285,16 +286,16 @@ class ProgressStrip(QWidget):
     def __init__(self, theme: Theme, cancel: QAction, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._started = 0
-        self._pace = ProgressRate()
+        self._rate = ProgressRate()
         self._message = ""
-        self._message_text = ""  # shown instead of progress
+        self._status_text = ""  # shown instead of progress
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
         self._bar.setFixedHeight(4)
         self._bar.setAccessibleName("Call progress")
-        self.leave = QAction("Run in the background", self)
-        self.leave.setToolTip("Stop waiting; the task keeps running and appears in Tasks")
-        self._leave_button = ActionButton(self.leave, "quiet")
+        self.run_in_background = QAction("Run in the background", self)
+        self.run_in_background.setToolTip("Stop waiting; the task keeps running and appears in Tasks")
+        self._background_button = ActionButton(self.run_in_background, "quiet")
         self._label = MutedLabel(theme)
         self._elapsed = MutedLabel(theme)
         self._timer = QTimer(self, interval=100)
@@ -302,7 +303,7 @@ class ProgressStrip(QWidget):
         row = QHBoxLayout()
         row.addWidget(self._label, 1)
         row.addWidget(self._elapsed)
-        row.addWidget(self._leave_button)
+        row.addWidget(self._background_button)
         row.addWidget(ActionButton(cancel, "quiet"))
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_3, SPACE_1, SPACE_3, 0)
@@ -313,9 +314,9 @@ class ProgressStrip(QWidget):
 
     def begin(self, text: str = "Waiting for the response") -> None:
         self._started = time.monotonic_ns()
-        self._pace, self._message, self._message_text = ProgressRate(), "", text
+        self._rate, self._message, self._status_text = ProgressRate(), "", text
         self._bar.setRange(0, 0)
-        self._leave_button.hide()
+        self._background_button.hide()
         self._show_text()
         self._elapsed.setText("")
         self._timer.start()
@@ -333,32 +334,32 @@ class ProgressStrip(QWidget):
         """Show the server's progress; late notifications are ignored."""
         if self.isHidden():
             return
-        self._pace.add(time.monotonic(), event.progress, event.total)
-        self._message, self._message_text = one_line(event.message), ""
-        share = event.progress / event.total if event.total else math.nan
-        if math.isfinite(share):
+        self._rate.add(time.monotonic(), event.progress, event.total)
+        self._message, self._status_text = one_line(event.message), ""
+        fraction = event.progress / event.total if event.total else math.nan
+        if math.isfinite(fraction):
             self._bar.setRange(0, 1000)
-            self._bar.setValue(round(1000 * min(max(share, 0), 1)))
+            self._bar.setValue(round(1000 * min(max(fraction, 0), 1)))
         self._show_text()
 
     def show_task(self, task: Task) -> None:
         """Show the state of the task the call became."""
         if not self.isHidden():
-            self._leave_button.setVisible(not task.status.is_terminal)
+            self._background_button.setVisible(not task.status.is_terminal)
             status = task.status.value.replace("_", " ")
-            self._message_text = f"Task {status}  {one_line(task.message)}".strip()
+            self._status_text = f"Task {status}  {one_line(task.message)}".strip()
             self._show_text()
 
     def show_count(self, done: int, wanted: int) -> None:
         """Show how many of the calls are done."""
         self._bar.setRange(0, max(wanted, 1))
         self._bar.setValue(done)
-        self._message_text = f"{done:,} of {wanted:,} calls"
+        self._status_text = f"{done:,} of {wanted:,} calls"
         self._show_text()
 
     def _show_text(self) -> None:
-        reported = (self._pace.counted(), self._pace.text(time.monotonic()), self._message)
-        text = self._message_text or "  ".join(word for word in reported if word)
+        parts = (self._rate.counted(), self._rate.text(time.monotonic()), self._message)
+        text = self._status_text or "  ".join(part for part in parts if part)
         if text != self._label.text():
             self._label.setText(text)
 

@@ -21,66 +21,10 @@ from inspector.qt.widgets.notices.notices import StatusStrips
 from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel, plain_tooltip
 
-_ASKED = "asked"
-
-
-class PendingRequestStrip(QWidget):
-    """A line with a button that leads to the card. Hidden while the call waits for nothing.
-
-    Signals:
-        answer_requested: Carries the card's id.
-    """
-
-    reply_requested = Signal(int)
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._inbox_requests: tuple[InboxRequest, ...] = ()
-        self._tool = ""
-        self._since = 0
-        self._inbox_id = 0
-        self._strips = StatusStrips(theme)
-        self._response = QAction("Reply", self)
-        self._response.triggered.connect(lambda: self.reply_requested.emit(self._inbox_id))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._strips)
-        self.hide()
-
-    @property
-    def text(self) -> str:
-        return self._strips.text(_ASKED)
-
-    def show_requests(self, inbox_requests: tuple[InboxRequest, ...]) -> None:
-        """Set the server's pending cards."""
-        self._inbox_requests = inbox_requests
-        self._update()
-
-    def set_running(self, tool: str) -> None:
-        """Set the tool being called; "" for none."""
-        if tool and not self._tool:
-            self._since = time.monotonic_ns()
-        self._tool = tool
-        self._update()
-
-    def _update(self) -> None:
-        if not self._inbox_requests or not self._tool:
-            self.hide()
-            self._strips.withdraw(_ASKED)
-            return
-        from inspector.qt.models.inbox import requests_of_call, waiting_text
-
-        inbox_request = requests_of_call(self._inbox_requests, self._tool, self._since)
-        self.setVisible(inbox_request is not None)
-        if inbox_request is None:
-            self._strips.withdraw(_ASKED)
-        else:
-            self._inbox_id = inbox_request.id
-            self._strips.show_message(_ASKED, waiting_text(inbox_request), self._response)
-
-
 _MAX_DESCRIPTION_LENGTH = 600
 _MAX_HINTS = 3
+_TOPIC = "request"
+_UNVERIFIED = "Claimed by the server, not verified."
 
 
 class ToolHeader(QWidget):
@@ -110,13 +54,13 @@ class ToolHeader(QWidget):
         self.description.setText(description.strip()[:_MAX_DESCRIPTION_LENGTH])
         self.description.setVisible(bool(description.strip()))
 
-    def _show_hints(self, words: list[AnnotationLabel]) -> None:
+    def _show_hints(self, labels: list[AnnotationLabel]) -> None:
         for badge in self.hints:
             badge.set_text("")
-        for badge, word in zip(self.hints, words, strict=False):
-            badge.set_text(word.text, word.tone)
-            badge.setToolTip(plain_tooltip(word.tip))
-            badge.setAccessibleDescription(word.tip)
+        for badge, label in zip(self.hints, labels, strict=False):
+            badge.set_text(label.text, label.tone)
+            badge.setToolTip(plain_tooltip(label.tip))
+            badge.setAccessibleDescription(label.tip)
 
     def _lay_out(self) -> None:
         title = QHBoxLayout()
@@ -143,35 +87,35 @@ class AnnotationLabel:
     tone: Tone = "muted"
 
 
-_CLAIM = "Claimed by the server, not verified."
-
-
 def annotation_labels(hints: ToolAnnotations) -> list[AnnotationLabel]:
     """Return the tool's claims; without any, one entry with the specification's defaults."""
-    words = [*_changing(hints), *_world(hints)]
+    labels = [*_effect_labels(hints), *_world_labels(hints)]
     rest = _defaults(hints)
-    if not words:
+    if not labels:
         return [AnnotationLabel("no hints", f"The tool declares no hints. {rest}")]
-    return [AnnotationLabel(word.text, f"{word.tip} {_CLAIM} {rest}".strip(), word.tone) for word in words]
+    return [
+        AnnotationLabel(label.text, f"{label.tip} {_UNVERIFIED} {rest}".strip(), label.tone)
+        for label in labels
+    ]
 
 
-def _changing(hints: ToolAnnotations) -> list[AnnotationLabel]:
+def _effect_labels(hints: ToolAnnotations) -> list[AnnotationLabel]:
     if hints.is_read_only:
         return [AnnotationLabel("read-only", "It does not modify anything (readOnlyHint).", "ok")]
-    words = []
+    labels = []
     if hints.destructive is True:
-        words.append(
+        labels.append(
             AnnotationLabel("destructive", "It may delete or overwrite data (destructiveHint).", "warn")
         )
     elif hints.destructive is False:
-        words.append(AnnotationLabel("additive", "It only adds data (destructiveHint is false)."))
+        labels.append(AnnotationLabel("additive", "It only adds data (destructiveHint is false)."))
     if hints.idempotent is True:
         tip = "Repeated calls with the same arguments have no further effect (idempotentHint)."
-        words.append(AnnotationLabel("idempotent", tip))
-    return words
+        labels.append(AnnotationLabel("idempotent", tip))
+    return labels
 
 
-def _world(hints: ToolAnnotations) -> list[AnnotationLabel]:
+def _world_labels(hints: ToolAnnotations) -> list[AnnotationLabel]:
     if hints.open_world is None:
         return []
     if hints.open_world:
@@ -189,10 +133,65 @@ def _world(hints: ToolAnnotations) -> list[AnnotationLabel]:
 
 def _defaults(hints: ToolAnnotations) -> str:
     """Return what the specification says about the missing hints."""
-    unsaid = []
+    defaults = []
     if not hints.is_read_only:
-        unsaid += ["may modify data"] if hints.read_only is None else []
-        unsaid += ["may be destructive"] if hints.destructive is None else []
-        unsaid += ["not idempotent"] if hints.idempotent is None else []
-    unsaid += ["open world"] if hints.open_world is None else []
-    return f"Spec defaults: {', '.join(unsaid)}." if unsaid else ""
+        defaults += ["may modify data"] if hints.read_only is None else []
+        defaults += ["may be destructive"] if hints.destructive is None else []
+        defaults += ["not idempotent"] if hints.idempotent is None else []
+    defaults += ["open world"] if hints.open_world is None else []
+    return f"Spec defaults: {', '.join(defaults)}." if defaults else ""
+
+
+class PendingRequestStrip(QWidget):
+    """A line with a button that leads to the Inbox. Hidden while the call waits for nothing.
+
+    Signals:
+        reply_requested: Carries the Inbox ID of the request.
+    """
+
+    reply_requested = Signal(int)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._requests: tuple[InboxRequest, ...] = ()
+        self._tool = ""
+        self._since = 0
+        self._inbox_id = 0
+        self._strips = StatusStrips(theme)
+        self._reply_action = QAction("Reply", self)
+        self._reply_action.triggered.connect(lambda: self.reply_requested.emit(self._inbox_id))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._strips)
+        self.hide()
+
+    @property
+    def text(self) -> str:
+        return self._strips.text(_TOPIC)
+
+    def show_requests(self, requests: tuple[InboxRequest, ...]) -> None:
+        """Set the server's pending requests."""
+        self._requests = requests
+        self._update()
+
+    def set_running(self, tool: str) -> None:
+        """Set the tool being called; "" for none."""
+        if tool and not self._tool:
+            self._since = time.monotonic_ns()
+        self._tool = tool
+        self._update()
+
+    def _update(self) -> None:
+        if not self._requests or not self._tool:
+            self.hide()
+            self._strips.withdraw(_TOPIC)
+            return
+        from inspector.qt.models.inbox import requests_of_call, waiting_text
+
+        request = requests_of_call(self._requests, self._tool, self._since)
+        self.setVisible(request is not None)
+        if request is None:
+            self._strips.withdraw(_TOPIC)
+        else:
+            self._inbox_id = request.id
+            self._strips.show_message(_TOPIC, waiting_text(request), self._reply_action)

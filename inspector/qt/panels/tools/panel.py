@@ -15,7 +15,7 @@ from inspector.base.plain_text import one_line
 from inspector.config.calls.history import RecordedCall
 from inspector.config.calls.saved_calls import SavedCall
 from inspector.config.calls.variables import names_in
-from inspector.engine.calls.repetition import RepeatPlan, WatchPlan
+from inspector.engine.calls.repetition import PollPlan, RepeatPlan
 from inspector.engine.calls.tool_annotations import TaskChoice, task_choice
 from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.inbox.views import InboxRequest
@@ -40,13 +40,63 @@ from inspector.qt.widgets.text.labels import MutedLabel
 from inspector.schema.values import FormError
 
 
+class ToolsPanel(SingleListPanel):
+    """The tools of one server."""
+
+    kind = "tool"
+    list_method = "tools/list"
+
+    def __init__(
+        self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
+    ) -> None:
+        self.model = ToolsModel()
+        super().__init__(bridge, server, actions, theme, self.model, parent)
+        self._awaited_call: SavedCall | None = None
+        self.call_view = CallView(bridge, server, actions, theme)
+        self.call_view.saved_picked.connect(self.open_saved)
+        self._lay_out_side_by_side(self.call_view, 240)
+
+    def set_view(self, view: ServerView) -> None:
+        self.call_view.set_connected(view.status is ServerStatus.CONNECTED, view.agreement)
+        self.call_view.drawer.options.set_client_side(view.client_side)
+        super().set_view(view)
+
+    def open_saved(self, call: SavedCall) -> None:
+        """Select a saved call's tool and load its arguments."""
+        self._awaited_call = call
+        self.select_when_listed(call.tool)
+        if self._awaited and self.total:
+            text = (
+                f"“{one_line(call.name)}” needs the tool “{one_line(call.tool)}”, which this server does "
+                "not have."
+            )
+            self.call_view.alert.show_message("saved", text)
+
+    async def _fetch(self) -> Listing[Tool]:
+        return await self._bridge.list_tools(self._server)
+
+    def _show_item(self, item: Item) -> None:
+        if isinstance(item, Tool):
+            self.call_view.set_tool(item)
+        elif isinstance(item, Malformed):
+            self.call_view.set_malformed(item)
+
+    def _show_nothing(self) -> None:
+        self.call_view.set_nothing()
+
+    def _on_listed_selected(self, name: str) -> None:
+        if (call := self._awaited_call) is not None and call.tool == name:
+            self._awaited_call = None
+            self.call_view.load_saved(call)
+
+
 class CallView(QWidget):
     """Arguments of the selected tool on the left, the result on the right. One run at a time.
 
     Signals:
         readiness_changed: `tool`, `can_call` or `is_running` may have changed.
         saved_picked: The user picked a saved call of this server; carries the SavedCall.
-        answer_requested: The user wants to answer the pending request; carries the card's id.
+        reply_requested: The user wants to reply to the pending request; carries its Inbox ID.
     """
 
     readiness_changed = Signal()
@@ -65,19 +115,19 @@ class CallView(QWidget):
         self._agreement: Agreement | None = None
         self._is_connected = False
         self.head = ToolHeader(theme)
-        self.editors = ToolArguments(bridge, server, theme, self.head.description)
-        self.variables_line = VariablesBar(theme, actions["call.variables"])
+        self.arguments_stack = ToolArguments(bridge, server, theme, self.head.description)
+        self.variables_bar = VariablesBar(theme, actions["call.variables"])
         self.alert = Alert(theme)
         self.drawer = CallDrawer(theme)
         self.result = ResultView(bridge, theme)
-        self.requested = PendingRequestStrip(theme)
-        self.running = ProgressStrip(theme, actions["tool.cancel"])
+        self.pending_strip = PendingRequestStrip(theme)
+        self.progress = ProgressStrip(theme, actions["tool.cancel"])
         self._summary = MutedLabel(theme)
         self._saved_button = icon_button(actions["call.saved"])
         self.pickers = CallPickers(bridge, server, theme, self._saved_button)
-        self.saving = CallSaver(bridge, server, theme, self.alert, self._saved_button)
-        self.calling = CallRunner(
-            bridge, server, self.saving.variables, self.drawer, self.running, self.alert, self.result
+        self.saver = CallSaver(bridge, server, theme, self.alert, self._saved_button)
+        self.runner = CallRunner(
+            bridge, server, self.saver.variables, self.drawer, self.progress, self.alert, self.result
         )
         self._lay_out()
         self._connect()
@@ -89,12 +139,12 @@ class CallView(QWidget):
     @property
     def arguments(self) -> ArgumentsEditor:
         """The current editor."""
-        return self.editors.current
+        return self.arguments_stack.current
 
     @property
     def folder(self) -> Path | None:
         """The folder of the saved call in use, if any: its variables apply."""
-        return self.saving.folder_of(self._tool.name) if self._tool is not None else None
+        return self.saver.folder_of(self._tool.name) if self._tool is not None else None
 
     @property
     def can_call(self) -> bool:
@@ -102,7 +152,7 @@ class CallView(QWidget):
 
     @property
     def is_running(self) -> bool:
-        return self.calling.is_running
+        return self.runner.is_running
 
     def set_tool(self, tool: Tool) -> None:
         """Show a tool, its arguments and latest result. Those of the previous one are kept."""
@@ -110,8 +160,8 @@ class CallView(QWidget):
             self.alert.close_all()
         self._tool = tool
         self.head.show_tool(tool)
-        self.calling.set_tool(tool)
-        self.editors.show_tool(tool)
+        self.runner.set_tool(tool)
+        self.arguments_stack.show_tool(tool)
         self._show_options()
         self.readiness_changed.emit()
 
@@ -125,13 +175,13 @@ class CallView(QWidget):
         """Show that there is no tool to call."""
         self._tool = None
         self.alert.close_all()
-        self.calling.set_tool(None)
-        self.editors.show_none()
+        self.runner.set_tool(None)
+        self.arguments_stack.show_none()
         self.readiness_changed.emit()
 
     def show_requests(self, inbox_requests: tuple[InboxRequest, ...]) -> None:
-        """Set the server's pending cards: some may belong to the running call."""
-        self.requested.show_requests(inbox_requests)
+        """Set the pending server requests: some may belong to the running call."""
+        self.pending_strip.show_requests(inbox_requests)
 
     def set_connected(self, connected: bool, agreement: Agreement | None = None) -> None:
         self._is_connected = connected
@@ -149,35 +199,35 @@ class CallView(QWidget):
 
         Invalid arguments are marked and nothing is sent, except with `force`.
         """
-        self._attempt(self.calling.call, force=force)
+        self._start(self.runner.call, force=force)
 
     def repeat(self, plan: RepeatPlan) -> None:
         """Call the tool many times."""
-        self._attempt(lambda tool, call: self.calling.repeat(tool, call, plan))
+        self._start(lambda tool, call: self.runner.repeat(tool, call, plan))
 
-    def watch(self, plan: WatchPlan) -> None:
-        """Call the tool at intervals and show what changed."""
-        self._attempt(lambda tool, call: self.calling.watch(tool, call, plan))
+    def poll(self, plan: PollPlan) -> None:
+        """Call the tool at an interval and show what changes."""
+        self._start(lambda tool, call: self.runner.poll(tool, call, plan))
 
     def cancel(self) -> None:
-        self.calling.cancel()
+        self.runner.cancel()
 
-    def _attempt(self, begin: Callable[[Tool, ToolCall], None], *, force: bool = False) -> None:
+    def _start(self, start: Callable[[Tool, ToolCall], None], *, force: bool = False) -> None:
         tool = self._tool
         if tool is None or not self.can_call:
             return
         self.alert.close_all()
         try:
-            call = self._written(tool, self.arguments.arguments(force=force))
+            call = self._composed_call(tool, self.arguments.arguments(force=force))
         except FormError:
             return
         except UserError as exc:
             self.drawer.open(self.drawer.options)
             self.alert.show_message("options", exc.summary, exc.next_step)
             return
-        begin(tool, call)
+        start(tool, call)
 
-    def _written(self, tool: Tool, arguments: JSONObject) -> ToolCall:
+    def _composed_call(self, tool: Tool, arguments: JSONObject) -> ToolCall:
         """Return the call as composed. Raises UserError for invalid options."""
         options = self.drawer.options.options()
         return ToolCall(
@@ -193,11 +243,11 @@ class CallView(QWidget):
     def toggle_options(self) -> None:
         self.drawer.toggle(self.drawer.options)
 
-    def toggle_repeating(self) -> None:
-        self.drawer.toggle(self.drawer.repeating)
+    def toggle_repeat_bar(self) -> None:
+        self.drawer.toggle(self.drawer.repeat_bar)
 
-    def toggle_watching(self) -> None:
-        self.drawer.toggle(self.drawer.watching)
+    def toggle_interval_bar(self) -> None:
+        self.drawer.toggle(self.drawer.interval_bar)
 
     def open_history(self) -> None:
         if self._tool is not None:
@@ -209,65 +259,67 @@ class CallView(QWidget):
     def ask_name(self) -> None:
         """Save the arguments under a name the user enters."""
         if self._tool is not None:
-            self.saving.ask(self._tool, self.save_as)
+            self.saver.ask(self._tool, self.save_as)
 
     def save_as(
         self,
         name: str,
         description: str | None = None,
         folder: Path | None = None,
-        watch: bool | None = None,
+        is_regression: bool | None = None,
     ) -> None:
-        arguments = self.editors.typed()
+        arguments = self.arguments_stack.typed()
         if not name or self._tool is None:
             return
         if arguments is None:
-            self.saving.refuse("the arguments can't be read.", "Correct them first.")
+            self.saver.show_refusal("the arguments can't be read.", "Correct them first.")
             return
         try:
-            self.saving.save(name, self._written(self._tool, arguments), description, folder, watch)
+            self.saver.save(
+                name, self._composed_call(self._tool, arguments), description, folder, is_regression
+            )
         except UserError as exc:
-            self.saving.refuse(exc.summary, exc.next_step)
+            self.saver.show_refusal(exc.summary, exc.next_step)
 
-    def put_saved(self, call: SavedCall) -> None:
+    def load_saved(self, call: SavedCall) -> None:
         """Load the arguments and options of a saved call of the current tool."""
-        self.saving.came_from(call)
-        self.drawer.put_saved(call)
+        self.saver.set_origin(call)
+        self.drawer.load_saved(call)
         self._show_options()
-        self.editors.put(call.arguments)
+        self.arguments_stack.load(call.arguments)
 
-    def put_earlier(self, call: RecordedCall) -> None:
+    def load_recorded(self, call: RecordedCall) -> None:
         """Load the arguments and options of an earlier call of the current tool."""
-        reported, arguments = call.recorded_options(), call.arguments()
-        if self._tool is not None and reported is not None:
-            self.drawer.put_earlier(self._tool.name, reported)
+        options, arguments = call.recorded_options(), call.arguments()
+        if self._tool is not None and options is not None:
+            self.drawer.load_recorded(self._tool.name, options)
             self._summary.setText(self.drawer.options.summary())
         if arguments is not None:
-            self.editors.put(arguments)
+            self.arguments_stack.load(arguments)
 
     def refresh_variables(self) -> None:
         """Update the variables: their values, or which are used, may have changed."""
-        if not names_in(self._written_texts()):
-            self.variables_line.hide()
+        if not names_in(self._texts_with_variables()):
+            self.variables_bar.hide()
         tool = self._tool.name if self._tool is not None else ""
         self._bridge.start("variables", self._show_variables(tool), self)
 
     async def _show_variables(self, tool: str) -> None:
-        variables = await self.saving.variables(tool)
-        self.editors.set_variables(tool, variables)
+        variables = await self.saver.variables(tool)
+        self.arguments_stack.set_variables(tool, variables)
         if self._tool is not None and self._tool.name == tool:
-            self.variables_line.show_used(self._written_texts(), variables)
-            if not self.variables_line.has_unknown:
+            self.variables_bar.show_used(self._texts_with_variables(), variables)
+            if not self.variables_bar.has_unknown:
                 self.alert.close_topic("sending")
 
-    def _written_texts(self) -> JSON:
+    def _texts_with_variables(self) -> JSON:
         """Return everything that may contain variables."""
-        return [self.editors.typed() or {}, self.drawer.options.options().meta]
+        return [self.arguments_stack.typed() or {}, self.drawer.options.options().meta]
 
-    def _on_marks_found(self, positions: tuple[str, ...]) -> None:
+    def _on_secrets_omitted(self, pointers: tuple[str, ...]) -> None:
         self.alert.close_topic("marks")
-        if positions:
-            shown = ", ".join(one_line(position.lstrip("/")) for position in positions[:5])
+        if pointers:
+            shown = ", ".join(one_line(position.lstrip("/")) for position in pointers[:5])
             text = f"Secrets were not saved: {shown}."
             self.alert.show_message("marks", text, "Enter them again, or use a variable.", tone="wait")
 
@@ -277,16 +329,16 @@ class CallView(QWidget):
         return action
 
     def _connect(self) -> None:
-        self.calling.changed.connect(self.readiness_changed)
-        self.editors.settled.connect(self.refresh_variables)
-        self.editors.marks_found.connect(self._on_marks_found)
+        self.runner.changed.connect(self.readiness_changed)
+        self.arguments_stack.settled.connect(self.refresh_variables)
+        self.arguments_stack.secrets_omitted.connect(self._on_secrets_omitted)
         self.drawer.options.changed.connect(self._on_options_changed)
-        self.drawer.repeating.run_requested.connect(self.repeat)
-        self.drawer.repeating.error_requested.connect(self._on_error_requested)
-        self.drawer.watching.watch_requested.connect(self.watch)
-        self.pickers.earlier_picked.connect(self.put_earlier)
+        self.drawer.repeat_bar.run_requested.connect(self.repeat)
+        self.drawer.repeat_bar.error_requested.connect(self._on_error_requested)
+        self.drawer.interval_bar.repeat_requested.connect(self.poll)
+        self.pickers.recorded_picked.connect(self.load_recorded)
         self.pickers.saved_picked.connect(self.saved_picked)
-        self.requested.reply_requested.connect(self.reply_requested)
+        self.pending_strip.reply_requested.connect(self.reply_requested)
         self.readiness_changed.connect(self._on_readiness_changed)
 
     def _on_options_changed(self) -> None:
@@ -294,8 +346,8 @@ class CallView(QWidget):
         self.refresh_variables()
 
     def _on_readiness_changed(self) -> None:
-        self.requested.set_running(self.calling.running_tool)
-        for action in (self.drawer.repeating.run_action, self.drawer.watching.watch_action):
+        self.pending_strip.set_running(self.runner.running_tool)
+        for action in (self.drawer.repeat_bar.run_action, self.drawer.interval_bar.repeat_action):
             action.setEnabled(self.can_call)
 
     def _on_error_requested(self, outcome: CallOutcome) -> None:
@@ -307,8 +359,8 @@ class CallView(QWidget):
         column.setContentsMargins(0, SPACE_2, 0, 0)
         column.setSpacing(SPACE_1)
         column.addWidget(self.head)
-        column.addWidget(self.editors, 1)
-        for widget in (self.variables_line, self.drawer, self.alert, self.requested, self.running):
+        column.addWidget(self.arguments_stack, 1)
+        for widget in (self.variables_bar, self.drawer, self.alert, self.pending_strip, self.progress):
             column.addWidget(widget)
         column.addLayout(self._make_buttons())
         splitter = QSplitter(Qt.Orientation.Horizontal)
@@ -343,53 +395,3 @@ class CallView(QWidget):
         button = icon_button(more)
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         return button
-
-
-class ToolsPanel(SingleListPanel):
-    """The tools of one server."""
-
-    kind = "tool"
-    requested = "tools/list"
-
-    def __init__(
-        self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
-    ) -> None:
-        self.model = ToolsModel()
-        super().__init__(bridge, server, actions, theme, self.model, parent)
-        self._wanted_call: SavedCall | None = None
-        self.call_view = CallView(bridge, server, actions, theme)
-        self.call_view.saved_picked.connect(self.open_saved)
-        self._lay_out_side_by_side(self.call_view, 240)
-
-    def set_view(self, view: ServerView) -> None:
-        self.call_view.set_connected(view.status is ServerStatus.CONNECTED, view.agreement)
-        self.call_view.drawer.options.set_our_side(view.client_side)
-        super().set_view(view)
-
-    def open_saved(self, call: SavedCall) -> None:
-        """Select a saved call's tool and load its arguments."""
-        self._wanted_call = call
-        self.choose_soon(call.tool)
-        if self._wanted and self.total:
-            text = (
-                f"“{one_line(call.name)}” needs the tool “{one_line(call.tool)}”, which this server does "
-                "not have."
-            )
-            self.call_view.alert.show_message("saved", text)
-
-    async def _fetch(self) -> Listing[Tool]:
-        return await self._bridge.list_tools(self._server)
-
-    def _show_item(self, item: Item) -> None:
-        if isinstance(item, Tool):
-            self.call_view.set_tool(item)
-        elif isinstance(item, Malformed):
-            self.call_view.set_malformed(item)
-
-    def _show_nothing(self) -> None:
-        self.call_view.set_nothing()
-
-    def _on_chosen_soon(self, name: str) -> None:
-        if (call := self._wanted_call) is not None and call.tool == name:
-            self._wanted_call = None
-            self.call_view.put_saved(call)

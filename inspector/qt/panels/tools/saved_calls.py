@@ -41,7 +41,9 @@ from inspector.qt.widgets.inputs.popups import PickerPopup, Roles
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import MutedLabel, plain_tooltip
 
-_WIDTH = 620
+_PICKER_WIDTH = 620
+_SAVE_WIDTH = 380
+_MAX_LENGTH = 2_000
 ROLES = Roles(NoteRole, ToneRole, IconRole, PlacesRole)
 
 
@@ -49,11 +51,11 @@ class CallPickers(QObject):
     """Opens the lists of earlier and saved calls above a button.
 
     Signals:
-        earlier_picked: The user picked an earlier call with its arguments; carries the KeptCall.
+        recorded_picked: The user picked an earlier call with its arguments; carries the RecordedCall.
         saved_picked: The user picked a saved call; carries the SavedCall.
     """
 
-    earlier_picked = Signal(object)
+    recorded_picked = Signal(object)
     saved_picked = Signal(object)
 
     def __init__(self, bridge: Bridge, server: str, theme: Theme, anchor: QWidget) -> None:
@@ -81,13 +83,13 @@ class CallPickers(QObject):
             f"{calls} · Enter to restore the arguments" if history.calls else "No earlier calls yet."
         )
         popup.picked.connect(lambda row: self._on_history_picked(model, history.calls, row))
-        popup.open_above(self._anchor, _WIDTH)
+        popup.open_above(self._anchor, _PICKER_WIDTH)
 
     def _on_history_picked(self, model: PaletteModel, calls: Sequence[RecordedCall], row: int) -> None:
         pick = model.pick(row)
         call = calls[int(pick.key)] if pick is not None else None
         if call is not None and call.arguments() is not None:
-            self.earlier_picked.emit(call)
+            self.recorded_picked.emit(call)
 
     async def _open_saved(self) -> None:
         folders = await self._bridge.ask_calls(lambda calls: calls.saved())
@@ -97,7 +99,7 @@ class CallPickers(QObject):
         popup.picked.connect(lambda row: self._on_saved_picked(model, by_key, row))
         popup.removal_requested.connect(lambda row: self._on_removal(model, popup, by_key, row))
         popup.undo_requested.connect(lambda: self._on_undo(model, popup, by_key))
-        popup.open_above(self._anchor, _WIDTH)
+        popup.open_above(self._anchor, _PICKER_WIDTH)
 
     def _show_saved(
         self, model: PaletteModel, popup: PickerPopup, folders: Sequence[SavedFolder]
@@ -131,7 +133,7 @@ class CallPickers(QObject):
         self, model: PaletteModel, popup: PickerPopup, calls: dict[str, SavedCall], call: SavedCall
     ) -> None:
         try:
-            deleted = await self._bridge.ask_calls(lambda kept: kept.delete(call))
+            deleted = await self._bridge.ask_calls(lambda library: library.delete(call))
         except ConfigError as exc:
             popup.show_message(str(exc))
             return
@@ -147,7 +149,7 @@ class CallPickers(QObject):
     async def _restore(self, model: PaletteModel, popup: PickerPopup, calls: dict[str, SavedCall]) -> None:
         deleted = self._deleted.pop()
         try:
-            call = await self._bridge.ask_calls(lambda kept: kept.restore(deleted))
+            call = await self._bridge.ask_calls(lambda library: library.restore(deleted))
         except ConfigError as exc:
             self._deleted.append(deleted)
             popup.show_message(str(exc))
@@ -156,7 +158,7 @@ class CallPickers(QObject):
         popup.show_message(f"Restored “{one_line(call.name)}”")
 
     async def _show_again(self, model: PaletteModel, popup: PickerPopup, calls: dict[str, SavedCall]) -> None:
-        folders = await self._bridge.ask_calls(lambda kept: kept.saved())
+        folders = await self._bridge.ask_calls(lambda library: library.saved())
         calls.clear()
         calls.update(self._show_saved(model, popup, folders))
 
@@ -172,8 +174,101 @@ class CallPickers(QObject):
         self.popup = None
 
 
-_WIDTH_SAVEPOPUP = 380
-_MAX_LENGTH = 2_000
+class CallSaver(QObject):
+    """Saves calls of one server's tools. Results are reported in the alert."""
+
+    def __init__(self, bridge: Bridge, server: str, theme: Theme, alert: Alert, anchor: QWidget) -> None:
+        super().__init__(anchor)
+        self._bridge = bridge
+        self._server = server
+        self._theme = theme
+        self._alert = alert
+        self._anchor = anchor
+        self._origins: dict[str, SavedCall] = {}
+        self.popup: SavePopup | None = None
+
+    def set_origin(self, call: SavedCall) -> None:
+        """Remember that the tool's arguments come from this call."""
+        self._origins[call.tool] = call
+
+    def folder_of(self, tool: str) -> Path | None:
+        origin = self._origins.get(tool)
+        return origin.folder if origin is not None else None
+
+    async def variables(self, tool: str) -> Variables:
+        """Return the variables of the folder the arguments came from; else of the default folder."""
+        folder = self.folder_of(tool)
+        return await self._bridge.ask_calls(lambda calls: calls.variables(folder))
+
+    def ask(self, tool: Tool, save: Callable[[str, str, Path | None, bool], None]) -> None:
+        """Ask for a name, a description and, if there are several, the folder."""
+        self._bridge.start(f"save a call of {tool.name}", self._ask(tool, save), self)
+
+    async def _ask(self, tool: Tool, save: Callable[[str, str, Path | None, bool], None]) -> None:
+        folders = await self._bridge.ask_calls(lambda calls: calls.saved())
+        origin = self._origins.get(tool.name) or SavedCall(tool.title or tool.name, tool.name)
+        popup = self.popup = SavePopup(self._theme, origin, folders, self._anchor)
+        popup.closed.connect(self._on_closed)
+        popup.confirmed.connect(save)
+        popup.open_above(self._anchor)
+
+    def _on_closed(self) -> None:
+        self.popup = None
+
+    def save(
+        self,
+        name: str,
+        call: ToolCall,
+        description: str | None = None,
+        folder: Path | None = None,
+        is_regression: bool | None = None,
+    ) -> None:
+        """Save a call. Under its original name, the file is overwritten.
+
+        None for `description`, `folder` or `is_regression` keeps the saved value.
+        """
+        origin = self._origins.get(call.tool)
+        is_same = origin is not None and origin.name == name and folder in (None, origin.folder)
+        origin = origin if origin is not None and is_same else SavedCall(name, call.tool)
+        saved = SavedCall(
+            name,
+            call.tool,
+            self._server,
+            call.arguments,
+            origin.description if description is None else description,
+            call.timeout,
+            call.total,
+            call.meta,
+            call.as_task,
+            call.capabilities,
+            origin.path,
+            origin.stamp,
+            origin.is_regression if is_regression is None else is_regression,
+            origin.ignore,
+        )
+        self._save_soon(saved, folder)
+
+    def show_refusal(self, text: str, next_step: str, actions: Sequence[QAction] = ()) -> None:
+        self._alert.show_message("saved", f"Not saved: {text}", next_step, actions)
+
+    def _save_soon(self, call: SavedCall, folder: Path | None, *, overwrite: bool = False) -> None:
+        self._alert.close_topic("saved")
+        self._bridge.start(f"save {call.name}", self._save(call, folder, overwrite=overwrite), self)
+
+    async def _save(self, call: SavedCall, folder: Path | None, *, overwrite: bool) -> None:
+        try:
+            saved = await self._bridge.ask_calls(lambda calls: calls.save(call, folder, overwrite=overwrite))
+            if saved.is_regression:
+                await self._bridge.ask_calls(lambda calls: calls.allow(saved))
+        except ChangedElsewhere as exc:
+            overwrite_action = QAction("Overwrite", self)
+            overwrite_action.triggered.connect(lambda: self._save_soon(call, folder, overwrite=True))
+            self.show_refusal(exc.summary, exc.next_step, [overwrite_action])
+        except UserError as exc:
+            self.show_refusal(exc.summary, exc.next_step)
+        else:
+            self._origins[saved.tool] = saved
+            self._alert.show_message("saved", f"Saved as {one_line(str(saved.path))}", tone="ok")
 
 
 class SavePopup(QWidget):
@@ -183,26 +278,26 @@ class SavePopup(QWidget):
 
     Signals:
         kept: Carries the name, the description, the folder (None for the default), and whether it is
-            watched.
+            a regression call.
         closed: The popup was closed.
     """
 
-    kept = Signal(str, str, object, bool)
+    confirmed = Signal(str, str, object, bool)
     closed = Signal()
 
     def __init__(
-        self, theme: Theme, known: SavedCall, folders: Sequence[SavedFolder], parent: QWidget
+        self, theme: Theme, origin: SavedCall, folders: Sequence[SavedFolder], parent: QWidget
     ) -> None:
         super().__init__(parent)
         self.setWindowFlags(Qt.WindowType.Popup)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._theme = theme
-        self.name = _line(one_line(known.name), "Save call as")
-        self.description = _line(one_line(known.description), "Call description")
+        self.name = _line(one_line(origin.name), "Save call as")
+        self.description = _line(one_line(origin.description), "Call description")
         self.description.setPlaceholderText("optional")
-        self.watch = QCheckBox("Watch: rerun when the server's files change")
-        self.watch.setChecked(known.watch)
-        self.watch.setToolTip("Results are compared with the accepted result, in the Process tab")
+        self.regression = QCheckBox("Regression call: rerun when the server's files change")
+        self.regression.setChecked(origin.is_regression)
+        self.regression.setToolTip("Results are compared with the accepted result, in the Process tab")
         self.folder = QComboBox()
         self.folder.setAccessibleName("Folder")
         for folder in folders:
@@ -210,15 +305,15 @@ class SavePopup(QWidget):
             tip = plain_tooltip(str(folder.path))
             self.folder.setItemData(self.folder.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
         paths = [folder.path for folder in folders]
-        self.folder.setCurrentIndex(paths.index(known.folder) if known.folder in paths else 0)
+        self.folder.setCurrentIndex(paths.index(origin.folder) if origin.folder in paths else 0)
         self._save = QAction("Save", self)
-        self._save.triggered.connect(self._on_kept)
+        self._save.triggered.connect(self._on_save)
         self._lay_out()
         for line in (self.name, self.description):
-            line.returnPressed.connect(self._on_kept)
+            line.returnPressed.connect(self._on_save)
         self.name.textChanged.connect(self._on_name_changed)
         self._on_name_changed()
-        self.setFixedWidth(_WIDTH_SAVEPOPUP)
+        self.setFixedWidth(_SAVE_WIDTH)
 
     def open_above(self, widget: QWidget) -> None:
         self.adjustSize()
@@ -254,7 +349,7 @@ class SavePopup(QWidget):
             column.addWidget(MutedLabel(self._theme, text))
             column.addWidget(widget)
             column.addSpacing(SPACE_1)
-        column.addWidget(self.watch)
+        column.addWidget(self.regression)
         buttons = QHBoxLayout()
         buttons.setContentsMargins(0, SPACE_2, 0, 0)
         buttons.addStretch(1)
@@ -264,11 +359,11 @@ class SavePopup(QWidget):
     def _on_name_changed(self) -> None:
         self._save.setEnabled(bool(self.name.text().strip()))
 
-    def _on_kept(self) -> None:
+    def _on_save(self) -> None:
         if self._save.isEnabled():
             folder: Path | None = self.folder.currentData()
             texts = (self.name.text().strip(), self.description.text().strip())
-            self.kept.emit(*texts, folder, self.watch.isChecked())
+            self.confirmed.emit(*texts, folder, self.regression.isChecked())
             self.close()
 
 
@@ -277,100 +372,3 @@ def _line(text: str, name: str) -> QLineEdit:
     line.setMaxLength(_MAX_LENGTH)
     line.setAccessibleName(name)
     return line
-
-
-class CallSaver(QObject):
-    """Saves calls of one server's tools. Results are reported in the alert."""
-
-    def __init__(self, bridge: Bridge, server: str, theme: Theme, alert: Alert, anchor: QWidget) -> None:
-        super().__init__(anchor)
-        self._bridge = bridge
-        self._server = server
-        self._theme = theme
-        self._alert = alert
-        self._anchor = anchor
-        self._origins: dict[str, SavedCall] = {}
-        self.popup: SavePopup | None = None
-
-    def came_from(self, call: SavedCall) -> None:
-        """Remember that the tool's arguments come from this call."""
-        self._origins[call.tool] = call
-
-    def folder_of(self, tool: str) -> Path | None:
-        origin = self._origins.get(tool)
-        return origin.folder if origin is not None else None
-
-    async def variables(self, tool: str) -> Variables:
-        """Return the variables of the folder the arguments came from; else of the default folder."""
-        folder = self.folder_of(tool)
-        return await self._bridge.ask_calls(lambda calls: calls.variables(folder))
-
-    def ask(self, tool: Tool, keep: Callable[[str, str, Path | None, bool], None]) -> None:
-        """Ask for a name, a description and, if there are several, the folder."""
-        self._bridge.start(f"save a call of {tool.name}", self._ask(tool, keep), self)
-
-    async def _ask(self, tool: Tool, keep: Callable[[str, str, Path | None, bool], None]) -> None:
-        folders = await self._bridge.ask_calls(lambda calls: calls.saved())
-        known = self._origins.get(tool.name) or SavedCall(tool.title or tool.name, tool.name)
-        popup = self.popup = SavePopup(self._theme, known, folders, self._anchor)
-        popup.closed.connect(self._on_closed)
-        popup.kept.connect(keep)
-        popup.open_above(self._anchor)
-
-    def _on_closed(self) -> None:
-        self.popup = None
-
-    def save(
-        self,
-        name: str,
-        call: ToolCall,
-        description: str | None = None,
-        folder: Path | None = None,
-        watch: bool | None = None,
-    ) -> None:
-        """Save a call. Under its original name, the file is overwritten.
-
-        None for `description`, `folder` or `watch` keeps the saved value.
-        """
-        origin = self._origins.get(call.tool)
-        is_same = origin is not None and origin.name == name and folder in (None, origin.folder)
-        known = origin if origin is not None and is_same else SavedCall(name, call.tool)
-        saved = SavedCall(
-            name,
-            call.tool,
-            self._server,
-            call.arguments,
-            known.description if description is None else description,
-            call.timeout,
-            call.total,
-            call.meta,
-            call.as_task,
-            call.capabilities,
-            known.path,
-            known.stamp,
-            known.watch if watch is None else watch,
-            known.ignore,
-        )
-        self._save_soon(saved, folder)
-
-    def refuse(self, text: str, next_step: str, actions: Sequence[QAction] = ()) -> None:
-        self._alert.show_message("saved", f"Not saved: {text}", next_step, actions)
-
-    def _save_soon(self, call: SavedCall, folder: Path | None, *, overwrite: bool = False) -> None:
-        self._alert.close_topic("saved")
-        self._bridge.start(f"save {call.name}", self._save(call, folder, overwrite=overwrite), self)
-
-    async def _save(self, call: SavedCall, folder: Path | None, *, overwrite: bool) -> None:
-        try:
-            saved = await self._bridge.ask_calls(lambda calls: calls.save(call, folder, overwrite=overwrite))
-            if saved.watch:
-                await self._bridge.ask_calls(lambda calls: calls.allow(saved))
-        except ChangedElsewhere as exc:
-            again = QAction("Overwrite", self)
-            again.triggered.connect(lambda: self._save_soon(call, folder, overwrite=True))
-            self.refuse(exc.summary, exc.next_step, [again])
-        except UserError as exc:
-            self.refuse(exc.summary, exc.next_step)
-        else:
-            self._origins[saved.tool] = saved
-            self._alert.show_message("saved", f"Saved as {one_line(str(saved.path))}", tone="ok")

@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
+from collections.abc import Callable
 from functools import partial
-from math import floor, log10
+from math import floor, log2, log10, sqrt
 from time import perf_counter
 
-from PySide6.QtCore import QEvent, QModelIndex, QPoint, QPointF, QRect, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import (
+    QEvent,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPoint,
+    QPointF,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+    QTimer,
+    Signal,
+)
 from PySide6.QtGui import (
     QHideEvent,
     QKeyEvent,
@@ -22,15 +35,23 @@ from PySide6.QtGui import (
     QShortcut,
     QShowEvent,
 )
-from PySide6.QtWidgets import QHeaderView, QMenu, QSizePolicy, QTreeView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QHeaderView,
+    QMenu,
+    QSizePolicy,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTreeView,
+    QVBoxLayout,
+    QWidget,
+)
 
 from inspector.base.units import duration, plural
 from inspector.qt.models.traffic.statistics import Column, StatisticsModel
 from inspector.qt.models.traffic.traffic_model import TrafficSource
 from inspector.qt.panels.traffic.row_commands import SUBJECT_FIELDS
 from inspector.qt.panels.traffic.timeline.time_scale import MS, SECOND, TimeScale, clock_text, day_text
-from inspector.qt.theme import SPACE_2, SPACE_3, Theme
-from inspector.qt.views.sparklines import LatencyPlots
+from inspector.qt.theme import SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.item_views import style_tree
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.traffic.analysis.statistics import OTHERS, MethodStats, Rate, Statistics
@@ -66,6 +87,7 @@ _NO_RATE = Rate(0, SECOND, (), ())
 _ONE_LINE = Qt.AlignmentFlag.AlignVCenter.value | Qt.TextFlag.TextSingleLine.value
 _RIGHT = _ONE_LINE | Qt.AlignmentFlag.AlignRight.value
 _LEFT_ALIGNED = _ONE_LINE | Qt.AlignmentFlag.AlignLeft.value
+_MAX_PLOT_WIDTH = 220
 
 
 class StatisticsView(QWidget):
@@ -474,3 +496,57 @@ def _short(number: float) -> str:
     if number >= 100_000:
         return f"{number / 1000:,.0f}k"
     return f"{number:,.0f}" if number >= 10 or number == int(number) else f"{number:.2g}"
+
+
+class LatencyPlots(QStyledItemDelegate):
+    """Histograms of durations on a common logarithmic axis, with lines at p50 and p95."""
+
+    def __init__(
+        self,
+        theme: Theme,
+        stats: Callable[[QModelIndex | QPersistentModelIndex], MethodStats],
+        axis: Callable[[], tuple[int, int]],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._stats = stats
+        self._axis = axis
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        super().paint(painter, option, index)
+        stats = self._stats(index)
+        if not stats.histogram:
+            return
+        rect = QRectF(option.rect).adjusted(6, 4, -8, -4)
+        rect.setWidth(min(rect.width(), _MAX_PLOT_WIDTH))
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        painter.fillRect(QRectF(rect.left(), rect.bottom(), rect.width(), 1), self._theme.color("edge"))
+        self._paint_bins(painter, rect, stats)
+        self._paint_line(painter, rect, stats.p95_ns, "warn")
+        self._paint_line(painter, rect, stats.p50_ns, "text")
+        painter.restore()
+
+    def _paint_bins(self, painter: QPainter, rect: QRectF, stats: MethodStats) -> None:
+        """Paint by the square root of the counts, so that the few slow ones are visible."""
+        fill = self._theme.tokens.tint("outbound", 0.55)
+        maximum = max(each.count for each in stats.histogram)
+        for each in stats.histogram:
+            if each.count:
+                left = rect.left() + rect.width() * self._position(each.start_ns)
+                right = rect.left() + rect.width() * self._position(each.end_ns)
+                height = max(2.0, rect.height() * sqrt(each.count / maximum))
+                painter.fillRect(QRectF(left, rect.bottom() - height, max(2.0, right - left), height), fill)
+
+    def _paint_line(self, painter: QPainter, rect: QRectF, at_ns: int | None, tone: Tone) -> None:
+        if at_ns is not None:
+            x = round(rect.left() + rect.width() * self._position(at_ns))
+            painter.fillRect(QRectF(x, rect.top(), 1, rect.height() + 1), self._theme.color(tone))
+
+    def _position(self, ns: int) -> float:
+        """Return the position on the axis, from 0 to 1."""
+        first, last = (log2(max(1, end)) for end in self._axis())
+        return min(max((log2(max(1, ns)) - first) / max(0.001, last - first), 0.0), 1.0)

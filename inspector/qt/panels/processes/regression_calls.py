@@ -1,4 +1,4 @@
-"""Watched calls, repeated after each restart: their states, and the selected one's diff.
+"""Regression calls, rerun after each restart: their states, and the diff of the selected one.
 
 A result that differs can be accepted as the expected one.
 """
@@ -55,13 +55,13 @@ _SHAPES = {
     RerunState.NEW: DotShape.TRIANGLE,
     RerunState.FAILED: DotShape.CROSS,
     RerunState.STOPPED: DotShape.DASH,
-    RerunState.ASKING: DotShape.TRIANGLE,
+    RerunState.NOT_APPROVED: DotShape.TRIANGLE,
 }
 _WIDTHS = {Column.STATE: 116, Column.TOOK: 66, Column.CPU: 66}
 
 
-class RerunsView(QWidget):
-    """The watched calls of one server in a table, with the selected one below.
+class RegressionCallsView(QWidget):
+    """The regression calls of one server in a table, with the selected one below.
 
     Signals:
         call_requested: The user wants to see a call in the Tools tab; carries the SavedCall.
@@ -81,12 +81,12 @@ class RerunsView(QWidget):
         self._theme = theme
         self._view = RerunView(server)
         self._shown: RerunResult | None = None
-        self._showing: asyncio.Task[None] | None = None
+        self._show_task: asyncio.Task[None] | None = None
         self.is_connected = False
         self.has_files = True  # local files to watch
         self.model = RerunsModel(theme, self._mark, self)
         self.table = QTableView()
-        self.header = PanelHeader(theme, "Watched calls")
+        self.header = PanelHeader(theme, "Regression calls")
         self.alert = Alert(theme)
         self.run = self._action("Run now", "Run all regression calls and compare the results", self.run_now)
         self.stop = self._action("Stop", "Skip the remaining calls of this run", self._on_stop)
@@ -100,13 +100,15 @@ class RerunsView(QWidget):
         )
         self.open_call = self._action("Open call", "Go to this call in the Tools tab", self._on_open_call)
         self.show_row = self._action("Show in Traffic", "Go to the request that was sent", self._on_show_row)
-        self.unwatch = self._action("Stop watching", "Do not rerun this call", self._on_unwatch)
+        self.exclude = self._action(
+            "Remove from regression calls", "Keep the saved call, but do not rerun it", self._on_exclude
+        )
         self.changes = ChangesTable(theme)
         self.changes.setAccessibleName(
             "Differences: expected result on the left, current result on the right"
         )
         self.response = JsonView(theme, "Call result")
-        self.nothing = EmptyState(theme)
+        self.placeholder = EmptyState(theme)
         self._pages = QStackedWidget()
         self.gate = ContentStack(theme, self._make_split())
         self._run_button = ActionButton(self.run, "primary")
@@ -145,9 +147,11 @@ class RerunsView(QWidget):
             self.gate.open()
         else:
             when = "when files change" if self.has_files else "with Run now"
-            text = f"Save a call and select “Watch”: it is rerun {when} and compared."
+            text = (
+                f"Save a call as a regression call: it is rerun {when} and compared with the expected result."
+            )
             manage = self._actions["call.manage"]
-            self.gate.explain("empty", "bookmark", "No watched calls", text, action=manage)
+            self.gate.explain("empty", "bookmark", "No regression calls", text, action=manage)
 
     def _chosen(self) -> RerunResult | None:
         return self.model.result(self.table.currentIndex().row())
@@ -161,9 +165,9 @@ class RerunsView(QWidget):
         self.sentence.setText(_sentence(result))
         self.accept.setEnabled(result.can_accept)
         self.show_row.setEnabled(result.outcome is not None and result.outcome.row is not None)
-        if self._showing is not None:
-            self._showing.cancel()
-        self._showing = self._bridge.start("show a watched call", self._show_result(result), self)
+        if self._show_task is not None:
+            self._show_task.cancel()
+        self._show_task = self._bridge.start("show a regression call", self._show_result(result), self)
 
     async def _show_result(self, result: RerunResult) -> None:
         if result.diff is not None and not result.diff.is_same:
@@ -175,37 +179,37 @@ class RerunsView(QWidget):
             self._pages.setCurrentWidget(self.response)
         elif result.state is RerunState.FAILED:
             next_step = result.outcome.next_step if result.outcome is not None else ""
-            self.nothing.show_failed("Call failed", result.problem, next_step)
-            self._pages.setCurrentWidget(self.nothing)
-        elif result.state is RerunState.ASKING:
+            self.placeholder.show_failed("Call failed", result.problem, next_step)
+            self._pages.setCurrentWidget(self.placeholder)
+        elif result.state is RerunState.NOT_APPROVED:
             self.response.set_body(BytesBody(_sent(result)), "pretty")  # what would be called
             self._pages.setCurrentWidget(self.response)
         else:
             text = "It runs when files change, or with Run now." if self.has_files else "Run it now."
-            self.nothing.show_empty("play", result.state.value.capitalize(), text)
-            self._pages.setCurrentWidget(self.nothing)
+            self.placeholder.show_empty("play", result.state.value.capitalize(), text)
+            self._pages.setCurrentWidget(self.placeholder)
 
     def _mark(self, state: RerunState) -> QIcon:
         return dot_icon(self._theme, _SHAPES[state], TONES[state])
 
     def run_now(self) -> None:
-        """Run all calls now; problems are shown."""
-        self._ask(lambda reruns: reruns.run(self._server))
+        """Run all calls now; errors are shown."""
+        self._start_request(lambda reruns: reruns.run(self._server))
 
     def _on_stop(self) -> None:
-        self._ask(lambda reruns: reruns.stop(self._server))
+        self._start_request(lambda reruns: reruns.stop(self._server))
 
     def _on_accept_all(self) -> None:
-        self._ask(lambda reruns: reruns.accept_all(self._server))
+        self._start_request(lambda reruns: reruns.accept_all(self._server))
 
     def _on_accept(self) -> None:
         result = self._chosen()
         if result is not None and (path := result.call.path) is not None:
-            self._ask(lambda reruns: reruns.accept(self._server, path))
+            self._start_request(lambda reruns: reruns.accept(self._server, path))
 
-    def _on_unwatch(self) -> None:
+    def _on_exclude(self) -> None:
         if (result := self._chosen()) is not None:
-            self._ask(lambda reruns: reruns.set_watched(self._server, result.call, False))
+            self._start_request(lambda reruns: reruns.set_regression(self._server, result.call, False))
 
     def _on_open_call(self) -> None:
         if (result := self._chosen()) is not None:
@@ -227,7 +231,7 @@ class RerunsView(QWidget):
         return menu
 
     def _on_ignore(self, result: RerunResult, position: str, checked: bool = False) -> None:
-        self._ask(lambda reruns: reruns.ignore(self._server, result.call, position))
+        self._start_request(lambda reruns: reruns.ignore(self._server, result.call, position))
 
     def _on_menu_requested(self, position: QPoint) -> None:
         index = self.changes.indexAt(position)
@@ -236,17 +240,17 @@ class RerunsView(QWidget):
             menu.aboutToHide.connect(menu.deleteLater)
             menu.popup(self.changes.viewport().mapToGlobal(position))
 
-    def _ask(self, ask: Callable[[Reruns], Coroutine[Any, Any, object]]) -> None:
-        self._bridge.start(f"watched calls of {self._server}", self._requested(ask), self)
+    def _start_request(self, work: Callable[[Reruns], Coroutine[Any, Any, object]]) -> None:
+        self._bridge.start(f"regression calls of {self._server}", self._run_request(work), self)
 
-    async def _requested(self, ask: Callable[[Reruns], Coroutine[Any, Any, object]]) -> None:
+    async def _run_request(self, work: Callable[[Reruns], Coroutine[Any, Any, object]]) -> None:
         """Run a request and show errors here."""
         try:
-            await self._bridge.ask_reruns(ask)
+            await self._bridge.ask_reruns(work)
         except UserError as exc:
-            self.alert.show_message("asked", exc.summary, exc.next_step)
+            self.alert.show_message("request", exc.summary, exc.next_step)
         else:
-            self.alert.close_topic("asked")
+            self.alert.close_topic("request")
 
     def _action(self, text: str, hint: str, slot: Callable[[], None]) -> QAction:
         action = QAction(text, self)
@@ -261,7 +265,7 @@ class RerunsView(QWidget):
         self.changes.customContextMenuRequested.connect(self._on_menu_requested)
 
     def _make_split(self) -> QSplitter:
-        self.table.setAccessibleName("Watched calls")
+        self.table.setAccessibleName("Regression calls")
         self.table.setModel(self.model)
         style_table(self.table, self._theme)
         self.table.setFrameShape(QTableView.Shape.NoFrame)
@@ -272,7 +276,7 @@ class RerunsView(QWidget):
         header.setStretchLastSection(False)
         for column in (Column.CALL, Column.WHAT):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
-        for page in (self.changes, self.response, self.nothing):
+        for page in (self.changes, self.response, self.placeholder):
             self._pages.addWidget(page)
         split = QSplitter(Qt.Orientation.Vertical)
         split.setChildrenCollapsible(False)
@@ -302,7 +306,7 @@ class RerunsView(QWidget):
         more = QAction("More actions", self)
         self._theme.set_icon(more, "more")
         menu = QMenu(self)
-        menu.addActions([self.open_call, self.show_row, self.unwatch])
+        menu.addActions([self.open_call, self.show_row, self.exclude])
         more.setMenu(menu)
         button = icon_button(more)
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
@@ -334,6 +338,6 @@ def _sentence(result: RerunResult) -> str:
             return "" if result.is_accepted else "Same as the first good result of this run."
         case RerunState.NEW:
             return result.problem or "Accept it to compare later results with it."
-        case RerunState.ASKING:
+        case RerunState.NOT_APPROVED:
             return "New or changed in a shared folder. Select Run now to allow it."
     return result.problem

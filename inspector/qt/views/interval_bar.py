@@ -1,4 +1,4 @@
-"""Bar for watching a tool or resource at an interval: the interval and what was seen so far."""
+"""Bar to repeat a call or read at an interval: the interval, and the changes seen so far."""
 
 from __future__ import annotations
 
@@ -12,42 +12,43 @@ from inspector.engine.calls.repetition import (
     MAX_INTERVAL,
     MIN_INTERVAL,
     Observation,
-    WatchPlan,
+    PollPlan,
 )
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
 
 
-class WatchBar(QWidget):
-    """The interval of a watch and what was seen so far.
+class IntervalBar(QWidget):
+    """The interval of a repeated request and its results so far. `noun` names one request.
 
     Signals:
-        watch_requested: Start watching; carries the WatchPlan.
-        stop_requested: Stop watching; offered after `set_watching`.
+        repeat_requested: Start repeating; carries the PollPlan.
+        stop_requested: Stop repeating; offered after `set_running`.
     """
 
-    watch_requested = Signal(object)
+    repeat_requested = Signal(object)
     stop_requested = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, noun: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._noun = noun
         self.interval = QDoubleSpinBox()
         self.interval.setRange(MIN_INTERVAL, MAX_INTERVAL)
         self.interval.setDecimals(1)
         self.interval.setSuffix(" s")
         self.interval.setValue(DEFAULT_INTERVAL)
-        self.interval.setAccessibleName("Watch interval")
-        self.watch_action = QAction("Watch", self)
+        self.interval.setAccessibleName(f"Interval between {noun}s")
+        self.repeat_action = QAction("Repeat", self)
         self.stop_action = QAction("Stop", self)
-        self._watch_button = ActionButton(self.watch_action)
+        self._repeat_button = ActionButton(self.repeat_action)
         self._stop_button = ActionButton(self.stop_action)
         self._label = MutedLabel(theme, wrap=True)
         row = QHBoxLayout()
         row.setSpacing(SPACE_2)
         row.addWidget(PlainLabel(theme, "Every", tone="muted"))
         row.addWidget(self.interval)
-        row.addWidget(self._watch_button)
+        row.addWidget(self._repeat_button)
         row.addWidget(self._stop_button)
         row.addStretch(1)
         column = QVBoxLayout(self)
@@ -55,13 +56,13 @@ class WatchBar(QWidget):
         column.setSpacing(SPACE_1)
         column.addLayout(row)
         column.addWidget(self._label)
-        self.watch_action.triggered.connect(lambda: self.watch_requested.emit(self.plan()))
+        self.repeat_action.triggered.connect(lambda: self.repeat_requested.emit(self.plan()))
         self.stop_action.triggered.connect(self.stop_requested)
-        self.set_watching(False)
+        self.set_running(False)
         self.clear()
 
-    def plan(self) -> WatchPlan:
-        return WatchPlan(self.interval.value())
+    def plan(self) -> PollPlan:
+        return PollPlan(self.interval.value())
 
     def text(self) -> str:
         return self._label.text()
@@ -69,25 +70,25 @@ class WatchBar(QWidget):
     def clear(self) -> None:
         self._show_message("")
 
-    def set_watching(self, watching: bool) -> None:
-        """Offer Stop instead of Watch, for a watch that cannot be stopped elsewhere."""
-        had_focus = self._watch_button.hasFocus() or self._stop_button.hasFocus()
-        self._watch_button.setVisible(not watching)
-        self._stop_button.setVisible(watching)
-        self.interval.setEnabled(not watching)
-        self.setFocusProxy(self._stop_button if watching else self.interval)
+    def set_running(self, running: bool) -> None:
+        """Offer Stop instead of Repeat, where the panel has no Cancel action."""
+        had_focus = self._repeat_button.hasFocus() or self._stop_button.hasFocus()
+        self._repeat_button.setVisible(not running)
+        self._stop_button.setVisible(running)
+        self.interval.setEnabled(not running)
+        self.setFocusProxy(self._stop_button if running else self.interval)
         if had_focus:
-            (self._stop_button if watching else self._watch_button).setFocus()
+            (self._stop_button if running else self._repeat_button).setFocus()
 
     def show_observation(self, observation: Observation) -> None:
         self.show_runs(observation.number, observation.changes, observation.at_ns)
 
     def show_runs(self, runs: int, changes: int, latest_ns: int) -> None:
-        counted = f"{plural(runs, 'look')}, {plural(changes, 'change')}"
+        counted = f"{plural(runs, self._noun)}, {plural(changes, 'change')}"
         self._show_message(f"{counted} · latest {time_of_day(latest_ns)[:8]}")
 
     def show_end(self, reason: str) -> None:
-        """Show why the watch ended; `reason` is a sentence."""
+        """Show why it ended; `reason` is a sentence."""
         seen = self._label.text()
         self._show_message(f"{seen} · {reason}" if seen else reason)
 
