@@ -1,4 +1,4 @@
-"""An Auth panel over views that a test makes by hand, without an engine; its desk notes what is asked."""
+"""A login panel without an engine: views made by hand, and actions that record their calls."""
 
 from __future__ import annotations
 
@@ -50,85 +50,85 @@ ACCESS = (
 REFRESH = "refresh-7c1f0a9b8d7e6f5a4b3c"
 
 
-class Harness:
-    """Notes what it was asked, and does nothing; `refusal` is raised for all of it."""
+class RecordedActions:
+    """Login actions that record their calls and do nothing; `error` is raised by each."""
 
     def __init__(self) -> None:
-        self.requested: list[tuple[Any, ...]] = []
-        self.refusal: UserError | None = None
-        self.held: TokenInfo | None = None
-        self.configured = OAuthSettings()
-        self.remembered = Overrides()
+        self.calls: list[tuple[Any, ...]] = []
+        self.error: UserError | None = None
+        self.tokens: TokenInfo | None = None
+        self.saved_settings = OAuthSettings()
+        self.saved_options = Overrides()
 
     async def login(self) -> LoginView | None:
         return None
 
     async def token(self) -> TokenInfo | None:
-        return self.held
+        return self.tokens
 
-    async def begin(self, overrides: Overrides, *, runs: bool) -> None:
-        self._note("begin", overrides, runs)
+    async def start(self, overrides: Overrides, *, runs_to_end: bool) -> None:
+        self._record("start", overrides, runs_to_end)
 
     async def settings(self) -> OAuthSettings:
-        return self.configured
+        return self.saved_settings
 
     async def options(self) -> Overrides:
-        return self.remembered
+        return self.saved_options
 
-    async def remember(self, options: Overrides) -> None:
-        self._note("remember", options)
+    async def save_options(self, options: Overrides) -> None:
+        self._record("save_options", options)
 
-    async def keep(self, settings: OAuthSettings, secrets: Mapping[str, str]) -> None:
-        self._note("keep", settings, dict(secrets))
+    async def save_settings(self, settings: OAuthSettings, secrets: Mapping[str, str]) -> None:
+        self._record("save_settings", settings, dict(secrets))
 
     async def next(self) -> None:
-        self._note("next")
+        self._record("next")
 
     async def run(self) -> None:
-        self._note("run")
+        self._record("run")
 
     async def run_to(self, step: StepId) -> None:
-        self._note("run_to", step)
+        self._record("run_to", step)
 
     async def retry(self) -> None:
-        self._note("retry")
+        self._record("retry")
 
     async def back(self, step: StepId) -> None:
-        self._note("back", step)
+        self._record("back", step)
 
     async def edit(self, request: LoginRequest | None) -> None:
-        self._note("edit", request)
+        self._record("edit", request)
 
     async def cancel(self) -> None:
-        self._note("cancel")
+        self._record("cancel")
 
-    async def paste(self, address: str) -> None:
-        self._note("paste", address)
+    async def paste(self, url: str) -> None:
+        self._record("paste", url)
 
     async def allow_hosts(self, is_allowed: bool, requested: Question | None) -> None:
-        self._note("allow_hosts", is_allowed, requested)
+        self._record("allow_hosts", is_allowed, requested)
 
-    async def give_client(self, client_id: str, secret: str, requested: Question | None) -> None:
-        self._note("give_client", client_id, secret, requested)
+    async def set_client(self, client_id: str, secret: str, requested: Question | None) -> None:
+        self._record("set_client", client_id, secret, requested)
 
     async def refresh(self) -> None:
-        self._note("refresh")
+        self._record("refresh")
 
-    async def sign_out(self) -> str:
-        self._note("sign_out")
+    async def log_out(self) -> str:
+        self._record("log_out")
         return "The tokens were revoked."
 
-    async def forget(self) -> None:
-        self._note("forget")
+    async def delete_tokens(self) -> None:
+        self._record("delete_tokens")
 
-    def _note(self, *what: Any) -> None:
-        self.requested.append(what)
-        if self.refusal is not None:
-            raise self.refusal
+    def _record(self, *call: Any) -> None:
+        self.calls.append(call)
+        if self.error is not None:
+            raise self.error
 
 
 class _Bridge(QObject):
-    """Does a panel's work at once."""
+    """Runs a panel's work at once."""
 
     login_changed = Signal(object)
     tokens_changed = Signal(str)
@@ -137,18 +137,18 @@ class _Bridge(QObject):
         self.start(name, work)
 
     def start(self, name: str, work: Coroutine[Any, Any, object], owner: object = None) -> None:
-        asyncio.run(_whole(work))
+        asyncio.run(_run(work))
 
 
-async def _whole(work: Coroutine[Any, Any, object]) -> None:
+async def _run(work: Coroutine[Any, Any, object]) -> None:
     await work
 
 
-class AuthStage:
-    """A panel, its desk, and the addresses that it opened."""
+class LoginStage:
+    """A panel, its recorded actions, and the URLs that it opened."""
 
-    def __init__(self, theme: Theme | None = None, actions: Harness | None = None) -> None:
-        self.actions = actions or Harness()
+    def __init__(self, theme: Theme | None = None, actions: RecordedActions | None = None) -> None:
+        self.actions = actions or RecordedActions()
         self.opened: list[str] = []
         self.bridge = _Bridge()
         self.panel = LoginPanel(
@@ -156,9 +156,9 @@ class AuthStage:
         )
         self.panel.set_view(server_view())
 
-    def give_token(self, token: TokenInfo | None) -> None:
-        """The tokens are others now."""
-        self.actions.held = token
+    def set_token(self, token: TokenInfo | None) -> None:
+        """Change the server's tokens and notify the panel."""
+        self.actions.tokens = token
         self.bridge.tokens_changed.emit("notes")
 
     def _open(self, url: QUrl) -> bool:
@@ -170,7 +170,7 @@ def server_view(transport: str = "http", **changes: Any) -> ServerView:
     return replace(ServerView("notes", transport, SERVER, ServerStatus.IDLE), **changes)
 
 
-def seen(
+def exchange(
     request: LoginRequest, status: int, body: bytes = b"", *headers: tuple[str, str]
 ) -> HttpExchangeView:
     kind = (("Content-Type", "application/json"),) if body else ()
@@ -178,7 +178,7 @@ def seen(
 
 
 def steps_at(current: int, state: StepState = StepState.READY) -> tuple[Step, ...]:
-    """Those of a browser login: all before `current` are done."""
+    """Return the steps of a browser login; all before `current` are done."""
     states = [StepState.DONE] * current + [state] + [StepState.WAITING] * 99
     ids = STEPS[LoginGrant.CODE]
     return tuple(replace(_STEPS.get(id, Step(id)), state=states[n]) for n, id in enumerate(ids))
@@ -196,9 +196,9 @@ def with_step(view: LoginView, step: StepId, **changes: Any) -> LoginView:
 
 def waiting(**changes: Any) -> BrowserWait:
     hits = (
-        ReceivedCallback(1_780_000_000_000_000_000, "GET /favicon.ico", "No answer is expected there."),
+        ReceivedCallback(1_780_000_000_000_000_000, "GET /favicon.ico", "Not the callback path."),
         ReceivedCallback(
-            1_780_000_001_000_000_000, "GET /callback?code=•••&state=•••", "Its state is not ours."
+            1_780_000_001_000_000_000, "GET /callback?code=•••&state=•••", "Its state does not match."
         ),
     )
     url = f"https://login.example.com/authorize?client_id=abc&state={STATE}"
@@ -232,21 +232,21 @@ _TOKEN_FORM = (
 _STEPS = {
     StepId.PROBE: Step(
         StepId.PROBE,
-        why="A request without a token shows whether the server wants one.",
+        why="A request without a token shows whether the server requires one.",
         exchanges=(
-            seen(
+            exchange(
                 LoginRequest("POST", SERVER, (("Accept", "application/json"),), b'{"jsonrpc":"2.0"}'),
                 401,
                 b"",
                 ("WWW-Authenticate", 'Bearer realm="notes", scope="notes:read"'),
             ),
         ),
-        decisions=(Decision("The server answered 401: a login is required."),),
+        decisions=(Decision("The server returned 401: a login is required."),),
         differs="2025-11-25 and before probe with initialize.",
     ),
     StepId.CHALLENGE: Step(
         StepId.CHALLENGE,
-        why="The challenge says where the login begins.",
+        why="The challenge names the resource metadata.",
         tables=(
             Table(
                 "Challenges",
@@ -260,16 +260,16 @@ _STEPS = {
         StepId.RESOURCE_LOOKUP,
         why="The resource metadata names the authorization servers of this MCP server.",
         exchanges=(
-            seen(
+            exchange(
                 get_document("https://mcp.example.com/.well-known/oauth-protected-resource/notes/mcp"),
                 404,
             ),
-            seen(get_document("https://mcp.example.com/.well-known/oauth-protected-resource"), 200, _PRM),
+            exchange(get_document("https://mcp.example.com/.well-known/oauth-protected-resource"), 200, _PRM),
         ),
         tables=(
             Table(
-                "Places",
-                ("Address", "Why", "Answer"),
+                "URLs",
+                ("URL", "Reason", "Status"),
                 (
                     (
                         "https://mcp.example.com/.well-known/oauth-protected-resource/notes/mcp",
@@ -280,11 +280,11 @@ _STEPS = {
                 ),
             ),
         ),
-        decisions=(Decision("The second place has the document."),),
+        decisions=(Decision("The second URL has the metadata."),),
     ),
     StepId.PREPARE: Step(
         StepId.PREPARE,
-        why="What the answer will be checked against is made now.",
+        why="Create the values that the callback is checked against.",
         inputs=(
             Input("code_verifier", VERIFIER, "64 random characters", is_secret=True),
             Input("state", STATE, "random", is_secret=True),
@@ -297,7 +297,7 @@ _STEPS = {
         why="The code is exchanged for a token.",
         inputs=(Input("code", CODE, "from the callback", is_secret=True),),
         exchanges=(
-            seen(
+            exchange(
                 post_form("https://login.example.com/token", _TOKEN_FORM),
                 200,
                 b'{"access_token":"'

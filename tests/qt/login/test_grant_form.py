@@ -1,4 +1,4 @@
-"""How tokens are got without a browser: set in the window, kept with the server, secrets in their store."""
+"""Grant type form: settings saved with the server, secrets in the secret store."""
 
 from __future__ import annotations
 
@@ -109,27 +109,27 @@ def test_enterprise_uses_an_interactive_login_without_an_id_token(form: GrantFor
 
 
 def test_each_grant_has_a_one_sentence_description(form: GrantForm) -> None:
-    reported = set()
+    descriptions = set()
     for position in range(form.grant.count()):
         form.grant.setCurrentIndex(position)
-        reported.add(form.about.text())
-        assert form.about.isVisibleTo(form)
-    assert len(reported) == 4
+        descriptions.add(form.description.text())
+        assert form.description.isVisibleTo(form)
+    assert len(descriptions) == 4
 
 
-def test_forgetting_a_stored_secret_can_be_undone_before_saving(form: GrantForm) -> None:
+def test_deleting_a_stored_secret_can_be_undone_before_saving(form: GrantForm) -> None:
     secret, key = SecretRef("login/notes/client_secret"), SecretRef("login/notes/key")
     before = OAuthSettings(grant="client_credentials", client_id="a", client_secret=secret, key=key)
     form.show_settings("notes", before)
-    form.forget_actions["client_secret"].trigger()
+    form.delete_actions["client_secret"].trigger()
     assert form.settings() == (replace(before, client_secret=None), {})
-    form.forget_actions["client_secret"].trigger()
+    form.delete_actions["client_secret"].trigger()
     assert form.settings() == (before, {})
 
 
-def test_unstored_secret_cannot_be_forgotten(form: GrantForm) -> None:
+def test_secret_that_is_not_stored_cannot_be_deleted(form: GrantForm) -> None:
     form.grant.setCurrentText(CLIENT)
-    buttons = [each for each in form.findChildren(QPushButton) if each.text() == "Forget"]
+    buttons = [each for each in form.findChildren(QPushButton) if each.text() == "Delete"]
     assert buttons
     assert not any(each.isVisibleTo(form) for each in buttons)
 
@@ -141,28 +141,28 @@ def test_workload_jwt_may_come_from_a_file(form: GrantForm) -> None:
 
 
 @pytest.mark.parametrize(
-    ("grant", "texts", "words"),
+    ("grant", "texts", "summary"),
     [
         (CLIENT, {}, "client ID"),
         (CLIENT, {"client_id": "abc"}, "secret or a private key"),
-        (ENTERPRISE, {}, "issuer of the identity provider"),
+        (ENTERPRISE, {}, "identity provider's issuer"),
         (ENTERPRISE, {"identity_provider__issuer": "https://idp.example"}, "client ID there"),
-        (ENTERPRISE, {"identity_provider__id_token": "ey.ey.x"}, "identity provider that gave it"),
+        (ENTERPRISE, {"identity_provider__id_token": "ey.ey.x"}, "identity provider that issued it"),
         (WORKLOAD, {}, "JWT"),
     ],
 )
 def test_missing_fields_are_named_and_nothing_is_saved(
-    form: GrantForm, qtbot: QtBot, grant: str, texts: dict[str, str], words: str
+    form: GrantForm, qtbot: QtBot, grant: str, texts: dict[str, str], summary: str
 ) -> None:
-    kept: list[object] = []
-    form.kept.connect(lambda *given: kept.append(given))
+    saved: list[object] = []
+    form.save_requested.connect(lambda *args: saved.append(args))
     fill(form, grant, **texts)
-    with qtbot.waitSignal(form.refused) as refused:
-        form.keep_action.trigger()
-    assert refused.args is not None
-    assert isinstance(refused.args[0], UserError)
-    assert words in refused.args[0].summary
-    assert kept == []
+    with qtbot.waitSignal(form.error_found) as error:
+        form.save_action.trigger()
+    assert error.args is not None
+    assert isinstance(error.args[0], UserError)
+    assert summary in error.args[0].summary
+    assert saved == []
 
 
 def test_stored_secret_is_hidden_and_kept_when_nothing_is_typed(form: GrantForm) -> None:
@@ -222,8 +222,8 @@ def test_machine_login_needs_no_browser_and_discards_the_previous_login(lens: Le
     lens.until(form.isEnabled)
     panel.show_view("Options")
     fill(form, CLIENT, client_id="demo-machine", client_secret="demo-machine-secret", issuer=demo.origin)
-    form.keep_action.trigger()
-    lens.until(lambda: "Kept" in panel.alert.text("asked"))
+    form.save_action.trigger()
+    lens.until(lambda: "Saved" in panel.alert.text("command"))
     field = form.fields["client_secret"]
     assert isinstance(field, QLineEdit)
     assert field.text() == ""
@@ -236,12 +236,12 @@ def test_machine_login_needs_no_browser_and_discards_the_previous_login(lens: Le
     assert panel.login.result is not None
     fill(form, "Authorization code (browser)")
     panel.show_view("Options")
-    form.keep_action.trigger()
+    form.save_action.trigger()
     lens.until(lambda: "login/notes/client_secret" not in stored(lens))
 
 
 def opened(lens: Lens, demo: LoginDemo) -> LoginPanel:
-    """The options of a new server."""
+    """Open the login options of a new server."""
     lens.add(HttpEntry(name="notes", url=demo.url))
     lens.choose("notes")
     lens.do("view.auth")
@@ -251,9 +251,9 @@ def opened(lens: Lens, demo: LoginDemo) -> LoginPanel:
     return panel
 
 
-def keep_and_log_in(lens: Lens, panel: LoginPanel, demo: LoginDemo) -> LoginView:
-    panel.options.grants.keep_action.trigger()
-    lens.until(lambda: "Kept" in panel.alert.text("asked"))
+def save_and_log_in(lens: Lens, panel: LoginPanel, demo: LoginDemo) -> LoginView:
+    panel.options.grants.save_action.trigger()
+    lens.until(lambda: "Saved" in panel.alert.text("command"))
     panel.controls.log_in.trigger()
     lens.until(lambda: panel.login is not None and (panel.login.is_over or bool(panel.login.failure)))
     assert panel.login is not None
@@ -270,7 +270,7 @@ def test_key_from_a_file_logs_in_from_the_window(lens: Lens, demo: LoginDemo) ->
     field = form.fields["key"]
     assert isinstance(field, SecretText)
     field.read_file(path)
-    login = keep_and_log_in(lens, panel, demo)
+    login = save_and_log_in(lens, panel, demo)
     assert login.grant is LoginGrant.CLIENT
     assert "login/notes/key" in stored(lens)
 
@@ -293,14 +293,14 @@ def test_user_logs_in_at_their_company_once(lens: Lens, demo: LoginDemo) -> None
         client_id="demo-desk",
         client_secret="demo-desk-secret",
     )
-    panel.options.grants.keep_action.trigger()
-    lens.until(lambda: "Kept" in panel.alert.text("asked"))
+    panel.options.grants.save_action.trigger()
+    lens.until(lambda: "Saved" in panel.alert.text("command"))
     panel.controls.log_in.trigger()
     lens.until(lambda: bool(pages))
     response = demo.decide(demo.http.get(pages[0])).headers["location"]
-    lens.until(lambda: panel.waiting.isVisibleTo(panel))
-    panel.waiting.paste_field.setText(response)
-    panel.waiting.paste_action.trigger()
+    lens.until(lambda: panel.browser_wait.isVisibleTo(panel))
+    panel.browser_wait.paste_field.setText(response)
+    panel.browser_wait.paste_action.trigger()
     lens.until(lambda: panel.login is not None and (panel.login.is_over or bool(panel.login.failure)))
     assert panel.login is not None
     assert (panel.login.failure, panel.login.grant) == ("", LoginGrant.ENTERPRISE)
@@ -309,7 +309,7 @@ def test_user_logs_in_at_their_company_once(lens: Lens, demo: LoginDemo) -> None
     first = panel.login.flow_id
     lens.until(lambda: panel.login is not None and panel.login.flow_id != first and panel.login.is_over)
     assert panel.login.result is not None
-    assert len(pages) == 1, "who signed in need not do it again"
+    assert len(pages) == 1, "the login at the identity provider is reused"
 
 
 def test_workload_sends_its_jwt_from_a_file(lens: Lens, demo: LoginDemo) -> None:
@@ -317,7 +317,7 @@ def test_workload_sends_its_jwt_from_a_file(lens: Lens, demo: LoginDemo) -> None
     path = lens.folder / "token"
     path.write_text(demo.http.get("/workload/token").text)
     fill(panel.options.grants, WORKLOAD, assertion_file=str(path), issuer=demo.origin)
-    login = keep_and_log_in(lens, panel, demo)
+    login = save_and_log_in(lens, panel, demo)
     assert login.grant is LoginGrant.WORKLOAD
     assert stored(lens) == [name for name in stored(lens) if not name.startswith("login/")]
 

@@ -1,4 +1,4 @@
-"""Options of logins in the Auth tab: they are remembered, all but secrets."""
+"""Login options in the Auth tab: saved for the server, except secrets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from inspector.oauth.login.steps import Overrides
 from inspector.protocol.auth.client_registration import Strategy
 from inspector.protocol.revisions import R3
-from tests.qt.login.login_stage import AuthStage, Harness
+from tests.qt.login.login_stage import LoginStage, RecordedActions
 
 CHOSEN = Overrides(
     revision=R3,
@@ -32,12 +32,12 @@ CHOSEN = Overrides(
 
 
 @pytest.fixture
-def stage(qtbot: QtBot) -> AuthStage:
-    return opened(qtbot, Harness())
+def stage(qtbot: QtBot) -> LoginStage:
+    return opened(qtbot, RecordedActions())
 
 
-def opened(qtbot: QtBot, actions: Harness) -> AuthStage:
-    stage = AuthStage(actions=actions)
+def opened(qtbot: QtBot, actions: RecordedActions) -> LoginStage:
+    stage = LoginStage(actions=actions)
     qtbot.addWidget(stage.panel)
     stage.panel.resize(1200, 700)
     stage.panel.show()
@@ -46,45 +46,45 @@ def opened(qtbot: QtBot, actions: Harness) -> AuthStage:
 
 
 def test_previous_choices_are_restored(qtbot: QtBot) -> None:
-    actions = Harness()
-    actions.remembered = CHOSEN
+    actions = RecordedActions()
+    actions.saved_options = CHOSEN
     stage = opened(qtbot, actions)
     assert stage.panel.options.overrides() == CHOSEN
-    assert stage.actions.requested == []
+    assert stage.actions.calls == []
     stage.panel.controls.begin.trigger()
-    assert stage.actions.requested == [("begin", CHOSEN, False)]
+    assert stage.actions.calls == [("start", CHOSEN, False)]
 
 
-def test_text_is_saved_when_editing_finishes_and_not_while_typing(stage: AuthStage) -> None:
+def test_text_is_saved_when_editing_finishes_and_not_while_typing(stage: LoginStage) -> None:
     scope = stage.panel.options.scope
     scope.setFocus()
     QTest.keyClicks(scope, "read")
-    assert stage.actions.requested == []
+    assert stage.actions.calls == []
     QTest.keyClick(scope, Qt.Key.Key_Return)
-    assert stage.actions.requested == [("remember", Overrides(scope="read"))]
+    assert stage.actions.calls == [("save_options", Overrides(scope="read"))]
     QTest.keyClick(scope, Qt.Key.Key_Return)
-    assert len(stage.actions.requested) == 1
+    assert len(stage.actions.calls) == 1
 
 
-def test_choices_and_switches_are_saved_immediately(stage: AuthStage) -> None:
+def test_choices_and_switches_are_saved_immediately(stage: LoginStage) -> None:
     options = stage.panel.options
     QTest.keyClick(options.mode, Qt.Key.Key_Down)
     options.slash.click()
-    assert stage.actions.requested == [
-        ("remember", Overrides(is_strict=True)),
-        ("remember", Overrides(is_strict=True, tolerates_slash=True)),
+    assert stage.actions.calls == [
+        ("save_options", Overrides(is_strict=True)),
+        ("save_options", Overrides(is_strict=True, tolerates_slash=True)),
     ]
 
 
 def test_restored_defaults_are_saved_too(qtbot: QtBot) -> None:
-    actions = Harness()
-    actions.remembered = CHOSEN
+    actions = RecordedActions()
+    actions.saved_options = CHOSEN
     stage = opened(qtbot, actions)
     stage.panel.options.reset_action.trigger()
-    assert stage.actions.requested == [("remember", Overrides())]
+    assert stage.actions.calls == [("save_options", Overrides())]
 
 
-def test_incomplete_input_is_not_saved(stage: AuthStage) -> None:
+def test_incomplete_input_is_not_saved(stage: LoginStage) -> None:
     stage.panel.options.path.setText("no slash")
     QTest.keyClick(stage.panel.options.path, Qt.Key.Key_Return)
-    assert stage.actions.requested == []
+    assert stage.actions.calls == []

@@ -1,4 +1,4 @@
-"""Logins in the whole application, with the demo server that wants one; a thread is the browser."""
+"""Logins in the whole application at the demo server; a thread acts as the browser."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def demo(shared_demo: LoginDemo) -> LoginDemo:
     return shared_demo
 
 
-class Person:
-    """Logs in on the page that the browser is sent to, on a thread of their own as a browser is."""
+class Browser:
+    """Logs in at each opened URL, on a separate thread."""
 
     def __init__(self, lens: Lens, demo: LoginDemo) -> None:
         self._demo = demo
         self.pages: list[str] = []
         self.responses: list[str] = []
-        self.goes_back = True
+        self.follows_redirect = True
         self._threads: list[threading.Thread] = []
         lens.window.login_notice.opener = LinkOpener(self._open)
 
@@ -54,9 +54,9 @@ class Person:
         return True
 
     def log_in(self, url: str) -> None:
-        sent = self._demo.decide(self._demo.http.get(url))
-        self.responses.append(sent.headers["location"])
-        if self.goes_back:
+        response = self._demo.decide(self._demo.http.get(url))
+        self.responses.append(response.headers["location"])
+        if self.follows_redirect:
             httpx2.get(self.responses[-1], trust_env=False, timeout=20)
 
     def close(self) -> None:
@@ -66,10 +66,10 @@ class Person:
 
 
 @pytest.fixture
-def person(lens: Lens, demo: LoginDemo) -> Iterator[Person]:
-    person = Person(lens, demo)
-    yield person
-    person.close()
+def browser(lens: Lens, demo: LoginDemo) -> Iterator[Browser]:
+    browser = Browser(lens, demo)
+    yield browser
+    browser.close()
 
 
 def add(lens: Lens, demo: LoginDemo) -> None:
@@ -96,17 +96,19 @@ def state_of(panel: LoginPanel, step: StepId) -> StepState:
 
 
 def test_login_modules_are_not_imported_before_a_login_is_shown(lens: Lens) -> None:
-    """Of this process: other tests may have imported it, so the modules are looked at where they are made."""
+    """Other tests may have imported the modules: check that the objects do not exist."""
     lens.connect(scripted())
     assert lens.workspace.made_auth() is None
     assert "login_notice" not in vars(lens.window)
 
 
-def test_connecting_logs_in_and_the_tools_can_be_called(lens: Lens, demo: LoginDemo, person: Person) -> None:
+def test_connecting_logs_in_and_the_tools_can_be_called(
+    lens: Lens, demo: LoginDemo, browser: Browser
+) -> None:
     add(lens, demo)
     lens.do("server.connect")
     lens.wait_for("notes", ServerStatus.CONNECTED)
-    assert len(person.pages) == 1
+    assert len(browser.pages) == 1
     lens.until(lambda: lens.tools.list.isVisibleTo(lens.tools))
     assert lens.call("read_notes").kind is OutcomeKind.RESULT
     panel = open_panel(lens)
@@ -116,7 +118,7 @@ def test_connecting_logs_in_and_the_tools_can_be_called(lens: Lens, demo: LoginD
     lens.until(lambda: "Bearer" in visible_text(panel.token))
 
 
-def test_login_is_stepped_through_without_a_connection(lens: Lens, demo: LoginDemo, person: Person) -> None:
+def test_login_is_stepped_through_without_a_connection(lens: Lens, demo: LoginDemo, browser: Browser) -> None:
     add(lens, demo)
     panel = open_panel(lens)
     panel.controls.begin.trigger()
@@ -126,50 +128,50 @@ def test_login_is_stepped_through_without_a_connection(lens: Lens, demo: LoginDe
         assert panel.steps.currentRow() == position
         panel.controls.next.trigger()
         lens.until(partial(is_ready_at, panel, position + 1))
-    assert person.pages == []
+    assert browser.pages == []
     panel.controls.run.trigger()
     lens.until(lambda: is_done(panel))
     assert panel.login is not None
     assert panel.login.failure == ""
-    assert len(person.pages) == 1
+    assert len(browser.pages) == 1
     assert lens.view("notes").status is ServerStatus.IDLE
 
 
 def test_callback_can_be_pasted_and_a_wrong_one_is_rejected_with_the_reason(
-    lens: Lens, demo: LoginDemo, person: Person
+    lens: Lens, demo: LoginDemo, browser: Browser
 ) -> None:
-    person.goes_back = False
+    browser.follows_redirect = False
     add(lens, demo)
     panel = open_panel(lens)
     panel.controls.log_in.trigger()
-    lens.until(lambda: panel.waiting.isVisible() and person.responses)
-    assert panel.waiting.host.text() == "127.0.0.1"
-    lens.until(lambda: panel.waiting.time_left.text().endswith(" left"))
-    panel.waiting.paste_field.setText(person.responses[0].replace("state=", "state=x"))
-    panel.waiting.paste_action.trigger()
-    lens.until(lambda: "not the answer" in panel.alert.text("asked"))
-    panel.waiting.paste_field.setText(person.responses[0])
-    panel.waiting.paste_action.trigger()
+    lens.until(lambda: panel.browser_wait.isVisible() and browser.responses)
+    assert panel.browser_wait.host.text() == "127.0.0.1"
+    lens.until(lambda: panel.browser_wait.time_left.text().endswith(" left"))
+    panel.browser_wait.paste_field.setText(browser.responses[0].replace("state=", "state=x"))
+    panel.browser_wait.paste_action.trigger()
+    lens.until(lambda: "not the authorization response" in panel.alert.text("command"))
+    panel.browser_wait.paste_field.setText(browser.responses[0])
+    panel.browser_wait.paste_action.trigger()
     lens.until(lambda: is_done(panel))
     assert state_of(panel, StepId.CALLBACK) is StepState.DONE
 
 
-def test_login_keeps_waiting_without_a_browser(lens: Lens, demo: LoginDemo, person: Person) -> None:
+def test_login_keeps_waiting_without_a_browser(lens: Lens, demo: LoginDemo, browser: Browser) -> None:
     lens.window.login_notice.opener = LinkOpener(lambda url: False)
     add(lens, demo)
     panel = open_panel(lens)
     panel.controls.log_in.trigger()
-    lens.until(lambda: panel.waiting.isVisible())
+    lens.until(lambda: panel.browser_wait.isVisible())
     assert "Copy the URL instead." in visible_text(lens.window.notices)
-    panel.waiting.copy_action.trigger()
-    person.log_in(QApplication.clipboard().text())
+    panel.browser_wait.copy_action.trigger()
+    browser.log_in(QApplication.clipboard().text())
     lens.until(lambda: is_done(panel))
 
 
 def test_waiting_login_out_of_view_is_announced_with_a_link(
-    lens: Lens, demo: LoginDemo, person: Person
+    lens: Lens, demo: LoginDemo, browser: Browser
 ) -> None:
-    person.goes_back = False
+    browser.follows_redirect = False
     add(lens, demo)
     lens.do("server.connect")
     lens.wait_for("notes", ServerStatus.LOGGING_IN)
@@ -177,10 +179,10 @@ def test_waiting_login_out_of_view_is_announced_with_a_link(
     shown = [button.text() for button in lens.workspace.findChildren(QAbstractButton) if button.isVisible()]
     assert "Cancel login" in shown
     assert "Connect" not in shown
-    lens.until(lambda: "logged in in the browser" in lens.window.strips.text("login notes"))
+    lens.until(lambda: "waiting for login in the browser" in lens.window.strips.text("login notes"))
     lens.press("Show login", lens.window.strips)
     panel = lens.workspace.auth
-    lens.until(lambda: panel.waiting.isVisible())
+    lens.until(lambda: panel.browser_wait.isVisible())
     panel.controls.cancel.trigger()
     lens.wait_for("notes", ServerStatus.NEEDS_LOGIN)
     assert "Log in…" in visible_text(lens.workspace)
@@ -188,19 +190,19 @@ def test_waiting_login_out_of_view_is_announced_with_a_link(
 
 
 def test_login_started_by_connect_can_be_cancelled_from_the_server(
-    lens: Lens, demo: LoginDemo, person: Person
+    lens: Lens, demo: LoginDemo, browser: Browser
 ) -> None:
-    person.goes_back = False
+    browser.follows_redirect = False
     add(lens, demo)
     lens.do("server.connect")
     lens.wait_for("notes", ServerStatus.LOGGING_IN)
     lens.press("Cancel login", lens.workspace)
     lens.wait_for("notes", ServerStatus.NEEDS_LOGIN)
     assert lens.view("notes").reason == "The login was cancelled."
-    assert "walk through the login in the Auth tab" in visible_text(lens.workspace)
+    assert "go through the login in the Auth tab" in visible_text(lens.workspace)
 
 
-def test_login_demo_faults_are_detected_and_named(lens: Lens, demo: LoginDemo, person: Person) -> None:
+def test_login_demo_faults_are_detected_and_named(lens: Lens, demo: LoginDemo, browser: Browser) -> None:
     demo.only("wrong_issuer")
     add(lens, demo)
     panel = open_panel(lens)
@@ -211,7 +213,7 @@ def test_login_demo_faults_are_detected_and_named(lens: Lens, demo: LoginDemo, p
     assert panel.controls.retry.isEnabled()
 
 
-def test_logging_out_forgets_the_token(lens: Lens, demo: LoginDemo, person: Person) -> None:
+def test_logging_out_deletes_the_token(lens: Lens, demo: LoginDemo, browser: Browser) -> None:
     add(lens, demo)
     panel = open_panel(lens)
     panel.controls.log_in.trigger()
@@ -219,14 +221,14 @@ def test_logging_out_forgets_the_token(lens: Lens, demo: LoginDemo, person: Pers
     panel.show_view("Token")
     lens.until(lambda: "Bearer" in visible_text(panel.token))
     panel.token.refresh_action.trigger()
-    assert not panel.token.sign_out_action.isEnabled()
-    lens.until(panel.token.sign_out_action.isEnabled)
-    panel.token.sign_out_action.trigger()
+    assert not panel.token.log_out_action.isEnabled()
+    lens.until(panel.token.log_out_action.isEnabled)
+    panel.token.log_out_action.trigger()
     lens.until(lambda: "No token" in visible_text(panel.token))
-    assert panel.alert.text("asked")
+    assert panel.alert.text("command")
 
 
-def test_login_requests_link_to_the_traffic(lens: Lens, demo: LoginDemo, person: Person) -> None:
+def test_login_requests_link_to_the_traffic(lens: Lens, demo: LoginDemo, browser: Browser) -> None:
     add(lens, demo)
     panel = open_panel(lens)
     panel.controls.begin.trigger()
@@ -241,7 +243,7 @@ def test_login_requests_link_to_the_traffic(lens: Lens, demo: LoginDemo, person:
     lens.do("traffic.logins")
     assert {"login", "401"}.isdisjoint(column(traffic, Column.STATUS))
     panel.http.row_action.trigger()
-    lens.press("Show it", traffic.strips)
+    lens.press("Show row", traffic.strips)
     assert lens.actions["traffic.logins"].isChecked()
     row = lens.window.traffic.current_number()
     assert row is not None

@@ -51,7 +51,7 @@ def fill(log: TrafficLog, calls: int) -> None:
     for number in range(calls):
         at = number * 1_000_000
         request = log.append(server, RecordKind.REQUEST, 2, at, at, b"{}", "tools/call", "echo", number)
-        log.belongs_to(request, request)
+        log.set_operation(request, request)
         late = at + (900_000_000 if number % 10 == 3 else 1000 * (number % 7))
         response = log.append(server, RecordKind.RESULT, 1, late, late, b"{}", "tools/call", "echo", number)
         log.link(request, response, Status.ERROR if number % 10 == 0 else Status.OK)
@@ -239,7 +239,7 @@ def test_each_operation_is_one_row_with_its_rounds_end_and_total_time(
 ) -> None:
     server = log.add_server("one")
     first = log.append(server, RecordKind.REQUEST, 2, 0, 0, b"{}", "tools/call", "echo", 1)
-    log.belongs_to(first, first)
+    log.set_operation(first, first)
     requested = log.append(server, RecordKind.RESULT, 1, 10**9, 0, b"{}", "tools/call", "echo", 1)
     log.link(first, requested, Status.OK)
     log.publish()
@@ -247,7 +247,7 @@ def test_each_operation_is_one_row_with_its_rounds_end_and_total_time(
     model.extend(len(log))
     assert model.index(0, Column.ROUNDS).data() == "1"
     again = log.append(server, RecordKind.REQUEST, 2, 2 * 10**9, 0, b"{}", "tools/call", "echo", 2)
-    log.belongs_to(again, first)
+    log.set_operation(again, first)
     log.publish()
     model.extend(len(log))
     assert model.index(0, Column.STATUS).data() == "waiting"

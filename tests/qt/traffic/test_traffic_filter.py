@@ -196,7 +196,7 @@ def test_only_this_operation_keeps_the_rows_that_belong_to_it(lens: Lens) -> Non
     lens.call("echo", {"text": "hi"})
     lens.settle()
     request = find(lens, "tools/call")
-    lens.app.bridge.log.belongs_to(request, request)
+    lens.app.bridge.log.set_operation(request, request)
     panel.choose(request)
     lens.do("traffic.operation")
     assert panel.search.text() == f"op={request + 1}"

@@ -104,9 +104,9 @@ def test_revealed_secrets_are_copied_only_after_confirmation(view: DetailView, s
     assert QGuiApplication.clipboard().text() == "grant_type=authorization_code&code=•••&client_id=me"
     view.message.secrets.click()
     view.text.copy_action.trigger()
-    assert view.text.copying.is_requesting
+    assert view.text.copy_prompt.is_asking
     assert "hush-1" not in QGuiApplication.clipboard().text()
-    view.text.copying.copy_action.trigger()
+    view.text.copy_prompt.copy_action.trigger()
     assert "code=hush-1" in QGuiApplication.clipboard().text()
     secret_clipboard().clear()
 

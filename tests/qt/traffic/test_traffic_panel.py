@@ -191,7 +191,7 @@ def test_operations_are_listed_instead_of_messages(lens: Lens) -> None:
     lens.connect(scripted())
     lens.settle()
     request, log = find(lens, "tools/list"), lens.app.bridge.log
-    log.belongs_to(request, request)
+    log.set_operation(request, request)
     lens.do("traffic.operations")
     assert request in numbers(panel)
     assert all(log.operation(number) == number for number in numbers(panel))

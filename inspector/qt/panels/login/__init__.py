@@ -1,5 +1,5 @@
 """Login panel (the Auth tab): an OAuth login to one server, step by step.
 
-Imports as in `qt.panels`. Shows `LoginView` values of `oauth.login.steps`; everything else is asked of the
-engine's logins through the bridge. Start with `panel.py`.
+Imports as in `qt.panels`. Shows `LoginView` values of `oauth.login.steps` and calls the engine's
+`LoginController` through the bridge. Start with `panel.py`.
 """

@@ -34,10 +34,10 @@ from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.text.labels import MutedLabel, plain_tooltip
 
-_ROW = 30
-_HEAD = 40
-_SIDE = 84  # from the edge to the first lifeline
-_TIP = 6
+_ROW_HEIGHT = 30
+_HEADER_HEIGHT = 40
+_MARGIN = 84  # from the edge to the first lifeline
+_ARROW_SIZE = 6
 _MIN_WIDTH = 520
 
 
@@ -53,7 +53,7 @@ class DiagramView(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._view: LoginView | None = None
-        self.canvas = Sequence(theme)
+        self.canvas = SequenceDiagram(theme)
         self.canvas.step_requested.connect(self.step_requested)
         self.copy_action = QAction("Copy as text", self)
         self.copy_action.setToolTip("Copy as a Mermaid sequence diagram")
@@ -86,7 +86,7 @@ class DiagramView(QWidget):
             QGuiApplication.clipboard().setText(mermaid(self._view))
 
 
-class Sequence(QWidget):
+class SequenceDiagram(QWidget):
     """Paints the sequence diagram. Arrow keys move between messages, Enter requests the step.
 
     Signals:
@@ -119,7 +119,7 @@ class Sequence(QWidget):
         self._parties = parties_of(arrows)
         self._focused = min(self._focused, max(len(arrows) - 1, 0))
         self.setAccessibleDescription(
-            "; ".join(_label(arrow) for arrow in arrows if _is_reported(arrow))[:4000]
+            "; ".join(_label(arrow) for arrow in arrows if _has_happened(arrow))[:4000]
         )
         self.setFixedHeight(self.sizeHint().height())
         self.updateGeometry()
@@ -133,13 +133,13 @@ class Sequence(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:
-        return QSize(_MIN_WIDTH, _HEAD + _ROW * len(self._arrows) + SPACE_3)
+        return QSize(_MIN_WIDTH, _HEADER_HEIGHT + _ROW_HEIGHT * len(self._arrows) + SPACE_3)
 
     def minimumSizeHint(self) -> QSize:
         return QSize(_MIN_WIDTH, self.sizeHint().height())
 
     def row_box(self, position: int) -> QRect:
-        return QRect(0, _HEAD + position * _ROW, self.width(), _ROW)
+        return QRect(0, _HEADER_HEIGHT + position * _ROW_HEIGHT, self.width(), _ROW_HEIGHT)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         position = self._position_at(event.position().y())
@@ -167,8 +167,8 @@ class Sequence(QWidget):
         return super().event(event)
 
     def _position_at(self, y: float) -> int | None:
-        position = int((y - _HEAD) // _ROW)
-        return position if y >= _HEAD and 0 <= position < len(self._arrows) else None
+        position = int((y - _HEADER_HEIGHT) // _ROW_HEIGHT)
+        return position if y >= _HEADER_HEIGHT and 0 <= position < len(self._arrows) else None
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -186,18 +186,18 @@ class Sequence(QWidget):
             painter.drawRect(QRectF(self.row_box(self._focused)).adjusted(1, 0.5, -1, -0.5))
 
     def _x(self, party: Party) -> float:
-        room = self.width() - 2 * _SIDE
-        return _SIDE + room * self._parties.index(party) / (len(self._parties) - 1)
+        room = self.width() - 2 * _MARGIN
+        return _MARGIN + room * self._parties.index(party) / (len(self._parties) - 1)
 
     def _paint_lifelines(self, painter: QPainter) -> None:
         bold = self._theme.ui_font(1.0, QFont.Weight.DemiBold)
         for party in self._parties:
             x = self._x(party)
             painter.setPen(QPen(self._theme.color("edge"), 1))
-            painter.drawLine(QPointF(x, _HEAD - 6), QPointF(x, self.height()))
+            painter.drawLine(QPointF(x, _HEADER_HEIGHT - 6), QPointF(x, self.height()))
             painter.setFont(bold)
             painter.setPen(self._theme.color("text"))
-            box = QRectF(x - _SIDE, 0, 2 * _SIDE, _HEAD - 6)
+            box = QRectF(x - _MARGIN, 0, 2 * _MARGIN, _HEADER_HEIGHT - 6)
             painter.drawText(box, Qt.AlignmentFlag.AlignCenter, party.value)
 
     def _paint_arrow(self, painter: QPainter, position: int, arrow: Arrow) -> None:
@@ -209,60 +209,62 @@ class Sequence(QWidget):
         y = box.bottom() - 7.0
         start, end = self._x(arrow.source), self._x(arrow.target)
         direction = 1 if end > start else -1
-        dash = Qt.PenStyle.DashLine if arrow.is_response or not _is_reported(arrow) else Qt.PenStyle.SolidLine
+        dash = (
+            Qt.PenStyle.DashLine if arrow.is_response or not _has_happened(arrow) else Qt.PenStyle.SolidLine
+        )
         painter.setPen(QPen(color, 1.5, dash))
         painter.drawLine(QPointF(start, y), QPointF(end - direction * 1.5, y))
         painter.setPen(QPen(color, 1.5))
         painter.setBrush(color)
         tip = [
             QPointF(end, y),
-            QPointF(end - direction * _TIP, y - 3.5),
-            QPointF(end - direction * _TIP, y + 3.5),
+            QPointF(end - direction * _ARROW_SIZE, y - 3.5),
+            QPointF(end - direction * _ARROW_SIZE, y + 3.5),
         ]
         painter.drawPolygon(QPolygonF(tip))
         left, right = min(start, end) + SPACE_1, max(start, end) - SPACE_1
         self._paint_text(painter, QRectF(left, box.top(), right - left, y - box.top() - 1), arrow, color)
 
     def _paint_note(self, painter: QPainter, box: QRect, arrow: Arrow, color: QColor) -> None:
-        """Paint an action of a single party as a pill on its lifeline."""
-        font = self._font(arrow)
+        """Paint an action of a single party as a rounded box on its lifeline."""
+        font = self._font()
         x = self._x(arrow.source)
-        width = min(QFontMetrics(font).horizontalAdvance(arrow.text) + 2 * SPACE_2, 2 * _SIDE + 40)
-        pill = QRectF(x - width / 2, box.top() + 5, width, _ROW - 10)
-        painter.setPen(QPen(color if _is_reported(arrow) else self._theme.color("edge"), 1))
+        width = min(QFontMetrics(font).horizontalAdvance(arrow.text) + 2 * SPACE_2, 2 * _MARGIN + 40)
+        note = QRectF(x - width / 2, box.top() + 5, width, _ROW_HEIGHT - 10)
+        painter.setPen(QPen(color if _has_happened(arrow) else self._theme.color("edge"), 1))
         painter.setBrush(self._theme.color("surface"))
-        painter.drawRoundedRect(pill, 6, 6)
-        self._paint_text(painter, pill.adjusted(SPACE_1, 0, -SPACE_1, 0), arrow, color)
+        painter.drawRoundedRect(note, 6, 6)
+        self._paint_text(painter, note.adjusted(SPACE_1, 0, -SPACE_1, 0), arrow, color)
 
     def _paint_text(self, painter: QPainter, box: QRectF, arrow: Arrow, color: QColor) -> None:
-        font = self._font(arrow)
+        font = self._font()
         painter.setFont(font)
-        painter.setPen(self._theme.color("text") if _is_reported(arrow) and not arrow.is_bad else color)
+        painter.setPen(self._theme.color("text") if _has_happened(arrow) and not arrow.is_bad else color)
         text = QFontMetrics(font).elidedText(arrow.text, Qt.TextElideMode.ElideMiddle, int(box.width()))
         painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
 
-    def _font(self, arrow: Arrow) -> QFont:
+    def _font(self) -> QFont:
         return self._theme.ui_font(0.92)
 
     def _color(self, arrow: Arrow) -> QColor:
         if arrow.is_bad:
             return self._theme.color("error")
-        if not _is_reported(arrow):
+        if not _has_happened(arrow):
             return self._theme.color("muted")
         if arrow.state is StepState.DONE:
             return self._theme.color("inbound" if arrow.is_response else "outbound")
         return self._theme.color(STATE_TONES[arrow.state])
 
 
-def _is_reported(arrow: Arrow) -> bool:
-    """Return whether it happened or is happening."""
+def _has_happened(arrow: Arrow) -> bool:
+    """Return whether the message was sent or is being sent."""
     return arrow.state in (StepState.DONE, StepState.FAILED, StepState.RUNNING)
 
 
 def _label(arrow: Arrow) -> str:
-    who = (
+    parties = (
         arrow.source.value
         if arrow.source is arrow.target
         else f"{arrow.source.value} to {arrow.target.value}"
     )
-    return f"{who}: {arrow.text} ({arrow.state.value})"
+    return f"{parties}: {arrow.text} ({arrow.state.value})"

@@ -1,6 +1,6 @@
-"""Findings of a login, in the step card and as a list; marks for step states and severities.
+"""Findings of a login as a list and in the step card; marks of states and severities.
 
-The marks differ in shape, so they can be told apart without color.
+The marks differ in shape, not only in color.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QPainter
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
+from inspector.base.units import plural
 from inspector.oauth.login.report import findings_text
 from inspector.oauth.login.steps import LoginView, StepId, StepState
 from inspector.protocol.auth.findings.finding import Finding, Severity
@@ -20,39 +21,26 @@ from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.text.badge import Badge, DotShape, StateDot, paint_dot
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
-_MAX_SHOWN = 100
-
-
-class FindingEntry(QWidget):
-    """A finding: what was seen, which rule, who must fix what, and the quote that proves it."""
-
-    def __init__(self, theme: Theme, finding: Finding, step: QAction | None = None) -> None:
-        super().__init__()
-        shape, tone = SEVERITY_MARKS[finding.severity]
-        head = QHBoxLayout()
-        head.setSpacing(SPACE_2)
-        head.addWidget(PlainLabel(theme, finding.id, mono=True, selectable=True))
-        head.addWidget(Badge(theme, finding.severity.value, tone))
-        head.addStretch(1)
-        if step is not None:
-            head.addWidget(ActionButton(step, "quiet"))
-        text = QVBoxLayout()
-        text.setSpacing(SPACE_1)
-        text.addLayout(head)
-        text.addWidget(PlainLabel(theme, finding.seen, wrap=True, selectable=True))
-        if finding.rule:
-            text.addWidget(PlainLabel(theme, finding.rule, tone="muted", wrap=True, selectable=True))
-        if finding.fix:
-            text.addWidget(PlainLabel(theme, finding.fix, wrap=True, selectable=True))
-        if finding.evidence:
-            quote = PlainLabel(theme, finding.evidence, tone="muted", mono=True, wrap=True, selectable=True)
-            text.addWidget(quote)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE_2)
-        dot = StateDot(theme, shape, tone, finding.severity.value)
-        row.addWidget(dot, 0, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(text, 1)
+_MAX_FINDINGS = 100
+STATE_TONES: dict[StepState, Tone] = {
+    StepState.WAITING: "muted",
+    StepState.READY: "accent",
+    StepState.RUNNING: "wait",
+    StepState.DONE: "ok",
+    StepState.FAILED: "error",
+    StepState.SKIPPED: "muted",
+}
+_STATE_ICONS = {
+    StepState.READY: "chevron-right",
+    StepState.RUNNING: "history",
+    StepState.DONE: "check",
+    StepState.FAILED: "close",
+}
+SEVERITY_MARKS: dict[Severity, tuple[DotShape, Tone]] = {
+    Severity.ERROR: (DotShape.CROSS, "error"),
+    Severity.WARNING: (DotShape.TRIANGLE, "warn"),
+    Severity.INFO: (DotShape.RING, "muted"),
+}
 
 
 class FindingList(QWidget):
@@ -98,15 +86,15 @@ class FindingList(QWidget):
         self._gate.open()
 
     def _fill(self) -> None:
-        self.title.setText(_counted([each for _, each in self._shown]))
+        self.title.setText(_counts_text([each for _, each in self._shown]))
         page = QWidget()
         column = QVBoxLayout(page)
         column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_3)
         column.setSpacing(SPACE_4)
-        for step, finding in self._shown[:_MAX_SHOWN]:
+        for step, finding in self._shown[:_MAX_FINDINGS]:
             column.addWidget(FindingEntry(self._theme, finding, self._step_action(page, step)))
-        if len(self._shown) > _MAX_SHOWN:
-            column.addWidget(MutedLabel(self._theme, f"and {len(self._shown) - _MAX_SHOWN:,} more"))
+        if len(self._shown) > _MAX_FINDINGS:
+            column.addWidget(MutedLabel(self._theme, f"and {len(self._shown) - _MAX_FINDINGS:,} more"))
         column.addStretch(1)
         self._area.setWidget(page)  # deletes the previous one
 
@@ -133,33 +121,45 @@ class FindingList(QWidget):
         return page
 
 
-def _counted(findings: Sequence[Finding]) -> str:
+def _counts_text(findings: Sequence[Finding]) -> str:
     """Return counts: 2 errors, 1 warning, 3 notes."""
-    text = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+    nouns = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
     counts = {each: sum(one.severity is each for one in findings) for each in Severity}
-    named = [f"{count} {text[each]}{'s' if count > 1 else ''}" for each, count in counts.items() if count]
-    return ", ".join(named)
+    return ", ".join(plural(count, nouns[each]) for each, count in counts.items() if count)
 
 
-STATE_TONES: dict[StepState, Tone] = {
-    StepState.WAITING: "muted",
-    StepState.READY: "accent",
-    StepState.RUNNING: "wait",
-    StepState.DONE: "ok",
-    StepState.FAILED: "error",
-    StepState.SKIPPED: "muted",
-}
-_ICONS = {
-    StepState.READY: "chevron-right",
-    StepState.RUNNING: "history",
-    StepState.DONE: "check",
-    StepState.FAILED: "close",
-}
-SEVERITY_MARKS: dict[Severity, tuple[DotShape, Tone]] = {
-    Severity.ERROR: (DotShape.CROSS, "error"),
-    Severity.WARNING: (DotShape.TRIANGLE, "warn"),
-    Severity.INFO: (DotShape.RING, "muted"),
-}
+class FindingEntry(QWidget):
+    """A finding: observation, rule, fix and evidence."""
+
+    def __init__(self, theme: Theme, finding: Finding, step: QAction | None = None) -> None:
+        super().__init__()
+        shape, tone = SEVERITY_MARKS[finding.severity]
+        head = QHBoxLayout()
+        head.setSpacing(SPACE_2)
+        head.addWidget(PlainLabel(theme, finding.id, mono=True, selectable=True))
+        head.addWidget(Badge(theme, finding.severity.value, tone))
+        head.addStretch(1)
+        if step is not None:
+            head.addWidget(ActionButton(step, "quiet"))
+        text = QVBoxLayout()
+        text.setSpacing(SPACE_1)
+        text.addLayout(head)
+        text.addWidget(PlainLabel(theme, finding.seen, wrap=True, selectable=True))
+        if finding.rule:
+            text.addWidget(PlainLabel(theme, finding.rule, tone="muted", wrap=True, selectable=True))
+        if finding.fix:
+            text.addWidget(PlainLabel(theme, finding.fix, wrap=True, selectable=True))
+        if finding.evidence:
+            evidence = PlainLabel(
+                theme, finding.evidence, tone="muted", mono=True, wrap=True, selectable=True
+            )
+            text.addWidget(evidence)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE_2)
+        dot = StateDot(theme, shape, tone, finding.severity.value)
+        row.addWidget(dot, 0, Qt.AlignmentFlag.AlignTop)
+        row.addLayout(text, 1)
 
 
 def worst(findings: Iterable[Finding]) -> Severity | None:
@@ -170,10 +170,10 @@ def worst(findings: Iterable[Finding]) -> Severity | None:
 def paint_state(painter: QPainter, box: QRectF, theme: Theme, state: StepState) -> None:
     """Paint the mark of a state, centered in `box`."""
     tone = STATE_TONES[state]
-    if state not in _ICONS:
+    if state not in _STATE_ICONS:
         shape = DotShape.DASH if state is StepState.SKIPPED else DotShape.RING
         paint_dot(painter, box, shape, theme.color(tone))
         return
     size = ICON_SIZE
-    pixmap = theme.pixmap(_ICONS[state], tone, size, painter.device().devicePixelRatioF())
+    pixmap = theme.pixmap(_STATE_ICONS[state], tone, size, painter.device().devicePixelRatioF())
     painter.drawPixmap(round(box.center().x() - size / 2), round(box.center().y() - size / 2), pixmap)

@@ -31,7 +31,7 @@ GRANTS = {
     ENTERPRISE: "Enterprise (ID-JAG)",
     WORKLOAD: "Workload identity",
 }
-ABOUT = {
+DESCRIPTIONS = {
     CODE: "You log in and consent in the browser.",
     CLIENT: (
         "MCP Lens logs in as itself, without a user: with a client secret, or with a private key that signs "
@@ -48,6 +48,9 @@ ABOUT = {
 }
 _PROVIDER = "identity_provider."
 _AT_SERVER, _AT_PROVIDER, _JWT = "Authorization server", "Identity provider", "Workload JWT"
+LABEL_WIDTH = 140  # the same in all groups
+_STORED_HINT = "in the secret store; type to replace it"
+_DELETED_HINT = "will be deleted when you save"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,77 +96,8 @@ FIELDS = (
     Field("assertion_variable", _JWT, "Environment variable",
           "read from the environment of MCP Lens", (WORKLOAD,)),
 )  # fmt: skip
-
-
-FIELD_OF_KEY = next(field for field in FIELDS if field.name == "key")
+KEY_FIELD = next(field for field in FIELDS if field.name == "key")
 AUDIENCES = {"issuer": "Issuer", "token_endpoint": "Token endpoint"}
-
-
-def value_of(settings: OAuthSettings, name: str) -> object:
-    if name.startswith(_PROVIDER):
-        return getattr(settings.identity_provider or IdentityProvider(), name.removeprefix(_PROVIDER))
-    return getattr(settings, name)
-
-
-def with_values(before: OAuthSettings, grant: LoginGrant, values: dict[str, object]) -> OAuthSettings:
-    """Return the settings with these values; "" and None leave one to the default rules."""
-    own = {name: value for name, value in values.items() if not name.startswith(_PROVIDER)}
-    theirs = {
-        name.removeprefix(_PROVIDER): value for name, value in values.items() if name.startswith(_PROVIDER)
-    }
-    provider = before.identity_provider
-    if theirs:
-        theirs["scope"] = theirs.get("scope") or None
-        provider = replace(provider or IdentityProvider(), **theirs)  # type: ignore[arg-type]
-        provider = None if provider == IdentityProvider() else provider
-    return replace(before, grant=grant.value, identity_provider=provider, **own)  # type: ignore[arg-type]
-
-
-def require_whole(settings: OAuthSettings) -> None:
-    """Check for missing values. Raises UserError in the form's terms."""
-    match LoginGrant(settings.grant):
-        case LoginGrant.CLIENT:
-            _require_client(settings)
-        case LoginGrant.ENTERPRISE:
-            _require_provider(settings.identity_provider or IdentityProvider())
-        case LoginGrant.WORKLOAD:
-            _require_workload(settings)
-
-
-def _require_client(settings: OAuthSettings) -> None:
-    if not settings.client_id:
-        raise UserError(
-            "Client credentials need a client ID.", "Enter the client ID that was registered for you."
-        )
-    if settings.client_secret is None and settings.key is None:
-        raise UserError("Client credentials need a client secret or a private key.", "Enter one of them.")
-
-
-def _require_provider(provider: IdentityProvider) -> None:
-    if provider.id_token is not None:
-        if not (provider.issuer or provider.token_endpoint):
-            raise UserError(
-                "The ID token must be exchanged at the identity provider that issued it.",
-                "Enter its issuer or its token endpoint.",
-            )
-    elif not provider.issuer or not provider.client_id:
-        raise UserError(
-            "The login needs the identity provider's issuer and the client ID there.",
-            "Enter both, or enter an ID token that you have.",
-        )
-
-
-def _require_workload(settings: OAuthSettings) -> None:
-    if not any((settings.assertion, settings.assertion_file, settings.assertion_variable)):
-        raise UserError(
-            "Workload identity needs a JWT.",
-            "Enter it, or name the file or environment variable to read it from.",
-        )
-
-
-LABEL_WIDTH = 140  # aligns the fields of all groups
-_KEPT = "in the secret store; type to replace it"
-_FORGOTTEN = "will be deleted when you save"
 
 
 class GrantForm(QWidget):
@@ -172,45 +106,45 @@ class GrantForm(QWidget):
     Secrets go to the secret store and are not shown again.
 
     Signals:
-        kept: The user saved it; carries OAuthSettings and the new secrets by name.
-        refused: It cannot be saved; carries a UserError.
+        save_requested: Carries the OAuthSettings and the new secrets by name.
+        error_found: The input cannot be saved; carries a UserError.
     """
 
-    kept = Signal(object, object)
-    refused = Signal(object)
+    save_requested = Signal(object, object)
+    error_found = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._server = ""
         self._settings = OAuthSettings()
-        self._forgotten: set[str] = set()  # secrets to be removed
+        self._deleted: set[str] = set()  # secrets to be removed
         self.grant = QComboBox()
         self.grant.addItems(list(GRANTS.values()))
         self.grant.setAccessibleName("Grant type")
-        self.about = MutedLabel(theme, wrap=True)
+        self.description = MutedLabel(theme, wrap=True)
         self.audience = QComboBox()
         self.audience.addItems(list(AUDIENCES.values()))
         self.audience.setAccessibleName("Audience of assertions signed with the private key")
         self.fields = {field.name: self._make(field) for field in FIELDS}
-        self.forget_actions = {field.name: self._make_forget(field) for field in FIELDS if field.is_secret}
-        self._forget_buttons = {
-            name: ActionButton(action, "quiet") for name, action in self.forget_actions.items()
+        self.delete_actions = {field.name: self._make_delete(field) for field in FIELDS if field.is_secret}
+        self._delete_buttons = {
+            name: ActionButton(action, "quiet") for name, action in self.delete_actions.items()
         }
-        self.keep_action = QAction("Save", self)
-        self.keep_action.setToolTip("Save in the server's settings; secrets go to the secret store")
+        self.save_action = QAction("Save", self)
+        self.save_action.setToolTip("Save in the server's settings; secrets go to the secret store")
         self._rows: dict[str, tuple[QWidget, ...]] = {}
         self._headings: dict[str, Heading] = {}
         self._lay_out()
         self.grant.currentIndexChanged.connect(self._show_fields)
-        self.keep_action.triggered.connect(self._keep)
+        self.save_action.triggered.connect(self._save)
         self.setEnabled(False)  # until the settings are loaded
         self._show_fields()
 
     def show_settings(self, server: str, settings: OAuthSettings) -> None:
         """Show the saved settings; secrets only as set or not."""
         self._server, self._settings = server, settings
-        self._forgotten.clear()
+        self._deleted.clear()
         self.setEnabled(True)
         self.grant.setCurrentText(GRANTS[LoginGrant(settings.grant)])
         self.audience.setCurrentText(AUDIENCES[settings.audience])
@@ -235,60 +169,60 @@ class GrantForm(QWidget):
         for field in FIELDS:
             text = self.fields[field.name].text().strip()
             if self.chosen not in field.grants:
-                if self.chosen.value != self._settings.grant:  # values of the other grant mean nothing now
+                if self.chosen.value != self._settings.grant:  # discard values of the previous grant type
                     values[field.name] = None if field.is_secret else ""
             elif not field.is_secret:
                 values[field.name] = text
             elif text:
                 name = make_name(LOGIN, self._server, field.name)
                 values[field.name], secrets[name] = SecretRef(name), text
-            elif field.name in self._forgotten:
+            elif field.name in self._deleted:
                 values[field.name] = None
         values["audience"] = list(AUDIENCES)[self.audience.currentIndex() if self._has_key() else 0]
         settings = with_values(self._settings, self.chosen, values)
-        require_whole(settings)
+        check_complete(settings)
         return settings, secrets
 
     def _has_key(self) -> bool:
-        return self.chosen in FIELD_OF_KEY.grants
+        return self.chosen in KEY_FIELD.grants
 
-    def _keep(self) -> None:
+    def _save(self) -> None:
         try:
             settings, secrets = self.settings()
         except UserError as exc:
-            self.refused.emit(exc)
+            self.error_found.emit(exc)
             return
-        self.kept.emit(settings, secrets)
+        self.save_requested.emit(settings, secrets)
 
-    def _forget(self, field: Field) -> None:
-        self._forgotten ^= {field.name}
+    def _toggle_delete(self, field: Field) -> None:
+        self._deleted ^= {field.name}
         self._show_fields()
 
     def _show_fields(self) -> None:
-        self.about.setText(ABOUT[self.chosen])
-        requested = {field.name: field for field in FIELDS if self.chosen in field.grants}
-        groups = [field.group for field in requested.values()]
+        self.description.setText(DESCRIPTIONS[self.chosen])
+        shown = {field.name: field for field in FIELDS if self.chosen in field.grants}
+        groups = [field.group for field in shown.values()]
         for group, heading in self._headings.items():
             heading.setVisible(group in groups)
         for widget in self._audience_row:
             widget.setVisible(self._has_key())
         for field in FIELDS:
             for widget in self._rows[field.name]:
-                widget.setVisible(field.name in requested)
+                widget.setVisible(field.name in shown)
             if field.is_secret:
-                self._show_kept(field)
+                self._show_secret_state(field)
 
-    def _show_kept(self, field: Field) -> None:
+    def _show_secret_state(self, field: Field) -> None:
         is_saved = isinstance(value_of(self._settings, field.name), SecretRef)
-        is_forgotten = is_saved and field.name in self._forgotten
-        hint = _FORGOTTEN if is_forgotten else _KEPT if is_saved else field.hint
+        is_deleted = is_saved and field.name in self._deleted
+        hint = _DELETED_HINT if is_deleted else _STORED_HINT if is_saved else field.hint
         widget = self.fields[field.name]
         if isinstance(widget, QLineEdit):
             widget.setPlaceholderText(hint)
         else:
             widget.set_hint(hint)
-        self.forget_actions[field.name].setText("Keep" if is_forgotten else "Delete")
-        self._forget_buttons[field.name].setVisible(is_saved)
+        self.delete_actions[field.name].setText("Keep" if is_deleted else "Delete")
+        self._delete_buttons[field.name].setVisible(is_saved)
 
     def _make(self, field: Field) -> QLineEdit | SecretText:
         if field.name == "key":
@@ -302,10 +236,10 @@ class GrantForm(QWidget):
         line.setFont(self._theme.mono_font(0.95))
         return line
 
-    def _make_forget(self, field: Field) -> QAction:
+    def _make_delete(self, field: Field) -> QAction:
         action = QAction("Delete", self)
         action.setToolTip(f"Delete the {field.text} from the secret store")
-        action.triggered.connect(partial(self._forget, field))
+        action.triggered.connect(partial(self._toggle_delete, field))
         return action
 
     def _lay_out(self) -> None:
@@ -317,13 +251,13 @@ class GrantForm(QWidget):
         row = QHBoxLayout()
         row.addWidget(self.grant)
         row.addStretch(1)
-        row.addWidget(ActionButton(self.keep_action))
+        row.addWidget(ActionButton(self.save_action))
         grid.addWidget(MutedLabel(self._theme, "Grant type"), 0, 0)
         grid.addLayout(row, 0, 1)
-        grid.addWidget(self.about, 1, 1)
+        grid.addWidget(self.description, 1, 1)
         for field in FIELDS:
             self._add_field(grid, field)
-            if field is FIELD_OF_KEY:
+            if field is KEY_FIELD:
                 self._add_audience(grid)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -344,7 +278,7 @@ class GrantForm(QWidget):
         position, label = grid.rowCount(), MutedLabel(self._theme, field.text)
         holder: QWidget = self.fields[field.name]
         if field.is_secret:
-            button = self._forget_buttons[field.name]
+            button = self._delete_buttons[field.name]
             holder = in_row(holder, button)
         grid.addWidget(label, position, 0)
         grid.addWidget(holder, position, 1)
@@ -356,3 +290,65 @@ def _check_key(pem: str) -> None:
     from inspector.oauth.signing import read_key  # loaded only when a key is used
 
     read_key(pem)
+
+
+def check_complete(settings: OAuthSettings) -> None:
+    """Raise UserError if values that the grant type needs are missing."""
+    match LoginGrant(settings.grant):
+        case LoginGrant.CLIENT:
+            _check_client(settings)
+        case LoginGrant.ENTERPRISE:
+            _check_provider(settings.identity_provider or IdentityProvider())
+        case LoginGrant.WORKLOAD:
+            _check_workload(settings)
+
+
+def _check_client(settings: OAuthSettings) -> None:
+    if not settings.client_id:
+        raise UserError(
+            "Client credentials need a client ID.", "Enter the client ID that was registered for you."
+        )
+    if settings.client_secret is None and settings.key is None:
+        raise UserError("Client credentials need a client secret or a private key.", "Enter one of them.")
+
+
+def _check_provider(provider: IdentityProvider) -> None:
+    if provider.id_token is not None:
+        if not (provider.issuer or provider.token_endpoint):
+            raise UserError(
+                "The ID token must be exchanged at the identity provider that issued it.",
+                "Enter its issuer or its token endpoint.",
+            )
+    elif not provider.issuer or not provider.client_id:
+        raise UserError(
+            "The login needs the identity provider's issuer and the client ID there.",
+            "Enter both, or enter an ID token that you have.",
+        )
+
+
+def _check_workload(settings: OAuthSettings) -> None:
+    if not any((settings.assertion, settings.assertion_file, settings.assertion_variable)):
+        raise UserError(
+            "Workload identity needs a JWT.",
+            "Enter it, or name the file or environment variable to read it from.",
+        )
+
+
+def value_of(settings: OAuthSettings, name: str) -> object:
+    if name.startswith(_PROVIDER):
+        return getattr(settings.identity_provider or IdentityProvider(), name.removeprefix(_PROVIDER))
+    return getattr(settings, name)
+
+
+def with_values(before: OAuthSettings, grant: LoginGrant, values: dict[str, object]) -> OAuthSettings:
+    """Return the settings with these values; "" and None leave one to the default rules."""
+    server = {name: value for name, value in values.items() if not name.startswith(_PROVIDER)}
+    idp = {
+        name.removeprefix(_PROVIDER): value for name, value in values.items() if name.startswith(_PROVIDER)
+    }
+    provider = before.identity_provider
+    if idp:
+        idp["scope"] = idp.get("scope") or None
+        provider = replace(provider or IdentityProvider(), **idp)  # type: ignore[arg-type]
+        provider = None if provider == IdentityProvider() else provider
+    return replace(before, grant=grant.value, identity_provider=provider, **server)  # type: ignore[arg-type]

@@ -48,7 +48,7 @@ _STRATEGIES = {
 _METHODS = ("", "none", "client_secret_basic", "client_secret_post", "private_key_jwt")
 _DPOP = {"As configured": None, "On": True, "Off": False}
 _FIELD_WIDTH = 260
-_ABOUT = "Applies at the next login. Saved for this server, except secrets."
+_NOTE = "Applies at the next login. Saved for this server, except secrets."
 
 
 class OptionsForm(QScrollArea):
@@ -56,11 +56,11 @@ class OptionsForm(QScrollArea):
 
     Signals:
         changed: The user changed an option.
-        settled: The user finished changing an option, which is worth saving.
+        editing_finished: The user finished changing an option: save it.
     """
 
     changed = Signal()
-    settled = Signal()
+    editing_finished = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -76,8 +76,8 @@ class OptionsForm(QScrollArea):
         self.secret = secret_line("Client secret", "from the configuration, or registered")
         self.secret.setFont(theme.mono_font(0.95))
         self.document = self._line("Client ID metadata document URL", "https://…/client.json")
-        self.forgets = QCheckBox("Ignore the stored client")
-        self.forgets.setToolTip("Do not use the previously registered client")
+        self.ignore_client = QCheckBox("Ignore the stored client")
+        self.ignore_client.setToolTip("Do not use the previously registered client")
         self.issuer = self._line("Issuer", "the first one the server lists")
         self.scope = self._line("Scope", "as requested by the server")
         self.no_scope = QCheckBox("Do not send")
@@ -115,22 +115,22 @@ class OptionsForm(QScrollArea):
             redirect_host=self.host.currentText() if self.host.currentIndex() else "",
             redirect_port=port or None,
             redirect_path=_path(_text(self.path)),
-            extras=_pairs(_text(self.extras)),
+            extras=_extra_parameters(_text(self.extras)),
             uses_dpop=_DPOP[self.dpop.currentText()],
             is_strict=self.mode.currentIndex() == 1,
-            forgets_client=self.forgets.isChecked(),
+            forgets_client=self.ignore_client.isChecked(),
             tolerates_slash=self.slash.isChecked(),
         )
 
     def show_overrides(self, overrides: Overrides) -> None:
         """Show the saved options. Secrets are not among them and stay as they are."""
         with QSignalBlocker(self):
-            self.revision.setCurrentText(_word(_REVISIONS, overrides.revision))
+            self.revision.setCurrentText(_label_of(_REVISIONS, overrides.revision))
             self.mode.setCurrentIndex(int(overrides.is_strict))
-            self.strategy.setCurrentText(_word(_STRATEGIES, overrides.strategy))
+            self.strategy.setCurrentText(_label_of(_STRATEGIES, overrides.strategy))
             self.host.setCurrentIndex(max(self.host.findText(overrides.redirect_host), 0))
             self.method.setCurrentIndex(max(self.method.findText(overrides.method), 0))
-            self.dpop.setCurrentText(_word(_DPOP, overrides.uses_dpop))
+            self.dpop.setCurrentText(_label_of(_DPOP, overrides.uses_dpop))
             self.port.setValue(overrides.redirect_port or 0)
             texts = {
                 self.client_id: overrides.client_id,
@@ -145,13 +145,13 @@ class OptionsForm(QScrollArea):
                 line.setText(text)
             self.no_scope.setChecked(overrides.scope == "")
             self.no_resource.setChecked(overrides.resource == "")
-            self.forgets.setChecked(overrides.forgets_client)
+            self.ignore_client.setChecked(overrides.forgets_client)
             self.slash.setChecked(overrides.tolerates_slash)
         self._on_changed()
 
     @property
-    def is_usual(self) -> bool:
-        """True if nothing was changed."""
+    def is_default(self) -> bool:
+        """Whether all options have their defaults."""
         try:
             return self.overrides() == Overrides()
         except UserError:
@@ -167,7 +167,7 @@ class OptionsForm(QScrollArea):
                 box.setChecked(False)
             self.port.setValue(0)
         self._on_changed()
-        self.settled.emit()
+        self.editing_finished.emit()
 
     def _choices(self) -> Sequence[QComboBox]:
         return (
@@ -192,25 +192,25 @@ class OptionsForm(QScrollArea):
         )
 
     def _boxes(self) -> Sequence[QCheckBox]:
-        return self.forgets, self.no_scope, self.no_resource, self.slash
+        return self.ignore_client, self.no_scope, self.no_resource, self.slash
 
     def _connect(self) -> None:
         for choice in self._choices():
             choice.currentIndexChanged.connect(self._on_changed)
-            choice.activated.connect(self.settled)
+            choice.activated.connect(self.editing_finished)
         for line in self._lines():
             line.textChanged.connect(self._on_changed)
-            line.editingFinished.connect(self.settled)
+            line.editingFinished.connect(self.editing_finished)
         for box in self._boxes():
             box.toggled.connect(self._on_changed)
-            box.clicked.connect(self.settled)
+            box.clicked.connect(self.editing_finished)
         self.port.valueChanged.connect(self._on_changed)
-        self.port.editingFinished.connect(self.settled)
+        self.port.editingFinished.connect(self.editing_finished)
 
     def _on_changed(self) -> None:
         self.scope.setEnabled(not self.no_scope.isChecked())
         self.resource.setEnabled(not self.no_resource.isChecked())
-        self.reset_action.setEnabled(not self.is_usual)
+        self.reset_action.setEnabled(not self.is_default)
         self.changed.emit()
 
     def _line(self, name: str, placeholder: str) -> QLineEdit:
@@ -237,7 +237,7 @@ class OptionsForm(QScrollArea):
             ("Metadata document", self.document),
             ("Token endpoint auth", self.method),
             ("DPoP", self.dpop),
-            ("", self.forgets),
+            ("", self.ignore_client),
         )
         self._group(
             "Request",
@@ -248,7 +248,7 @@ class OptionsForm(QScrollArea):
         redirect = in_row(self.host, self.port, self.path)
         self._group("Redirect", ("Redirect URI", redirect))
         head = QHBoxLayout()
-        head.addWidget(MutedLabel(self._theme, _ABOUT, wrap=True), 1)
+        head.addWidget(MutedLabel(self._theme, _NOTE, wrap=True), 1)
         head.addWidget(ActionButton(self.reset_action))
         column = QVBoxLayout(page)
         column.setContentsMargins(SPACE_4, SPACE_3, SPACE_4, SPACE_4)
@@ -275,17 +275,17 @@ class OptionsForm(QScrollArea):
             grid.addWidget(field, row, 1)
 
 
-def _choice(name: str, words: Sequence[str]) -> QComboBox:
+def _choice(name: str, labels: Sequence[str]) -> QComboBox:
     choice = QComboBox()
-    choice.addItems(list(words))
+    choice.addItems(list(labels))
     choice.setAccessibleName(name)
     choice.setMaximumWidth(_FIELD_WIDTH)
     return choice
 
 
-def _word(words: Mapping[str, T], value: T) -> str:
+def _label_of(labels: Mapping[str, T], value: T) -> str:
     """Return the label for a value; the first one if it is unknown."""
-    return next((word for word, each in words.items() if each == value), next(iter(words)))
+    return next((label for label, each in labels.items() if each == value), next(iter(labels)))
 
 
 def _text(line: QLineEdit) -> str:
@@ -298,14 +298,14 @@ def _path(text: str) -> str:
     return text
 
 
-def _pairs(text: str) -> tuple[tuple[str, str], ...]:
+def _extra_parameters(text: str) -> tuple[tuple[str, str], ...]:
     if not text:
         return ()
     try:
         pairs = tuple(parse_qsl(text, keep_blank_values=True, strict_parsing=True))
     except ValueError as exc:
         raise UserError(
-            "The authorization request parameters can't be read.",
+            "Could not parse the extra authorization request parameters.",
             "Use the form prompt=login&name=value.",
         ) from exc
     problem = next(filter(None, (extra_problem(name) for name, _ in pairs)), "")

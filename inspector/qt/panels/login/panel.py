@@ -19,9 +19,9 @@ from inspector.oauth.login.report import login_text, login_trace
 from inspector.oauth.login.steps import LoginView, Overrides, StepId
 from inspector.qt.bridge import Bridge
 from inspector.qt.link_opener import LinkOpener
-from inspector.qt.panels.login.controller import LoginActions
 from inspector.qt.panels.login.diagram import DiagramView
 from inspector.qt.panels.login.findings import FindingList
+from inspector.qt.panels.login.login_actions import LoginActions
 from inspector.qt.panels.login.options import OptionsForm
 from inspector.qt.panels.login.step_card import StepCard
 from inspector.qt.panels.login.step_list import LoginControls, StepList
@@ -36,15 +36,21 @@ from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.badge import Badge
 
 VIEWS = ("Steps", "Diagram", "Findings", "Token", "Options")
-# When narrower, the card and its HTTP are not side by side.
-_WIDE = 860
-_LOWEST = 88
+# Below this width, the card and its HTTP are not side by side.
+_MIN_WIDTH = 860
+_MIN_STACK_HEIGHT = 88
+_NO_LOGIN = (
+    "Log in to use a protected server, or go step by step to see every request, every decision with "
+    "its reason, and the findings. No connection is needed."
+)
+_STDIO = (
+    "This server runs as a local process and takes its credentials from its environment. Set them as "
+    "environment variables of the server."
+)
 
 
 class LoginPanel(QWidget):
-    """The login panel. Works without a connection.
-
-    Shows every login of its server, including those started by connecting.
+    """The login panel of one server.
 
     Signals:
         row_requested: The user wants to see a request in the traffic; carries its row.
@@ -67,8 +73,8 @@ class LoginPanel(QWidget):
         self._login_actions = login_actions
         self._opener = opener
         self._theme = theme
-        self.login: LoginView | None = None  # this server's latest
-        self._remembered = Overrides()
+        self.login: LoginView | None = None  # the latest
+        self._saved_options = Overrides()
         self.steps = StepList(theme)
         self.card = StepCard(theme)
         self.http = RawHttp(theme)
@@ -77,8 +83,8 @@ class LoginPanel(QWidget):
         self.token = TokenView(theme)
         self.options = OptionsForm(theme)
         self.controls = LoginControls(theme)
-        self.waiting = BrowserWaitBox(theme)
-        self.question = LoginPromptBar(theme)
+        self.browser_wait = BrowserWaitBox(theme)
+        self.prompt = LoginPromptBar(theme)
         self.alert = Alert(theme)
         self.views = Segments(theme, VIEWS)
         self.sides = Segments(theme, ("Step", "HTTP"))
@@ -89,10 +95,12 @@ class LoginPanel(QWidget):
         self.export_action.setToolTip("All steps as JSON, without secrets")
         theme.set_icon(self.copy_action, "copy")
         theme.set_icon(self.export_action, "export")
-        self._nothing = EmptyState(theme)
+        self._empty = EmptyState(theme)
         self._split = QSplitter(Qt.Orientation.Horizontal)
         self._stack = QStackedWidget()
-        self._stack.setMinimumHeight(_LOWEST)  # its pages scroll; their hints would make a small window grow
+        self._stack.setMinimumHeight(
+            _MIN_STACK_HEIGHT
+        )  # its pages scroll; their size hints would enlarge a small window
         self._gate = ContentStack(theme, self._make_page())
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -111,24 +119,24 @@ class LoginPanel(QWidget):
         if login is not None and self.login is None:
             self.show_login(login)
         self.token.show_token(token)
-        self._remembered = await self._login_actions.options()
-        self.options.show_overrides(self._remembered)
+        self._saved_options = await self._login_actions.options()
+        self.options.show_overrides(self._saved_options)
 
     def set_view(self, view: ServerView) -> None:
         if view.transport == "stdio":
             self._gate.explain("empty", "key", "Local servers have no login", _STDIO)
             return
         self._gate.open()
-        self._show_nothing(view)
+        self._show_empty(view)
 
     def show_login(self, login: LoginView | None) -> None:
-        begins = login is not None and (self.login is None or login.flow_id != self.login.flow_id)
+        is_new = login is not None and (self.login is None or login.flow_id != self.login.flow_id)
         self.login = login
         self._steps_page.setCurrentIndex(0 if login is None else 1)
         for action in (self.copy_action, self.export_action):
             action.setEnabled(login is not None)
-        self.waiting.show_waiting(login.waiting if login is not None else None)
-        self.question.show_question(login.question if login is not None else None)
+        self.browser_wait.show_waiting(login.waiting if login is not None else None)
+        self.prompt.show_prompt(login.question if login is not None else None)
         self.diagram.show_view(login)
         self.findings.show_view(login)
         count = len(login.findings) if login is not None else 0
@@ -136,7 +144,7 @@ class LoginPanel(QWidget):
         if login is not None:
             self._show_rules(login)
             self.steps.show_view(login)
-        if begins:
+        if is_new:
             self.alert.close_all()
             if self.views.index() == VIEWS.index("Options"):
                 self.show_view("Steps")
@@ -167,63 +175,63 @@ class LoginPanel(QWidget):
     async def _load_token(self) -> None:
         self.token.show_token(await self._login_actions.token())
 
-    def _on_begun(self, runs: bool) -> None:
+    def _on_start_requested(self, runs_to_end: bool) -> None:
         try:
             overrides = self.options.overrides()
         except UserError as exc:
             self.show_view("Options")
             self._show_error(exc)
             return
-        self._ask("begin", self._login_actions.begin(overrides, runs=runs))
+        self._start("start", self._login_actions.start(overrides, runs_to_end=runs_to_end))
 
-    def _on_options_settled(self) -> None:
+    def _on_options_edited(self) -> None:
         try:
             overrides = self.options.overrides()
         except UserError:
             return  # incomplete input: starting a login reports it
-        if overrides != self._remembered:
-            self._remembered = overrides
-            self._ask("options", self._login_actions.remember(overrides))
+        if overrides != self._saved_options:
+            self._saved_options = overrides
+            self._start("save options", self._login_actions.save_options(overrides))
 
-    def _on_moved(self, what: str) -> None:
-        self._ask(what, getattr(self._login_actions, what)())
+    def _on_command_requested(self, command: str) -> None:
+        self._start(command, getattr(self._login_actions, command)())
 
-    def _on_went(self, what: str, step: StepId | None) -> None:
+    def _on_step_command_requested(self, command: str, step: StepId | None) -> None:
         if step is not None:
-            self._ask(what, getattr(self._login_actions, what)(step))
+            self._start(command, getattr(self._login_actions, command)(step))
 
-    def _ask(self, name: str, work: Coroutine[Any, Any, str | None]) -> None:
-        self.alert.close_topic("asked")
-        self._bridge.start(f"login: {name}", self._requested(work), self)
+    def _start(self, name: str, work: Coroutine[Any, Any, str | None]) -> None:
+        self.alert.close_topic("command")
+        self._bridge.start(f"login: {name}", self._run(work), self)
 
-    def _ask_token(self, name: str, work: Coroutine[Any, Any, str | None]) -> None:
+    def _start_for_token(self, name: str, work: Coroutine[Any, Any, str | None]) -> None:
         self.token.set_busy(True)
-        self._ask(name, self._about_token(work))
+        self._start(name, self._run_for_token(work))
 
-    async def _about_token(self, work: Coroutine[Any, Any, str | None]) -> str | None:
+    async def _run_for_token(self, work: Coroutine[Any, Any, str | None]) -> str | None:
         try:
             return await work
         finally:
             self.token.set_busy(False)
 
-    async def _requested(self, work: Coroutine[Any, Any, str | None]) -> None:
-        """Await a request and show its message."""
+    async def _run(self, work: Coroutine[Any, Any, str | None]) -> None:
+        """Await a command and show its message or its error."""
         try:
             text = await work
         except UserError as exc:
             self._show_error(exc)
             return
         if text:
-            self.alert.show_message("asked", text, tone="ok")
+            self.alert.show_message("command", text, tone="ok")
 
-    async def _keep(self, settings: OAuthSettings, secrets: dict[str, str]) -> str:
-        await self._login_actions.keep(settings, secrets)
+    async def _save_settings(self, settings: OAuthSettings, secrets: dict[str, str]) -> str:
+        await self._login_actions.save_settings(settings, secrets)
         self.options.grants.show_settings(self._server, settings)
-        self.show_login(await self._login_actions.login())  # a running login was ended
+        self.show_login(await self._login_actions.login())  # saving ended a running login
         return "Saved. Applies at the next login."
 
     def _show_error(self, exc: UserError) -> None:
-        self.alert.show_message("asked", exc.summary, exc.next_step, tone="error")
+        self.alert.show_message("command", exc.summary, exc.next_step, tone="error")
 
     def _on_open(self, url: str) -> None:
         try:
@@ -239,13 +247,13 @@ class LoginPanel(QWidget):
         if self.login is not None:
             save_bytes(self, "Export trace", "login.json", login_trace(self.login))
 
-    def _show_nothing(self, view: ServerView) -> None:
+    def _show_empty(self, view: ServerView) -> None:
         actions = [self.controls.log_in, self.controls.begin]
         if view.status is ServerStatus.NEEDS_LOGIN:
             text = f"{view.reason} {view.next_step}".strip() or "Log in to use this server."
-            self._nothing.show_empty("key", "Login required", text, actions)
+            self._empty.show_empty("key", "Login required", text, actions)
         else:
-            self._nothing.show_empty("key", "No login yet", _NO_LOGIN, actions)
+            self._empty.show_empty("key", "No login yet", _NO_LOGIN, actions)
 
     def _show_rules(self, login: LoginView) -> None:
         mode = "strict" if login.is_strict else "observe"
@@ -284,7 +292,7 @@ class LoginPanel(QWidget):
         self._show_sides()
 
     def _show_sides(self) -> None:
-        is_wide = self.width() >= _WIDE
+        is_wide = self.width() >= _MIN_WIDTH
         self._sides_row.setVisible(not is_wide)
         is_http = self.sides.index() == 1
         self.card.setVisible(is_wide or not is_http)
@@ -293,34 +301,38 @@ class LoginPanel(QWidget):
     def _connect(self) -> None:
         self._bridge.login_changed.connect(self._on_login_changed)
         self._bridge.tokens_changed.connect(self._on_tokens_changed)
-        self.controls.begun.connect(self._on_begun)
-        self.controls.moved.connect(self._on_moved)
-        self.controls.went.connect(self._on_went)
+        self.controls.start_requested.connect(self._on_start_requested)
+        self.controls.command_requested.connect(self._on_command_requested)
+        self.controls.step_command_requested.connect(self._on_step_command_requested)
         self.steps.step_chosen.connect(self._show_step)
         self.card.exchange_chosen.connect(self._on_exchange_chosen)
-        self.card.edited.connect(lambda request: self._ask("edit", self._login_actions.edit(request)))
+        self.card.edited.connect(lambda request: self._start("edit", self._login_actions.edit(request)))
         self.http.row_requested.connect(self.row_requested)
         self.diagram.step_requested.connect(self.show_step)
         self.findings.step_requested.connect(self.show_step)
-        self.waiting.open_requested.connect(self._on_open)
-        self.waiting.pasted.connect(lambda address: self._ask("paste", self._login_actions.paste(address)))
-        box = self.question
-        box.hosts_judged.connect(
-            lambda yes: self._ask("hosts", self._login_actions.allow_hosts(yes, box.shown))
+        self.browser_wait.open_requested.connect(self._on_open)
+        self.browser_wait.pasted.connect(lambda url: self._start("paste", self._login_actions.paste(url)))
+        prompt = self.prompt
+        prompt.hosts_decided.connect(
+            lambda allowed: self._start("hosts", self._login_actions.allow_hosts(allowed, prompt.shown))
         )
-        box.client_given.connect(
-            lambda id, secret: self._ask("client", self._login_actions.give_client(id, secret, box.shown))
+        prompt.client_entered.connect(
+            lambda id, secret: self._start("client", self._login_actions.set_client(id, secret, prompt.shown))
         )
         self.token.refresh_requested.connect(
-            lambda: self._ask_token("refresh", self._login_actions.refresh())
+            lambda: self._start_for_token("refresh", self._login_actions.refresh())
         )
-        self.token.sign_out_requested.connect(
-            lambda: self._ask_token("sign out", self._login_actions.sign_out())
+        self.token.log_out_requested.connect(
+            lambda: self._start_for_token("log out", self._login_actions.log_out())
         )
-        self.token.forget_requested.connect(lambda: self._ask_token("forget", self._login_actions.forget()))
-        self.options.grants.kept.connect(lambda auth, secrets: self._ask("keep", self._keep(auth, secrets)))
-        self.options.grants.refused.connect(self._show_error)
-        self.options.settled.connect(self._on_options_settled)
+        self.token.delete_requested.connect(
+            lambda: self._start_for_token("delete", self._login_actions.delete_tokens())
+        )
+        self.options.grants.save_requested.connect(
+            lambda settings, secrets: self._start("save settings", self._save_settings(settings, secrets))
+        )
+        self.options.grants.error_found.connect(self._show_error)
+        self.options.editing_finished.connect(self._on_options_edited)
         self.views.chosen.connect(self._on_view_chosen)
         self.sides.chosen.connect(self._show_sides)
         self.copy_action.triggered.connect(self._copy)
@@ -344,7 +356,7 @@ class LoginPanel(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(head)
-        for part in (self.controls, self.alert, self.question, self.waiting):
+        for part in (self.controls, self.alert, self.prompt, self.browser_wait):
             column.addWidget(part)
         column.addWidget(Divider(self._theme))
         column.addWidget(self._stack, 1)
@@ -376,23 +388,13 @@ class LoginPanel(QWidget):
         self._split.setSizes([250, 870])
         self.steps.setMinimumWidth(150)
         self._steps_page = QStackedWidget()
-        self._steps_page.addWidget(self._nothing)
+        self._steps_page.addWidget(self._empty)
         self._steps_page.addWidget(self._split)
         return self._steps_page
 
 
-_NO_LOGIN = (
-    "Log in to use a protected server, or go step by step to see every request, every decision with "
-    "its reason, and what the server does wrong. No connection is needed."
-)
-_STDIO = (
-    "This server runs as a local process and takes its credentials from its environment. Set them as "
-    "environment variables of the server."
-)
-
-
 class Divider(QWidget):
-    """A horizontal line. The part above it stays in view, whatever is below."""
+    """A horizontal line between the fixed part of the panel and the views."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
-"""Card of one login step: purpose, inputs and result; and the preview of its next request.
+"""Card of one login step: purpose, inputs, result, and its next request.
 
-The request can be edited by hand before it is sent.
+The request can be edited before it is sent.
 """
 
 from __future__ import annotations
@@ -33,6 +33,10 @@ from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
+_MAX_PREVIEW_LENGTH = 8_000
+_EDITOR_LINES = 5
+_MIN_SECRET_LENGTH = 6  # shorter texts reveal nothing and occur by chance
+
 
 class StepCard(QScrollArea):
     """The selected step in full. Revealed values stay revealed for this login and step.
@@ -51,7 +55,7 @@ class StepCard(QScrollArea):
         self._step: Step | None = None
         self._flow = 0
         self._revealed: set[tuple[StepId, str]] = set()
-        self._inside: QWidget | None = None
+        self._parts_widget: QWidget | None = None
         self.title = Heading(theme)
         self.state = Badge(theme)
         self.why = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
@@ -85,19 +89,19 @@ class StepCard(QScrollArea):
             self.verticalScrollBar().setValue(0)
 
     def _show_parts(self, step: Step) -> None:
-        inside = QWidget()
-        column = QVBoxLayout(inside)
+        parts = QWidget()
+        column = QVBoxLayout(parts)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACE_4)
         for part in self._parts(step):
             column.addWidget(part)
-        if self._inside is not None:
-            self._column.removeWidget(self._inside)
-            self._inside.hide()
-            self._inside.deleteLater()
-        self._inside = inside
-        self._column.insertWidget(self._column.count() - 1, inside)
-        inside.show()
+        if self._parts_widget is not None:
+            self._column.removeWidget(self._parts_widget)
+            self._parts_widget.hide()
+            self._parts_widget.deleteLater()
+        self._parts_widget = parts
+        self._column.insertWidget(self._column.count() - 1, parts)
+        parts.show()
 
     def _parts(self, step: Step) -> list[Part]:
         theme, parts = self._theme, []
@@ -145,16 +149,11 @@ class StepCard(QScrollArea):
         self.setWidget(page)
 
 
-_MAX_SHOWN = 8_000
-_LINES = 5
-_MIN_SECRET_LENGTH = 6  # shorter ones reveal nothing and occur in many texts
-
-
 class RequestPreview(QWidget):
     """The request about to be sent, with secrets masked.
 
-    The editor shows secrets: what it contains is what is sent. Text copied from the editor is removed from
-    the clipboard later.
+    The editor shows secrets: its content is sent as it is. Text copied from it is cleared from the
+    clipboard after a while.
 
     Signals:
         edited: The user wants to send this request instead; carries the LoginRequest.
@@ -180,11 +179,11 @@ class RequestPreview(QWidget):
         self.alert = Alert(theme)
         self.edit_action = QAction("Edit…", self)
         self.edit_action.setToolTip("Edit the request before it is sent; its secrets become visible")
-        self.use_action = QAction("Apply", self)
-        self.use_action.setToolTip("Send the edited request when the step runs")
+        self.apply_action = QAction("Apply", self)
+        self.apply_action.setToolTip("Send the edited request when the step runs")
         self.discard_action = QAction("Discard", self)
         self.edit_action.triggered.connect(self._on_edit)
-        self.use_action.triggered.connect(self._on_use)
+        self.apply_action.triggered.connect(self._on_apply)
         self.discard_action.triggered.connect(self._stop_editing)
         QGuiApplication.clipboard().dataChanged.connect(self._on_clipboard_changed)
         self._editor = self._make_editor()
@@ -207,9 +206,11 @@ class RequestPreview(QWidget):
         self.setVisible(request is not None)
         if request is not None:
             shown = request_text(request, Masked())
-            self.text.setText(shown if len(shown) <= _MAX_SHOWN else f"{shown[:_MAX_SHOWN]}…")
+            self.text.setText(
+                shown if len(shown) <= _MAX_PREVIEW_LENGTH else f"{shown[:_MAX_PREVIEW_LENGTH]}…"
+            )
 
-    def written(self) -> LoginRequest:
+    def edited_request(self) -> LoginRequest:
         """Return the edited request. Raises UserError if it is invalid."""
         assert self._request is not None
         return replace(
@@ -221,9 +222,9 @@ class RequestPreview(QWidget):
 
     def _on_clipboard_changed(self) -> None:
         text = QGuiApplication.clipboard().text() if self.is_editing else ""
-        written = (self.url.text(), self.headers.toPlainText(), self.body.toPlainText())
-        if len(text) >= _MIN_SECRET_LENGTH and any(text in each for each in written):
-            secret_clipboard().keep_briefly(text)
+        fields = (self.url.text(), self.headers.toPlainText(), self.body.toPlainText())
+        if len(text) >= _MIN_SECRET_LENGTH and any(text in each for each in fields):
+            secret_clipboard().clear_later(text)
 
     def _on_edit(self) -> None:
         request = self._request
@@ -237,11 +238,11 @@ class RequestPreview(QWidget):
         self.url.setFocus(Qt.FocusReason.OtherFocusReason)
         self.editing_changed.emit()
 
-    def _on_use(self) -> None:
+    def _on_apply(self) -> None:
         try:
-            request = self.written()
+            request = self.edited_request()
         except UserError as exc:
-            self.alert.show_message("written", exc.summary, exc.next_step, tone="error")
+            self.alert.show_message("request", exc.summary, exc.next_step, tone="error")
             return
         self._stop_editing()
         self.edited.emit(request)
@@ -266,7 +267,7 @@ class RequestPreview(QWidget):
         column.setSpacing(SPACE_2)
         buttons = QHBoxLayout()
         buttons.setSpacing(SPACE_2)
-        buttons.addWidget(ActionButton(self.use_action))
+        buttons.addWidget(ActionButton(self.apply_action))
         buttons.addWidget(ActionButton(self.discard_action))
         buttons.addWidget(MutedLabel(self._theme, "Secrets are visible while you edit.", wrap=True), 1)
         for part in (self.url, self.headers, self.body, self.alert):
@@ -293,7 +294,7 @@ def _box(name: str) -> QPlainTextEdit:
     box.setProperty("kind", "input")
     box.setAccessibleName(name)
     box.setTabChangesFocus(True)
-    box.setFixedHeight(box.fontMetrics().lineSpacing() * _LINES + 16)
+    box.setFixedHeight(box.fontMetrics().lineSpacing() * _EDITOR_LINES + 16)
     return box
 
 

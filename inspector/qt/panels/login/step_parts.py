@@ -1,7 +1,6 @@
 """Parts of a login step card: values with their origin, tables, decisions, HTTP exchanges.
 
-Exchanges are shown as sent, with secrets masked. A secret value stays hidden until the user reveals that
-one.
+Exchanges are shown as sent, with secrets masked. Each secret value is revealed separately.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from inspector.oauth.login.report import Masked, Plain, holds_secrets, reply_tex
 from inspector.oauth.login.steps import Decision, HttpExchangeView, Input, Step, StepState, Table
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme, Tone
 from inspector.qt.widgets.code.json_view import JsonView
-from inspector.qt.widgets.inputs.clipboard import SecretCopy
+from inspector.qt.widgets.inputs.clipboard import SecretCopyPrompt
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.text.badge import Badge
@@ -37,6 +36,7 @@ from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 _MAX_ROWS = 100
 _NAME_WIDTH = 140
 _TOP = Qt.AlignmentFlag.AlignTop
+_MAX_ITEM_LENGTH = 120
 
 
 class Part(QWidget):
@@ -71,7 +71,7 @@ def inputs_part(
             value.addWidget(PlainLabel(theme, each.origin, tone="muted", wrap=True))
         grid.addLayout(value, position, 1)
     part.column.addLayout(grid)
-    _more_text(theme, part, len(inputs))
+    _add_more_label(theme, part, len(inputs))
     return part
 
 
@@ -79,8 +79,8 @@ def table_part(theme: Theme, table: Table) -> Part:
     part = Part(theme, table.title)
     grid = _grid(0)
     columns = len(table.columns)
-    fixed = [
-        _is_from_wire([row[position] for row in table.rows if position < len(row)])
+    mono = [
+        _is_mostly_codes([row[position] for row in table.rows if position < len(row)])
         for position in range(columns)
     ]
     for position, name in enumerate(table.columns):
@@ -88,13 +88,13 @@ def table_part(theme: Theme, table: Table) -> Part:
         grid.setColumnStretch(position, 1)
     for number, row in enumerate(table.rows[:_MAX_ROWS], 1):
         for position, cell in enumerate(row[:columns]):
-            label = PlainLabel(theme, cell, mono=fixed[position], wrap=True, selectable=True)
+            label = PlainLabel(theme, cell, mono=mono[position], wrap=True, selectable=True)
             grid.addWidget(label, number, position, _TOP)
             # Give long texts more room than a status code.
             max_length = max(grid.columnStretch(position), min(len(cell), 60))
             grid.setColumnStretch(position, max_length)
     part.column.addLayout(grid)
-    _more_text(theme, part, len(table.rows))
+    _add_more_label(theme, part, len(table.rows))
     return part
 
 
@@ -107,7 +107,7 @@ def decisions_part(theme: Theme, decisions: Sequence[Decision]) -> Part:
         grid.addWidget(PlainLabel(theme, "•", tone="muted"), position, 0, _TOP)
         grid.addWidget(PlainLabel(theme, each.text, wrap=True, selectable=True), position, 1)
     part.column.addLayout(grid)
-    _more_text(theme, part, len(decisions))
+    _add_more_label(theme, part, len(decisions))
     return part
 
 
@@ -116,44 +116,44 @@ def exchanges_part(
 ) -> Part:
     """Create the part with one line per request and response; a click shows it in full."""
     part = Part(theme, "Requests")
-    for position, seen in enumerate(exchanges[:_MAX_ROWS]):
+    for position, exchange in enumerate(exchanges[:_MAX_ROWS]):
         line = QHBoxLayout()
         line.setSpacing(SPACE_2)
-        line.addWidget(Badge(theme, str(seen.status or "failed"), status_tone(seen)), 0, _TOP)
-        text = f"{seen.request.method} {masked_url(seen.request.url)}"
+        line.addWidget(Badge(theme, str(exchange.status or "failed"), status_tone(exchange)), 0, _TOP)
+        text = f"{exchange.request.method} {masked_url(exchange.request.url)}"
         line.addWidget(PlainLabel(theme, text, mono=True, wrap=True, selectable=True), 1)
         action = QAction("View", part)
         action.setToolTip("Show the full request and response")
-        action.triggered.connect(partial(_call, on_chosen, position))
+        action.triggered.connect(partial(_call_with, on_chosen, position))
         line.addWidget(ActionButton(action, "quiet"), 0, _TOP)
         part.column.addLayout(line)
-        if about := exchange_text(seen):
-            part.column.addWidget(MutedLabel(theme, about, wrap=True))
-        if certificate := seen.peer.lines()[1:] if seen.peer is not None else ():
+        if summary := exchange_text(exchange):
+            part.column.addWidget(MutedLabel(theme, summary, wrap=True))
+        if certificate := exchange.peer.lines()[1:] if exchange.peer is not None else ():
             part.column.addWidget(
                 MutedLabel(theme, "\n".join(line.strip() for line in certificate), wrap=True)
             )
-    _more_text(theme, part, len(exchanges))
+    _add_more_label(theme, part, len(exchanges))
     return part
 
 
-def exchange_text(seen: HttpExchangeView) -> str:
+def exchange_text(exchange: HttpExchangeView) -> str:
     """Return time, size, type and origin of a response, or why there is none."""
-    kind = next((value for name, value in seen.headers if name.lower() == "content-type"), "")
-    text = (
-        duration(seen.elapsed_ns) if seen.elapsed_ns else "",
-        size(len(seen.body)) if seen.status else "",
+    kind = next((value for name, value in exchange.headers if name.lower() == "content-type"), "")
+    parts = (
+        duration(exchange.elapsed_ns) if exchange.elapsed_ns else "",
+        size(len(exchange.body)) if exchange.status else "",
         one_line(kind.partition(";")[0]),
-        seen.peer.lines()[0] if seen.peer is not None else "",
-        seen.failure,
+        exchange.peer.lines()[0] if exchange.peer is not None else "",
+        exchange.failure,
     )
-    return " · ".join(word for word in text if word)
+    return " · ".join(part for part in parts if part)
 
 
-def status_tone(seen: HttpExchangeView) -> Tone:
-    if not seen.status:
+def status_tone(exchange: HttpExchangeView) -> Tone:
+    if not exchange.status:
         return "error"
-    return "ok" if seen.status < 300 else "warn" if seen.status < 500 else "error"
+    return "ok" if exchange.status < 300 else "warn" if exchange.status < 500 else "error"
 
 
 def _value(theme: Theme, each: Input, revealed: set[str], on_toggled: Callable[[str, bool], None]) -> QWidget:
@@ -166,7 +166,7 @@ def _value(theme: Theme, each: Input, revealed: set[str], on_toggled: Callable[[
     return secret
 
 
-def _call(function: Callable[[int], None], position: int, *_: object) -> None:
+def _call_with(function: Callable[[int], None], position: int, *_: object) -> None:
     function(position)
 
 
@@ -179,18 +179,15 @@ def _grid(stretched: int) -> QGridLayout:
     return grid
 
 
-def _is_from_wire(cells: Sequence[str]) -> bool:
-    """Return whether a column holds URLs and codes, for a monospace font, not sentences."""
-    reported = [cell for cell in cells if cell]
-    return sum(" " not in cell for cell in reported) * 2 > len(reported)
+def _is_mostly_codes(cells: Sequence[str]) -> bool:
+    """Return whether a column holds URLs and codes (shown in a monospace font), not sentences."""
+    filled = [cell for cell in cells if cell]
+    return sum(" " not in cell for cell in filled) * 2 > len(filled)
 
 
-def _more_text(theme: Theme, part: Part, count: int) -> None:
+def _add_more_label(theme: Theme, part: Part, count: int) -> None:
     if count > _MAX_ROWS:
         part.column.addWidget(MutedLabel(theme, f"and {count - _MAX_ROWS:,} more"))
-
-
-_MAX_NAME_LENGTH = 120
 
 
 class RawHttp(QWidget):
@@ -227,7 +224,7 @@ class RawHttp(QWidget):
         if step is None or not (step.exchanges or step.preview):
             self._gate.explain("empty", "info", "No HTTP exchange", _no_http(step))
             return
-        if before is not None and step.id is before.id and _wire(step) == _wire(before):
+        if before is not None and step.id is before.id and _http_of(step) == _http_of(before):
             return
         is_same = before is not None and step.id is before.id
         was_last = self.choice.currentIndex() == self.choice.count() - 1
@@ -242,9 +239,11 @@ class RawHttp(QWidget):
     def _fill(self, step: Step, position: int) -> None:
         self.choice.blockSignals(True)
         self.choice.clear()
-        for seen in step.exchanges:
-            text = f"{seen.status or 'failed'}  {seen.request.method} {masked_url(seen.request.url)}"
-            self.choice.addItem(one_line(text)[:_MAX_NAME_LENGTH])
+        for exchange in step.exchanges:
+            text = (
+                f"{exchange.status or 'failed'}  {exchange.request.method} {masked_url(exchange.request.url)}"
+            )
+            self.choice.addItem(one_line(text)[:_MAX_ITEM_LENGTH])
         if step.preview is not None:
             self.choice.addItem(f"next  {step.preview.method} {one_line(masked_url(step.preview.url))}")
             position = self.choice.count() - 1
@@ -253,41 +252,47 @@ class RawHttp(QWidget):
         self.choice.blockSignals(False)
         self._on_chosen()
 
-    def _seen(self) -> HttpExchangeView | None:
+    def _current(self) -> HttpExchangeView | None:
         position = self.choice.currentIndex()
         if self._step is None or not 0 <= position < len(self._step.exchanges):
             return None
         return self._step.exchanges[position]
 
     def _on_chosen(self) -> None:
-        seen = self._seen()
-        request = seen.request if seen is not None else self._step.preview if self._step is not None else None
+        exchange = self._current()
+        request = (
+            exchange.request
+            if exchange is not None
+            else self._step.preview
+            if self._step is not None
+            else None
+        )
         if request is None:
             return
         self.secrets.blockSignals(True)
         self.secrets.setChecked(False)
         self.secrets.blockSignals(False)
-        self.secrets.setVisible(holds_secrets(request, seen))
-        self.about.setText(exchange_text(seen) if seen is not None else "not sent yet")
-        self._row_button.setVisible(seen is not None and seen.row >= 0)
+        self.secrets.setVisible(holds_secrets(request, exchange))
+        self.about.setText(exchange_text(exchange) if exchange is not None else "not sent yet")
+        self._row_button.setVisible(exchange is not None and exchange.row >= 0)
         self._show_text()
 
     def _show_text(self) -> None:
-        inspect = Plain() if self.secrets.isChecked() else Masked()
-        seen = self._seen()
-        if seen is not None:
-            text = f"{request_text(seen.request, inspect)}\n\n{reply_text(seen, inspect)}"
+        redaction = Plain() if self.secrets.isChecked() else Masked()
+        exchange = self._current()
+        if exchange is not None:
+            text = f"{request_text(exchange.request, redaction)}\n\n{reply_text(exchange, redaction)}"
         elif self._step is not None and self._step.preview is not None:
-            text = request_text(self._step.preview, inspect)
+            text = request_text(self._step.preview, redaction)
         else:
             return
         self.text.set_secret(self.secrets.isChecked())
         self.text.set_text(text, "text")
 
     def _on_row_requested(self) -> None:
-        seen = self._seen()
-        if seen is not None and seen.row >= 0:
-            self.row_requested.emit(seen.row)
+        exchange = self._current()
+        if exchange is not None and exchange.row >= 0:
+            self.row_requested.emit(exchange.row)
 
     def _make_page(self) -> QWidget:
         page = QWidget()
@@ -312,11 +317,11 @@ class RawHttp(QWidget):
 def _no_http(step: Step | None) -> str:
     if step is None:
         return "Select a step."
-    is_ahead = step.state in (StepState.WAITING, StepState.READY, StepState.RUNNING)
-    return "This step has not sent anything yet." if is_ahead else "This step sends nothing over HTTP."
+    is_pending = step.state in (StepState.WAITING, StepState.READY, StepState.RUNNING)
+    return "This step has not sent anything yet." if is_pending else "This step sends nothing over HTTP."
 
 
-def _wire(step: Step) -> tuple[object, ...]:
+def _http_of(step: Step) -> tuple[object, ...]:
     return step.exchanges, step.preview
 
 
@@ -342,7 +347,7 @@ class SecretValue(QWidget):
         self.copy_action = QAction("Copy", self)
         self.copy_action.setToolTip(f"Copy the {name} (asks for confirmation)")
         self.copy_action.triggered.connect(self._on_copy)
-        self.copying = SecretCopy(theme)
+        self.copy_prompt = SecretCopyPrompt(theme)
         row = QHBoxLayout()
         row.setSpacing(SPACE_1)
         row.addWidget(self.label, 1)
@@ -352,14 +357,14 @@ class SecretValue(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACE_1)
         column.addLayout(row)
-        column.addWidget(self.copying)
+        column.addWidget(self.copy_prompt)
         self._update()
 
     def set_value(self, value: str) -> None:
         """Set the value; a different one is hidden again."""
         if value != self._value:
             self._value, self._is_shown = value, False
-            self.copying.close_prompt()
+            self.copy_prompt.close_prompt()
             self._update()
 
     def _on_toggled(self) -> None:
@@ -368,7 +373,7 @@ class SecretValue(QWidget):
         self.toggled.emit(self._is_shown)
 
     def _on_copy(self) -> None:
-        self.copying.ask(f"the {self._name}", lambda: self._value)
+        self.copy_prompt.ask(f"the {self._name}", lambda: self._value)
 
     def _update(self) -> None:
         self.label.setText(self._value if self._is_shown else f"{MASK} ({len(self._value):,} characters)")

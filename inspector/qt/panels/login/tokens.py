@@ -1,4 +1,4 @@
-"""Token view of a login: expiry, scopes and claims of the token; refresh, log out, forget."""
+"""Token view of a login: expiry, scopes and claims; refresh, log out, delete."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from inspector.qt.widgets.text.key_value_list import Fact, KeyValueList
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
 _TICK_MS = 1_000
-_SOON = 60  # seconds left at which a token is refreshed
-_MAX_SHOWN = 12_000
+_EXPIRES_SOON_S = 60  # seconds left at which a token is refreshed
+_MAX_CLAIMS_LENGTH = 12_000
 
 
 class TokenView(QWidget):
@@ -32,13 +32,13 @@ class TokenView(QWidget):
 
     Signals:
         refresh_requested: Refresh the token now.
-        sign_out_requested: Revoke and delete the tokens.
-        forget_requested: Delete the tokens here without revoking them.
+        log_out_requested: Revoke and delete the tokens.
+        delete_requested: Delete the tokens here without revoking them.
     """
 
     refresh_requested = Signal()
-    sign_out_requested = Signal()
-    forget_requested = Signal()
+    log_out_requested = Signal()
+    delete_requested = Signal()
 
     def __init__(
         self, theme: Theme, now: Callable[[], float] = time.time, parent: QWidget | None = None
@@ -51,12 +51,12 @@ class TokenView(QWidget):
         self.facts = KeyValueList(theme)
         self.alert = Alert(theme)
         self.refresh_action = self._action("Refresh now", "Request a new token with the refresh token")
-        self.sign_out_action = self._action("Log out", "Revoke the tokens and delete them")
-        self.forget_action = self._action("Delete tokens", "Delete the tokens here without revoking them")
+        self.log_out_action = self._action("Log out", "Revoke the tokens and delete them")
+        self.delete_action = self._action("Delete tokens", "Delete the tokens here without revoking them")
         self.refresh_action.triggered.connect(self.refresh_requested)
-        self.sign_out_action.triggered.connect(self.sign_out_requested)
-        self.forget_action.triggered.connect(self.forget_requested)
-        self._inside: QWidget | None = None
+        self.log_out_action.triggered.connect(self.log_out_requested)
+        self.delete_action.triggered.connect(self.delete_requested)
+        self._secrets_widget: QWidget | None = None
         self._timer = QTimer(self, interval=_TICK_MS)
         self._timer.timeout.connect(self._show_facts)
         self._gate = ContentStack(theme, self._make_page())
@@ -74,12 +74,12 @@ class TokenView(QWidget):
         if token == self._token:
             return
         self._token = token
-        self._show_readiness()
+        self._update_actions()
         if token.is_saved:
             self.alert.close_all()
         else:
             self.alert.show_message(
-                "kept", "Stored in memory only; lost when you close MCP Lens.", tone="wait"
+                "storage", "Stored in memory only; lost when you close MCP Lens.", tone="wait"
             )
         self._show_facts()
         self._show_secrets(token)
@@ -88,7 +88,7 @@ class TokenView(QWidget):
     def set_busy(self, is_busy: bool) -> None:
         """Allow one operation at a time: a token being revoked must not be refreshed."""
         self._is_busy = is_busy
-        self._show_readiness()
+        self._update_actions()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -98,11 +98,11 @@ class TokenView(QWidget):
         self._timer.stop()
         super().hideEvent(event)
 
-    def _show_readiness(self) -> None:
+    def _update_actions(self) -> None:
         has_refresh = self._token is not None and bool(self._token.refresh_token)
         self.refresh_action.setEnabled(has_refresh and not self._is_busy)
-        self.sign_out_action.setEnabled(not self._is_busy)
-        self.forget_action.setEnabled(not self._is_busy)
+        self.log_out_action.setEnabled(not self._is_busy)
+        self.delete_action.setEnabled(not self._is_busy)
 
     def _show_facts(self) -> None:
         if self._token is not None:
@@ -123,11 +123,11 @@ class TokenView(QWidget):
                 column.addWidget(Heading(self._theme, name))
                 column.addWidget(SecretValue(self._theme, name.lower(), text))
                 self._add_claims(column, text)
-        if self._inside is not None:
-            self._column.removeWidget(self._inside)
-            self._inside.hide()
-            self._inside.deleteLater()
-        self._inside = inside
+        if self._secrets_widget is not None:
+            self._column.removeWidget(self._secrets_widget)
+            self._secrets_widget.hide()
+            self._secrets_widget.deleteLater()
+        self._secrets_widget = inside
         self._column.insertWidget(self._column.count() - 1, inside)
         inside.show()
 
@@ -139,7 +139,7 @@ class TokenView(QWidget):
         column.addWidget(MutedLabel(self._theme, "A JWT. Its signature was not verified.", wrap=True))
         if facts := jwt_times(token, self._now()):
             column.addWidget(KeyValueList(self._theme, facts))
-        shown = f"{pretty(token.header)}\n{pretty(token.claims)}"[:_MAX_SHOWN]
+        shown = f"{pretty(token.header)}\n{pretty(token.claims)}"[:_MAX_CLAIMS_LENGTH]
         column.addWidget(PlainLabel(self._theme, shown, mono=True, wrap=True, selectable=True))
 
     def _action(self, text: str, tip: str) -> QAction:
@@ -155,8 +155,8 @@ class TokenView(QWidget):
         buttons = QHBoxLayout()
         buttons.setSpacing(SPACE_2)
         buttons.addWidget(ActionButton(self.refresh_action))
-        buttons.addWidget(ActionButton(self.sign_out_action))
-        buttons.addWidget(ActionButton(self.forget_action, "danger"))
+        buttons.addWidget(ActionButton(self.log_out_action))
+        buttons.addWidget(ActionButton(self.delete_action, "danger"))
         buttons.addStretch(1)
         self._column.addLayout(buttons)
         self._column.addWidget(self.facts)
@@ -208,7 +208,7 @@ def expiry_text(expires_at: float | None, now: float) -> tuple[str, Tone]:
     span = _span(abs(left))
     if left <= 0:
         return f"{span} ago ({_local(expires_at)})", "error"
-    return f"in {span} ({_local(expires_at)})", "warn" if left <= _SOON else "text"
+    return f"in {span} ({_local(expires_at)})", "warn" if left <= _EXPIRES_SOON_S else "text"
 
 
 def jwt_times(token: JwtView, now: float) -> list[Fact]:
@@ -219,15 +219,15 @@ def jwt_times(token: JwtView, now: float) -> list[Fact]:
             continue
         seconds = moment.timestamp()
         tone: Tone = "error" if name == "exp" and seconds <= now else "text"
-        if name in ("iat", "nbf") and seconds > now + _SOON:
+        if name in ("iat", "nbf") and seconds > now + _EXPIRES_SOON_S:
             tone = "warn"  # the server's clock is ahead, or the token is not valid yet
         facts.append(Fact(f"{name}: {meaning}", f"{_local(seconds)} ({_from_now(seconds, now)})", tone=tone))
     return facts
 
 
 def _from_now(seconds: float, now: float) -> str:
-    off = round(seconds - now)
-    return f"in {_span(off)}" if off > 0 else f"{_span(-off)} ago"
+    left = round(seconds - now)
+    return f"in {_span(left)}" if left > 0 else f"{_span(-left)} ago"
 
 
 def _span(seconds: int) -> str:

@@ -1,6 +1,6 @@
-"""User prompts of a login: allow hosts, choose the client, and wait for the browser.
+"""Prompts of a login: allow hosts, enter the client, and wait for the browser.
 
-While waiting, the view shows the URL and the time left, and accepts a pasted callback URL instead.
+While the login waits for the browser, the callback URL can be pasted instead.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 from inspector.base.clock import Clock, SystemClock
 from inspector.base.plain_text import one_line
 from inspector.base.units import duration, plural, time_of_day
-from inspector.base.web_link import may_open, read_link
+from inspector.base.web_link import read_link
 from inspector.oauth.login.steps import BrowserWait, Question, QuestionKind
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
@@ -21,21 +21,24 @@ from inspector.qt.widgets.notices.empty_state import Spinner
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
 
+_TICK_MS = 500
+_MAX_HITS = 5
+
 
 class LoginPromptBar(QWidget):
-    """A question that the login is waiting for. Not answering it means cancelling the login.
+    """The prompt that the login is waiting for. To decline it, cancel the login.
 
     Signals:
-        hosts_judged: Whether the hosts in question may be contacted; carries yes or no.
-        client_given: The client to use; carries its ID and its secret, which may be empty.
+        hosts_decided: Carries whether the hosts may be contacted.
+        client_entered: The client to use; carries its ID and its secret, which may be empty.
     """
 
-    hosts_judged = Signal(bool)
-    client_given = Signal(str, str)
+    hosts_decided = Signal(bool)
+    client_entered = Signal(str, str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._question: Question | None = None
+        self._prompt: Question | None = None
         self.text = PlainLabel(theme, wrap=True, selectable=True)
         self.issuer = MutedLabel(theme, wrap=True)
         self.hosts = PlainLabel(theme, mono=True, wrap=True, selectable=True)
@@ -44,50 +47,50 @@ class LoginPromptBar(QWidget):
         self.client_id.setAccessibleName("Client ID")
         self.secret = secret_line("Client secret (optional)")
         self.allow_action = QAction("Allow hosts", self)
-        self.give_action = QAction("Use this client", self)
-        self.give_action.setEnabled(False)
-        self.refuse_action = QAction("Block hosts", self)
-        self._judging = self._make_judging()
+        self.use_client_action = QAction("Use this client", self)
+        self.use_client_action.setEnabled(False)
+        self.block_action = QAction("Block hosts", self)
+        self._host_buttons = self._make_host_buttons()
         self._client = self._make_client()
         self._lay_out()
-        self.allow_action.triggered.connect(lambda: self.hosts_judged.emit(True))
-        self.refuse_action.triggered.connect(lambda: self.hosts_judged.emit(False))
-        self.give_action.triggered.connect(self._on_give)
-        self.client_id.textChanged.connect(lambda text: self.give_action.setEnabled(bool(text.strip())))
-        self.client_id.returnPressed.connect(self._on_give)
-        self.secret.returnPressed.connect(self._on_give)
+        self.allow_action.triggered.connect(lambda: self.hosts_decided.emit(True))
+        self.block_action.triggered.connect(lambda: self.hosts_decided.emit(False))
+        self.use_client_action.triggered.connect(self._on_use_client)
+        self.client_id.textChanged.connect(lambda text: self.use_client_action.setEnabled(bool(text.strip())))
+        self.client_id.returnPressed.connect(self._on_use_client)
+        self.secret.returnPressed.connect(self._on_use_client)
         self.hide()
 
     @property
     def shown(self) -> Question | None:
-        """The question shown."""
-        return self._question
+        """The prompt shown."""
+        return self._prompt
 
-    def show_question(self, question: Question | None) -> None:
-        if question == self._question:
+    def show_prompt(self, prompt: Question | None) -> None:
+        if prompt == self._prompt:
             return
-        self._question = question
-        self.setVisible(question is not None)
+        self._prompt = prompt
+        self.setVisible(prompt is not None)
         self.client_id.clear()
         self.secret.clear()
-        if question is None:
+        if prompt is None:
             return
-        self.text.setText(question.text)
-        self.issuer.setText(f"Issuer: {one_line(question.issuer)}")
-        self.issuer.setVisible(bool(question.issuer))
-        self.hosts.setText("\n".join(one_line(host) for host in question.hosts))
-        is_hosts = question.kind is not QuestionKind.CLIENT
-        is_issuer = question.kind is QuestionKind.ISSUER
+        self.text.setText(prompt.text)
+        self.issuer.setText(f"Issuer: {one_line(prompt.issuer)}")
+        self.issuer.setVisible(bool(prompt.issuer))
+        self.hosts.setText("\n".join(one_line(host) for host in prompt.hosts))
+        has_hosts = prompt.kind is not QuestionKind.CLIENT
+        is_issuer = prompt.kind is QuestionKind.ISSUER
         self.allow_action.setText("Trust issuer" if is_issuer else "Allow hosts")
-        self.refuse_action.setText("Reject issuer" if is_issuer else "Block hosts")
-        self.hosts.setVisible(bool(question.hosts))
-        self._judging.setVisible(is_hosts)
-        self._client.setVisible(not is_hosts)
+        self.block_action.setText("Reject issuer" if is_issuer else "Block hosts")
+        self.hosts.setVisible(bool(prompt.hosts))
+        self._host_buttons.setVisible(has_hosts)
+        self._client.setVisible(not has_hosts)
 
-    def _on_give(self) -> None:
+    def _on_use_client(self) -> None:
         client_id = self.client_id.text().strip()
         if client_id:
-            self.client_given.emit(client_id, self.secret.text())
+            self.client_entered.emit(client_id, self.secret.text())
             self.secret.clear()
 
     def _make_client(self) -> QWidget:
@@ -97,15 +100,15 @@ class LoginPromptBar(QWidget):
         row.setSpacing(SPACE_2)
         row.addWidget(self.client_id, 2)
         row.addWidget(self.secret, 2)
-        row.addWidget(ActionButton(self.give_action))
+        row.addWidget(ActionButton(self.use_client_action))
         return client
 
-    def _make_judging(self) -> QWidget:
+    def _make_host_buttons(self) -> QWidget:
         judging = QWidget()
         row = QHBoxLayout(judging)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(SPACE_2)
-        for action in (self.allow_action, self.refuse_action):
+        for action in (self.allow_action, self.block_action):
             row.addWidget(ActionButton(action))
         row.addStretch(1)
         return judging
@@ -114,19 +117,8 @@ class LoginPromptBar(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
         column.setSpacing(SPACE_1)
-        for part in (self.text, self.issuer, self.hosts, self._judging, self._client):
+        for part in (self.text, self.issuer, self.hosts, self._host_buttons, self._client):
             column.addWidget(part)
-
-
-_TICK_MS = 500
-_HITS_SHOWN = 5
-
-
-class _Host(PlainLabel):
-    """The host, in large type because it matters most."""
-
-    def _label_font(self) -> QFont:
-        return self._theme.ui_font(1.4, QFont.Weight.DemiBold)
 
 
 class BrowserWaitBox(QWidget):
@@ -147,10 +139,10 @@ class BrowserWaitBox(QWidget):
         self._theme = theme
         self._clock = clock or SystemClock()
         self._waiting: BrowserWait | None = None
-        self.host = _Host(theme, elide=Qt.TextElideMode.ElideMiddle)
+        self.host = _HostLabel(theme, elide=Qt.TextElideMode.ElideMiddle)
         self.warnings = Alert(theme)
         self.time_left = PlainLabel(theme, tone="muted")
-        self.listens = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
+        self.redirect_uri = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
         self.hits = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
         self.open_action = QAction("Open in browser", self)
         self.copy_action = QAction("Copy URL", self)
@@ -178,8 +170,8 @@ class BrowserWaitBox(QWidget):
             self.warnings.close_all()
             return
         if before is None or before.authorize_url != waiting.authorize_url:
-            self._show_address(waiting.authorize_url)
-        self.listens.setText(f"Waiting for the callback at {one_line(waiting.redirect_uri)}")
+            self._show_url(waiting.authorize_url)
+        self.redirect_uri.setText(f"Waiting for the callback at {one_line(waiting.redirect_uri)}")
         self._show_hits(waiting)
         self._on_tick()
 
@@ -191,13 +183,13 @@ class BrowserWaitBox(QWidget):
         self._timer.stop()
         super().hideEvent(event)
 
-    def _show_address(self, url: str) -> None:
+    def _show_url(self, url: str) -> None:
         link = read_link(url)
         self.warnings.close_all()
         self.host.setText(link.ascii_host or "no URL yet")
-        self.open_action.setEnabled(bool(url) and not may_open(link))
+        self.open_action.setEnabled(bool(url) and not link.problem)
         self.copy_action.setEnabled(bool(url))
-        if url and (reason := may_open(link)):
+        if url and (reason := link.problem):
             self.warnings.show_message("problem", f"MCP Lens does not open this URL. {reason}", tone="error")
         for number, warning in enumerate(link.warnings):
             self.warnings.show_message(str(number), warning)
@@ -205,7 +197,7 @@ class BrowserWaitBox(QWidget):
     def _show_hits(self, waiting: BrowserWait) -> None:
         lines = [
             f"{time_of_day(hit.at)}  {hit.shown}  {hit.refusal or 'callback received'}"
-            for hit in waiting.hits[-_HITS_SHOWN:]
+            for hit in waiting.hits[-_MAX_HITS:]
         ]
         if waiting.hit_count > len(lines):
             lines.insert(0, f"{plural(waiting.hit_count, 'request')} received; the latest:")
@@ -260,7 +252,7 @@ class BrowserWaitBox(QWidget):
         inner.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
         inner.setSpacing(SPACE_1)
         inner.addLayout(head)
-        inner.addWidget(self.listens)
+        inner.addWidget(self.redirect_uri)
         inner.addLayout(paste)
         inner.addWidget(self.hits)
         column = QVBoxLayout(self)
@@ -268,3 +260,10 @@ class BrowserWaitBox(QWidget):
         column.setSpacing(0)
         column.addWidget(self.warnings)
         column.addLayout(inner)
+
+
+class _HostLabel(PlainLabel):
+    """The host in a large font: it is what the user must check."""
+
+    def _label_font(self) -> QFont:
+        return self._theme.ui_font(1.4, QFont.Weight.DemiBold)

@@ -20,7 +20,7 @@ from inspector.base.json.values import JSON
 from inspector.base.units import time_of_day
 from inspector.qt.models.traffic.row_search import Matcher
 from inspector.qt.models.traffic.traffic_model import TrafficModel
-from inspector.qt.widgets.inputs.filter_bar import FilterBar, FilterError
+from inspector.qt.widgets.inputs.filter_bar import FilterBar, TextError
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import LOGIN_SUBJECT, RecordKind
 
@@ -140,19 +140,19 @@ class FilterLanguage:
     def __init__(self, log: TrafficLog) -> None:
         self._log = log
 
-    def check(self, text: str) -> FilterError | None:
+    def check(self, text: str) -> TextError | None:
         """Return what is wrong with a filter; None if it is valid."""
         from inspector.traffic.filter.parser import parse
-        from inspector.traffic.filter.tree import QueryError
+        from inspector.traffic.filter.tree import FilterError
 
         try:
             parse(text)
-        except QueryError as exc:
-            return FilterError(exc.column, str(exc))
+        except FilterError as exc:
+            return TextError(exc.column, str(exc))
         return None
 
     def compile(self, text: str) -> CompiledFilter:
-        """Compile a filter. Raises QueryError."""
+        """Compile a filter. Raises FilterError."""
         from inspector.traffic.filter.matcher import compile
         from inspector.traffic.filter.parser import parse
 
@@ -164,11 +164,11 @@ class FilterLanguage:
 
     def matcher(self, text: str) -> Matcher | None:
         """Compile a color rule's filter; an invalid one matches nothing."""
-        from inspector.traffic.filter.tree import QueryError
+        from inspector.traffic.filter.tree import FilterError
 
         try:
             return self.compile(text).matcher
-        except QueryError:
+        except FilterError:
             return None
 
     def complete(self, text: str, cursor: int) -> Sequence[Suggestion]:
@@ -181,7 +181,7 @@ class FilterLanguage:
     def narrowed(self, text: str, word: str, value: JSON, *, exclude: bool, at_least: bool = False) -> str:
         """Return the filter narrowed to this value, or with `at_least` to this value or more.
 
-        Raises QueryError if the word can never have such a value.
+        Raises FilterError if the word can never have such a value.
         """
         from inspector.traffic.filter.builder import narrow
         from inspector.traffic.filter.parser import parse

@@ -134,7 +134,7 @@ class TrafficHeader(QWidget):
         row.addSpacing(SPACE_1)
         row.addWidget(self.scope)
         for action in actions:
-            self._theme.apply_theme_now(action)
+            self._theme.apply_icon(action)
             row.addWidget(_button(action, tools))
         return tools
 

@@ -214,7 +214,7 @@ class TrafficPanel(QWidget):
         bar.saving_requested.connect(self.options.save_filter)
         bar.help_requested.connect(self.help_requested)
         bar.field.stop_requested.connect(self.model.search.stop)
-        bar.field.error_left.connect(self._status.show_filter_error)
+        bar.field.unfocused_error_changed.connect(self._status.show_filter_error)
 
     def _connect_rows(self) -> None:
         self._row_commands.notes_changed.connect(self._on_note_changed)

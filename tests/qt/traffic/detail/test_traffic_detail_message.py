@@ -271,14 +271,14 @@ def test_json_in_text_and_images_are_decoded(view: DetailView, stage: Stage) -> 
     ]
     view.show_row(stage.result({"content": content}))
     view.message.set_form(Form.DECODED)
-    content = decoded(view)
-    assert '"number": 4711' in content.text.shown_text()
-    content.list.setCurrentRow(1)
-    assert "4 × 3 pixels" in visible_text(content)
-    content.list.setCurrentRow(2)
-    assert "damaged" in visible_text(content)
-    content.list.setCurrentRow(3)
-    assert "too large to show" in visible_text(content)
+    found = decoded(view)
+    assert '"number": 4711' in found.text.shown_text()
+    found.list.setCurrentRow(1)
+    assert "4 × 3 pixels" in visible_text(found)
+    found.list.setCurrentRow(2)
+    assert "damaged" in visible_text(found)
+    found.list.setCurrentRow(3)
+    assert "too large to show" in visible_text(found)
 
 
 def test_image_with_a_wrong_declared_type_is_not_decoded_as_that_type(view: DetailView, stage: Stage) -> None:
@@ -292,11 +292,11 @@ def test_image_with_a_wrong_declared_type_is_not_decoded_as_that_type(view: Deta
 def test_token_is_hidden_until_requested(view: DetailView, stage: Stage) -> None:
     view.show_row(stage.result({"token": JWT}))
     view.message.set_form(Form.DECODED)
-    content = decoded(view)
-    assert "Hidden" in visible_text(content)
-    assert "1234567890" not in content.text.shown_text()
-    content._reveal.trigger()
-    assert "1234567890" in content.text.shown_text()
+    found = decoded(view)
+    assert "Hidden" in visible_text(found)
+    assert "1234567890" not in found.text.shown_text()
+    found._reveal.trigger()
+    assert "1234567890" in found.text.shown_text()
     view.show_row(stage.result({"token": JWT}, id=2))
     assert "Hidden" in visible_text(decoded(view))
 

@@ -31,7 +31,7 @@ from inspector.qt.models.traffic.json_tree import JsonTreeModel, Steps
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.code.json_view import JsonView
 from inspector.qt.widgets.code.save_file import save_bytes
-from inspector.qt.widgets.inputs.clipboard import SecretCopy
+from inspector.qt.widgets.inputs.clipboard import SecretCopyPrompt
 from inspector.qt.widgets.inputs.controls import ActionButton, bind_keys
 from inspector.qt.widgets.item_views import style_list, style_tree
 from inspector.qt.widgets.media.media import ImageView, read_image
@@ -96,12 +96,12 @@ class JsonTreeView(QWidget):
         self._splitter.setChildrenCollapsible(False)
         self._splitter.addWidget(self.view)
         self._is_secret = False
-        self.copying = SecretCopy(theme)
+        self.copy_prompt = SecretCopyPrompt(theme)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self._splitter, 1)
-        column.addWidget(self.copying)
+        column.addWidget(self.copy_prompt)
         self.setFocusProxy(self.view)
 
     def set_secret(self, is_secret: bool) -> None:
@@ -112,7 +112,7 @@ class JsonTreeView(QWidget):
 
     def set_value(self, value: TreeValue) -> None:
         """Show a value, expanded to about a screenful."""
-        self.copying.close_prompt()
+        self.copy_prompt.close_prompt()
         self.hide_full_value()
         self.model.set_value(value)
         self._expand_first_rows()
@@ -134,7 +134,7 @@ class JsonTreeView(QWidget):
         index = self.view.currentIndex()
         if index.isValid() and self._is_secret:
             text = self.model.text(index)
-            self.copying.ask("this value", lambda: text)
+            self.copy_prompt.ask("this value", lambda: text)
         elif index.isValid():
             QGuiApplication.clipboard().setText(self.model.text(index))
 

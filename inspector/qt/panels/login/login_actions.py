@@ -1,4 +1,4 @@
-"""Login operations of one server: the panel's interface and its engine implementation."""
+"""Login operations of one server: the interface that the panel uses, and the engine's."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ T = TypeVar("T")
 class LoginActions(Protocol):
     """The login operations of one server. All of them raise UserError.
 
-    State changes arrive separately as a LoginView.
+    State changes are delivered separately, as `LoginView` values.
     """
 
     async def login(self) -> LoginView | None: ...
 
     async def token(self) -> TokenInfo | None: ...
 
-    async def begin(self, overrides: Overrides, *, runs: bool) -> None: ...
+    async def start(self, overrides: Overrides, *, runs_to_end: bool) -> None: ...
 
     async def next(self) -> None: ...
 
@@ -42,21 +42,21 @@ class LoginActions(Protocol):
 
     async def cancel(self) -> None: ...
 
-    async def paste(self, address: str) -> None: ...
+    async def paste(self, url: str) -> None: ...
 
     async def allow_hosts(self, is_allowed: bool, requested: Question | None) -> None:
-        """Answer the host question; `requested` is what was shown, other questions stay unanswered."""
+        """Allow or block hosts. Ignored if the login now waits for something other than `requested`."""
         ...
 
-    async def give_client(self, client_id: str, secret: str, requested: Question | None) -> None: ...
+    async def set_client(self, client_id: str, secret: str, requested: Question | None) -> None: ...
 
     async def refresh(self) -> None: ...
 
-    async def sign_out(self) -> str:
+    async def log_out(self) -> str:
         """Log out and return a message about the result."""
         ...
 
-    async def forget(self) -> None: ...
+    async def delete_tokens(self) -> None: ...
 
     async def settings(self) -> OAuthSettings: ...
 
@@ -64,9 +64,9 @@ class LoginActions(Protocol):
         """Return the saved options."""
         ...
 
-    async def remember(self, options: Overrides) -> None: ...
+    async def save_options(self, options: Overrides) -> None: ...
 
-    async def keep(self, settings: OAuthSettings, secrets: Mapping[str, str]) -> None:
+    async def save_settings(self, settings: OAuthSettings, secrets: Mapping[str, str]) -> None:
         """Save for all future logins; ends a running login."""
         ...
 
@@ -79,14 +79,14 @@ class EngineLoginActions:
         self._server = server
 
     async def login(self) -> LoginView | None:
-        return await self._soon(lambda logins: logins.view(self._server))
+        return await self._call(lambda logins: logins.view(self._server))
 
     async def token(self) -> TokenInfo | None:
         return await self._ask(lambda logins: logins.tokens(self._server))
 
-    async def begin(self, overrides: Overrides, *, runs: bool) -> None:
+    async def start(self, overrides: Overrides, *, runs_to_end: bool) -> None:
         await self._ask(lambda logins: logins.start(self._server, overrides))
-        if runs:
+        if runs_to_end:
             await self.run()
 
     async def next(self) -> None:
@@ -105,46 +105,46 @@ class EngineLoginActions:
         await self._ask(lambda logins: logins.back(self._server, step))
 
     async def edit(self, request: LoginRequest | None) -> None:
-        await self._soon(lambda logins: logins.edit(self._server, request))
+        await self._call(lambda logins: logins.edit(self._server, request))
 
     async def cancel(self) -> None:
-        await self._soon(lambda logins: logins.cancel(self._server))
+        await self._call(lambda logins: logins.cancel(self._server))
 
-    async def paste(self, address: str) -> None:
-        await self._soon(lambda logins: logins.paste(self._server, address))
+    async def paste(self, url: str) -> None:
+        await self._call(lambda logins: logins.paste(self._server, url))
 
     async def allow_hosts(self, is_allowed: bool, requested: Question | None) -> None:
         await self._ask(lambda logins: logins.allow_hosts(self._server, is_allowed, requested))
 
-    async def give_client(self, client_id: str, secret: str, requested: Question | None) -> None:
-        await self._ask(lambda logins: logins.give_client(self._server, client_id, secret, requested))
+    async def set_client(self, client_id: str, secret: str, requested: Question | None) -> None:
+        await self._ask(lambda logins: logins.set_client(self._server, client_id, secret, requested))
 
     async def refresh(self) -> None:
         await self._ask(lambda logins: logins.refresh(self._server))
 
-    async def sign_out(self) -> str:
-        return await self._ask(lambda logins: logins.sign_out(self._server))
+    async def log_out(self) -> str:
+        return await self._ask(lambda logins: logins.log_out(self._server))
 
-    async def forget(self) -> None:
+    async def delete_tokens(self) -> None:
         await self._ask(lambda logins: logins.forget_tokens(self._server))
 
     async def settings(self) -> OAuthSettings:
-        return await self._soon(lambda logins: logins.settings(self._server))
+        return await self._call(lambda logins: logins.settings(self._server))
 
     async def options(self) -> Overrides:
         return await self._ask(lambda logins: logins.options.of(self._server))
 
-    async def remember(self, options: Overrides) -> None:
+    async def save_options(self, options: Overrides) -> None:
         await self._ask(lambda logins: logins.options.keep(self._server, options))
 
-    async def keep(self, settings: OAuthSettings, secrets: Mapping[str, str]) -> None:
+    async def save_settings(self, settings: OAuthSettings, secrets: Mapping[str, str]) -> None:
         await self._bridge.set_auth(self._server, settings, secrets)
 
-    async def _ask(self, ask: Callable[[LoginController], Coroutine[Any, Any, T]]) -> T:
-        return await self._bridge.ask_logins(ask)
+    async def _ask(self, work: Callable[[LoginController], Coroutine[Any, Any, T]]) -> T:
+        return await self._bridge.ask_logins(work)
 
-    async def _soon(self, ask: Callable[[LoginController], T]) -> T:
+    async def _call(self, work: Callable[[LoginController], T]) -> T:
         async def run(logins: LoginController) -> T:
-            return ask(logins)
+            return work(logins)
 
         return await self._bridge.ask_logins(run)
