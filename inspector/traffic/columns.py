@@ -23,7 +23,7 @@ TYPES = {
     "revision": "B",  # negotiated by then; 0 for none yet
     "id_kind": "B",  # see ID_*
     "id_value": "q",
-    "method": "I",  # word indices
+    "method": "I",  # indices into the string table
     "subject": "I",
     "problem": "I",
     "partner": "q",  # row or -1: the response of a request, the request of a response
@@ -40,9 +40,9 @@ ROW_BYTES = sum(array(kind).itemsize for kind in TYPES.values())
 
 ID_NONE, ID_INTEGER, ID_OTHER = 0, 1, 2
 
-# Default values of these columns. They are allocated for many rows at once and only written where a row
+# Columns with a default value. They are allocated for many rows at once and only written where a row
 # differs: appending to each column for every row of a flood took a sixth of the engine's time.
-_USUAL = {
+_DEFAULTS = {
     "status": 0,
     "revision": 0,
     "id_kind": ID_NONE,
@@ -55,7 +55,7 @@ _USUAL = {
     "duration": -1,
     "http_status": 0,
 }
-_ROOM = 1024
+_ROWS_AT_A_TIME = 1024
 NO_LENGTHS: Mapping[int, int] = {}
 
 
@@ -63,7 +63,7 @@ class Columns:
     """Column storage of a log.
 
     Read by any thread, changed only by the log's one writer, and valid below the log's length. `chunk` and
-    `offset` end where storing has got to; some of the others have room for future rows.
+    `offset` end where storing has got to; some of the others are longer than the log.
     """
 
     def __init__(self) -> None:
@@ -89,11 +89,11 @@ class Columns:
         self.chunk = array("I")
         self.offset = array("I")
 
-    def make_room(self) -> int:
-        """Preallocate rows in the columns with default values; return the number of rows available."""
-        for name, usual in _USUAL.items():
+    def allocate(self) -> int:
+        """Append rows with default values to the preallocated columns; return how many there are now."""
+        for name, default in _DEFAULTS.items():
             column = getattr(self, name)
-            column.extend(array(TYPES[name], [usual]) * _ROOM)
+            column.extend(array(TYPES[name], [default]) * _ROWS_AT_A_TIME)
         return len(self.status)
 
     def pack(self, first: int, last: int, lengths: Mapping[int, int] = NO_LENGTHS) -> bytes:
@@ -106,7 +106,7 @@ class Columns:
             # Nothing was truncated: the stored bytes replace all of it.
             packed["size"][row - first] += length - packed["kept"][row - first]
             packed["kept"][row - first] = length
-        return b"".join(_swapped(column).tobytes() for column in packed.values())
+        return b"".join(_little_endian(column).tobytes() for column in packed.values())
 
     def unpack(self, packed: bytes, count: int) -> None:
         """Append packed rows. Raises ValueError if the size does not match `count`."""
@@ -116,7 +116,7 @@ class Columns:
         for column in self.all():
             end = start + count * column.itemsize
             if sys.byteorder == "big":
-                column.extend(_swapped(array(column.typecode, packed[start:end])))
+                column.extend(_little_endian(array(column.typecode, packed[start:end])))
             else:
                 column.frombytes(view[start:end])  # copied once
             start = end
@@ -125,7 +125,7 @@ class Columns:
         return (getattr(self, name) for name in TYPES)
 
 
-def _swapped(column: array[int]) -> array[int]:
+def _little_endian(column: array[int]) -> array[int]:
     if sys.byteorder == "big":
         column.byteswap()
     return column

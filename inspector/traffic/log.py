@@ -1,13 +1,10 @@
-"""The traffic log: all rows of all servers in arrival order; and the credentials in use.
+"""The traffic log: all rows of all servers in arrival order, stored in columns.
 
 One thread writes, any thread reads: a row is complete before `len` counts it, and never moves. Some
 columns change later, each in one step: a request's status, partner and duration when it is answered, the
 operation and the HTTP exchange of a row when they are known. So the log may be shared across threads.
 Rows that changed after they became visible are in `touched`. Bytes stay in memory until a recording has
-them on disk (`shelve`); then `raw` reads them from there.
-
-`Credentials` holds our tokens, client secrets and header keys, so that they are masked in every file: a
-server may echo them in a message.
+written them to disk and releases them; then `raw` reads them from its `BodyStore`.
 """
 
 from __future__ import annotations
@@ -21,68 +18,14 @@ from typing import TYPE_CHECKING, Protocol
 from inspector.base.signals import Signal
 from inspector.protocol.jsonrpc import RequestId
 from inspector.traffic.columns import ID_INTEGER, ID_OTHER, Columns, StringTable
+from inspector.traffic.credentials import Credentials
 from inspector.traffic.records import Direction, HttpExchange, Record, RecordKind, RowNote, Status
 
 if TYPE_CHECKING:
-    from inspector.traffic.operations import CallCost
+    from inspector.traffic.call_cost import CallCost
 
-_MAX_COUNT = 32  # each costs 0.5 ns per recorded byte, and tokens are refreshed all day
-
-
-class Credentials:
-    """Credentials in use. Thread-safe; the oldest are dropped when there are too many.
-
-    `version` changes with the content, so that readers notice cheaply.
-    """
-
-    def __init__(self) -> None:
-        self.version = 0
-        self._names: dict[bytes, str] = {}
-        self._headers: frozenset[str] = frozenset()
-        self._lock = threading.Lock()
-
-    def add(self, value: str, name: str) -> None:
-        """Add a credential. `name` says what it is in a word or two, for the placeholder."""
-        raw = value.encode("utf-8", "surrogatepass")
-        with self._lock:
-            if not raw or next(reversed(self._names), None) == raw:
-                return
-            names = {known: each for known, each in self._names.items() if known != raw}
-            names[raw] = name
-            self._names = dict(list(names.items())[-_MAX_COUNT:])
-            self.version += 1
-
-    def add_header(self, name: str) -> None:
-        """Treat values of this header as secret, however short they are and whatever the name says."""
-        with self._lock:
-            if name.lower() not in self._headers:
-                self._headers |= {name.lower()}
-                self.version += 1
-
-    def names(self) -> dict[bytes, str]:
-        """Return each value and what it is. Do not modify."""
-        return self._names
-
-    def is_header(self, name: str) -> bool:
-        return name.lower() in self._headers
-
-
-_MAX_SIZE = 2**63 - 1
+_MAX_INTEGER = 2**63 - 1
 NO_ROW_NOTE = RowNote()
-
-
-class BodyStore(Protocol):
-    """Storage of rows that were released from memory. Thread-safe."""
-
-    def part(self, number: int, start: int, length: int) -> bytes:
-        """Return some bytes of a row's body."""
-        ...
-
-    def chunk(self, number: int) -> bytes:
-        """Return the joined bytes of the rows in this `chunk`; b"" if they cannot be read."""
-        ...
-
-    def http(self, number: int) -> HttpExchange | None: ...
 
 
 class TrafficLog:
@@ -104,7 +47,7 @@ class TrafficLog:
         self.notes_changed: deque[int] = deque()
         self.credentials = Credentials()  # in use: rows may contain them, files must not
         self._count = 0
-        self._room = 0  # number of rows that fit into all columns
+        self._allocated = 0  # number of rows that fit into all columns
         self._raw: list[bytes | None] = []
         self._other_ids: dict[int, RequestId] = {}
         self._http: dict[int, HttpExchange] = {}
@@ -145,16 +88,16 @@ class TrafficLog:
         revision: int = 0,
     ) -> int:
         """Add a row and return its number. Readers see it after `publish`."""
-        columns, word = self.columns, self.strings.number
+        columns, intern = self.columns, self.strings.number
         number, kept = len(self._raw), len(raw)
-        if number >= self._room:
-            self._room = columns.make_room()
+        if number >= self._allocated:
+            self._allocated = columns.allocate()
         columns.monotonic.append(monotonic_ns)
         columns.wall.append(wall_ns)
         columns.server.append(server)
         columns.kind.append(kind)
         columns.direction.append(direction)
-        columns.method.append(word(method))
+        columns.method.append(intern(method))
         columns.size.append(kept if size < 0 else size)
         columns.kept.append(kept)
         if kind == 1:  # a pending request: Status.PENDING
@@ -164,14 +107,14 @@ class TrafficLog:
         if id is not None:
             self._set_id(number, id)
         if subject:
-            columns.subject[number] = word(subject)
+            columns.subject[number] = intern(subject)
         if problem:
-            columns.problem[number] = word(problem)
+            columns.problem[number] = intern(problem)
         self._raw.append(raw)
         return number
 
     def _set_id(self, number: int, id: RequestId) -> None:
-        if type(id) is int and -_MAX_SIZE <= id <= _MAX_SIZE:
+        if type(id) is int and -_MAX_INTEGER <= id <= _MAX_INTEGER:
             self.columns.id_kind[number] = ID_INTEGER
             self.columns.id_value[number] = id
         else:
@@ -199,7 +142,7 @@ class TrafficLog:
         self.columns.exchange[row] = exchange
         self._touch(row)
 
-    def belongs_to(self, row: int, operation: int) -> None:
+    def set_operation(self, row: int, operation: int) -> None:
         """Assign a row to the operation that began with the request in row `operation`."""
         self.columns.operation[row] = operation
         self._touch(row)
@@ -243,15 +186,15 @@ class TrafficLog:
         self.notes_changed.append(row)
         self.noted.emit(row)
 
-    def shelve(self, body_store: BodyStore) -> None:
-        """Allow rows to be released from now on; `body_store` has them."""
+    def set_body_store(self, body_store: BodyStore) -> None:
+        """Set where the bytes of released rows are read from."""
         self._body_store = body_store
 
     def release_bodies(self, first: int, last: int) -> None:
-        """Release the bytes of these rows from memory; the `Shelf` has them."""
+        """Release the bytes of these rows from memory; the body store has them."""
         self._raw[first:last] = [None] * (last - first)
 
-    def let_go_http(self, row: int, exchange: HttpExchange) -> None:
+    def release_http(self, row: int, exchange: HttpExchange) -> None:
         """Release an HTTP exchange that is stored, unless it has changed since."""
         with self._http_lock:
             if self._http.get(row) is exchange:
@@ -266,7 +209,7 @@ class TrafficLog:
         """Return the bytes of these rows; None for released ones."""
         return self._raw[first:last]
 
-    def stored(self, chunk: int) -> bytes:
+    def stored_chunk(self, chunk: int) -> bytes:
         """Return the joined bytes of the rows in this `chunk`, released or not."""
         return b"" if self._body_store is None else self._body_store.chunk(chunk)
 
@@ -279,12 +222,12 @@ class TrafficLog:
     ) -> None:
         """Restore an empty log from a capture.
 
-        Words, revisions and columns must be in place already; all bytes are in the `Shelf`.
+        Strings, revisions and columns must be in place already; all bytes are in the body store.
         """
         self._servers = servers
         self._other_ids, self._notes, self._resent = other_ids, notes, resent
         self._raw = [None] * len(self.columns.kind)
-        self._room = len(self._raw)
+        self._allocated = len(self._raw)
         self.publish()
 
     def servers(self) -> tuple[str, ...]:
@@ -433,3 +376,17 @@ class TrafficLog:
         return [
             self.record(row) for row in rows if columns.server[row] == number and columns.kind[row] in kinds
         ]
+
+
+class BodyStore(Protocol):
+    """Storage of rows that were released from memory. Thread-safe."""
+
+    def part(self, number: int, start: int, length: int) -> bytes:
+        """Return some bytes of a row's body."""
+        ...
+
+    def chunk(self, number: int) -> bytes:
+        """Return the joined bytes of the rows in this `chunk`; b"" if they cannot be read."""
+        ...
+
+    def http(self, number: int) -> HttpExchange | None: ...

@@ -1,8 +1,8 @@
 """Recorder: turns the events on one server's wire into rows of the log.
 
-`Recorder` writes messages, and pairs requests with responses; `HttpRecorder` writes HTTP exchanges and
-server-sent events. The row text of an event (`event_text`) can be parsed back (`read_event`) in one pass,
-whatever names the server uses in it.
+`Recorder` writes messages, and pairs requests with responses; its `HttpRecorder` writes HTTP exchanges
+and server-sent events. The text of an event's row (`event_text`) can be parsed back (`read_event`)
+unambiguously, whatever names the server uses in it.
 """
 
 from __future__ import annotations
@@ -23,144 +23,6 @@ from inspector.traffic.log import TrafficLog
 from inspector.traffic.operations import OperationLinker
 from inspector.traffic.records import Direction, HttpExchange, RecordKind, Status
 
-_SIZE = re.compile(r"[\d,]+ bytes of data\)")
-
-
-class EventText(NamedTuple):
-    """The text of an event's row, parsed. `data` is None if it is in the frame after the row."""
-
-    event: str
-    id: str | None
-    retry_ms: int | None
-    data: str | None
-
-
-def event_text(event: str, id: str | None, retry_ms: int | None, data: bytes | None, size: int) -> str:
-    """Format an event's row.
-
-    `data` is given only if it is not a message, which has a separate row; `size` is always its length.
-    """
-    parts = [f"event: {event}"]
-    parts += [f"id: {id}"] if id is not None else []
-    parts += [f"retry: {retry_ms}"] if retry_ms is not None else []
-    parts += [f"data: {data.decode(errors='replace')}"] if data else []
-    return "  ".join([*parts, f"({size:,} bytes of data)"])
-
-
-def comment_text(comment: str) -> str:
-    """Format an SSE comment. An empty one keeps a stream alive."""
-    return f": {comment}".rstrip()
-
-
-def read_event(text: str) -> EventText | None:
-    """Parse an event's row; None for a comment or anything else."""
-    head, _, size = text.rpartition("  (")
-    if not head.startswith("event: ") or not _SIZE.fullmatch(size):
-        return None
-    head, has_data, data = head.removeprefix("event: ").partition("  data: ")
-    head, retry_ms = _without_retry(head)
-    event, has_id, id = head.partition("  id: ")
-    return EventText(event, id if has_id else None, retry_ms, data if has_data else None)
-
-
-def _without_retry(head: str) -> tuple[str, int | None]:
-    before, _, digits = head.rpartition("  retry: ")
-    is_retry = digits.isdecimal() and len(digits) < 20 and digits != head
-    return (before, int(digits)) if is_retry else (head, None)
-
-
-def record_http(recorder: Recorder, event: object) -> None:
-    """Record an event of an HTTP exchange; ignore any other event."""
-    match event:
-        case HttpRequested():
-            exchange = HttpExchange(event.method, event.url, event.headers, event.size)
-            wall = recorder.wall_of(event.at)
-            recorder.http.requested(event.exchange, exchange, event.at, wall, event.tag)
-        case HttpResponded():
-            recorder.http.update(
-                event.exchange,
-                status=event.status,
-                http_version=event.http_version,
-                response_headers=event.headers,
-            )
-        case HttpEnded():
-            _record_end(recorder, event)
-        case SseReceived():
-            recorder.http.event(event.exchange, _event_text(event), event.at, recorder.wall_of(event.at))
-
-
-def _record_end(recorder: Recorder, event: HttpEnded) -> None:
-    timings = event.timings
-    recorder.http.update(
-        event.exchange,
-        response_size=event.size,
-        dns_ns=timings.dns,
-        connect_ns=timings.connect,
-        tls_ns=timings.tls,
-        first_byte_ns=timings.first_byte,
-        total_ns=timings.total,
-        error=event.error,
-        body=event.body,
-        is_over=True,
-    )
-
-
-def _event_text(event: SseReceived) -> str:
-    if not event.event:
-        return comment_text(event.comment)
-    return event_text(event.event, event.id, event.retry_ms, event.data, event.size)
-
-
-class HttpRecorder:
-    """Records one row per exchange, written when it begins and completed as it goes on."""
-
-    def __init__(self, log: TrafficLog, server: int, operations: OperationLinker, about: str = "") -> None:
-        self._log = log
-        self._server = server
-        self._operations = operations
-        self._about = about
-        self._rows: dict[int, int] = {}
-
-    def new_conversation(self) -> None:
-        """Reset the exchange numbers."""
-        self._rows = {}
-
-    def requested(self, number: int, exchange: HttpExchange, at: int, wall: int, carried: int) -> None:
-        """Record a request. `carried` is the row of the frame sent with it; -1 for none."""
-        line = f"{exchange.method} {masked_url(exchange.url)}".encode(errors="replace")
-        row = self._append(RecordKind.HTTP, Direction.OUT, at, wall, line, exchange.method)
-        self._rows[number] = row
-        self._log.set_http(row, exchange)
-        if carried >= 0:
-            self._log.set_carrier(carried, row)
-            self._operations.exchanged(row, carried)
-        self._log.publish()
-
-    def update(self, number: int, **known: object) -> None:
-        """Update what is known of an exchange: its status, its end."""
-        row = self._rows.get(number)
-        exchange = self._log.http(row) if row is not None else None
-        if row is not None and exchange is not None:
-            self._log.set_http(row, replace(exchange, **known))  # type: ignore[arg-type]
-            self._log.publish()
-
-    def event(self, number: int, text: str, at: int, wall: int) -> None:
-        """Record a server-sent event or a comment, as text."""
-        row = self._append(RecordKind.SSE, Direction.IN, at, wall, text.encode(errors="replace"), "")
-        if number in self._rows:
-            self._log.set_carrier(row, self._rows[number])
-            self._operations.exchanged(row, self._rows[number])
-        self._log.publish()
-
-    def row_of(self, number: int | None) -> int:
-        return self._rows.get(number, -1) if number is not None else -1
-
-    def _append(
-        self, kind: RecordKind, direction: Direction, at: int, wall: int, raw: bytes, method: str
-    ) -> int:
-        return self._log.append(self._server, kind, direction, at, wall, raw, method, self._about)
-
-
 # Member of the params that holds the subject of a request.
 _SUBJECTS = {
     "tools/call": "name",
@@ -179,25 +41,27 @@ _REQUEST, _RESULT, _ERROR, _BATCH = Kind.REQUEST, Kind.RESULT, Kind.ERROR, Kind.
 # Limits for what stays in memory when a row's bytes are released: servers choose names freely.
 _MAX_NAME_LENGTH = 300  # of a method and a subject
 _MAX_ID_LENGTH = 1000
-_SHOWN_OF_ID = 80
-_PEEK = 64 * 1024
+_MAX_SHOWN_ID = 80
+_PEEKED_BYTES = 64 * 1024
 _IS_ERROR = re.compile(rb'"isError"\s*:\s*true')
+
+_SIZE = re.compile(r"[\d,]+ bytes of data\)")
 
 
 class Recorder:
     """Writes one server's rows.
 
     Pairs requests with their responses, in both directions, and links what belongs to one operation.
-    `about` is the subject of its rows that are not messages.
+    `subject` is that of the rows that are not messages.
     """
 
-    def __init__(self, log: TrafficLog, server: str, clock: Clock, about: str = "") -> None:
+    def __init__(self, log: TrafficLog, server: str, clock: Clock, subject: str = "") -> None:
         self._log = log
         self._server = log.add_server(server)
         self._clock = clock
-        self._about = about
+        self._subject = subject
         self._operations = OperationLinker(log)
-        self.http = HttpRecorder(log, self._server, self._operations, about)
+        self.http = HttpRecorder(log, self._server, self._operations, subject)
         # Rows of pending requests, by direction.
         self._open: dict[Direction, Correlator[int]] = {}
         self.new_conversation()
@@ -223,7 +87,7 @@ class Recorder:
         """
         now, wall = self._clock.monotonic_ns(), self._clock.wall_ns()
         row, requested = self._frame(message, _OUT, now, wall)
-        self._operations.frame(row, message, _OUT, requested, is_resent=resent_of is not None)
+        self._operations.link_frame(row, message, _OUT, requested, is_resent=resent_of is not None)
         if resent_of is not None:
             self._log.set_resent_of(row, resent_of)
         self._log.publish()
@@ -245,7 +109,7 @@ class Recorder:
             row, requested = self._frame(message, _IN, at, wall, sizes[index] if sizes else -1)
             if carrier >= 0:
                 self._log.set_carrier(row, carrier)
-            self._operations.frame(row, message, _IN, requested, carrier)
+            self._operations.link_frame(row, message, _IN, requested, carrier)
         self._log.publish()
         return range(row + 1 - len(messages), row + 1)
 
@@ -259,13 +123,13 @@ class Recorder:
         """Record something that is not on the wire: a process event, a state, a local error."""
         now, wall = self._clock.monotonic_ns(), self._clock.wall_ns()
         raw = text.encode(errors="replace")
-        self._log.append(self._server, kind, Direction.NONE, now, wall, raw, "", self._about)
+        self._log.append(self._server, kind, Direction.NONE, now, wall, raw, "", self._subject)
         self._log.publish()
 
     def login_body(self, body: bytes) -> int:
         """Record the body of a login request, which is not a message; return its row."""
         now, wall = self._clock.monotonic_ns(), self._clock.wall_ns()
-        row = self._log.append(self._server, RecordKind.LOGIN, _OUT, now, wall, body, "", self._about)
+        row = self._log.append(self._server, RecordKind.LOGIN, _OUT, now, wall, body, "", self._subject)
         self._log.publish()
         return row
 
@@ -289,7 +153,7 @@ class Recorder:
         return self._log.operation(row)
 
     def method_and_subject(self, row: int) -> tuple[str, str]:
-        """Return a row's method and subject: a tool's or prompt's name, a resource's URI."""
+        """Return a row's method and its subject: a tool's or prompt's name, a resource's URI."""
         return self._log.method(row), self._log.subject(row)
 
     def wall_of(self, at: int) -> int:
@@ -346,12 +210,12 @@ class Recorder:
                     match, requested = self._open[_opposite(direction)].resolve(item.id)
                     if match is Match.OPEN and requested is not None:
                         self._log.link(requested, row, _status(item))
-                self._operations.item(row, item, direction, requested)
+                self._operations.link_batch_item(row, item, direction, requested)
 
 
 def _shown(id: RequestId) -> str:
     """Format an id with its type: 7 is not '7'."""
-    return shorten(repr(id), _SHOWN_OF_ID)
+    return shorten(repr(id), _MAX_SHOWN_ID)
 
 
 def _opposite(direction: Direction) -> Direction:
@@ -379,9 +243,146 @@ def _says_is_error(response: Message) -> bool:
         return response.result.get("isError") is True
     # A large result: search for the member without parsing megabytes; parse only if it is there. (SDKs
     # write "isError": false into every result, so its name alone is not enough.)
-    if not _IS_ERROR.search(response.raw[:_PEEK]) and not _IS_ERROR.search(response.raw[-_PEEK:]):
+    if not _IS_ERROR.search(response.raw[:_PEEKED_BYTES]) and not _IS_ERROR.search(
+        response.raw[-_PEEKED_BYTES:]
+    ):
         return False
     try:
         return response.result.get("isError") is True
     except JSONError:
         return False
+
+
+class HttpRecorder:
+    """Records one row per exchange, written when it begins and completed as it goes on."""
+
+    def __init__(self, log: TrafficLog, server: int, operations: OperationLinker, subject: str = "") -> None:
+        self._log = log
+        self._server = server
+        self._operations = operations
+        self._subject = subject
+        self._rows: dict[int, int] = {}
+
+    def new_conversation(self) -> None:
+        """Reset the exchange numbers."""
+        self._rows = {}
+
+    def requested(self, number: int, exchange: HttpExchange, at: int, wall: int, carried: int) -> None:
+        """Record a request. `carried` is the row of the frame sent with it; -1 for none."""
+        line = f"{exchange.method} {masked_url(exchange.url)}".encode(errors="replace")
+        row = self._append(RecordKind.HTTP, Direction.OUT, at, wall, line, exchange.method)
+        self._rows[number] = row
+        self._log.set_http(row, exchange)
+        if carried >= 0:
+            self._log.set_carrier(carried, row)
+            self._operations.link_exchange(row, carried)
+        self._log.publish()
+
+    def update(self, number: int, **changes: object) -> None:
+        """Update what is known of an exchange: its status, its end."""
+        row = self._rows.get(number)
+        exchange = self._log.http(row) if row is not None else None
+        if row is not None and exchange is not None:
+            self._log.set_http(row, replace(exchange, **changes))  # type: ignore[arg-type]
+            self._log.publish()
+
+    def event(self, number: int, text: str, at: int, wall: int) -> None:
+        """Record a server-sent event or a comment, as text."""
+        row = self._append(RecordKind.SSE, Direction.IN, at, wall, text.encode(errors="replace"), "")
+        if number in self._rows:
+            self._log.set_carrier(row, self._rows[number])
+            self._operations.link_exchange(row, self._rows[number])
+        self._log.publish()
+
+    def row_of(self, number: int | None) -> int:
+        return self._rows.get(number, -1) if number is not None else -1
+
+    def _append(
+        self, kind: RecordKind, direction: Direction, at: int, wall: int, raw: bytes, method: str
+    ) -> int:
+        return self._log.append(self._server, kind, direction, at, wall, raw, method, self._subject)
+
+
+def record_http(recorder: Recorder, event: object) -> None:
+    """Record an event of an HTTP exchange; ignore any other event."""
+    match event:
+        case HttpRequested():
+            exchange = HttpExchange(event.method, event.url, event.headers, event.size)
+            wall = recorder.wall_of(event.at)
+            recorder.http.requested(event.exchange, exchange, event.at, wall, event.tag)
+        case HttpResponded():
+            recorder.http.update(
+                event.exchange,
+                status=event.status,
+                http_version=event.http_version,
+                response_headers=event.headers,
+            )
+        case HttpEnded():
+            _record_end(recorder, event)
+        case SseReceived():
+            recorder.http.event(event.exchange, _event_text(event), event.at, recorder.wall_of(event.at))
+
+
+def _record_end(recorder: Recorder, event: HttpEnded) -> None:
+    timings = event.timings
+    recorder.http.update(
+        event.exchange,
+        response_size=event.size,
+        dns_ns=timings.dns,
+        connect_ns=timings.connect,
+        tls_ns=timings.tls,
+        first_byte_ns=timings.first_byte,
+        total_ns=timings.total,
+        error=event.error,
+        body=event.body,
+        is_over=True,
+    )
+
+
+def _event_text(event: SseReceived) -> str:
+    if not event.event:
+        return comment_text(event.comment)
+    return event_text(event.event, event.id, event.retry_ms, event.data, event.size)
+
+
+class EventText(NamedTuple):
+    """The text of an event's row, parsed. `data` is None if it is in the frame after the row."""
+
+    event: str
+    id: str | None
+    retry_ms: int | None
+    data: str | None
+
+
+def event_text(event: str, id: str | None, retry_ms: int | None, data: bytes | None, size: int) -> str:
+    """Format an event's row.
+
+    `data` is given only if it is not a message, which has a separate row; `size` is always its length.
+    """
+    parts = [f"event: {event}"]
+    parts += [f"id: {id}"] if id is not None else []
+    parts += [f"retry: {retry_ms}"] if retry_ms is not None else []
+    parts += [f"data: {data.decode(errors='replace')}"] if data else []
+    return "  ".join([*parts, f"({size:,} bytes of data)"])
+
+
+def comment_text(comment: str) -> str:
+    """Format an SSE comment. An empty one keeps a stream alive."""
+    return f": {comment}".rstrip()
+
+
+def read_event(text: str) -> EventText | None:
+    """Parse an event's row; None for a comment or anything else."""
+    head, _, size = text.rpartition("  (")
+    if not head.startswith("event: ") or not _SIZE.fullmatch(size):
+        return None
+    head, has_data, data = head.removeprefix("event: ").partition("  data: ")
+    head, retry_ms = _without_retry(head)
+    event, has_id, id = head.partition("  id: ")
+    return EventText(event, id if has_id else None, retry_ms, data if has_data else None)
+
+
+def _without_retry(head: str) -> tuple[str, int | None]:
+    before, _, digits = head.rpartition("  retry: ")
+    is_retry = digits.isdecimal() and len(digits) < 20 and digits != head
+    return (before, int(digits)) if is_retry else (head, None)

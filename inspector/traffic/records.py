@@ -1,8 +1,8 @@
-"""Values of a traffic row: kind, direction, status, HTTP exchange; file name suffixes.
+"""Values of a traffic row: kind, direction, status, HTTP exchange; and the file name suffixes.
 
-Rows are stored in columns (`log.py`); a `Record` is created when one is displayed. The interface and the
-filter take their words for kind, direction and status from here. Suffixes of captures and exports are
-here so that the window can use them without loading SQLite.
+Rows are stored in columns (`log.py`); a `Record` is created when one is displayed. The labels of kinds,
+directions and statuses are also words of the filter language. The suffixes are here so that the window
+can use them without loading SQLite.
 """
 
 from __future__ import annotations
@@ -12,11 +12,16 @@ from enum import IntEnum
 
 from inspector.protocol.jsonrpc import Kind, RequestId
 
+CAPTURE_SUFFIX = ".mcpcap"
+OPENABLE_SUFFIXES = (CAPTURE_SUFFIX, ".jsonl", ".ndjson", ".har", ".json")
+LOGIN_SUBJECT = "login"  # subject of all rows of a login, including its HTTP exchanges
+
 
 class RecordKind(IntEnum):
     """Kind of a row.
 
-    The first seven are frames, and equal `protocol.jsonrpc.Kind`. Never renumber.
+    The first seven are frames, and equal `protocol.jsonrpc.Kind`. The numbers are stored in captures: never
+    renumber.
     """
 
     REQUEST = 1
@@ -38,8 +43,6 @@ class RecordKind(IntEnum):
     def is_frame(self) -> bool:
         return self <= RecordKind.TEXT
 
-
-LOGIN_SUBJECT = "login"  # subject of all rows of a login, including its HTTP exchanges
 
 assert all(RecordKind[kind.name].value == kind.value for kind in Kind)
 
@@ -137,12 +140,8 @@ DIRECTION_LABELS = {Direction.NONE: "", Direction.IN: "in", Direction.OUT: "out"
 KIND_LABELS = {kind: kind.name.lower() for kind in RecordKind}
 
 
-def kind_text(kind: RecordKind) -> tuple[str, ...]:
-    """Return the word of a kind, and those of its groups."""
+def kind_labels(kind: RecordKind) -> tuple[str, ...]:
+    """Return the label of a kind, then those of its groups."""
     group = "frame" if kind.is_frame else "event"
     is_response = kind in (RecordKind.RESULT, RecordKind.ERROR)
     return (KIND_LABELS[kind], group, "answer") if is_response else (KIND_LABELS[kind], group)
-
-
-SUFFIX = ".mcpcap"
-OPENABLE = (SUFFIX, ".jsonl", ".ndjson", ".har", ".json")

@@ -83,7 +83,7 @@ STEPS: st.SearchStrategy[list[Step]] = st.lists(
         _on_rows(lambda log, one, other: log.link(one, other, Status.OK)),
         _on_rows(lambda log, one, _: log.end_request(one, Status.CANCELLED)),
         _on_rows(lambda log, one, other: log.set_carrier(one, other)),
-        _on_rows(lambda log, one, other: log.belongs_to(one, other)),
+        _on_rows(lambda log, one, other: log.set_operation(one, other)),
         _on_rows(lambda log, one, other: log.set_resent_of(one, other)),
         _with(_EXCHANGES, TrafficLog.set_http),
         _with(_REMARKS, TrafficLog.set_note),

@@ -11,8 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
+from inspector.traffic.analysis.time_axis import elapsed_ns
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.operations import NEEDS_USER, elapsed_ns
+from inspector.traffic.operations import NEEDS_USER
 from inspector.traffic.records import Direction, RecordKind, Status
 
 MAX_STEPS = 400

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from inspector.traffic.analysis.lanes import MAX_SUBROWS, OPEN, RANKS, Lane, Piece, SubRow
 from inspector.traffic.analysis.related import HumanWaits, Role, related_messages
+from inspector.traffic.analysis.time_axis import MAX_POSITION, TimeAxis
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.operations import LATEST, TimeAxis
 from inspector.traffic.records import Direction, RecordKind, Status
 
 # More pieces than these are merged further, into blocks of several pixels: eight crowded sub-rows for each
@@ -363,7 +363,7 @@ class Timeline:
 
 def _length(duration: int) -> int:
     """Return a bar length that is visible and ends before OPEN."""
-    return min(max(1, duration), LATEST - 1)
+    return min(max(1, duration), MAX_POSITION - 1)
 
 
 def _pixel(subrows: Iterable[SubRow], t0: int, t1: int, width: int) -> int:

@@ -20,10 +20,10 @@ from pathlib import Path
 
 from inspector.base.errors import RequestCancelled, UserError
 from inspector.traffic.captures import file_format
-from inspector.traffic.captures.file_format import SUFFIX, is_recording, side_files
+from inspector.traffic.captures.file_format import is_recording, side_files
 from inspector.traffic.captures.reader import CaptureReader, FileBodyStore
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.records import RowNote
+from inspector.traffic.records import CAPTURE_SUFFIX, RowNote
 
 
 @contextmanager
@@ -150,7 +150,7 @@ def _read(
     reader = CaptureReader(connection, _size(path), on_step)
     reader.into(log)
     body_store = FileBodyStore(path, log.columns)
-    log.shelve(body_store)
+    log.set_body_store(body_store)
     is_closed, is_running = "closed_at" in about, is_recording(about)
     return Capture(
         log=log,
@@ -284,16 +284,16 @@ class CaptureFolder:
         """Return the path for a new capture. The process id makes it unique."""
         moment = datetime.fromtimestamp(now_ns // 1_000_000_000)
         stem, count = f"{moment:%Y-%m-%d_%H-%M-%S}_{os.getpid()}", 1
-        path = self.path / f"{stem}{SUFFIX}"
+        path = self.path / f"{stem}{CAPTURE_SUFFIX}"
         while path.exists():
             count += 1
-            path = self.path / f"{stem}_{count}{SUFFIX}"
+            path = self.path / f"{stem}_{count}{CAPTURE_SUFFIX}"
         return path
 
     def kept(self) -> tuple[KeptCapture, ...]:
         """Return all captures, oldest first."""
         try:
-            paths = [path for path in self.path.iterdir() if path.suffix == SUFFIX]
+            paths = [path for path in self.path.iterdir() if path.suffix == CAPTURE_SUFFIX]
         except OSError:
             return ()
         found = [capture for path in paths if (capture := _inspect_at(path)) is not None]

@@ -42,7 +42,6 @@ from pathlib import Path
 
 from inspector.base.errors import UserError
 from inspector.base.json.values import JSON
-from inspector.traffic.records import SUFFIX as SUFFIX
 from inspector.traffic.records import HttpExchange, RowNote
 
 _SIDE_ENDS = ("-wal", "-shm", "-journal")

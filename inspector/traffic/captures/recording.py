@@ -83,7 +83,7 @@ class Recording:
         self._hurry_at = _HURRY_ROWS
         self._turn = threading.Condition()
         self._requested = self._responded = self._refused = 0  # `flush` tickets
-        log.shelve(self._body_store)
+        log.set_body_store(self._body_store)
         self._start()
 
     def _start(self) -> None:
@@ -225,7 +225,7 @@ class Recording:
         for row, exchange in written.exchanges.items():
             self._body_store.forget_http(row)
             if exchange.is_over and self._at_rest.can_restore(exchange):
-                self._log.let_go_http(row, exchange)
+                self._log.release_http(row, exchange)
                 self._writer.forget(row)
         # Rows whose bytes in the file are masked stay in memory: there are few of them.
         exact = [run for run in written.runs if not run.is_masked]

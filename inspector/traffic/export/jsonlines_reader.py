@@ -34,9 +34,9 @@ from typing import NamedTuple, TypeVar
 from inspector.base.json.values import JSON, JSONError, JSONObject, parse, to_wire
 from inspector.protocol.jsonrpc import Kind, Message, RequestId, read
 from inspector.protocol.revisions import METHODS, Side
+from inspector.traffic.analysis.time_axis import MAX_POSITION
 from inspector.traffic.export.jsonlines import FORMAT, HTTP_SCALARS, VERSION
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.operations import LATEST
 from inspector.traffic.recorder import Recorder
 from inspector.traffic.records import Direction, HttpExchange, RecordKind, RowNote, Status
 
@@ -263,7 +263,7 @@ class JsonLinesReader:
             case "exchange":
                 self._log.set_carrier(row, target)
             case "operation":
-                self._log.belongs_to(row, target)
+                self._log.set_operation(row, target)
             case "resent_of":
                 self._log.set_resent_of(row, target)
 
@@ -379,7 +379,7 @@ class FileClock:
 
     def set(self, wall_ns: int) -> None:
         """Set the time, clamped to the valid range: sums and differences must not overflow."""
-        wall_ns = min(max(wall_ns, 0), LATEST)
+        wall_ns = min(max(wall_ns, 0), MAX_POSITION)
         if not self._is_set:
             self._start = wall_ns
             self._is_set = True

@@ -60,7 +60,7 @@ def rows_with(log: TrafficLog, needle: Needle, window: range, alive: bytes) -> b
     memory = log.in_memory(window.start, window.stop)
     for joined in (
         *_joined_in_memory(small, window.start, memory),
-        *_joined_on_shelf(log, small, window.start, memory),
+        *_joined_in_store(log, small, window.start, memory),
     ):
         for row in joined.rows_with(needle):
             found[row - window.start] = 1
@@ -99,7 +99,7 @@ def _joined_in_memory(rows: list[int], first: int, memory: list[bytes | None]) -
             yield _Joined(b"".join(body for _, body in some), [row for row, _ in some], starts, lengths)
 
 
-def _joined_on_shelf(
+def _joined_in_store(
     log: TrafficLog, rows: list[int], first: int, memory: list[bytes | None]
 ) -> Iterator[_Joined]:
     """Yield released rows, which are already joined in chunks."""
@@ -110,7 +110,7 @@ def _joined_on_shelf(
         starts = [columns.offset[row] for row in some]
         lengths = [columns.kept[row] for row in some]
         if all(map(le, starts, starts[1:])):
-            yield _Joined(log.stored(chunk), some, starts, lengths)
+            yield _Joined(log.stored_chunk(chunk), some, starts, lengths)
         else:  # a file can hold anything
             yield from (_Joined(log.raw(row), [row], [0], [log.kept(row)]) for row in some)
 

@@ -10,7 +10,7 @@ from inspector.base.json.values import JSON, compact, write_number
 from inspector.traffic.filter.fields import FIELDS
 from inspector.traffic.filter.parser import parse, read_path
 from inspector.traffic.filter.predicates import Type
-from inspector.traffic.filter.tree import And, Compare, Node, Not, Operator, Or, Path, FilterError, to_text
+from inspector.traffic.filter.tree import And, Compare, FilterError, Node, Not, Operator, Or, Path, to_text
 
 _MAX_LENGTH = 300  # maximum length of a value repeated in a filter
 _SECOND = 1_000_000_000

@@ -12,6 +12,7 @@ from inspector.traffic.filter.tree import (
     And,
     Compare,
     Every,
+    FilterError,
     Index,
     Member,
     Node,
@@ -19,7 +20,6 @@ from inspector.traffic.filter.tree import (
     Operator,
     Or,
     Path,
-    FilterError,
     Step,
     Text,
 )

@@ -23,7 +23,7 @@ from inspector.traffic.records import (
     Direction,
     RecordKind,
     Status,
-    kind_text,
+    kind_labels,
 )
 
 MAX_SIZE = 1024 * 1024  # larger bodies are not parsed for a filter
@@ -160,7 +160,7 @@ def status(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
 
 
 def words_of_kind(code: int) -> tuple[str, ...]:
-    return kind_text(RecordKind(code)) if code in _KINDS else ()
+    return kind_labels(RecordKind(code)) if code in _KINDS else ()
 
 
 def words_of_direction(code: int) -> tuple[str, ...]:

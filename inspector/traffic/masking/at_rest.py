@@ -16,7 +16,8 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from inspector.base.redaction import Secrecy, secrecy
-from inspector.traffic.log import Credentials, TrafficLog
+from inspector.traffic.credentials import Credentials
+from inspector.traffic.log import TrafficLog
 from inspector.traffic.masking.masker import Literals, decoded, encoded, slug
 from inspector.traffic.masking.secret_scan import (
     WINDOW,
@@ -132,12 +133,16 @@ class AtRestMasker:
 
     def _text(self, header: str, text: str) -> str:
         """Mask a header value; without a header name, a URL or a sentence."""
-        if text.isdigit() and secrecy(header) is Secrecy.NONE and not self._credentials.is_header(header):
+        if (
+            text.isdigit()
+            and secrecy(header) is Secrecy.NONE
+            and not self._credentials.is_secret_header(header)
+        ):
             return text  # a length, different in every exchange
         known = self._seen.get((header, text))
         if known is None:
             raw = encoded(text)
-            is_secret = self._credentials.is_header(header)
+            is_secret = self._credentials.is_secret_header(header)
 
             def find(data: bytes, start: int, stop: int) -> Iterator[Hit]:
                 if is_secret and data is raw:
@@ -185,7 +190,9 @@ class AtRestMasker:
         self._version = version
         self._seen.clear()
         # An everyday word is no less secret, but masking it would make messages unreadable.
-        known = {value: name for value, name in self._credentials.names().items() if is_distinctive(value)}
+        known = {
+            value: name for value, name in self._credentials.names_by_value().items() if is_distinctive(value)
+        }
         self._spelled = {
             spelled: (value, name)
             for value, name in known.items()

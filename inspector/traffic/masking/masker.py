@@ -198,7 +198,7 @@ def _spelled_credentials(log: TrafficLog) -> dict[bytes, Hit]:
     """Return the credentials in use, in every spelling."""
     return {
         spelled: Hit(0, 0, value, name, "credential in use")
-        for value, name in log.credentials.names().items()
+        for value, name in log.credentials.names_by_value().items()
         if is_distinctive(value)
         for spelled in (*spellings(value), *in_json(value))
     }

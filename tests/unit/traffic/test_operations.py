@@ -183,7 +183,7 @@ def test_state_may_be_bigger_than_the_eager_parse_limit(tape: Tape) -> None:
 
 
 def test_pending_rounds_are_forgotten_beyond_a_limit(tape: Tape, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operations, "_MAX_REQUESTS", 2)
+    monkeypatch.setattr(operations, "_MAX_PENDING_INPUTS", 2)
     for id in range(5):
         tape.call(id)
         tape.ask_back(id, f"s{id}", "k")

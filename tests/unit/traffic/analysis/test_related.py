@@ -169,8 +169,8 @@ def test_request_is_included_even_if_it_does_not_know_its_operation() -> None:
     conversation = Talk()
     request, response = conversation.call(), conversation.stderr()
     assert request
-    conversation.log.belongs_to(0, -1)
-    conversation.log.belongs_to(response, 0)
+    conversation.log.set_operation(0, -1)
+    conversation.log.set_operation(response, 0)
     assert [step.row for step in related_messages(conversation.log, response).steps] == [0, response]
 
 
@@ -180,7 +180,7 @@ def test_steps_of_another_run_are_placed_by_the_wall_clock() -> None:
     log.append(server, RecordKind.REQUEST, Direction.OUT, 5_000_000 * MS, 10_000 * MS, b"{}")
     log.append(server, RecordKind.REQUEST, Direction.OUT, 7 * MS, 70_000 * MS, b"{}")
     for row in (0, 1):
-        log.belongs_to(row, row)
+        log.set_operation(row, row)
     log.set_resent_of(1, 0)
     log.publish()
     (first, again) = related_messages(log, 0).steps

@@ -159,13 +159,13 @@ def test_marks_say_what_happened_inside() -> None:
 
 def append(log: TrafficLog, monotonic: int, wall: int, duration: int | None) -> int:
     row = log.append(0, RecordKind.REQUEST, Direction.OUT, monotonic, wall, b"{}", "tools/call")
-    log.belongs_to(row, row)
+    log.set_operation(row, row)
     if duration is not None:
         response = log.append(
             0, RecordKind.RESULT, Direction.IN, monotonic + duration, wall + duration, b"{}"
         )
         log.link(row, response, Status.OK)
-        log.belongs_to(response, row)
+        log.set_operation(response, row)
     return row
 
 
@@ -293,7 +293,7 @@ def crowd(count: int, servers: int = 1, max_length: int = 3 * MS) -> TrafficLog:
         row = log.append(
             number % servers, RecordKind.REQUEST, Direction.OUT, at, WALL + at, b"", "tools/call"
         )
-        log.belongs_to(row, row)
+        log.set_operation(row, row)
         log.columns.duration[row] = rng.randrange(max_length)
         log.columns.status[row] = Status.ERROR if number % 100 == 99 else Status.OK
     log.publish()

@@ -142,7 +142,7 @@ def logs(draw: st.DrawFn) -> TrafficLog:
         log.columns.status[row] = draw(st.sampled_from(Status))
         log.columns.partner[row] = draw(rows | st.just(-1))
         if draw(st.booleans()):
-            log.belongs_to(row, draw(rows))
+            log.set_operation(row, draw(rows))
         if draw(st.booleans()):
             log.set_resent_of(row, draw(rows))
         if log.kind(row) == RecordKind.HTTP:

@@ -172,7 +172,7 @@ def test_capture_must_be_opened_instead(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="Could not read .*: No such file"):
+    with pytest.raises(UserError, match=r"Could not read .*: No such file"):
         import_file(tmp_path / "gone", TrafficLog())
 
 

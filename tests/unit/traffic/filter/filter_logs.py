@@ -91,7 +91,7 @@ def add_row(log: TrafficLog, spec: RowSpec) -> int:
         )
     log.columns.duration[row] = spec.duration
     if 0 <= spec.operation <= row:
-        log.belongs_to(row, spec.operation)
+        log.set_operation(row, spec.operation)
     if 0 <= spec.carrier < row:
         log.set_carrier(row, spec.carrier)
     if spec.note != NO_ROW_NOTE:

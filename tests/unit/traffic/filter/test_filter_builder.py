@@ -15,7 +15,7 @@ from inspector.traffic.filter.fields import FIELDS
 from inspector.traffic.filter.manual import manual
 from inspector.traffic.filter.matcher import compile
 from inspector.traffic.filter.parser import parse
-from inspector.traffic.filter.tree import Member, Node, Path, FilterError, to_text
+from inspector.traffic.filter.tree import FilterError, Member, Node, Path, to_text
 from tests.unit.traffic.filter.filter_logs import NOON, RowSpec, filters, make_log
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from inspector.traffic.filter.completion import complete
 from inspector.traffic.filter.parser import parse
-from inspector.traffic.filter.tree import Node, FilterError, to_text
+from inspector.traffic.filter.tree import FilterError, Node, to_text
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import RecordKind
 from tests.unit.traffic.filter.filter_logs import NOON, RowSpec, filters, logs, make_log, rows_read

@@ -216,7 +216,7 @@ def test_text_never_spans_two_bodies() -> None:
     assert _found("foobar", log) == []
 
 
-class _Shelf:
+class _FileStore:
     """Has the bodies of rows that were let go, two in a chunk."""
 
     def __init__(self, log: TrafficLog) -> None:
@@ -239,7 +239,7 @@ class _Shelf:
 
 def test_evicted_rows_are_searched_in_the_capture_file() -> None:
     log = make_log(*(RowSpec(raw=b'{"params":{"a":"x%d"}}' % number) for number in range(6)))
-    log.shelve(_Shelf(log))
+    log.set_body_store(_FileStore(log))
     log.release_bodies(0, 4)
     assert _found("x1 or x2 or x5", log) == [1, 2, 5]
     assert _found('"}}{"', log) == []  # only where two bodies meet

@@ -15,7 +15,8 @@ from inspector.protocol.jsonrpc import read
 from inspector.traffic.captures import recording as recording_module
 from inspector.traffic.captures.capture import open_capture
 from inspector.traffic.captures.recording import Recording
-from inspector.traffic.log import Credentials, TrafficLog
+from inspector.traffic.credentials import Credentials
+from inspector.traffic.log import TrafficLog
 from inspector.traffic.masking.at_rest import AtRestMasker
 from inspector.traffic.masking.secret_scan import in_base64
 from inspector.traffic.recorder import Recorder
@@ -281,6 +282,6 @@ def test_only_the_newest_credentials_are_searched_for() -> None:
     for number in range(100):
         credentials.add(f"token-{number:04}-Xy", "access token")
     credentials.add("token-0099-Xy", "access token")
-    assert len(credentials.names()) == 32
-    assert b"token-0099-Xy" in credentials.names()
-    assert b"token-0001-Xy" not in credentials.names()
+    assert len(credentials.names_by_value()) == 32
+    assert b"token-0099-Xy" in credentials.names_by_value()
+    assert b"token-0001-Xy" not in credentials.names_by_value()
