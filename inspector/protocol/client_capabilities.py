@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 
-from inspector.base.json.values import JSON, JSONObject, compact, shown
+from inspector.base.json.values import JSON, JSONObject, compact, quote_value
 from inspector.protocol.revisions import R1, R3, R4, R5, TASKS_EXTENSION, Era, Revision, is_between
 
-# How we log in, as declared to servers of 2026-07-28. The last two are drafts, with the names used by the
+# Login extensions, declared to servers of 2026-07-28. The last two are drafts, with the names used by the
 # conformance suite and the official SDK.
 CLIENT_CREDENTIALS = "io.modelcontextprotocol/oauth-client-credentials"
 ENTERPRISE = "io.modelcontextprotocol/enterprise-managed-authorization"
@@ -25,11 +25,11 @@ _SINCE_R5 = (TASKS_EXTENSION, CLIENT_CREDENTIALS, ENTERPRISE, DPOP, WORKLOAD)
 class CapabilitySwitch:
     """A capability that can be declared. `path` is its location, `on` its value there.
 
-    `sentence` says what a server may do if it is declared.
+    `description` says what a server may do if it is declared.
     """
 
     path: tuple[str, ...]
-    sentence: str
+    description: str
     since: Revision = R1
     until: Revision = R5
     on: JSON = None
@@ -84,41 +84,41 @@ CAPABILITY_SWITCHES = (
 class ClientCapabilities:
     """Declared client capabilities.
 
-    `whole` is all of them; with `is_exact` it is sent unchanged with every protocol version.
+    With `is_exact`, `members` is sent unchanged with every protocol version.
     """
 
-    whole: JSONObject
+    members: JSONObject
     is_exact: bool = False
 
     def capabilities(self, revision: Revision | None) -> JSONObject:
         """Return the capabilities in the form of a protocol version."""
-        return self.whole if self.is_exact or revision is None else _at(revision, self.whole)
+        return self.members if self.is_exact or revision is None else _at(revision, self.members)
 
     def has(self, path: tuple[str, ...]) -> bool:
         """True if declared in a form that a server would understand."""
         if path == ("elicitation", "form"):
-            return _takes_forms(self.whole.get("elicitation"))
-        here: JSON = self.whole
+            return _accepts_forms(self.members.get("elicitation"))
+        here: JSON = self.members
         for member in path:
             here = here.get(member) if isinstance(here, dict) else None
         return here is True if path == ("roots", "listChanged") else isinstance(here, dict)
 
-    def switched(self, path: tuple[str, ...], value: JSON) -> ClientCapabilities:
+    def with_member(self, path: tuple[str, ...], value: JSON) -> ClientCapabilities:
         """Return a copy with one member set, or removed with None; everything else unchanged.
 
         Objects left empty are removed too, unless their presence has a meaning.
         """
-        whole = self.whole
-        if path[0] == "elicitation" and whole.get("elicitation") == {}:
-            whole = {**whole, "elicitation": {"form": {}}}  # the same in newer notation
-        return replace(self, whole=_put(whole, path, value, _MEANT))
+        members = self.members
+        if path[0] == "elicitation" and members.get("elicitation") == {}:
+            members = {**members, "elicitation": {"form": {}}}  # the same in newer notation
+        return replace(self, members=_put(members, path, value, _MEANINGFUL_IF_EMPTY))
 
-    def only(self, methods: Container[str]) -> ClientCapabilities:
-        """Return a copy without what is not in `methods`, i.e. has no answerer."""
+    def restricted_to(self, methods: Container[str]) -> ClientCapabilities:
+        """Return a copy that declares only what `methods` can handle."""
         rest = self
         for method, member in _MEMBERS.items():
             if method not in methods:
-                rest = rest.switched((member,), None).switched(("tasks", "requests", member), None)
+                rest = rest.with_member((member,), None).with_member(("tasks", "requests", member), None)
         return rest
 
 
@@ -128,23 +128,23 @@ def exact_capabilities(capabilities: JSONObject) -> ClientCapabilities:
 
 
 def capabilities_for_methods(methods: Container[str]) -> ClientCapabilities:
-    """Return the minimal declaration for automatic answerers of `methods`."""
+    """Return the minimal declaration for handlers of `methods`."""
     return ClientCapabilities(
-        {name: _PLAINLY[name] for method, name in _MEMBERS.items() if method in methods}
+        {name: _MINIMAL[name] for method, name in _MEMBERS.items() if method in methods}
     )
 
 
-# By method. Not the constants from `server_request`: the window needs this before that is imported.
+# By method. Not the constants of `server_requests.request`: the window needs this before that is imported.
 _MEMBERS = {
     "roots/list": "roots",
     "sampling/createMessage": "sampling",
     "elicitation/create": "elicitation",
 }
-_PLAINLY: JSONObject = {"roots": {}, "sampling": {}, "elicitation": {"form": {}, "url": {}}}
+_MINIMAL: JSONObject = {"roots": {}, "sampling": {}, "elicitation": {"form": {}, "url": {}}}
 
 NOTHING = ClientCapabilities({})
-# Everything that a user can answer. Not `sampling.context`, as we add none by ourselves. Nor the tasks
-# extension, which lets a server turn any call into a task: declared where one is wanted.
+# Everything that a user can reply to. Not `sampling.context`, as MCP Lens adds no context. Nor the tasks
+# extension, which lets a server turn any call into a task: declared only by calls that request one.
 ALL = ClientCapabilities(
     {
         "roots": {"listChanged": True},
@@ -169,13 +169,13 @@ def capabilities_text(capabilities: JSONObject) -> str:
 
 
 def notes(capabilities: JSONObject, revision: Revision | None) -> tuple[str, ...]:
-    """Return what a server may not understand. All of it can be declared nonetheless."""
+    """Return what a server may not understand. All of it can be declared anyway."""
     return tuple(_notes(capabilities, revision))
 
 
 def _notes(capabilities: JSONObject, revision: Revision | None) -> Iterator[str]:
     for name, value in capabilities.items():
-        text = shown(name)
+        text = quote_value(name)
         if name not in _KNOWN:
             yield f"{text} is not a capability of the protocol."
         elif not isinstance(value, dict):
@@ -185,15 +185,15 @@ def _notes(capabilities: JSONObject, revision: Revision | None) -> Iterator[str]
     extensions = capabilities.get("extensions")
     for name in extensions if isinstance(extensions, dict) else ():
         if "/" not in name:
-            yield f"The extension {shown(name)} has no prefix: names look like “example.com/name”."
+            yield f"The extension {quote_value(name)} has no prefix: names look like “example.com/name”."
 
 
-_MEANT = ("sampling", "roots")  # meaningful even if empty
+_MEANINGFUL_IF_EMPTY = ("sampling", "roots")  # meaningful even if empty
 _KNOWN = ("roots", "sampling", "elicitation", "tasks", "experimental", "extensions")
 
 
-def _at(revision: Revision, whole: JSONObject) -> JSONObject:
-    declared = {name: _member_at(revision, name, value) for name, value in whole.items()}
+def _at(revision: Revision, members: JSONObject) -> JSONObject:
+    declared = {name: _member_at(revision, name, value) for name, value in members.items()}
     return {name: value for name, value in declared.items() if value is not None}
 
 
@@ -206,7 +206,7 @@ def _member_at(revision: Revision, name: str, value: JSON) -> JSON:
     if name == "sampling" and not is_between(revision, R4, R5):
         return _without(value, "tools", "context")
     if name == "elicitation" and not is_between(revision, R4, R5):
-        return {} if revision == R3 and _takes_forms(value) else None
+        return {} if revision == R3 and _accepts_forms(value) else None
     if name == "tasks":
         return value if revision == R4 else None
     if name == "extensions" and revision.era is Era.HANDSHAKE:
@@ -214,7 +214,7 @@ def _member_at(revision: Revision, name: str, value: JSON) -> JSON:
     return value
 
 
-def _takes_forms(elicitation: JSON) -> bool:
+def _accepts_forms(elicitation: JSON) -> bool:
     """True if forms are declared; `{}` meant that before other modes existed."""
     return isinstance(elicitation, dict) and (elicitation == {} or isinstance(elicitation.get("form"), dict))
 
@@ -223,8 +223,10 @@ def _without(value: JSONObject, *members: str) -> JSONObject:
     return {name: item for name, item in value.items() if name not in members}
 
 
-def _put(here: JSONObject, path: tuple[str, ...], value: JSON, lasting: Container[str] = ()) -> JSONObject:
-    """Set or remove a member; `lasting` members of `here` stay even if left empty."""
+def _put(
+    here: JSONObject, path: tuple[str, ...], value: JSON, kept_if_empty: Container[str] = ()
+) -> JSONObject:
+    """Set or remove a member; the members `kept_if_empty` of `here` stay when they become empty."""
     member, *rest = path
     if not rest:
         return _without(here, member) if value is None else {**here, member: value}
@@ -232,5 +234,5 @@ def _put(here: JSONObject, path: tuple[str, ...], value: JSON, lasting: Containe
     if value is None and not isinstance(below, dict):
         return here
     inner = _put(below if isinstance(below, dict) else {}, tuple(rest), value)
-    is_left_empty = value is None and inner == {} and member not in lasting
+    is_left_empty = value is None and inner == {} and member not in kept_if_empty
     return _without(here, member) if is_left_empty else {**here, member: inner}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from inspector.base.errors import LocalProtocolError
-from inspector.base.json.values import JSON, JSONObject, JSONProblem
+from inspector.base.json.values import JSON, JSONError, JSONObject
 from inspector.protocol import jsonrpc
 from inspector.protocol.handshake import Dialect, HandshakeDialect
 from inspector.protocol.jsonrpc import Correlator, Kind, Match, Message, RequestId, read_id
@@ -20,7 +20,7 @@ from inspector.protocol.jsonrpc import Correlator, Kind, Match, Message, Request
 
 @dataclass(frozen=True, slots=True)
 class ResponseReceived:
-    """One of our requests got its response."""
+    """A response to one of the client's requests."""
 
     request: Message
     response: Message
@@ -28,28 +28,28 @@ class ResponseReceived:
 
 @dataclass(frozen=True, slots=True)
 class RequestReceived:
-    """The server sent a request and waits for our response."""
+    """A server request, which needs a response."""
 
     request: Message
 
 
 @dataclass(frozen=True, slots=True)
 class UnexpectedRequest:
-    """The server sent a request in an era without server requests. It must not be answered."""
+    """A server request in the stateless era, which has none. It must not be answered."""
 
     request: Message
 
 
 @dataclass(frozen=True, slots=True)
 class NotificationReceived:
-    """The server sent a notification that is not about an open request."""
+    """A notification that is not about an open request."""
 
     notification: Message
 
 
 @dataclass(frozen=True, slots=True)
 class ProgressReceived:
-    """Progress of one of our open requests."""
+    """Progress of one of the client's open requests."""
 
     request_id: RequestId
     progress: float
@@ -85,7 +85,7 @@ Event: TypeAlias = (
 
 
 class Connection:
-    """State of one client connection (sans-I/O). Our ids are increasing integers, never reused.
+    """State of one client connection (sans-I/O). Its ids are increasing integers, never reused.
 
     Users can send handwritten messages (`adopt`) with ids of their choice; the counter skips those.
     `dialect` adds what the era requires to requests; it is replaced once a protocol version is negotiated.
@@ -94,10 +94,10 @@ class Connection:
     def __init__(self, dialect: Dialect | None = None) -> None:
         self.dialect: Dialect = dialect or HandshakeDialect()
         self._last_id = 0
-        self._taken: set[JSON] = set()  # ids and progress tokens in handwritten messages
+        self._reserved_ids: set[JSON] = set()  # ids and progress tokens in handwritten messages
         self._tokens: dict[RequestId, RequestId] = {}  # progress tokens among them, to request ids
-        self._ours: Correlator[Message] = Correlator()
-        self._theirs: Correlator[Message] = Correlator()
+        self._client_requests: Correlator[Message] = Correlator()
+        self._server_requests: Correlator[Message] = Correlator()
 
     def request(
         self,
@@ -108,7 +108,7 @@ class Connection:
         capabilities: JSONObject | None = None,
         log_level: str = "",
     ) -> Message:
-        """Create our next request. With `progress` its id doubles as the progress token.
+        """Create the next request. With `progress` its id is also the progress token.
 
         `capabilities` and `log_level` apply to this request only, where the era allows that.
         """
@@ -117,13 +117,13 @@ class Connection:
             params = _with_progress_token(params or {}, id)
         params = self.dialect.prepare(method, params, capabilities=capabilities, log_level=log_level)
         message = jsonrpc.request(id, method, params)
-        self._ours.open(id, message)
+        self._client_requests.open(id, message)
         return message
 
     def next_id(self) -> int:
         """Return an id that is unused in this connection, and reserve it."""
         self._last_id += 1
-        while self._last_id in self._taken:
+        while self._last_id in self._reserved_ids:
             self._last_id += 1
         return self._last_id
 
@@ -138,16 +138,16 @@ class Connection:
             if item.kind is Kind.REQUEST:
                 self._adopt_request(item, opened)
             elif item.kind.is_response and item.id is not None:
-                self._theirs.resolve(item.id)
+                self._server_requests.resolve(item.id)
         return list(opened.values())
 
     def _adopt_request(self, request: Message, opened: dict[RequestId, Message]) -> None:
-        id, token = _written(request)
-        self._taken.update((id, token))
+        id, token = _ids_as_written(request)
+        self._reserved_ids.update((id, token))
         if request.id is None:
             return
         opened[request.id] = request
-        self._ours.open(request.id, request)
+        self._client_requests.open(request.id, request)
         if token is not None:
             self._tokens[token] = request.id
 
@@ -155,27 +155,27 @@ class Connection:
         return jsonrpc.notification(method, params)
 
     def response(self, id: RequestId, result: JSONObject) -> Message:
-        self._close_theirs(id)
+        self._close_server_request(id)
         return jsonrpc.result(id, result)
 
     def refuse(self, id: RequestId, code: int, message: str, data: JSON = None) -> Message:
-        self._close_theirs(id)
+        self._close_server_request(id)
         return jsonrpc.failure(id, code, message, data)
 
     def cancel(self, id: RequestId, reason: str) -> Message | None:
         """Cancel a request. Return the notification to send, None if not open or none is allowed."""
-        request = self._ours.abandon(id)
-        if request is None or not self.dialect.sends_cancel_notice(request.method):
+        request = self._client_requests.abandon(id)
+        if request is None or not self.dialect.sends_cancelled_notification(request.method):
             return None
         return jsonrpc.notification("notifications/cancelled", {"requestId": id, "reason": reason})
 
     def drain(self) -> list[Message]:
-        """End the connection; return our requests that got no response."""
-        self._theirs.drain()
-        return self._ours.drain()
+        """End the connection; return the client's requests that got no response."""
+        self._server_requests.drain()
+        return self._client_requests.drain()
 
-    def _close_theirs(self, id: RequestId) -> None:
-        match, _ = self._theirs.resolve(id)
+    def _close_server_request(self, id: RequestId) -> None:
+        match, _ = self._server_requests.resolve(id)
         if match is not Match.OPEN:
             raise LocalProtocolError(f"there is no pending server request {id!r}")
 
@@ -191,7 +191,7 @@ class Connection:
     def _on_response(self, response: Message) -> list[Event]:
         if response.id is None:
             return [UnexpectedResponse(response, Match.UNKNOWN)]
-        match, request = self._ours.resolve(response.id)
+        match, request = self._client_requests.resolve(response.id)
         if match is Match.OPEN and request is not None:
             return [ResponseReceived(request, response)]
         return [UnexpectedResponse(response, match)]
@@ -199,10 +199,10 @@ class Connection:
     def _on_request(self, request: Message) -> list[Event]:
         if request.id is None:
             return []
-        if not self.dialect.takes_requests:
+        if not self.dialect.allows_server_requests:
             return [UnexpectedRequest(request)]
         # "The request ID MUST NOT have been previously used": two open ones could get only one response.
-        return [RequestReceived(request)] if self._theirs.open(request.id, request) else []
+        return [RequestReceived(request)] if self._server_requests.open(request.id, request) else []
 
     def _on_notification(self, notification: Message) -> list[Event]:
         special = _SPECIAL.get(notification.method)
@@ -210,22 +210,22 @@ class Connection:
             return [NotificationReceived(notification)]
         try:
             return special(self, notification)
-        except JSONProblem:
+        except JSONError:
             return []
 
     def _on_progress(self, notification: Message) -> list[Event]:
-        progressed = read_progress(notification)
-        if progressed is None:
+        progress = read_progress(notification)
+        if progress is None:
             return [NotificationReceived(notification)]
-        # Our own requests use their id as token; handwritten ones have their own.
-        id = self._tokens.get(progressed.request_id, progressed.request_id)
-        if self._ours.find(id) is None:
+        # Generated requests use their id as token; handwritten ones may name any other.
+        id = self._tokens.get(progress.request_id, progress.request_id)
+        if self._client_requests.find(id) is None:
             return [NotificationReceived(notification)]
-        return [progressed if id == progressed.request_id else replace(progressed, request_id=id)]
+        return [progress if id == progress.request_id else replace(progress, request_id=id)]
 
     def _on_cancelled(self, notification: Message) -> list[Event]:
         id, _ = read_id(notification.params.get("requestId"))
-        if id is None or self._theirs.abandon(id) is None:
+        if id is None or self._server_requests.abandon(id) is None:
             return [NotificationReceived(notification)]
         reason = notification.params.get("reason")
         return [RequestWithdrawn(id, reason if isinstance(reason, str) else "")]
@@ -242,14 +242,14 @@ _SPECIAL: dict[str, Callable[[Connection, Message], list[Event]]] = {
 }
 
 
-def _written(request: Message) -> tuple[JSON, RequestId | None]:
+def _ids_as_written(request: Message) -> tuple[JSON, RequestId | None]:
     """Return the id and progress token of a request as written.
 
-    Invalid ids count too: a server may answer 7.0 with 7, which is equal for us.
+    Invalid ids count too: a server may answer 7.0 with 7, which is equal in Python.
     """
     try:
         body, meta = request.body(), request.params.get("_meta")
-    except JSONProblem:
+    except JSONError:
         return request.id, None
     id = body.get("id")
     token = read_id(meta.get("progressToken"))[0] if isinstance(meta, dict) else None
@@ -264,7 +264,7 @@ def _with_progress_token(params: JSONObject, token: RequestId) -> JSONObject:
 def read_progress(notification: Message) -> ProgressReceived | None:
     """Parse a progress notification, with the token as the request id; None if invalid.
 
-    Raises JSONProblem if there are no params.
+    Raises JSONError if there are no params.
     """
     params = notification.params
     token, _ = read_id(params.get("progressToken"))

@@ -1,12 +1,12 @@
-"""Era detection: `server/discover`, what its replies mean, and fallback strategies.
+"""Era detection: `server/discover`, what its responses mean, and fallback strategies.
 
 Each row of the two decision tables (stdio, HTTP) is one branch of `Discovery`: the server is of the
-stateless era, it is not, or nothing can be said.
+stateless era, it is not, or the response is inconclusive.
 
-`ProbeFirst` sends `server/discover` at the newest version and falls back to `initialize` unless the reply
-shows the stateless era. `LegacyFirst` is the reverse, for servers that cannot handle a request before
-`initialize`. `StatelessOnly` and `InitializeHandshake` do not fall back. An outage, a rejected login or a
-dead network says nothing about the era: it ends the attempt.
+`ProbeFirst` sends `server/discover` at the newest version and falls back to `initialize` unless the
+response shows the stateless era. `LegacyFirst` is the reverse, for servers that cannot handle a request
+before `initialize`. `StatelessOnly` and `InitializeHandshake` do not fall back. An outage, a rejected
+login or a dead network says nothing about the era: it ends the attempt.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from enum import Enum
 from typing import TypeAlias
 
 from inspector.base.errors import ConnectFailed, HttpRefused
-from inspector.base.json.values import JSON, JSONObject, JSONProblem, excerpt, shorten
+from inspector.base.json.values import JSON, JSONError, JSONObject, excerpt, shorten
 from inspector.base.plain_text import one_line
 from inspector.protocol.handshake import (
     Agreement,
-    Ask,
     ClientProfile,
     InitializeHandshake,
     Negotiation,
-    NoAnswer,
-    Reply,
+    NegotiationResponse,
+    NextRequest,
+    NoResponse,
     StatelessDialect,
-    no_verdict,
+    inconclusive_error,
 )
 from inspector.protocol.http_rules import (
     HEADER_MISMATCH,
@@ -43,12 +43,172 @@ from inspector.protocol.types import CacheHints, Implementation
 
 SERVER_INFO_KEY = "io.modelcontextprotocol/serverInfo"
 STATELESS_REVISIONS = tuple(revision for revision in REVISIONS if revision.era is Era.STATELESS)
-
 _PRE_RELEASE_ERRORS = {
     -32001: "HeaderMismatch",
     -32003: "MissingRequiredClientCapability",
     -32004: "UnsupportedProtocolVersion",
 }
+PROBE_TIMEOUT = 5.0  # seconds of silence after which a process is assumed to be of the handshake era
+
+
+class EraDetection(Enum):
+    """How to detect the era; the values are as in the configuration file."""
+
+    AUTO = "auto"
+    LEGACY_FIRST = "legacy-first"
+
+
+AUTO, LEGACY_FIRST = EraDetection.AUTO, EraDetection.LEGACY_FIRST
+# A Revision is one that the user pinned.
+EraChoice: TypeAlias = EraDetection | Revision
+
+
+def read_era_choice(text: str) -> EraChoice | None:
+    """Parse `auto`, `legacy-first`, or a version date; None for anything else."""
+    return next((search for search in EraDetection if search.value == text), None) or find_revision(text)
+
+
+def negotiation_for(choice: EraChoice, profile: ClientProfile, over_http: bool) -> Negotiation:
+    if choice is AUTO:
+        return ProbeFirst(profile, over_http)
+    if choice is LEGACY_FIRST:
+        return LegacyFirst(profile, over_http)
+    assert isinstance(choice, Revision)
+    if choice.era is Era.HANDSHAKE:
+        return InitializeHandshake(profile, choice)
+    return StatelessOnly(profile, over_http, choice)
+
+
+class ProbeFirst:
+    """`server/discover`, then `initialize` if the server is not of the stateless era."""
+
+    def __init__(self, profile: ClientProfile, over_http: bool) -> None:
+        self._discovery = Discovery(profile, over_http)
+        self._handshake = InitializeHandshake(profile)
+        self._profile = profile
+        self._over_http = over_http
+        self._legacy: NotModern | None = None  # set after falling back
+        self._is_reprobing = False
+
+    def first(self) -> NextRequest:
+        return self._discovery.request(None if self._over_http else PROBE_TIMEOUT)
+
+    def receive(self, response: NegotiationResponse) -> NextRequest | Agreement:
+        if self._legacy is None or self._is_reprobing:
+            return self._on_discover(response)
+        return self._on_initialize(response, self._legacy)
+
+    def _on_discover(self, response: NegotiationResponse) -> NextRequest | Agreement:
+        step = self._discovery.receive(response)
+        if not isinstance(step, NotModern):
+            return self._with_history(step)
+        if self._is_reprobing:
+            raise ConnectFailed(
+                f"The server rejected initialize and named a newer protocol version; then {step.reason}.",
+                "Choose a protocol version for this server manually.",
+            )
+        self._legacy = step
+        return replace(self._handshake.first(), needs_restart=step.has_exited)
+
+    def _on_initialize(self, response: NegotiationResponse, legacy: NotModern) -> NextRequest | Agreement:
+        # A slow server may have been locked to the stateless era by a probe that timed out here.
+        named = _stateless_revision_in(response)
+        if named is not None:
+            self._is_reprobing = True
+            self._discovery = Discovery(self._profile, self._over_http, (named,))
+            return self._discovery.request()
+        try:
+            agreement = self._handshake.receive(response)
+        except ConnectFailed as exc:
+            raise _with_hint(exc, legacy.hint) from exc
+        reported = f"{legacy.reason[0].upper()}{legacy.reason[1:]}, so MCP Lens sent initialize"
+        return replace(agreement, how=_sentences(f"{reported}: {agreement.how}.", legacy.hint))
+
+    def _with_history(self, step: NextRequest | Agreement) -> NextRequest | Agreement:
+        if not self._is_reprobing or isinstance(step, NextRequest):
+            return step
+        return replace(step, how=f"The server rejected initialize and named {step.revision}. {step.how}")
+
+
+class LegacyFirst:
+    """`initialize`, then `server/discover` if the server responds with an error."""
+
+    def __init__(self, profile: ClientProfile, over_http: bool) -> None:
+        self._handshake = InitializeHandshake(profile)
+        self._discovery = Discovery(profile, over_http)
+        self._refusal: NegotiationResponse | None = None  # set after initialize was rejected
+
+    def first(self) -> NextRequest:
+        return self._handshake.first()
+
+    def receive(self, response: NegotiationResponse) -> NextRequest | Agreement:
+        if self._refusal is not None:
+            return self._on_discover(response, self._refusal)
+        if _error_of(response) is None:
+            return self._handshake.receive(response)
+        # Servers of the stateless era may return any error here.
+        self._refusal = response
+        return self._discovery.request()
+
+    def _on_discover(
+        self, response: NegotiationResponse, refusal: NegotiationResponse
+    ) -> NextRequest | Agreement:
+        step = self._discovery.receive(response)
+        if isinstance(step, NotModern):
+            return self._handshake.receive(refusal)  # raises: the rejection is what to report
+        if isinstance(step, NextRequest):
+            return step
+        return replace(step, how=f"The server rejected initialize. {step.how}")
+
+
+class StatelessOnly:
+    """`server/discover` at one version, without fallback."""
+
+    def __init__(self, profile: ClientProfile, over_http: bool, revision: Revision) -> None:
+        self._revision = revision
+        self._discovery = Discovery(profile, over_http, (revision,))
+
+    def first(self) -> NextRequest:
+        return self._discovery.request()
+
+    def receive(self, response: NegotiationResponse) -> NextRequest | Agreement:
+        step = self._discovery.receive(response)
+        if not isinstance(step, NotModern):
+            return step
+        raise ConnectFailed(
+            f"The server does not support {self._revision}: {step.reason}.",
+            step.hint or "Set the protocol version to automatic, or choose an older one.",
+        )
+
+
+def _error_of(response: NegotiationResponse) -> ErrorObject | None:
+    """Return the JSON-RPC error in a response, unless HTTP says it is about login or an outage."""
+    if isinstance(response, HttpRefused):
+        return error_in(response.body) if is_conclusive(response.status) else None
+    if isinstance(response, NoResponse) or response.kind is not Kind.ERROR:
+        return None
+    try:
+        return error_of(response)
+    except JSONError:
+        return None
+
+
+def _stateless_revision_in(refusal: NegotiationResponse) -> Revision | None:
+    """Return the stateless version that an initialize error names, if we support it.
+
+    "A server that supports only modern versions SHOULD name the protocol versions it supports in any error
+    it returns to an initialize request": so whatever the code.
+    """
+    error = _error_of(refusal)
+    return None if error is None else newest_mutual(supported_in(error), STATELESS_REVISIONS)
+
+
+def _with_hint(error: ConnectFailed, hint: str) -> ConnectFailed:
+    return type(error)(error.summary, _sentences(error.next_step, hint))
+
+
+def _sentences(*parts: str) -> str:
+    return " ".join(part for part in parts if part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +223,7 @@ class NotModern:
 class Discovery:
     """`server/discover`, repeated at most once if the server names a version that we support.
 
-    It only judges: what to do about a server of another era is up to the owner.
+    It only judges the response; its owner decides what to do about a server of another era.
     """
 
     def __init__(
@@ -78,42 +238,48 @@ class Discovery:
         self._requested = revisions[-1]
         self._is_repeated = False
 
-    def ask(self, timeout: float | None = None) -> Ask:
+    def request(self, timeout: float | None = None) -> NextRequest:
         dialect = StatelessDialect(self._profile, self._requested)
-        return Ask("server/discover", dialect.prepare("server/discover", None), self._requested, timeout)
+        return NextRequest(
+            "server/discover", dialect.prepare("server/discover", None), self._requested, timeout
+        )
 
-    def receive(self, reply: Reply) -> Ask | Agreement | NotModern:
-        """Judge a reply. Raises ConnectFailed if it is inconclusive or there is no common version."""
-        if isinstance(reply, NoAnswer):
-            return self._on_silence(reply)
-        if isinstance(reply, HttpRefused):
-            return self._on_refusal(reply)
+    def receive(self, response: NegotiationResponse) -> NextRequest | Agreement | NotModern:
+        """Judge a response. Raises ConnectFailed if it is inconclusive or there is no common version."""
+        if isinstance(response, NoResponse):
+            return self._on_silence(response)
+        if isinstance(response, HttpRefused):
+            return self._on_refusal(response)
         try:
-            return self._on_error(error_of(reply)) if reply.kind is Kind.ERROR else self._settle(reply)
-        except JSONProblem as exc:
+            return (
+                self._on_error(error_of(response))
+                if response.kind is Kind.ERROR
+                else self._judge_result(response)
+            )
+        except JSONError as exc:
             return NotModern(f"its response to server/discover cannot be read ({exc})")
 
-    def _on_silence(self, reply: NoAnswer) -> NotModern:
+    def _on_silence(self, response: NoResponse) -> NotModern:
         # On a pipe, silence is the server's; on a network it can have many causes.
         if self._over_http:
-            raise no_verdict("server/discover", reply)
-        if reply.kind == "exited":
+            raise inconclusive_error("server/discover", response)
+        if response.kind == "exited":
             return NotModern("its process exited on server/discover", has_exited=True)
         return NotModern("it did not respond to server/discover")
 
-    def _on_refusal(self, refused: HttpRefused) -> Ask | NotModern:
-        if not is_verdict(refused.status):
-            raise no_verdict("server/discover", refused) from refused
+    def _on_refusal(self, refused: HttpRefused) -> NextRequest | NotModern:
+        if not is_conclusive(refused.status):
+            raise inconclusive_error("server/discover", refused) from refused
         error = error_in(refused.body)
         if error is not None:
             return self._on_error(error)
         return NotModern(f"it rejected server/discover with HTTP {refused.status}")
 
-    def _on_error(self, error: ErrorObject) -> Ask | NotModern:
+    def _on_error(self, error: ErrorObject) -> NextRequest | NotModern:
         if error.code == UNSUPPORTED_VERSION:
             return self._on_unsupported(supported_in(error))
         if error.code in MODERN_ERRORS:
-            raise _refused_discover(error)
+            raise _rejected_discover_error(error)
         reason = f"it responded to server/discover with “{_quote(error)}” ({error.code})"
         old_name = _PRE_RELEASE_ERRORS.get(error.code)
         if old_name is None:
@@ -126,10 +292,10 @@ class Discovery:
             ),
         )
 
-    def _on_unsupported(self, supported: Sequence[str]) -> Ask | NotModern:
+    def _on_unsupported(self, supported: Sequence[str]) -> NextRequest | NotModern:
         mutual = newest_mutual(supported, self._revisions)
         if mutual is None:
-            return self._no_overlap(supported)
+            return self._on_no_common_version(supported)
         if self._is_repeated:
             raise ConnectFailed(
                 f"The server rejects protocol version {self._requested}, but lists it as supported.",
@@ -137,9 +303,9 @@ class Discovery:
             )
         self._is_repeated = True
         self._requested = mutual
-        return self.ask()
+        return self.request()
 
-    def _no_overlap(self, supported: Sequence[str]) -> NotModern:
+    def _on_no_common_version(self, supported: Sequence[str]) -> NotModern:
         """Handle a lack of common versions in this era: perhaps the other era has one."""
         if newest_mutual(supported, HANDSHAKE_REVISIONS) is not None:
             return NotModern(
@@ -154,13 +320,17 @@ class Discovery:
             f"{theirs}; MCP Lens supports {ours}.",
         )
 
-    def _settle(self, response: Message) -> Agreement | NotModern:
+    def _judge_result(self, response: Message) -> Agreement | NotModern:
         result = response.result
         if not _is_discover_result(result):
             return NotModern("its response to server/discover is not a DiscoverResult")
         supported = _strings(result.get("supportedVersions"))
         revision = newest_mutual(supported, self._revisions)
-        return self._no_overlap(supported) if revision is None else self._agree(revision, supported, result)
+        return (
+            self._on_no_common_version(supported)
+            if revision is None
+            else self._agree(revision, supported, result)
+        )
 
     def _agree(self, revision: Revision, supported: Sequence[str], result: JSONObject) -> Agreement:
         capabilities, instructions = result.get("capabilities"), result.get("instructions")
@@ -184,7 +354,7 @@ class Discovery:
         return f"The server accepted server/discover in version {self._requested} and supports {revision}."
 
 
-def is_verdict(status: int) -> bool:
+def is_conclusive(status: int) -> bool:
     """True if a rejection with this HTTP status says anything about the era.
 
     A missing login, an outage or a redirect does not.
@@ -193,7 +363,7 @@ def is_verdict(status: int) -> bool:
 
 
 def newest_mutual(theirs: Sequence[str], ours: Sequence[Revision]) -> Revision | None:
-    """Return the newest of `client_side` (oldest first) that is in `theirs`."""
+    """Return the newest version of `ours` (oldest first) that is also in `theirs`."""
     return next((revision for revision in reversed(ours) if revision.date in theirs), None)
 
 
@@ -228,7 +398,7 @@ def _quote(error: ErrorObject) -> str:
     return shorten(one_line(error.message), 200)
 
 
-def _refused_discover(error: ErrorObject) -> ConnectFailed:
+def _rejected_discover_error(error: ErrorObject) -> ConnectFailed:
     """Return the error for a modern server that rejects us: a fallback would hide that."""
     summary = f"The server is stateless, but rejected server/discover: {_quote(error)} ({error.code})."
     if error.code == HEADER_MISMATCH:
@@ -237,164 +407,3 @@ def _refused_discover(error: ErrorObject) -> ConnectFailed:
     needed = error.data.get("requiredCapabilities") if isinstance(error.data, dict) else None
     named = f": {one_line(excerpt(needed, 200))}" if needed is not None else ""
     return ConnectFailed(summary, f"It requires a client capability that MCP Lens does not declare{named}.")
-
-
-PROBE_TIMEOUT = 5.0  # seconds of silence after which a process is assumed to be of the handshake era
-
-
-class Search(Enum):
-    """How to detect the era; the values are as in the configuration file."""
-
-    AUTO = "auto"
-    LEGACY_FIRST = "legacy-first"
-
-
-AUTO, LEGACY_FIRST = Search.AUTO, Search.LEGACY_FIRST
-# A Revision is one that the user pinned.
-EraChoice: TypeAlias = Search | Revision
-
-
-def read_era_choice(text: str) -> EraChoice | None:
-    """Parse `auto`, `legacy-first`, or a version date; None for anything else."""
-    return next((search for search in Search if search.value == text), None) or find_revision(text)
-
-
-def negotiation_for(choice: EraChoice, profile: ClientProfile, over_http: bool) -> Negotiation:
-    if choice is AUTO:
-        return ProbeFirst(profile, over_http)
-    if choice is LEGACY_FIRST:
-        return LegacyFirst(profile, over_http)
-    assert isinstance(choice, Revision)
-    if choice.era is Era.HANDSHAKE:
-        return InitializeHandshake(profile, choice)
-    return StatelessOnly(profile, over_http, choice)
-
-
-class StatelessOnly:
-    """`server/discover` at one version, without fallback."""
-
-    def __init__(self, profile: ClientProfile, over_http: bool, revision: Revision) -> None:
-        self._revision = revision
-        self._discovery = Discovery(profile, over_http, (revision,))
-
-    def first(self) -> Ask:
-        return self._discovery.ask()
-
-    def receive(self, reply: Reply) -> Ask | Agreement:
-        step = self._discovery.receive(reply)
-        if not isinstance(step, NotModern):
-            return step
-        raise ConnectFailed(
-            f"The server does not support {self._revision}: {step.reason}.",
-            step.hint or "Set the protocol version to automatic, or choose an older one.",
-        )
-
-
-class ProbeFirst:
-    """`server/discover`, then `initialize` if the server is not of the stateless era."""
-
-    def __init__(self, profile: ClientProfile, over_http: bool) -> None:
-        self._discovery = Discovery(profile, over_http)
-        self._handshake = InitializeHandshake(profile)
-        self._profile = profile
-        self._over_http = over_http
-        self._legacy: NotModern | None = None  # set after falling back
-        self._is_reprobing = False
-
-    def first(self) -> Ask:
-        return self._discovery.ask(None if self._over_http else PROBE_TIMEOUT)
-
-    def receive(self, reply: Reply) -> Ask | Agreement:
-        if self._legacy is None or self._is_reprobing:
-            return self._on_discover(reply)
-        return self._on_initialize(reply, self._legacy)
-
-    def _on_discover(self, reply: Reply) -> Ask | Agreement:
-        step = self._discovery.receive(reply)
-        if not isinstance(step, NotModern):
-            return self._with_history(step)
-        if self._is_reprobing:
-            raise ConnectFailed(
-                f"The server rejected initialize and named a newer protocol version; then {step.reason}.",
-                "Choose a protocol version for this server manually.",
-            )
-        self._legacy = step
-        return replace(self._handshake.first(), needs_restart=step.has_exited)
-
-    def _on_initialize(self, reply: Reply, legacy: NotModern) -> Ask | Agreement:
-        # A slow server may have been locked to the stateless era by a probe that timed out here.
-        named = _stateless_revision_in(reply)
-        if named is not None:
-            self._is_reprobing = True
-            self._discovery = Discovery(self._profile, self._over_http, (named,))
-            return self._discovery.ask()
-        try:
-            agreement = self._handshake.receive(reply)
-        except ConnectFailed as exc:
-            raise _with_hint(exc, legacy.hint) from exc
-        reported = f"{legacy.reason[0].upper()}{legacy.reason[1:]}, so MCP Lens sent initialize"
-        return replace(agreement, how=_sentences(f"{reported}: {agreement.how}.", legacy.hint))
-
-    def _with_history(self, step: Ask | Agreement) -> Ask | Agreement:
-        if not self._is_reprobing or isinstance(step, Ask):
-            return step
-        return replace(step, how=f"The server rejected initialize and named {step.revision}. {step.how}")
-
-
-class LegacyFirst:
-    """`initialize`, then `server/discover` if the server responds with an error."""
-
-    def __init__(self, profile: ClientProfile, over_http: bool) -> None:
-        self._handshake = InitializeHandshake(profile)
-        self._discovery = Discovery(profile, over_http)
-        self._refusal: Reply | None = None  # set after initialize was rejected
-
-    def first(self) -> Ask:
-        return self._handshake.first()
-
-    def receive(self, reply: Reply) -> Ask | Agreement:
-        if self._refusal is not None:
-            return self._on_discover(reply, self._refusal)
-        if _error_of(reply) is None:
-            return self._handshake.receive(reply)
-        # Servers of the stateless era may return any error here.
-        self._refusal = reply
-        return self._discovery.ask()
-
-    def _on_discover(self, reply: Reply, refusal: Reply) -> Ask | Agreement:
-        step = self._discovery.receive(reply)
-        if isinstance(step, NotModern):
-            return self._handshake.receive(refusal)  # raises: the rejection is what to report
-        if isinstance(step, Ask):
-            return step
-        return replace(step, how=f"The server rejected initialize. {step.how}")
-
-
-def _error_of(reply: Reply) -> ErrorObject | None:
-    """Return the JSON-RPC error in a reply, unless HTTP says it is about login or an outage."""
-    if isinstance(reply, HttpRefused):
-        return error_in(reply.body) if is_verdict(reply.status) else None
-    if isinstance(reply, NoAnswer) or reply.kind is not Kind.ERROR:
-        return None
-    try:
-        return error_of(reply)
-    except JSONProblem:
-        return None
-
-
-def _stateless_revision_in(refusal: Reply) -> Revision | None:
-    """Return the stateless version that an initialize error names, if we support it.
-
-    "A server that supports only modern versions SHOULD name the protocol versions it supports in any error
-    it returns to an initialize request": so whatever the code.
-    """
-    error = _error_of(refusal)
-    return None if error is None else newest_mutual(supported_in(error), STATELESS_REVISIONS)
-
-
-def _with_hint(error: ConnectFailed, hint: str) -> ConnectFailed:
-    return type(error)(error.summary, _sentences(error.next_step, hint))
-
-
-def _sentences(*parts: str) -> str:
-    return " ".join(part for part in parts if part)

@@ -29,7 +29,7 @@ NOUNS = {
     "templates": "resource template",
     "prompts": "prompt",
 }
-Offer: TypeAlias = Mapping[str, Sequence[JSONObject]]  # items as sent, by SERVER and LISTS
+FeatureLists: TypeAlias = Mapping[str, Sequence[JSONObject]]  # items as sent, by SERVER and LISTS
 
 _Key: TypeAlias = tuple[str, int]  # the name, and its index among duplicates
 _MAX_TOKENS = 5
@@ -37,8 +37,8 @@ _ESCAPE = re.compile(r"\\[ubfr]")
 _CARRIAGE_RETURN = "\u240d"  # as displayed; harmless: many texts have Windows line endings
 
 
-class Became(Enum):
-    """What happened to an item; the values are display text."""
+class ChangeKind(Enum):
+    """Kind of a change; the values are display text."""
 
     CHANGED = "changed"
     RENAMED = "renamed"
@@ -55,7 +55,7 @@ class ItemChange(NamedTuple):
     """
 
     kind: str
-    became: Became
+    change_kind: ChangeKind
     name: str
     number: int = 0
     old_name: str = ""
@@ -64,7 +64,7 @@ class ItemChange(NamedTuple):
     hidden: str = ""
 
 
-def compare_offers(before: Offer, after: Offer) -> tuple[ItemChange, ...]:
+def compare_features(before: FeatureLists, after: FeatureLists) -> tuple[ItemChange, ...]:
     """Compare the lists that both have; one missing on a side was not fetched there."""
     changes: list[ItemChange] = []
     for kind in (SERVER, *LISTS):
@@ -85,57 +85,67 @@ def keyed(kind: str, items: Sequence[JSONObject]) -> dict[_Key, JSONObject]:
     return found
 
 
-def in_text(changes: Sequence[ItemChange]) -> str:
+def changes_text(changes: Sequence[ItemChange]) -> str:
     """Return e.g. `2 tools changed, 1 prompt added`."""
-    counts = Counter((change.kind, change.became) for change in changes)
-    order = {kind: location for location, kind in enumerate((*LISTS, SERVER))}
-    words = []
-    for kind, became in sorted(counts, key=lambda pair: (order[pair[0]], list(Became).index(pair[1]))):
-        words.append(
+    counts = Counter((change.kind, change.change_kind) for change in changes)
+    order = {kind: position for position, kind in enumerate((*LISTS, SERVER))}
+    parts = []
+    for kind, change_kind in sorted(
+        counts, key=lambda pair: (order[pair[0]], list(ChangeKind).index(pair[1]))
+    ):
+        parts.append(
             "server information changed"
             if kind == SERVER
-            else f"{plural(counts[kind, became], NOUNS[kind])} {became.value}"
+            else f"{plural(counts[kind, change_kind], NOUNS[kind])} {change_kind.value}"
         )
-    return ", ".join(words)
+    return ", ".join(parts)
 
 
 def _compare_list(kind: str, before: Sequence[JSONObject], after: Sequence[JSONObject]) -> list[ItemChange]:
     old, new = keyed(kind, before), keyed(kind, after)
     changes = [
-        _change(kind, Became.CHANGED, key, key, old[key], new[key], fields)
+        _change(kind, ChangeKind.CHANGED, key, key, old[key], new[key], fields)
         for key in new
         if key in old and (fields := _differing(kind, old[key], new[key]))
     ]
-    gone = {key: item for key, item in old.items() if key not in new}
-    came = {key: item for key, item in new.items() if key not in old}
-    for left, right in _renames(kind, gone, came):
-        ours, theirs = gone.pop(left), came.pop(right)
+    removed = {key: item for key, item in old.items() if key not in new}
+    added = {key: item for key, item in new.items() if key not in old}
+    for left, right in _renames(kind, removed, added):
+        old_item, new_item = removed.pop(left), added.pop(right)
         changes.append(
-            _change(kind, Became.RENAMED, left, right, ours, theirs, _differing(kind, ours, theirs))
+            _change(
+                kind,
+                ChangeKind.RENAMED,
+                left,
+                right,
+                old_item,
+                new_item,
+                _differing(kind, old_item, new_item),
+            )
         )
-    changes += [_change(kind, Became.ADDED, key, key, {}, item) for key, item in came.items()]
-    changes += [ItemChange(kind, Became.REMOVED, *key) for key in gone]
+    changes += [_change(kind, ChangeKind.ADDED, key, key, {}, item) for key, item in added.items()]
+    changes += [ItemChange(kind, ChangeKind.REMOVED, *key) for key in removed]
     return changes
 
 
 def _change(
     kind: str,
-    became: Became,
+    change_kind: ChangeKind,
     old_key: _Key,
     key: _Key,
     before: JSONObject,
     after: JSONObject,
     fields: tuple[str, ...] = (),
 ) -> ItemChange:
-    old_name, old_number = old_key if became is Became.RENAMED else ("", 0)
-    return ItemChange(kind, became, *key, old_name, old_number, fields, _new_hidden(before, after))
+    old_name, old_number = old_key if change_kind is ChangeKind.RENAMED else ("", 0)
+    return ItemChange(kind, change_kind, *key, old_name, old_number, fields, _new_hidden(before, after))
 
 
 def _differing(kind: str, before: JSONObject, after: JSONObject) -> tuple[str, ...]:
     """Return the members that differ, in the order sent."""
     if _is_same_text(before, after):  # fast path: true for nearly all of ten thousand
         return ()
-    before, after = _settled(kind, before), _settled(kind, after)
+    before, after = _comparable(kind, before), _comparable(kind, after)
     names = dict.fromkeys((*after, *before))
     return tuple(name for name in names if not _is_same_member(name, before, after))
 
@@ -147,18 +157,18 @@ def _is_same_member(name: str, before: JSONObject, after: JSONObject) -> bool:
     return _is_same_text(left, right) or _canonical(left) == _canonical(right)
 
 
-def _settled(kind: str, item: JSONObject) -> JSONObject:
+def _comparable(kind: str, item: JSONObject) -> JSONObject:
     """Ignore what does not describe the item: size and modification time of a resource."""
     if kind != "resources":
         return item
-    kept = {name: value for name, value in item.items() if name != "size"}
-    annotations = kept.get("annotations")
+    rest = {name: value for name, value in item.items() if name != "size"}
+    annotations = rest.get("annotations")
     if isinstance(annotations, dict) and "lastModified" in annotations:
-        rest = {name: value for name, value in annotations.items() if name != "lastModified"}
-        kept["annotations"] = rest
-        if not rest:
-            del kept["annotations"]
-    return kept
+        others = {name: value for name, value in annotations.items() if name != "lastModified"}
+        rest["annotations"] = others
+        if not others:
+            del rest["annotations"]
+    return rest
 
 
 def _is_same_text(before: JSON, after: JSON) -> bool:
@@ -196,28 +206,30 @@ _encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", 
 
 
 def _renames(
-    kind: str, gone: Mapping[_Key, JSONObject], came: Mapping[_Key, JSONObject]
+    kind: str, removed: Mapping[_Key, JSONObject], added: Mapping[_Key, JSONObject]
 ) -> Iterator[tuple[_Key, _Key]]:
     """Yield pairs of removed and added items that are renames.
 
-    They are equal except for the name, or else alike in something that is unique to them.
+    They are equal except for the name, or they share a match key that is unique on both sides.
     """
-    left, right = dict(gone), dict(came)
-    for likeness in _likenesses(kind):
-        ours, theirs = _by(likeness, left), _by(likeness, right)
-        for inspect, keys in ours.items():
-            others = theirs.get(inspect, [])
-            is_sure = likeness is _body or len(keys) == len(others) == 1
+    left, right = dict(removed), dict(added)
+    for match_key in _match_keys(kind):
+        old_keys, new_keys = _group_by(match_key, left), _group_by(match_key, right)
+        for value, keys in old_keys.items():
+            others = new_keys.get(value, [])
+            is_sure = match_key is _body or len(keys) == len(others) == 1
             for pair in zip(keys, others, strict=False) if is_sure else ():
                 yield pair
                 del left[pair[0]], right[pair[1]]
 
 
-def _by(look_of: Callable[[JSONObject], str], items: Mapping[_Key, JSONObject]) -> dict[str, list[_Key]]:
+def _group_by(
+    match_key: Callable[[JSONObject], str], items: Mapping[_Key, JSONObject]
+) -> dict[str, list[_Key]]:
     found: dict[str, list[_Key]] = {}
     for key, item in items.items():
-        if inspect := look_of(item):
-            found.setdefault(inspect, []).append(key)
+        if value := match_key(item):
+            found.setdefault(value, []).append(key)
     return found
 
 
@@ -254,7 +266,7 @@ def _properties(item: JSONObject) -> JSON:
     return schema.get("properties") if isinstance(schema, dict) else None
 
 
-def _likenesses(kind: str) -> tuple[Callable[[JSONObject], str], ...]:
+def _match_keys(kind: str) -> tuple[Callable[[JSONObject], str], ...]:
     if kind == "tools":
         return (_body, _description, _schema)
     if kind == "prompts":
@@ -267,7 +279,7 @@ def _new_hidden(before: JSONObject, after: JSONObject) -> str:
     if not _may_hide(after):
         return ""
     known = Counter(token for _, tokens in _hidden_in(before) for token in tokens)
-    words: list[str] = []
+    parts: list[str] = []
     for member, tokens in _hidden_in(after):
         new = []
         for token in tokens:
@@ -278,8 +290,8 @@ def _new_hidden(before: JSONObject, after: JSONObject) -> str:
         if new:
             kinds = list(dict.fromkeys(new))
             more = " …" if len(kinds) > _MAX_TOKENS else ""
-            words.append(f"{member}: {' '.join(kinds[:_MAX_TOKENS])}{more}")
-    return "; ".join(words)
+            parts.append(f"{member}: {' '.join(kinds[:_MAX_TOKENS])}{more}")
+    return "; ".join(parts)
 
 
 def _may_hide(item: JSONObject) -> bool:
@@ -304,13 +316,13 @@ def _hidden_in(item: JSONObject) -> Iterator[tuple[str, list[str]]]:
 
 
 def _texts(name: str, value: JSON) -> Iterator[str]:
-    waiting: list[JSON] = [name, value]
-    while waiting:
-        one = waiting.pop()
+    stack: list[JSON] = [name, value]
+    while stack:
+        one = stack.pop()
         if isinstance(one, str):
             yield one
         elif isinstance(one, list):
-            waiting += one
+            stack += one
         elif isinstance(one, dict):
-            waiting += one.values()
-            waiting += one
+            stack += one.values()
+            stack += one

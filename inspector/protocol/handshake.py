@@ -3,9 +3,9 @@
 In the handshake era everything is negotiated once and requests are sent unchanged. In the stateless era
 every request carries the protocol version, client info and client capabilities.
 
-A `Negotiation` returns its first request, then is given each reply and returns the next request (`Ask`)
-or the `Agreement`. The handshake needs one `initialize`; `discovery.py` has the negotiations that detect
-the era.
+A `Negotiation` returns its first request (`NextRequest`), then takes each response and returns the next
+request or the `Agreement`. The handshake needs one `initialize`; `discovery.py` has the negotiations that
+detect the era.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
-from inspector.base.errors import ConnectFailed, HttpRefused, NeedsLogin
-from inspector.base.json.values import JSON, JSONObject, JSONProblem, excerpt, shorten
+from inspector.base.errors import ConnectFailed, FailureKind, HttpRefused, NeedsLogin
+from inspector.base.json.values import JSON, JSONError, JSONObject, excerpt, quote_value, shorten
 from inspector.base.plain_text import one_line
 from inspector.protocol.client_capabilities import ClientCapabilities
 from inspector.protocol.jsonrpc import ErrorObject, Kind, Message, error_of
@@ -34,7 +34,7 @@ class Dialect(Protocol):
     def revision(self) -> Revision: ...
 
     @property
-    def takes_requests(self) -> bool:
+    def allows_server_requests(self) -> bool:
         """True if the server may send requests; otherwise they are violations and not answered."""
         ...
 
@@ -53,7 +53,7 @@ class Dialect(Protocol):
         """
         ...
 
-    def sends_cancel_notice(self, method: str) -> bool:
+    def sends_cancelled_notification(self, method: str) -> bool:
         """True if cancelling such a request sends a notification."""
         ...
 
@@ -61,7 +61,7 @@ class Dialect(Protocol):
 class HandshakeDialect:
     """Handshake era: requests are sent unchanged."""
 
-    takes_requests = True
+    allows_server_requests = True
 
     def __init__(self, revision: Revision = NEWEST_HANDSHAKE) -> None:
         self.revision = revision
@@ -76,25 +76,27 @@ class HandshakeDialect:
     ) -> JSONObject | None:
         return params
 
-    def sends_cancel_notice(self, method: str) -> bool:
+    def sends_cancelled_notification(self, method: str) -> bool:
         # "The initialize request MUST NOT be cancelled by clients." A server/discover in this era is a
-        # probe without a response: a server that does not know it need not be told that it is over.
+        # probe without a response: a server that does not know the method ignores its cancellation too.
         return method not in ("initialize", "server/discover")
 
 
 class StatelessDialect:
     """Stateless era: every request carries what the handshake used to negotiate.
 
-    `closes_to_cancel` is for HTTP, where closing the response is the cancellation and a notification is
+    `cancels_by_closing` is for HTTP, where closing the response is the cancellation and a notification is
     wrong; on a shared channel the notification is required.
     """
 
-    takes_requests = False
+    allows_server_requests = False
 
-    def __init__(self, profile: ClientProfile, revision: Revision, *, closes_to_cancel: bool = False) -> None:
+    def __init__(
+        self, profile: ClientProfile, revision: Revision, *, cancels_by_closing: bool = False
+    ) -> None:
         self.revision = revision
         self._profile = profile
-        self._closes_to_cancel = closes_to_cancel
+        self._closes_to_cancel = cancels_by_closing
 
     def prepare(
         self,
@@ -122,7 +124,7 @@ class StatelessDialect:
             meta[LOG_LEVEL_KEY] = log_level
         return {**params, "_meta": {**meta, **(own if isinstance(own, dict) else {})}}
 
-    def sends_cancel_notice(self, method: str) -> bool:
+    def sends_cancelled_notification(self, method: str) -> bool:
         return not self._closes_to_cancel
 
 
@@ -138,12 +140,12 @@ def dialect_for(revision: Revision, profile: ClientProfile, *, over_http: bool) 
     """Return the dialect of a negotiated protocol version."""
     if revision.era is Era.HANDSHAKE:
         return HandshakeDialect(revision)
-    return StatelessDialect(profile, revision, closes_to_cancel=over_http)
+    return StatelessDialect(profile, revision, cancels_by_closing=over_http)
 
 
 @dataclass(frozen=True, slots=True)
 class ClientProfile:
-    """Our client info and capabilities."""
+    """Client info and capabilities of MCP Lens."""
 
     name: str
     title: str
@@ -155,11 +157,11 @@ class ClientProfile:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class NextRequest:
     """The next request to send, complete as is.
 
     `revision` selects the rules it is sent under: over HTTP, the headers. (An `initialize` is the same
-    under all versions of the handshake era.) `timeout` is how many seconds of silence count as a reply;
+    under all versions of the handshake era.) `timeout` is how many seconds of silence count as a response;
     None uses the settings. With `needs_restart` the process must be restarted first.
     """
 
@@ -171,13 +173,13 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class NoAnswer:
+class NoResponse:
     """Why a request got no response."""
 
     kind: Literal["timeout", "exited"]
 
 
-Reply: TypeAlias = Message | NoAnswer | HttpRefused
+NegotiationResponse: TypeAlias = Message | NoResponse | HttpRefused
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +192,7 @@ class Agreement:
     instructions: str
     how: str
     # Notification that completes it; the stateless era has none.
-    encrypted_by: str = ""
+    completed_by: str = ""
     problems: tuple[str, ...] = ()
     # From server/discover; a handshake has neither.
     supported_versions: tuple[str, ...] = ()
@@ -204,10 +206,10 @@ class Agreement:
 class Negotiation(Protocol):
     """State machine that leads to an agreement."""
 
-    def first(self) -> Ask: ...
+    def first(self) -> NextRequest: ...
 
-    def receive(self, reply: Reply) -> Ask | Agreement:
-        """Process a reply.
+    def receive(self, response: NegotiationResponse) -> NextRequest | Agreement:
+        """Process a response.
 
         Raises ConnectFailed if there is no agreement, NeedsLogin if a login must come first.
         """
@@ -221,8 +223,8 @@ class InitializeHandshake:
         self._profile = profile
         self._revision = revision
 
-    def first(self) -> Ask:
-        return Ask(
+    def first(self) -> NextRequest:
+        return NextRequest(
             "initialize",
             {
                 "protocolVersion": self._revision.date,
@@ -231,32 +233,32 @@ class InitializeHandshake:
             },
         )
 
-    def receive(self, reply: Reply) -> Agreement:
-        if not isinstance(reply, Message):
-            raise no_verdict("initialize", reply)
+    def receive(self, response: NegotiationResponse) -> Agreement:
+        if not isinstance(response, Message):
+            raise inconclusive_error("initialize", response)
         try:
-            if reply.kind is Kind.ERROR:
-                raise _refused(error_of(reply))
-            return self._settle(reply.result)
-        except JSONProblem as exc:
+            if response.kind is Kind.ERROR:
+                raise _rejected_error(error_of(response))
+            return self._agree(response.result)
+        except JSONError as exc:
             raise ConnectFailed(
                 f"The response to initialize cannot be read: {exc}.",
                 "The raw message is in the Traffic view.",
             ) from exc
 
-    def _settle(self, result: JSONObject) -> Agreement:
+    def _agree(self, result: JSONObject) -> Agreement:
         date = result.get("protocolVersion")
         revision = find_revision(date)
         # "If the client does not support the version in the server's response, it SHOULD disconnect."
         if revision is None or revision.era is not Era.HANDSHAKE:
-            raise _no_common_revision(date)
+            raise _unsupported_version_error(date)
         return Agreement(
             revision=revision,
             server=Implementation.read(result.get("serverInfo")),
             capabilities=_capabilities(result),
             instructions=_instructions(result),
             how=self._how(revision),
-            encrypted_by="notifications/initialized",
+            completed_by="notifications/initialized",
             problems=tuple(_problems(result)),
         )
 
@@ -264,25 +266,28 @@ class InitializeHandshake:
         if revision == self._revision:
             return f"initialize with {revision}; the server agreed"
         return (
-            f"initialize with {self._revision}; the server answered with {revision}, which MCP Lens also "
+            f"initialize with {self._revision}; the server responded with {revision}, which MCP Lens also "
             "supports"
         )
 
 
-def no_verdict(method: str, reply: NoAnswer | HttpRefused) -> ConnectFailed:
-    """Return the error for an inconclusive reply. It says what happened, not what the server is."""
-    if isinstance(reply, HttpRefused):
-        kind = NeedsLogin if reply.status == 401 else ConnectFailed
-        return kind(reply.summary, reply.next_step)
-    if reply.kind == "exited":
+def inconclusive_error(method: str, response: NoResponse | HttpRefused) -> ConnectFailed:
+    """Return the error for an inconclusive response. It says what happened, not what the server is."""
+    if isinstance(response, HttpRefused):
+        if response.status == 401:
+            return NeedsLogin(response.summary, response.next_step)
+        return ConnectFailed(response.summary, response.next_step, kind=response.kind)
+    if response.kind == "exited":
         return ConnectFailed(f"The server's process exited before it responded to {method}.", _SEE_CONSOLE)
-    return ConnectFailed(f"The server did not respond to {method} in time.", _SEE_CONSOLE)
+    return ConnectFailed(
+        f"The server did not respond to {method} in time.", _SEE_CONSOLE, kind=FailureKind.TIMEOUT
+    )
 
 
 _SEE_CONSOLE = "Its log in the Console may say why."
 
 
-def _refused(error: ErrorObject) -> ConnectFailed:
+def _rejected_error(error: ErrorObject) -> ConnectFailed:
     summary = f"The server rejected initialize: {shorten(one_line(error.message), 300)} ({error.code})."
     supported = error.data.get("supported") if isinstance(error.data, dict) else None
     if isinstance(supported, list) and supported:
@@ -291,11 +296,11 @@ def _refused(error: ErrorObject) -> ConnectFailed:
     return ConnectFailed(summary, _SEE_CONSOLE)
 
 
-def _no_common_revision(date: JSON) -> ConnectFailed:
-    ours = ", ".join(revision.date for revision in HANDSHAKE_REVISIONS)
+def _unsupported_version_error(date: JSON) -> ConnectFailed:
+    supported = ", ".join(revision.date for revision in HANDSHAKE_REVISIONS)
     return ConnectFailed(
-        f"The server requires protocol version {excerpt(date, 40)!r}, which MCP Lens does not support.",
-        f"With initialize, MCP Lens supports {ours}.",
+        f"The server requires protocol version {quote_value(date)}, which MCP Lens does not support.",
+        f"With initialize, MCP Lens supports {supported}.",
     )
 
 

@@ -20,7 +20,7 @@ from typing import TypeAlias
 from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
 
 from inspector.base.errors import HttpRefused, NeedsLogin
-from inspector.base.json.values import JSON, JSONObject, JSONProblem, excerpt, shorten, write_number
+from inspector.base.json.values import JSON, JSONError, JSONObject, excerpt, shorten, write_number
 from inspector.base.plain_text import one_line
 from inspector.protocol import jsonrpc
 from inspector.protocol.handshake import PROTOCOL_VERSION_KEY
@@ -40,7 +40,7 @@ UNSUPPORTED_VERSION = -32022
 MODERN_ERRORS = frozenset({HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION})
 
 # The member of `params` mirrored as Mcp-Name. The last three are from the Tasks extension.
-_NAMED_BY = {
+_NAME_MEMBERS = {
     "tools/call": "name",
     "prompts/get": "name",
     "resources/read": "uri",
@@ -76,7 +76,7 @@ def _mirrored_headers(message: Message, revision: Revision) -> Headers:
     params = _params(message)
     meta = params.get("_meta")
     version = meta.get(PROTOCOL_VERSION_KEY) if isinstance(meta, dict) else None
-    name = params.get(_NAMED_BY.get(message.method, ""))
+    name = params.get(_NAME_MEMBERS.get(message.method, ""))
     headers = _present(
         # The body may deliberately state a different version than the negotiated one.
         (VERSION_HEADER, version if isinstance(version, str) else revision.date),
@@ -88,11 +88,11 @@ def _mirrored_headers(message: Message, revision: Revision) -> Headers:
 def _params(message: Message) -> JSONObject:
     try:
         return message.params
-    except JSONProblem:  # handwritten, to see how the server reacts
+    except JSONError:  # handwritten, to see how the server reacts
         return {}
 
 
-def overlaid(headers: Headers, own: Headers) -> Headers:
+def merge_headers(headers: Headers, own: Headers) -> Headers:
     """Merge headers; `own` overrides headers of the same name."""
     if not headers or not own:
         return headers or own
@@ -102,11 +102,11 @@ def overlaid(headers: Headers, own: Headers) -> Headers:
 
 def _present(*headers: tuple[str, str]) -> Headers:
     """Return headers with a value. There is no encoding for these: invalid values are dropped."""
-    return tuple((name, value) for name, value in headers if value and _PLAIN.fullmatch(value))
+    return tuple((name, value) for name, value in headers if value and _PLAIN_VALUE.fullmatch(value))
 
 
-_PLAIN = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
-_SENTINEL = re.compile(r"=\?base64\?.*\?=")
+_PLAIN_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
+_ENCODED_VALUE = re.compile(r"=\?base64\?.*\?=")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -115,7 +115,7 @@ def encode_header_value(text: str) -> str:
 
     A tab is legal in HTTP, but encoded anyway: servers of both official SDKs expect that.
     """
-    if not text or (_PLAIN.fullmatch(text) and not _SENTINEL.fullmatch(text)):
+    if not text or (_PLAIN_VALUE.fullmatch(text) and not _ENCODED_VALUE.fullmatch(text)):
         return text
     # UTF-8 has no lone surrogates; JavaScript's encoder writes U+FFFD for one.
     data = _SURROGATE.sub("\ufffd", text).encode()
@@ -133,7 +133,7 @@ def header_text(value: JSON) -> str | None:
     return None
 
 
-class Meaning(Enum):
+class StatusMeaning(Enum):
     """What an HTTP status means for the posted message."""
 
     BODY = "the body carries the messages"
@@ -147,51 +147,51 @@ class Meaning(Enum):
     OUTAGE = "the server, or a proxy in front of it, failed"
 
 
-def meaning_of(status: int, message: Message, *, has_session: bool = False) -> Meaning:
+def status_meaning(status: int, message: Message, *, has_session: bool = False) -> StatusMeaning:
     """Interpret a status. `has_session` says whether the request had a session id."""
     if status < 300:
         return _success(status, message)
     if status < 400:
-        return Meaning.REDIRECT
+        return StatusMeaning.REDIRECT
     if status == 404 and has_session:
-        return Meaning.SESSION_LOST
-    special = {401: Meaning.LOGIN, 403: Meaning.FORBIDDEN}
-    return special.get(status, Meaning.REFUSED if status < 500 else Meaning.OUTAGE)
+        return StatusMeaning.SESSION_LOST
+    special = {401: StatusMeaning.LOGIN, 403: StatusMeaning.FORBIDDEN}
+    return special.get(status, StatusMeaning.REFUSED if status < 500 else StatusMeaning.OUTAGE)
 
 
-def _success(status: int, message: Message) -> Meaning:
+def _success(status: int, message: Message) -> StatusMeaning:
     if message.kind is not Kind.REQUEST:
-        return Meaning.ACCEPTED
-    return Meaning.UNANSWERED if status in (202, 204, 205) else Meaning.BODY
+        return StatusMeaning.ACCEPTED
+    return StatusMeaning.UNANSWERED if status in (202, 204, 205) else StatusMeaning.BODY
 
 
-def may_respond(meaning: Meaning, message: Message) -> bool:
+def may_respond(meaning: StatusMeaning, message: Message) -> bool:
     """True if a JSON-RPC message in the body is the response, regardless of the status.
 
     Not for an outage during a probe: that says nothing about the server's era.
     """
-    if meaning is Meaning.OUTAGE:
+    if meaning is StatusMeaning.OUTAGE:
         return message.method != "server/discover"
-    return meaning in (Meaning.BODY, Meaning.REFUSED)
+    return meaning in (StatusMeaning.BODY, StatusMeaning.REFUSED)
 
 
 def refusal(
     status: int, message: Message, body: bytes = b"", *, has_session: bool = False
 ) -> HttpRefused | NeedsLogin:
     """Return the error for a response without a message to deliver."""
-    meaning = meaning_of(status, message, has_session=has_session)
-    if meaning is Meaning.LOGIN:
+    meaning = status_meaning(status, message, has_session=has_session)
+    if meaning is StatusMeaning.LOGIN:
         return NeedsLogin(
             "The server requires login (HTTP 401).", "Add an Authorization header to the server's settings."
         )
-    what = name_of(message)
+    what = message_name(message)
     text = shorten(one_line(body[:600].decode(errors="replace")).strip(), 200)
     reported = f": {text.removesuffix('.')}" if text else ""
     summary = _SUMMARIES.get(meaning, f"The server responded to {what} with HTTP {status}{reported}.")
     return HttpRefused(summary, _next_step(meaning, status), status, body)
 
 
-def name_of(message: Message) -> str:
+def message_name(message: Message) -> str:
     """Return what was posted, for a sentence."""
     return message.method or (
         "a response from MCP Lens" if message.kind.is_response else _NAMES.get(message.kind, "it")
@@ -200,8 +200,8 @@ def name_of(message: Message) -> str:
 
 def operation_of(message: Message) -> str:
     """Return the method and its target: a server may require more scopes for one tool."""
-    name = _params(message).get(_NAMED_BY.get(message.method, ""))
-    return f"{message.method} {name}" if isinstance(name, str) else name_of(message)
+    name = _params(message).get(_NAME_MEMBERS.get(message.method, ""))
+    return f"{message.method} {name}" if isinstance(name, str) else message_name(message)
 
 
 _NAMES = {
@@ -210,26 +210,30 @@ _NAMES = {
     Kind.TEXT: "the invalid message",
 }
 _SUMMARIES = {
-    Meaning.SESSION_LOST: "The server no longer knows this session (HTTP 404).",
-    Meaning.UNANSWERED: (
+    StatusMeaning.SESSION_LOST: "The server no longer knows this session (HTTP 404).",
+    StatusMeaning.UNANSWERED: (
         "The server accepted the request like a notification (HTTP 202) and will not respond to it."
     ),
 }
 _NEXT_STEPS = {
-    Meaning.BODY: "Is this the URL of an MCP endpoint?",
-    Meaning.SESSION_LOST: "Reconnect to start a new session.",
-    Meaning.UNANSWERED: "This is a bug in the server: every request must get a response.",
-    Meaning.REDIRECT: "Only redirects to the same host that keep the method are followed. Check the URL.",
-    Meaning.FORBIDDEN: "The server rejects this origin or these credentials. Check the server's settings.",
-    Meaning.OUTAGE: "The server, or a proxy in front of it, failed. Try again later.",
+    StatusMeaning.BODY: "Check that this is the URL of an MCP endpoint.",
+    StatusMeaning.SESSION_LOST: "Reconnect to start a new session.",
+    StatusMeaning.UNANSWERED: "This is a bug in the server: every request must get a response.",
+    StatusMeaning.REDIRECT: (
+        "Only redirects to the same host that keep the method are followed. Check the URL."
+    ),
+    StatusMeaning.FORBIDDEN: (
+        "The server rejects this origin or these credentials. Check the server's settings."
+    ),
+    StatusMeaning.OUTAGE: "The server, or a proxy in front of it, failed. Try again later.",
 }
 
 
-def _next_step(meaning: Meaning, status: int) -> str:
-    if status == 404 and meaning is Meaning.REFUSED:
+def _next_step(meaning: StatusMeaning, status: int) -> str:
+    if status == 404 and meaning is StatusMeaning.REFUSED:
         return "Check the path of the server URL; many servers use /mcp."
     if status == 405:
-        return "It does not accept POST at this URL: this may be the old HTTP+SSE transport."
+        return "The URL does not accept POST: it may be a server with the old HTTP+SSE transport."
     return _NEXT_STEPS.get(meaning, "The complete response is in the Traffic view.")
 
 
@@ -238,7 +242,7 @@ def error_in(body: bytes) -> ErrorObject | None:
     message = jsonrpc.read(body)
     try:
         return error_of(message) if message.kind is Kind.ERROR else None
-    except JSONProblem:
+    except JSONError:
         return None
 
 
@@ -254,12 +258,12 @@ _KEEPS_GET = (301, 302, 303, *_KEEPS_EVERY_METHOD)
 
 
 def redirect_target(
-    url: str, location: str, method: str, status: int = 308, *, may_encrypt: bool = False
+    url: str, location: str, method: str, status: int = 308, *, allows_upgrade: bool = False
 ) -> str | None:
     """Return where to repeat the request; None if the redirect must not be followed.
 
     Only the same origin, so that credentials go nowhere else, and only if the method stays the same: a POST
-    turned into a GET is a different request. With `may_encrypt` also from http to https, for requests
+    turned into a GET is a different request. With `allows_upgrade` also from http to https, for requests
     without credentials: the same host and path, now safe from eavesdropping and tampering.
     """
     if status not in (_KEEPS_GET if method == "GET" else _KEEPS_EVERY_METHOD) or not location:
@@ -267,15 +271,15 @@ def redirect_target(
     try:
         target = urlsplit(urljoin(url, location))
         source = urlsplit(url)
-        is_encrypted = may_encrypt and _is_encrypted(source, target)
-        if target.username is not None or not (is_encrypted or _origin(target) == _origin(source)):
+        is_upgrade = allows_upgrade and _is_https_upgrade(source, target)
+        if target.username is not None or not (is_upgrade or _origin(target) == _origin(source)):
             return None
     except ValueError:  # not a URL, or an invalid port
         return None
     return urlunsplit(target._replace(fragment=""))
 
 
-def _is_encrypted(source: SplitResult, target: SplitResult) -> bool:
+def _is_https_upgrade(source: SplitResult, target: SplitResult) -> bool:
     """True if it is the same URL over https. Other ports may be other servers."""
     is_plain = _origin(source)[::2] == ("http", 80) and _origin(target)[::2] == ("https", 443)
     is_same = (source.hostname, source.path, source.query) == (target.hostname, target.path, target.query)
@@ -301,14 +305,14 @@ _MAPS_OF_SCHEMAS = frozenset(
     ("$defs", "definitions", "patternProperties", "dependentSchemas", "dependencies")
 )
 
-Path: TypeAlias = tuple[str, ...]
+PropertyPath: TypeAlias = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ParamHeaders:
     """The mirrored arguments of a tool: header names, each with the path to its value."""
 
-    paths: tuple[tuple[str, Path], ...] = ()
+    paths: tuple[tuple[str, PropertyPath], ...] = ()
 
     def headers_for(self, arguments: JSONObject) -> Headers:
         """Return the headers of a call. Absent, null and non-scalar values have none."""
@@ -318,7 +322,7 @@ class ParamHeaders:
 
 def read_param_headers(schema: JSON) -> ParamHeaders | str:
     """Read the annotations of an input schema; a string is why the tool must be dropped."""
-    paths: dict[str, tuple[str, Path]] = {}
+    paths: dict[str, tuple[str, PropertyPath]] = {}
     for path, position in _positions(schema):
         if ANNOTATION not in position:
             continue
@@ -332,7 +336,7 @@ def read_param_headers(schema: JSON) -> ParamHeaders | str:
     return ParamHeaders(tuple(paths.values()))
 
 
-def _problem(path: Path | None, position: JSONObject, name: JSON) -> str:
+def _problem(path: PropertyPath | None, position: JSONObject, name: JSON) -> str:
     if not path:
         return (
             f"{ANNOTATION} is only allowed on properties that are reachable from the schema root through "
@@ -356,13 +360,13 @@ def _problem(path: Path | None, position: JSONObject, name: JSON) -> str:
     return ""
 
 
-def _positions(schema: JSON) -> Iterator[tuple[Path | None, JSONObject]]:
+def _positions(schema: JSON) -> Iterator[tuple[PropertyPath | None, JSONObject]]:
     """Yield every subschema in document order, with its path of property names.
 
     The path is None below any keyword other than `properties`. Uses an explicit stack: a hostile schema may
     exceed Python's recursion limit.
     """
-    stack: list[tuple[Path | None, JSON]] = [((), schema)]
+    stack: list[tuple[PropertyPath | None, JSON]] = [((), schema)]
     while stack:
         path, position = stack.pop()
         if isinstance(position, dict):
@@ -370,7 +374,7 @@ def _positions(schema: JSON) -> Iterator[tuple[Path | None, JSONObject]]:
             stack += reversed(list(_children(path, position)))
 
 
-def _children(path: Path | None, schema: JSONObject) -> Iterator[tuple[Path | None, JSON]]:
+def _children(path: PropertyPath | None, schema: JSONObject) -> Iterator[tuple[PropertyPath | None, JSON]]:
     for keyword, value in schema.items():
         if keyword == "properties" and isinstance(value, dict):
             for name, child in value.items():
@@ -383,14 +387,14 @@ def _children(path: Path | None, schema: JSONObject) -> Iterator[tuple[Path | No
             yield None, value
 
 
-def _value_at(path: Path, arguments: JSONObject) -> JSON:
+def _value_at(path: PropertyPath, arguments: JSONObject) -> JSON:
     here: JSON = arguments
     for name in path:
         here = here.get(name) if isinstance(here, dict) else None
     return here
 
 
-def _where(path: Path) -> str:
+def _where(path: PropertyPath) -> str:
     return f"property “{_shown('.'.join(path))}”"
 
 

@@ -20,73 +20,11 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
-from inspector.base.json.values import JSON, JSONObject, JSONProblem, parse, to_wire
-
-T = TypeVar("T")
-
-_REMEMBERED = 1000
-
-
-class Match(Enum):
-    """What a response's id matched."""
-
-    OPEN = "response to a pending request"
-    REPEATED = "second response to the same request"
-    LATE = "response to a cancelled or timed-out request"
-    UNKNOWN = "response without a matching request"
-
-
-class Correlator(Generic[T]):
-    """Open requests by id, each with an item of its owner."""
-
-    def __init__(self) -> None:
-        self._open: dict[RequestId, T] = {}
-        self._finished: OrderedDict[RequestId, tuple[Match, T]] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._open)
-
-    def open(self, id: RequestId, item: T) -> bool:
-        """Add a request. False if it replaced an open one with the same id."""
-        is_new = id not in self._open
-        self._open[id] = item
-        self._finished.pop(id, None)
-        return is_new
-
-    def resolve(self, id: RequestId) -> tuple[Match, T | None]:
-        """Match a response with its request."""
-        item = self._open.pop(id, None)
-        if item is not None:
-            self._remember(id, Match.REPEATED, item)
-            return Match.OPEN, item
-        return self._finished.get(id, (Match.UNKNOWN, None))
-
-    def abandon(self, id: RequestId) -> T | None:
-        """Stop waiting for a request; a response that still comes is LATE."""
-        item = self._open.pop(id, None)
-        if item is not None:
-            self._remember(id, Match.LATE, item)
-        return item
-
-    def find(self, id: RequestId) -> T | None:
-        return self._open.get(id)
-
-    def drain(self) -> list[T]:
-        """Remove and return all open requests: the connection has ended."""
-        items = list(self._open.values())
-        self._open.clear()
-        return items
-
-    def _remember(self, id: RequestId, later: Match, item: T) -> None:
-        self._finished[id] = (later, item)
-        if len(self._finished) > _REMEMBERED:
-            self._finished.popitem(last=False)
-
+from inspector.base.json.values import JSON, JSONError, JSONObject, parse, to_wire
 
 RequestId: TypeAlias = int | str
-
-PARSE_AT_ARRIVAL = 64 * 1024
-
+EAGER_PARSE_LIMIT = 64 * 1024  # bytes; larger messages are parsed when needed
+NOT_A_MESSAGE = "not a JSON-RPC message"
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
@@ -127,14 +65,14 @@ class Message(NamedTuple):
     def body(self) -> JSONObject:
         """Return the whole message as an object, parsing it if that was not done on arrival.
 
-        Raises JSONProblem if it cannot be parsed.
+        Raises JSONError if it cannot be parsed.
         """
         if self.parsed is not None:
             return self.parsed
         text, _ = _decode(self.raw)
         value = parse(text)
         if not isinstance(value, dict):
-            raise JSONProblem("not a JSON object")
+            raise JSONError("not a JSON object")
         return value
 
     @property
@@ -160,7 +98,7 @@ def items_of(message: Message) -> list[Message]:
         return [message]
     try:
         return message.items()
-    except JSONProblem:
+    except JSONError:
         return []
 
 
@@ -213,7 +151,7 @@ def failure(id: RequestId, code: int, message: str, data: JSON = None) -> Messag
 
 def read(raw: bytes) -> Message:
     """Classify a message. Never raises."""
-    if len(raw) > PARSE_AT_ARRIVAL:
+    if len(raw) > EAGER_PARSE_LIMIT:
         return _scan(raw) or _parse(raw)
     return _read_plain(raw) or _parse(raw)
 
@@ -238,7 +176,7 @@ def _parse(raw: bytes) -> Message:
     text, damage = _decode(raw)
     try:
         value = parse(text)
-    except JSONProblem as exc:
+    except JSONError as exc:
         scanned = _scan(raw)
         reason = str(exc) if exc.is_too_deep else f"not valid JSON: {exc}"
         return _with_problem(scanned, reason) if scanned else _unreadable(raw, reason)
@@ -262,7 +200,7 @@ def _decode(raw: bytes) -> tuple[str, str]:
 def _unreadable(raw: bytes, reason: str) -> Message:
     if raw.lstrip()[:1] in (b"{", b"["):
         return Message(Kind.INVALID, raw, problem=reason)
-    return Message(Kind.TEXT, raw, problem="not a JSON-RPC message" if raw.strip() else "a blank line")
+    return Message(Kind.TEXT, raw, problem=NOT_A_MESSAGE if raw.strip() else "a blank line")
 
 
 def _from_value(value: JSON, raw: bytes) -> Message:
@@ -276,7 +214,7 @@ def _from_value(value: JSON, raw: bytes) -> Message:
 def _not_an_object(value: JSON, raw: bytes) -> Message:
     """Classify other JSON: a bare number or word is valid JSON, but more likely printed text."""
     kind = Kind.INVALID if isinstance(value, list) else Kind.TEXT
-    return Message(kind, raw, problem="not a JSON-RPC message: it must be an object")
+    return Message(kind, raw, problem=f"{NOT_A_MESSAGE}: it must be an object")
 
 
 def _envelope(body: JSONObject) -> tuple[Kind, RequestId | None, str, str]:
@@ -289,10 +227,10 @@ def _envelope(body: JSONObject) -> tuple[Kind, RequestId | None, str, str]:
         return Kind.REQUEST, id, method, problem or id_problem or _params_problem(body)
     if "method" in body:
         return Kind.INVALID, None, "", problem or '"method" must be a string'
-    return _answer_envelope(body, problem)
+    return _response_envelope(body, problem)
 
 
-def _answer_envelope(body: JSONObject, problem: str) -> tuple[Kind, RequestId | None, str, str]:
+def _response_envelope(body: JSONObject, problem: str) -> tuple[Kind, RequestId | None, str, str]:
     if "error" not in body and "result" not in body:
         return Kind.INVALID, None, "", problem or 'it has neither "method" nor "result" nor "error"'
     id, id_problem = read_id(body.get("id"))
@@ -399,5 +337,65 @@ def _scan_head(raw: bytes) -> tuple[JSONObject | None, int]:
 def _scalar(text: bytes) -> JSON:
     try:
         return parse(text.decode())
-    except (JSONProblem, UnicodeDecodeError):
+    except (JSONError, UnicodeDecodeError):
         return None
+
+
+T = TypeVar("T")
+_MAX_FINISHED = 1000
+
+
+class Match(Enum):
+    """What a response's id matched."""
+
+    OPEN = "response to a pending request"
+    REPEATED = "second response to the same request"
+    LATE = "response to a cancelled or timed-out request"
+    UNKNOWN = "response without a matching request"
+
+
+class Correlator(Generic[T]):
+    """Open requests by id, each with an item of the caller."""
+
+    def __init__(self) -> None:
+        self._open: dict[RequestId, T] = {}
+        self._finished: OrderedDict[RequestId, tuple[Match, T]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def open(self, id: RequestId, item: T) -> bool:
+        """Add a request. False if it replaced an open one with the same id."""
+        is_new = id not in self._open
+        self._open[id] = item
+        self._finished.pop(id, None)
+        return is_new
+
+    def resolve(self, id: RequestId) -> tuple[Match, T | None]:
+        """Match a response with its request."""
+        item = self._open.pop(id, None)
+        if item is not None:
+            self._remember(id, Match.REPEATED, item)
+            return Match.OPEN, item
+        return self._finished.get(id, (Match.UNKNOWN, None))
+
+    def abandon(self, id: RequestId) -> T | None:
+        """Stop waiting for a request; a response that still comes is LATE."""
+        item = self._open.pop(id, None)
+        if item is not None:
+            self._remember(id, Match.LATE, item)
+        return item
+
+    def find(self, id: RequestId) -> T | None:
+        return self._open.get(id)
+
+    def drain(self) -> list[T]:
+        """Remove and return all open requests: the connection has ended."""
+        items = list(self._open.values())
+        self._open.clear()
+        return items
+
+    def _remember(self, id: RequestId, match: Match, item: T) -> None:
+        self._finished[id] = (match, item)
+        if len(self._finished) > _MAX_FINISHED:
+            self._finished.popitem(last=False)

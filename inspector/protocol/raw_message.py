@@ -11,15 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from inspector.base.json.values import JSONProblem, compact, parse, shorten, to_wire
+from inspector.base.json.values import JSONError, compact, parse, shorten, to_wire
 from inspector.base.plain_text import one_line
-from inspector.protocol.jsonrpc import Kind, Message, RequestId, read
+from inspector.protocol.jsonrpc import NOT_A_MESSAGE, Kind, Message, RequestId, read
 
 # An unterminated string extends to the end. Possessive quantifiers: no backtracking on long input.
 _STRING = rb'"(?:[^"\\]++|\\.)*+"?'
 _TOKEN = re.compile(_STRING + rb'|[\[\]{},:]|[^ \t\n\r\[\]{},:"]++', re.DOTALL)
 _GAP = re.compile(rb"(" + _STRING + rb")|[ \t\n\r]++", re.DOTALL)
-_BREAK = re.compile(rb"[\n\r]")
+_LINE_BREAK = re.compile(rb"[\n\r]")
 _STRUCTURE = b"[]{},:"
 _OPENING, _CLOSING = (b"[", b"{"), (b"]", b"}")
 _MAX_NAME_LENGTH = 80
@@ -27,7 +27,7 @@ _MAX_NAME_LENGTH = 80
 
 def is_one_line(raw: bytes) -> bool:
     """True if this can be one stdio message. A lone CR counts: Python's text mode splits there."""
-    return _BREAK.search(raw) is None
+    return _LINE_BREAK.search(raw) is None
 
 
 def compacted(raw: bytes) -> bytes:
@@ -44,6 +44,41 @@ def compacted(raw: bytes) -> bytes:
         return b"" if before in _STRUCTURE or after in _STRUCTURE else b" "
 
     return _GAP.sub(without, raw)
+
+
+_MAX_MARGIN_DEPTH = 60  # otherwise the indentation of a deep value would grow with the square of its depth
+
+
+def indented(raw: bytes) -> bytes:
+    """Put each member and item on a line, two spaces per level. Invalid JSON as far as it goes."""
+    return b"".join(_pieces(raw))
+
+
+def _pieces(raw: bytes) -> Iterator[bytes]:
+    level = 0
+    before, end = b"", 0
+    for match in _TOKEN.finditer(raw):
+        token = match[0]
+        is_closing, is_empty = token in b"]}", before in (b"[", b"{")
+        level = max(level - is_closing, 0)  # there may be surplus closing brackets
+        if is_closing or is_empty:
+            yield b"" if is_closing and is_empty else _margin(level)
+        elif before == b",":
+            yield _margin(level)
+        elif before == b":" or (match.start() > end and not _need_no_space(before, token)):
+            yield b" "
+        yield token
+        level += token in b"[{"
+        before, end = token, match.end()
+
+
+def _need_no_space(before: bytes, token: bytes) -> bool:
+    """True if the tokens need no whitespace between them."""
+    return before in _STRUCTURE or token in _STRUCTURE  # b"", i.e. no token at the start, is in there too
+
+
+def _margin(level: int) -> bytes:
+    return b"\n" + b"  " * min(level, _MAX_MARGIN_DEPTH)
 
 
 def has_id(raw: bytes) -> bool:
@@ -68,14 +103,14 @@ def _id_span(raw: bytes) -> tuple[int, int] | None:
     """Return the span of the last top-level `id` value."""
     found = None
     key, mark = b"", b""
-    for part, start, end in _parts(raw):
+    for part, start, end in _top_level_tokens(raw):
         if mark == b":" and _is_id(key) and part not in (b",", b":"):
             found = start, end
         key, mark = mark, part
     return found
 
 
-def _parts(raw: bytes) -> Iterator[tuple[bytes, int, int]]:
+def _top_level_tokens(raw: bytes) -> Iterator[tuple[bytes, int, int]]:
     """Yield the outermost object's tokens and spans. A bracketed value is one empty token."""
     depth = start = 0
     for match in _TOKEN.finditer(raw):
@@ -101,7 +136,7 @@ def _is_id(key: bytes) -> bool:
         return key == b'"id"'
     try:
         return parse(key.decode()) == "id"
-    except (JSONProblem, UnicodeDecodeError):
+    except (JSONError, UnicodeDecodeError):
         return False
 
 
@@ -109,12 +144,12 @@ def describe(raw: bytes) -> str:
     """Describe in one line what these bytes are to the receiver, and what is wrong where."""
     message = read(raw)
     if message.kind in (Kind.INVALID, Kind.TEXT):
-        return _describe_nothing(message)
+        return _describe_non_message(message)
     what = _DESCRIPTIONS[message.kind](message)
     return f"{what} ({message.problem})." if message.problem else f"{what}."
 
 
-def _describe_nothing(message: Message) -> str:
+def _describe_non_message(message: Message) -> str:
     """Describe bytes that are no message, including why they are not JSON."""
     if not message.raw.strip():
         return "Empty line." if is_one_line(message.raw) else "Empty lines."
@@ -123,25 +158,25 @@ def _describe_nothing(message: Message) -> str:
         parse(text)
     except UnicodeDecodeError as exc:
         return f"Not JSON: not valid UTF-8 at byte {exc.start}."
-    except JSONProblem as exc:
+    except JSONError as exc:
         return f"{'JSON, but' if exc.is_too_deep else 'Not JSON:'} {exc}."
-    return f"JSON, but not a JSON-RPC message: {message.problem.removeprefix('not a JSON-RPC message: ')}."
+    return f"JSON, but {NOT_A_MESSAGE}: {message.problem.removeprefix(f'{NOT_A_MESSAGE}: ')}."
 
 
 def _describe_request(request: Message) -> str:
     what = f"Request: {_name(request.method)}"
-    return what if request.id is None else f"{what} with id {_spelled(request.id)}"
+    return what if request.id is None else f"{what} with id {_id_text(request.id)}"
 
 
 def _describe_response(response: Message) -> str:
     what = "Response: result" if response.kind is Kind.RESULT else "Response: error"
-    return what if response.id is None else f"{what} for id {_spelled(response.id)}"
+    return what if response.id is None else f"{what} for id {_id_text(response.id)}"
 
 
 def _describe_batch(batch: Message) -> str:
     try:
         count = len(batch.items())
-    except JSONProblem:  # an item is nested too deeply
+    except JSONError:  # an item is nested too deeply
         return "Batch"
     return f"Batch of {count} message{'' if count == 1 else 's'}"
 
@@ -159,43 +194,6 @@ def _name(method: str) -> str:
     return shorten(one_line(method), _MAX_NAME_LENGTH) or "no method name"
 
 
-def _spelled(id: RequestId) -> str:
+def _id_text(id: RequestId) -> str:
     """Return the id with its JSON type: 7 is not "7"."""
     return shorten(one_line(compact(id)), _MAX_NAME_LENGTH)
-
-
-# An unterminated string extends to the end. Possessive quantifiers: no backtracking on long input.
-_TOKEN_RAWLAYOUT = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[\]{},:]|[^ \t\n\r\[\]{},:"]++', re.DOTALL)
-_MAX_MARGIN_DEPTH = 60  # otherwise the indentation of a deep value would grow with the square of its depth
-
-
-def indented(raw: bytes) -> bytes:
-    """Put each member and item on a line, two spaces per level. Invalid JSON as far as it goes."""
-    return b"".join(_pieces(raw))
-
-
-def _pieces(raw: bytes) -> Iterator[bytes]:
-    level = 0
-    before, end = b"", 0
-    for match in _TOKEN_RAWLAYOUT.finditer(raw):
-        token = match[0]
-        is_closing, is_empty = token in b"]}", before in (b"[", b"{")
-        level = max(level - is_closing, 0)  # there may be surplus closing brackets
-        if is_closing or is_empty:
-            yield b"" if is_closing and is_empty else _margin(level)
-        elif before == b",":
-            yield _margin(level)
-        elif before == b":" or (match.start() > end and not _are_apart(before, token)):
-            yield b" "
-        yield token
-        level += token in b"[{"
-        before, end = token, match.end()
-
-
-def _are_apart(before: bytes, token: bytes) -> bool:
-    """True if the tokens need no whitespace between them."""
-    return before in _STRUCTURE or token in _STRUCTURE  # b"", i.e. no token at the start, is in there too
-
-
-def _margin(level: int) -> bytes:
-    return b"\n" + b"  " * min(level, _MAX_MARGIN_DEPTH)

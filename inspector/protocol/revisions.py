@@ -122,7 +122,7 @@ METHODS = {
 }
 
 
-def missing_capability(name: str, offered: JSONObject, revision: Revision) -> str:
+def missing_capability(name: str, declared: JSONObject, revision: Revision) -> str:
     """Return the capability that `name` needs but was not declared; "" if it may be called.
 
     An unknown method needs none: a debugger may send anything.
@@ -131,18 +131,19 @@ def missing_capability(name: str, offered: JSONObject, revision: Revision) -> st
     if method is None or not method.capability:
         return ""
     if revision.era is Era.STATELESS and method.capability.startswith("tasks"):
-        extensions = offered.get("extensions")
-        is_there = isinstance(extensions, dict) and TASKS_EXTENSION in extensions
-        return "" if is_there else f"extensions.{TASKS_EXTENSION}"
+        extensions = declared.get("extensions")
+        is_declared = isinstance(extensions, dict) and TASKS_EXTENSION in extensions
+        return "" if is_declared else f"extensions.{TASKS_EXTENSION}"
     # 2024-11-05 has no `completions` capability, but servers may still support completion/complete.
     if name == "completion/complete" and not is_between(revision, R2, R5):
         return ""
-    return "" if _declares(offered, method.capability) else method.capability
+    return "" if declares(declared, *method.capability.split(".")) else method.capability
 
 
-def _declares(offered: JSONObject, path: str) -> bool:
-    here: JSON = offered
-    for member in path.split("."):
+def declares(capabilities: JSONObject, *path: str) -> bool:
+    """True if capabilities have this member; null and false count as absent."""
+    here: JSON = capabilities
+    for member in path:
         here = here.get(member) if isinstance(here, dict) else None
         if here is None or here is False:
             return False

@@ -1,7 +1,7 @@
-"""Multi round-trip requests: calls repeated with the input that their result asks for.
+"""Multi round-trip requests: calls repeated with the input that their result requests.
 
 The stateless era has no server requests. A result of type `input_required` contains them instead; the
-client answers all and repeats the original request under a new id, with the replies and the server's
+client replies to all and repeats the original request under a new id, with the replies and the server's
 opaque `requestState`.
 """
 
@@ -19,7 +19,7 @@ from inspector.protocol.types import InputRequest, read_input_requests
 
 MAX_ROUNDS = 10
 # "Servers MUST NOT send InputRequiredResult responses on any other client requests."
-MAY_ASK = ("tools/call", "prompts/get", "resources/read")
+INPUT_REQUIRED_METHODS = ("tools/call", "prompts/get", "resources/read")
 
 _ROUND_MEMBERS = ("inputResponses", "requestState")
 
@@ -36,7 +36,7 @@ class Complete:
 
 
 @dataclass(frozen=True, slots=True)
-class NeedInput:
+class InputRequired:
     """The server needs input. Without requests it only wants a retry, now or later."""
 
     requests: dict[str, InputRequest]
@@ -57,13 +57,13 @@ class Invalid:
     reason: str
 
 
-Outcome: TypeAlias = Complete | NeedInput | TaskCreated | Invalid
+RoundOutcome: TypeAlias = Complete | InputRequired | TaskCreated | Invalid
 
 
-class Rounds:
-    """A request through all its rounds. `capabilities` are those it declares.
+class RoundTrips:
+    """One request through all its rounds. `capabilities` are those it declares.
 
-    A user refuses a request that has no negative reply by not sending the next round.
+    A server request without a negative reply (roots) is refused by not sending the next round.
     """
 
     def __init__(
@@ -79,10 +79,10 @@ class Rounds:
         self._capabilities = capabilities or {}
         self._max_rounds = max_rounds
         self._round = 0
-        self._requested: NeedInput | None = None
+        self._requested: InputRequired | None = None
         self._state: str | None = None
 
-    def receive(self, result: JSONObject) -> Outcome:
+    def receive(self, result: JSONObject) -> RoundOutcome:
         """Return what a result means. It replaces the previous round's requests."""
         self._requested, self._state = None, None
         # "The client MUST treat the absent field as "complete"." Some servers write it as null.
@@ -110,8 +110,8 @@ class Rounds:
         self._requested = None
         return params
 
-    def _on_input_required(self, result: JSONObject) -> NeedInput | Invalid:
-        if self._method not in MAY_ASK:
+    def _on_input_required(self, result: JSONObject) -> InputRequired | Invalid:
+        if self._method not in INPUT_REQUIRED_METHODS:
             return Invalid(f"a result of {self._method} must not request input")
         if self._round == self._max_rounds:
             return Invalid(
@@ -123,22 +123,22 @@ class Rounds:
             return Invalid(str(exc))
         if not requests and state is None:
             return Invalid("it requests input with neither inputRequests nor requestState")
-        fault = next(filter(None, (fault_of(one, self._capabilities) for one in requests.values())), "")
-        if fault:
-            return Invalid(fault)
+        violations = (violation_of(request, self._capabilities) for request in requests.values())
+        if violation := next(filter(None, violations), ""):
+            return Invalid(violation)
         self._round += 1
         self._state = state
-        self._requested = NeedInput(requests, self._round)
+        self._requested = InputRequired(requests, self._round)
         return self._requested
 
     def _on_task(self, result: JSONObject) -> TaskCreated | Invalid:
-        design = ExtensionTasks()
+        tasks = ExtensionTasks()
         if self._method != "tools/call":
             return Invalid(f"a result of {self._method} must not be a task")
-        if not design.is_offered(self._capabilities):
+        if not tasks.is_supported(self._capabilities):
             return Invalid("it is a task, but the request did not declare the tasks extension")
         try:
-            task = design.created(result)
+            task = tasks.created(result)
         except ValueError as exc:
             return Invalid(f"it is an invalid task: {exc}")
         assert task is not None
@@ -161,15 +161,15 @@ def _state(result: JSONObject) -> str | None:
     return state
 
 
-def fault_of(request: InputRequest, capabilities: JSONObject) -> str:
+def violation_of(request: InputRequest, capabilities: JSONObject) -> str:
     """Return why the server must not request this with these capabilities; "" if it may."""
     if request.method not in _CHECKS:
         return f"it requests {_shown(request.method)}, which is not allowed inside a result"
-    missing = missing_for(request, capabilities)
+    missing = missing_capability_for(request, capabilities)
     return f"it requests {request.method}, but the request did not declare {missing}" if missing else ""
 
 
-def missing_for(request: InputRequest, capabilities: JSONObject) -> str:
+def missing_capability_for(request: InputRequest, capabilities: JSONObject) -> str:
     """Return the undeclared capability that this request needs; "" if none.
 
     For a method that cannot be requested at all, return its name.

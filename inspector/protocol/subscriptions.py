@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
 
-from inspector.base.json.values import JSON, JSONObject, JSONProblem
+from inspector.base.json.values import JSON, JSONError, JSONObject
 from inspector.protocol.jsonrpc import Kind, Message, RequestId, error_of, read_id
 
 SUBSCRIPTION_ID_KEY = "io.modelcontextprotocol/subscriptionId"
@@ -65,7 +65,7 @@ class Filter:
             tasks=tuple(task for task in self.tasks if task not in other.tasks),
         )
 
-    def lets_through(self, notification: Message) -> bool:
+    def matches(self, notification: Message) -> bool:
         """True if this notification was requested.
 
         An update may be for a part of a subscribed resource, and how part URIs are written is up to the
@@ -98,7 +98,7 @@ class Acknowledged:
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """A change arrived on a stream. Use it; `problem` says what is wrong with its delivery."""
+    """A change arrived on a stream. It is usable; `problem` says what is wrong with its delivery."""
 
     id: RequestId
     notification: Message
@@ -106,7 +106,7 @@ class Delivered:
 
 
 @dataclass(frozen=True, slots=True)
-class Stray:
+class StrayNotification:
     """A notification for a stream that is not open."""
 
     notification: Message
@@ -114,6 +114,8 @@ class Stray:
 
 
 class End(Enum):
+    """How a stream ended."""
+
     GRACEFUL = "the server ended it with its result"
     CANCELLED = "the server cancelled it"
     REFUSED = "the server rejected it"
@@ -130,7 +132,7 @@ class Ended:
     problem: str = ""
 
 
-ListenEvent: TypeAlias = Acknowledged | Delivered | Stray | Ended
+ListenEvent: TypeAlias = Acknowledged | Delivered | StrayNotification | Ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +141,7 @@ class _Stream:
     honored: Filter | None = None  # None before the acknowledgement
 
 
-class SubscriptionStream:
+class SubscriptionStreams:
     """All open streams; assigns notifications to them."""
 
     def __init__(self) -> None:
@@ -157,11 +159,6 @@ class SubscriptionStream:
         """Handle a broken HTTP response of a stream. None if it is not open."""
         return Ended(id, End.LOST, reason) if self.close(id) else None
 
-    def lose_all(self, reason: str) -> list[Ended]:
-        """End all streams: the connection is gone."""
-        streams, self._streams = self._streams, {}
-        return [Ended(id, End.LOST, reason) for id in streams]
-
     @property
     def filters(self) -> Mapping[RequestId, Filter]:
         """The filter of each open stream, to resubscribe elsewhere."""
@@ -175,7 +172,7 @@ class SubscriptionStream:
         """
         try:
             return self._receive(notification, carrier)
-        except JSONProblem:
+        except JSONError:
             return None
 
     def _receive(self, notification: Message, carrier: RequestId | None) -> ListenEvent | None:
@@ -186,7 +183,7 @@ class SubscriptionStream:
             return self._on_unnamed(notification, carrier)
         stream = self._streams.get(id)
         if stream is None:
-            return Stray(notification, f"the subscription {id!r} is not open")
+            return StrayNotification(notification, f"the subscription {id!r} is not open")
         if notification.method == ACKNOWLEDGED:
             return self._acknowledge(id, stream, notification)
         return Delivered(id, notification, _delivery_problem(stream, notification))
@@ -207,7 +204,7 @@ class SubscriptionStream:
                 acknowledged = self._acknowledge(carrier, self._streams[carrier], notification)
                 return replace(acknowledged, problem=acknowledged.problem or problem)
             return Delivered(carrier, notification, problem)
-        matching = [id for id, stream in self._streams.items() if stream.requested.lets_through(notification)]
+        matching = [id for id, stream in self._streams.items() if stream.requested.matches(notification)]
         return Delivered(matching[0], notification, problem) if len(matching) == 1 else None
 
     def _on_cancelled(self, notification: Message) -> Ended | None:
@@ -226,7 +223,7 @@ class SubscriptionStream:
                 error = error_of(response)
                 return Ended(id, End.REFUSED, f"{error.message} ({error.code})")
             named = subscription_id(response.result.get("_meta"))
-        except JSONProblem as exc:
+        except JSONError as exc:
             return Ended(id, End.GRACEFUL, problem=f"its result cannot be read: {exc}")
         return Ended(
             id, End.GRACEFUL, problem="" if named == id else "its result does not name the subscription"
@@ -239,11 +236,11 @@ def subscription_id(meta: JSON) -> RequestId | None:
 
 
 def _delivery_problem(stream: _Stream, notification: Message) -> str:
-    if not stream.requested.lets_through(notification):
+    if not stream.requested.matches(notification):
         return f"{notification.method} was not requested on this subscription"
     if stream.honored is None:
         return "it came before the acknowledgement"
-    if not stream.honored.lets_through(notification):
+    if not stream.honored.matches(notification):
         return f"{notification.method} was requested, but not acknowledged"
     return ""
 

@@ -1,38 +1,34 @@
-"""Tasks of both protocol designs, and tasks that the client runs for a server. No I/O.
+"""Tasks of a server, in both designs of the protocol. No I/O.
 
 2025-11-25 has tasks in its core (`CoreTasks`): the caller requests a task, the created task is nested in
 the result, and `tasks/result` waits for the outcome. For 2026-07-28 they are an extension
 (`ExtensionTasks`): the server decides, everything is flat, and `tasks/get` contains the outcome and the
-input requests. `TaskDesign` covers both.
-
-`ClientTasks`: a server of 2025-11-25 may ask for a task in its own requests. Such a request is answered
-with a task at once; the server then polls, lists, cancels, or waits for the result, which is kept until
-its ttl ends.
+input requests. `TaskDesign` covers both. Tasks that the client runs for a server are in `client_tasks.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from enum import Enum
 from typing import Protocol, TypeAlias
 
-from inspector.base.errors import RpcError
 from inspector.base.json.values import JSON, JSONObject, excerpt
 from inspector.base.plain_text import one_line
-from inspector.protocol.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND
-from inspector.protocol.revisions import R4, TASKS_EXTENSION, Era, Revision
+from inspector.protocol.revisions import R4, TASKS_EXTENSION, Era, Revision, declares
 from inspector.protocol.types import InputRequest, read_input_requests
 
 RELATED_TASK_KEY = "io.modelcontextprotocol/related-task"
 
+DEFAULT_POLL_MS = 1_000
 _MIN_POLL_MS, _MAX_POLL_MS = 100, 3_600_000
 
 Call: TypeAlias = tuple[str, JSONObject]  # a method and its params
 
 
 class TaskStatus(Enum):
+    """Status of a task, as on the wire."""
+
     WORKING = "working"
     INPUT_REQUIRED = "input_required"
     COMPLETED = "completed"
@@ -81,7 +77,7 @@ class Task:
     @property
     def next_poll_ms(self) -> int:
         """Polling interval requested by the server, within limits."""
-        preference = _POLL_MS if self.poll_interval_ms is None else self.poll_interval_ms
+        preference = DEFAULT_POLL_MS if self.poll_interval_ms is None else self.poll_interval_ms
         return min(max(preference, _MIN_POLL_MS), _MAX_POLL_MS)
 
     def input_requests(self) -> dict[str, InputRequest]:
@@ -96,7 +92,7 @@ class TaskDesign(Protocol):
 
     notification: str  # notification method for changes; its params are a task
 
-    def is_offered(self, capabilities: JSONObject) -> bool:
+    def is_supported(self, capabilities: JSONObject) -> bool:
         """True if the server declares that tool calls may become tasks."""
         ...
 
@@ -116,7 +112,7 @@ class TaskDesign(Protocol):
     def cancel(self, id: str, capabilities: JSONObject) -> Call | None: ...
 
     def outcome(self, id: str) -> Call | None:
-        """Return a request that waits for the result, and during which the server may ask."""
+        """Return a request that waits for the result; meanwhile the server may send requests."""
         ...
 
     def update(self, id: str, responses: Mapping[str, JSONObject]) -> Call | None: ...
@@ -129,8 +125,8 @@ class CoreTasks:
 
     notification = "notifications/tasks/status"
 
-    def is_offered(self, capabilities: JSONObject) -> bool:
-        return _declares_tasks(capabilities, "tasks", "requests", "tools", "call")
+    def is_supported(self, capabilities: JSONObject) -> bool:
+        return declares(capabilities, "tasks", "requests", "tools", "call")
 
     def augment(self, params: JSONObject, ttl_ms: int | None = None) -> JSONObject:
         return {**params, "task": {} if ttl_ms is None else {"ttl": ttl_ms}}
@@ -143,7 +139,7 @@ class CoreTasks:
         return "tasks/get", {"taskId": id}
 
     def cancel(self, id: str, capabilities: JSONObject) -> Call | None:
-        return ("tasks/cancel", {"taskId": id}) if _declares_tasks(capabilities, "tasks", "cancel") else None
+        return ("tasks/cancel", {"taskId": id}) if declares(capabilities, "tasks", "cancel") else None
 
     def outcome(self, id: str) -> Call | None:
         return "tasks/result", {"taskId": id}
@@ -152,7 +148,7 @@ class CoreTasks:
         return None
 
     def list(self, capabilities: JSONObject, cursor: str | None = None) -> Call | None:
-        if not _declares_tasks(capabilities, "tasks", "list"):
+        if not declares(capabilities, "tasks", "list"):
             return None
         return "tasks/list", {} if cursor is None else {"cursor": cursor}
 
@@ -162,8 +158,8 @@ class ExtensionTasks:
 
     notification = "notifications/tasks"
 
-    def is_offered(self, capabilities: JSONObject) -> bool:
-        return _declares_tasks(capabilities, "extensions", TASKS_EXTENSION)
+    def is_supported(self, capabilities: JSONObject) -> bool:
+        return declares(capabilities, "extensions", TASKS_EXTENSION)
 
     def augment(self, params: JSONObject, ttl_ms: int | None = None) -> JSONObject:
         return params  # declaring the capability suffices; the server decides
@@ -209,7 +205,7 @@ class TaskUpdate:
     problems: tuple[str, ...] = ()
 
 
-class TaskWatch:
+class TaskTracker:
     """Follows one task through polls and notifications, whichever comes first.
 
     Request keys are unique over a task's life, so each request is reported once, however often it is
@@ -284,175 +280,5 @@ def _milliseconds(value: JSONObject, *members: str) -> int | None:
     return None
 
 
-def _declares_tasks(capabilities: JSONObject, *path: str) -> bool:
-    here: JSON = capabilities
-    for member in path:
-        here = here.get(member) if isinstance(here, dict) else None
-    return here is not None and here is not False
-
-
 def _shown(value: JSON) -> str:
     return f"“{one_line(excerpt(value, 60))}”"
-
-
-TASK_METHODS = {"tasks/get": "", "tasks/result": "", "tasks/list": "list", "tasks/cancel": "cancel"}
-STATUS_NOTIFICATION = CoreTasks.notification
-
-_POLL_MS = 1_000
-_TTL_MS, _MAX_TTL_MS = 3_600_000, 86_400_000
-_MAX_OPEN = 100
-_PAGE = 50
-_TOO_MANY = -32603
-
-
-@dataclass(slots=True)
-class ClientTask:
-    """A task of ours. `outcome` is a result, or the error that `tasks/result` returns."""
-
-    id: str
-    method: str
-    created_ns: int
-    updated_ns: int
-    ttl_ms: int
-    status: TaskStatus = TaskStatus.WORKING
-    message: str = "Waiting for the user's response."
-    outcome: JSONObject | RpcError | None = field(default=None, repr=False)
-
-    @property
-    def expires_ns(self) -> int:
-        return self.created_ns + self.ttl_ms * 1_000_000
-
-    def to_json(self) -> JSONObject:
-        return {
-            "taskId": self.id,
-            "status": self.status.value,
-            "statusMessage": self.message,
-            "createdAt": _time(self.created_ns),
-            "lastUpdatedAt": _time(self.updated_ns),
-            "ttl": self.ttl_ms,
-            "pollInterval": _POLL_MS,
-        }
-
-
-def is_augmented(method: str, params: JSONObject, declared: JSONObject, revision: Revision) -> bool:
-    """True if the server requests a task and we declared support; otherwise it is ignored."""
-    kind, _, action = method.partition("/")
-    wants = revision == R4 and isinstance(params.get("task"), dict)
-    return wants and _declares(declared, "tasks", "requests", kind, action)
-
-
-class ClientTasks:
-    """The tasks of one connection. `wall_ns` is wall time, `make_id` returns unguessable ids."""
-
-    def __init__(self, wall_ns: Callable[[], int], make_id: Callable[[], str]) -> None:
-        self._now = wall_ns
-        self._make_id = make_id
-        self._tasks: dict[str, ClientTask] = {}
-
-    def create(self, method: str, params: JSONObject) -> ClientTask:
-        """Create a task for a request. Raises RpcError if there are too many."""
-        self._prune()
-        if sum(not task.status.is_terminal for task in self._tasks.values()) >= _MAX_OPEN:
-            raise RpcError(_TOO_MANY, f"{_MAX_OPEN} tasks are already open")
-        now = self._now()
-        task = ClientTask(self._make_id(), method, now, now, _ttl(params.get("task")))
-        self._tasks[task.id] = task
-        return task
-
-    def settle(self, task: ClientTask, outcome: JSONObject | RpcError) -> bool:
-        """Set the user's answer or refusal. False if the task has already ended."""
-        if task.status.is_terminal:
-            return False
-        is_error = isinstance(outcome, RpcError)
-        task.outcome = outcome
-        text = "The request was rejected." if is_error else "The user responded."
-        self._move(task, TaskStatus.FAILED if is_error else TaskStatus.COMPLETED, text)
-        return True
-
-    def expire(self, task: ClientTask) -> None:
-        """Drop a task that will not be answered. One that the server cancelled stays."""
-        if not task.status.is_terminal:
-            self._tasks.pop(task.id, None)
-
-    def find(self, params: JSONObject) -> ClientTask:
-        """Return the task that a request names. Raises RpcError."""
-        self._prune()
-        id = params.get("taskId")
-        if not isinstance(id, str):
-            raise RpcError(INVALID_PARAMS, '"taskId" must be a string')
-        task = self._tasks.get(id)
-        if task is None:
-            raise RpcError(INVALID_PARAMS, "Unknown task, or its TTL has expired")
-        return task
-
-    def cancel(self, params: JSONObject) -> ClientTask:
-        """Cancel a task. Raises RpcError, also if it has ended."""
-        task = self.find(params)
-        if task.status.is_terminal:
-            raise RpcError(INVALID_PARAMS, f"The task cannot be cancelled: it is already {task.status.value}")
-        task.outcome = RpcError(INVALID_PARAMS, "The task was cancelled")
-        self._move(task, TaskStatus.CANCELLED, "Cancelled by the server.")
-        return task
-
-    def list(self, params: JSONObject) -> JSONObject:
-        """Return a page of tasks, oldest first. Raises RpcError for an invalid cursor."""
-        self._prune()
-        start = _cursor(params.get("cursor"))
-        tasks = list(self._tasks.values())
-        page: JSONObject = {"tasks": [task.to_json() for task in tasks[start : start + _PAGE]]}
-        if start + _PAGE < len(tasks):
-            page["nextCursor"] = str(start + _PAGE)
-        return page
-
-    @staticmethod
-    def result(task: ClientTask) -> JSONObject:
-        """Return the result of the original request. Raises RpcError if it is an error."""
-        if isinstance(task.outcome, RpcError):
-            raise task.outcome
-        outcome = task.outcome or {}
-        meta = outcome.get("_meta")
-        related: JSONObject = {RELATED_TASK_KEY: {"taskId": task.id}}
-        return {**outcome, "_meta": {**(meta if isinstance(meta, dict) else {}), **related}}
-
-    def _move(self, task: ClientTask, status: TaskStatus, message: str) -> None:
-        task.status, task.message, task.updated_ns = status, message, self._now()
-
-    def _prune(self) -> None:
-        now = self._now()
-        for id in [id for id, task in self._tasks.items() if task.expires_ns <= now]:
-            del self._tasks[id]
-
-
-def check_offered(method: str, declared: JSONObject) -> None:
-    """Raise RpcError unless we declared support for the method."""
-    path = ("tasks", part) if (part := TASK_METHODS[method]) else ("tasks",)
-    if not _declares(declared, *path):
-        raise RpcError(METHOD_NOT_FOUND, f"{method} is not supported: {'.'.join(path)} was not declared")
-
-
-def _ttl(preference: JSON) -> int:
-    """Return the requested ttl, up to a day; an hour by default."""
-    ttl = preference.get("ttl") if isinstance(preference, dict) else None
-    if isinstance(ttl, int | float) and not isinstance(ttl, bool) and ttl >= 0:
-        return int(min(ttl, _MAX_TTL_MS))
-    return _TTL_MS
-
-
-def _cursor(value: JSON) -> int:
-    if value is None:
-        return 0
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
-        return int(value)
-    raise RpcError(INVALID_PARAMS, "Unknown cursor")
-
-
-def _time(wall_ns: int) -> str:
-    moment = datetime.fromtimestamp(wall_ns / 1e9, UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _declares(capabilities: JSONObject, *path: str) -> bool:
-    here: JSON = capabilities
-    for member in path:
-        here = here.get(member) if isinstance(here, dict) else None
-    return here is not None and here is not False

@@ -1,9 +1,9 @@
 """Read-only views of what servers offer: tools, resources, prompts, completions.
 
 Each keeps the object it was read from, with unknown members. Parsing is tolerant: a member of the wrong
-type counts as absent. Only what cannot be used at all (a tool without a name) is `Malformed`; it is kept
-and shown as such, and the rest of the list is used. `namespaced` is the tool name that clients give to
-models, `mcp__server__tool`.
+type counts as absent. Only what cannot be used at all (a tool without a name) is `Malformed`; it is shown
+as such, and the rest of the list is used. `namespaced` is the tool name that clients show to models,
+`mcp__server__tool`.
 """
 
 from __future__ import annotations
@@ -16,21 +16,6 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from inspector.base.json.values import JSON, JSONObject, excerpt
-
-_NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_-]")
-
-
-def namespaced(server: str, tool: str) -> str:
-    """Return the tool name of Claude Code and Codex, for permission rules, hooks and prompts.
-
-    Models allow letters, digits, _ and - in tool names: any other character becomes _. Servers or tools
-    whose names differ only there get the same name.
-    """
-    return f"mcp__{_allowed(server)}__{_allowed(tool)}"
-
-
-def _allowed(name: str) -> str:
-    return _NOT_ALLOWED.sub("_", name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,3 +321,19 @@ def _text(value: JSONObject, member: str) -> str:
 def _object(value: JSONObject, member: str) -> JSONObject:
     found = value.get(member)
     return found if isinstance(found, dict) else {}
+
+
+_INVALID_IN_TOOL_NAME = re.compile(r"[^A-Za-z0-9_-]")
+
+
+def namespaced(server: str, tool: str) -> str:
+    """Return the tool name of Claude Code and Codex, for permission rules, hooks and prompts.
+
+    Models allow letters, digits, _ and - in tool names: any other character becomes _. Servers or tools
+    whose names differ only there get the same name.
+    """
+    return f"mcp__{_allowed(server)}__{_allowed(tool)}"
+
+
+def _allowed(name: str) -> str:
+    return _INVALID_IN_TOOL_NAME.sub("_", name)

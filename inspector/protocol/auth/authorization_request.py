@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
-from inspector.base.json.values import some
+from inspector.base.json.values import quote_names
 from inspector.protocol.auth import pkce
 from inspector.protocol.auth.client_registration import ClientSource
 from inspector.protocol.auth.findings.finding import Finding, finding
@@ -110,10 +110,10 @@ def _overlaid(ours: Pairs, extras: Pairs) -> Pairs:
 
 def _notes(refused: list[str], replaced: list[str]) -> Iterable[str]:
     if refused:
-        yield f"Ignored in your extra parameters, because the login sets them: {some(refused)}."
+        yield f"Ignored in your extra parameters, because the login sets them: {quote_names(refused)}."
     if replaced:
         yield (
-            f"The authorization endpoint's query already contains {some(replaced)}; the login's values are "
+            f"The authorization endpoint's query already contains {quote_names(replaced)}; the login's values are "
             "sent instead."
         )
 
@@ -214,7 +214,7 @@ def check_callback(callback: Callback, expected: Expectation) -> Verdict:
     found = (*_about_place(callback, expected),)
     if callback.repeated:
         text = (
-            f"The authorization response contains {some(callback.repeated)} more than once, which RFC 6749 "
+            f"The authorization response contains {quote_names(callback.repeated)} more than once, which RFC 6749 "
             "§3.1 forbids."
         )
         return _failed((state,), found, "parameters", text)

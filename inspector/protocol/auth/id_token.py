@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from inspector.base.json.values import shown, some, text_of
+from inspector.base.json.values import quote_names, quote_value, text_of
 from inspector.protocol.auth.authorization_request import Check, Result
 from inspector.protocol.auth.findings.finding import Finding, finding
 from inspector.protocol.auth.jwt import JwtView, read_jwt
@@ -36,7 +36,9 @@ def judge_id_jag(text: str, issuer: str, client_id: str, revision: Revision) -> 
         yield finding("IDT-011", revision, actual=view.audiences or ("no one",), expected=issuer)
     kind = text_of(view.header, "typ")
     if kind.lower().removeprefix("application/") != TYPE:
-        yield finding("IDT-012", revision, problem=f"has the type {shown(kind)}" if kind else "has no type")
+        yield finding(
+            "IDT-012", revision, problem=f"has the type {quote_value(kind)}" if kind else "has no type"
+        )
     client = text_of(view.claims, "client_id")
     if client and client_id and client != client_id:
         yield finding("IDT-013", revision, actual=client, expected=client_id)
@@ -122,7 +124,7 @@ _Judged = tuple[Check, tuple[str, dict[str, str]]]
 
 
 def _checks(view: JwtView, expected: IdTokenExpectation, now: float) -> Iterator[_Judged]:
-    algorithm = shown(text_of(view.header, "alg"))
+    algorithm = quote_value(text_of(view.header, "alg"))
     problem = "it has no signature" if algorithm != "none" else "its algorithm is none"
     yield (
         _check("alg", view.is_signed, "It is signed.", _sentence(problem)),
@@ -133,11 +135,11 @@ def _checks(view: JwtView, expected: IdTokenExpectation, now: float) -> Iterator
             "iss",
             view.issuer == expected.issuer,
             "It is the identity provider.",
-            f"It is {shown(view.issuer)}, not {expected.issuer}.",
+            f"It is {quote_value(view.issuer)}, not {expected.issuer}.",
         ),
         ("IDT-003", {"actual": view.issuer or "no one", "expected": expected.issuer}),
     )
-    audience = some(view.audiences) or "no one"
+    audience = quote_names(view.audiences) or "no one"
     yield (
         _check(
             "aud",
@@ -150,7 +152,7 @@ def _checks(view: JwtView, expected: IdTokenExpectation, now: float) -> Iterator
     party = text_of(view.claims, "azp")
     if party or len(view.audiences) > 1:
         text = (
-            f"It was issued to {shown(party)}, not to this client."
+            f"It was issued to {quote_value(party)}, not to this client."
             if party
             else "There are several audiences, but no azp."
         )

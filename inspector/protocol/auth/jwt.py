@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from inspector.base.json.values import JSON, JSONObject, JSONProblem, is_number, parse, pretty, text_of
+from inspector.base.json.values import JSON, JSONError, JSONObject, is_number, parse, pretty, text_of
 
 _PARTS = re.compile(r"([\w-]{5,200000})\.([\w-]{2,200000})\.([\w-]{0,20000})", re.ASCII)
 TIMES = {"iat": "issued", "nbf": "not valid before", "exp": "expires", "auth_time": "logged in"}
@@ -74,7 +74,7 @@ def read_part(text: str) -> JSONObject | None:
         raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
         value: JSON = parse(raw.decode())
         pretty(value)  # parseable values may still be nested too deeply to be written
-    except (binascii.Error, ValueError, JSONProblem, RecursionError):
+    except (binascii.Error, ValueError, JSONError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 

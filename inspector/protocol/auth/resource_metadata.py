@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from urllib.parse import urlsplit, urlunsplit
 
-from inspector.base.json.values import JSONObject, some
+from inspector.base.json.values import JSONObject, quote_names
 from inspector.base.redaction import is_secret_parameter
 from inspector.base.web_link import Link, read_link
 from inspector.protocol.auth.challenge import Challenge
@@ -100,7 +100,7 @@ def judge_reply(reply: Reply, document: Document, revision: Revision) -> tuple[F
         return (finding("PRM-011", revision, url=reply.url, status=reply.status),)
     if 300 <= reply.status < 400:
         location = reply.header("location")
-        if redirect_target(reply.url, location, "GET", reply.status, may_encrypt=True) is None:
+        if redirect_target(reply.url, location, "GET", reply.status, allows_upgrade=True) is None:
             host = _location(read_link(location)) or "nowhere"
             return (finding("PRM-013", revision, url=reply.url, host=host, evidence=location),)
     if reply.status == 200 and (document.problem or not reply.says_json):
@@ -317,7 +317,7 @@ def choose_issuer(
         return IssuerChoice(known[0], "There are saved credentials for it.")
     if not issuers:
         return None
-    rest = some(issuers[1:])
+    rest = quote_names(issuers[1:])
     reason = f"It is the first one listed; the others are {rest}." if rest else "It is the only one listed."
     return IssuerChoice(issuers[0], reason)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from inspector.base.json.values import JSON, JSONObject, JSONProblem, parse, shown
+from inspector.base.json.values import JSON, JSONError, JSONObject, parse, quote_value
 from inspector.base.plain_text import one_line
 from inspector.protocol.auth.findings.finding import Finding, finding, quoted
 from inspector.protocol.http_rules import Headers
@@ -85,7 +85,7 @@ def _read_body(body: bytes) -> Document:
         content = parse(body.decode("utf-8-sig"))
     except UnicodeDecodeError:
         return Document(Outcome.NOTHING, problem="it is not valid UTF-8")
-    except JSONProblem as exc:
+    except JSONError as exc:
         problem = "it is empty" if not body.strip() else f"it is not JSON ({one_line(str(exc))})"
         return Document(Outcome.NOTHING, problem=problem)
     if not isinstance(content, dict):
@@ -215,8 +215,8 @@ class ReportedError:
     @property
     def sentence(self) -> str:
         """One-line text: the code, our explanation, then the server's description."""
-        reported = f" The server says: {shown(self.description)}" if self.description else ""
-        return f"{shown(self.code)}. {self.meaning}".strip() + reported
+        reported = f" The server says: {quote_value(self.description)}" if self.description else ""
+        return f"{quote_value(self.code)}. {self.meaning}".strip() + reported
 
     @property
     def evidence(self) -> str:
@@ -232,7 +232,7 @@ def read_object(body: bytes) -> JSONObject | None:
     """Parse the body as a JSON object; None if it is not one."""
     try:
         value = parse(body.decode("utf-8-sig"))
-    except (UnicodeDecodeError, JSONProblem):
+    except (UnicodeDecodeError, JSONError):
         return None
     return value if isinstance(value, dict) else None
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from inspector.base.json.values import some
+from inspector.base.json.values import quote_names
 
 OFFLINE = "offline_access"
 
@@ -110,7 +110,7 @@ def step_up_scopes(
     """
     before, now = union(requested, granted), split_scope(challenge)
     new = compare_scopes(now, before).missing
-    added = f"and {some(new)}, which the server now requires" if new else "and nothing new"
+    added = f"and {quote_names(new)}, which the server now requires" if new else "and nothing new"
     reason = f"All scopes requested and granted before, {added}."
     # Scopes granted before stay, including `offline_access`; a new one must be listed by the server.
     may_stay = OFFLINE in before or OFFLINE in _listed(server)
@@ -152,7 +152,7 @@ def _notes(found: tuple[str, ...], usable: tuple[str, ...], left_out: tuple[str,
         yield "offline_access is omitted: the authorization server does not list it."
     others = [scope for scope in left_out if scope != OFFLINE]
     if others:
-        yield f"Omitted, because they are not valid scopes: {some(others)}."
+        yield f"Omitted, because they are not valid scopes: {quote_names(others)}."
 
 
 def _listed(scopes: Iterable[str] | None) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from inspector.base.json.values import some
+from inspector.base.json.values import quote_names
 from inspector.protocol.auth.findings.finding import Finding, finding
 from inspector.protocol.auth.scopes import OFFLINE
 from inspector.protocol.auth.server_metadata import MetadataSource, Pkce, ServerMetadata
@@ -40,10 +40,12 @@ def judge_support(
 
 def _judge_code_flow(metadata: ServerMetadata, revision: Revision) -> Iterator[Finding]:
     if "code" not in (metadata.response_types or ()):
-        types = "absent" if metadata.response_types is None else some(metadata.response_types) or "empty"
+        types = (
+            "absent" if metadata.response_types is None else quote_names(metadata.response_types) or "empty"
+        )
         yield finding("ASM-010", revision, types=types)
     if "authorization_code" not in metadata.effective_grants:
-        yield finding("ASM-014", revision, grants=some(metadata.effective_grants) or "empty")
+        yield finding("ASM-014", revision, grants=quote_names(metadata.effective_grants) or "empty")
     if not metadata.promises_iss:
         yield finding("ASM-019", revision)
 
@@ -53,7 +55,7 @@ def _judge_pkce(metadata: ServerMetadata, revision: Revision) -> Iterator[Findin
     if metadata.pkce is Pkce.NOT_DECLARED:
         yield finding("ASM-006", revision)
     elif metadata.pkce is Pkce.NOT_OFFERED:
-        yield finding("ASM-007", revision, methods=some(methods) or "nothing")
+        yield finding("ASM-007", revision, methods=quote_names(methods) or "nothing")
     elif "plain" in methods:
         yield finding("ASM-008", revision)
 
@@ -72,7 +74,7 @@ def _judge_methods(metadata: ServerMetadata, revision: Revision, is_public: bool
     if methods is None:
         yield finding("ASM-018", revision)
     elif is_public and "none" not in methods:
-        yield finding("ASM-017", revision, methods=some(methods) or "empty")
+        yield finding("ASM-017", revision, methods=quote_names(methods) or "empty")
 
 
 def _judge_refresh(metadata: ServerMetadata, revision: Revision) -> Iterator[Finding]:
@@ -85,9 +87,9 @@ def _judge_dpop(metadata: ServerMetadata, revision: Revision) -> Iterator[Findin
     if algorithms is None:
         return
     bad = [name for name in algorithms if name.lower() == "none" or name.upper().startswith("HS")]
-    problem = f"{some(bad)} cannot be used" if bad else "" if algorithms else "it is empty"
+    problem = f"{quote_names(bad)} cannot be used" if bad else "" if algorithms else "it is empty"
     if problem:
-        yield finding("ASM-023", revision, algorithms=some(algorithms) or "an array", problem=problem)
+        yield finding("ASM-023", revision, algorithms=quote_names(algorithms) or "an array", problem=problem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +175,7 @@ def _registration(metadata: ServerMetadata) -> SupportTrait:
 
 def _listed(name: str, stated: tuple[str, ...] | None, effective: tuple[str, ...]) -> SupportTrait:
     meaning = "As stated in the metadata." if stated is not None else "Not stated; RFC 8414 default."
-    return SupportTrait(name, some(effective) or "none", meaning, stated is not None)
+    return SupportTrait(name, quote_names(effective) or "none", meaning, stated is not None)
 
 
 def _offline(metadata: ServerMetadata) -> SupportTrait:
@@ -187,5 +189,5 @@ def _offline(metadata: ServerMetadata) -> SupportTrait:
 
 def _choice(name: str, stated: tuple[str, ...] | None, yes: str, no: str) -> SupportTrait:
     if stated:
-        return SupportTrait(name, "yes", yes.format(some(stated)), is_stated=True)
+        return SupportTrait(name, "yes", yes.format(quote_names(stated)), is_stated=True)
     return SupportTrait(name, "no", no, stated is not None)

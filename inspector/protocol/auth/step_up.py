@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
-from inspector.base.json.values import some
+from inspector.base.json.values import quote_names
 from inspector.protocol.auth.challenge import INSUFFICIENT_SCOPE, Challenge
 from inspector.protocol.auth.findings.finding import Finding, finding
 from inspector.protocol.auth.responses import ReportedError
@@ -158,7 +158,7 @@ def _too_few_scopes(
         attempt.tokens.requested, attempt.tokens.scopes, refusal.mentions("scope"), server_scopes
     )
     missing = compare_scopes(wanted, attempt.tokens.scopes).missing
-    reason = f"The server requires {some(missing or wanted)}, which the token does not have."
+    reason = f"The server requires {quote_names(missing or wanted)}, which the token does not have."
     return Judgment(Move.STEP_UP, reason, found, scopes)
 
 

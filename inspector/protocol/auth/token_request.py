@@ -15,7 +15,7 @@ from enum import Enum
 from urllib.parse import quote_plus, urlencode
 from uuid import uuid4
 
-from inspector.base.json.values import JSONObject, shown, some
+from inspector.base.json.values import JSONObject, quote_names, quote_value
 
 ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 ASSERTION_SECONDS = 300
@@ -100,7 +100,9 @@ def _with_secret(listed: tuple[str, ...], is_declared: bool) -> MethodChoice:
         return MethodChoice(
             AuthMethod.NONE, "The server accepts only public clients, so the secret is not sent."
         )
-    problem = f"The server lists {some(listed) or 'no method'}; none of them works with a client secret."
+    problem = (
+        f"The server lists {quote_names(listed) or 'no method'}; none of them works with a client secret."
+    )
     return MethodChoice(None, "", problem)
 
 
@@ -109,7 +111,7 @@ def method_problem(name: str, *, has_secret: bool, has_key: bool = False) -> str
     method = find_method(name)
     if method is None:
         ours = ", ".join(method.value for method in AuthMethod)
-        return f"{shown(name)} is not supported (supported methods: {ours})."
+        return f"{quote_value(name)} is not supported (supported methods: {ours})."
     if method.needs_secret and not has_secret:
         return f"{name} requires a client secret, but none is set."
     if method is AuthMethod.PRIVATE_KEY and not has_key:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from urllib.parse import urlsplit
 
-from inspector.base.json.values import JSON, JSONObject, excerpt, is_number, shown, text_of
+from inspector.base.json.values import JSON, JSONObject, excerpt, is_number, quote_value, text_of
 from inspector.protocol.auth import dpop
 from inspector.protocol.auth.findings.finding import Finding, finding
 from inspector.protocol.auth.jwt import JwtView, read_jwt
@@ -314,7 +314,7 @@ def _about_reply(
 def _about_life(document: JSONObject, tokens: TokenSet, revision: Revision) -> Iterator[Finding]:
     value = document.get("expires_in")
     if not is_number(value) or _life(value) is None or value <= 0:
-        text = shown(value) if "expires_in" in document else "absent"
+        text = quote_value(value) if "expires_in" in document else "absent"
         yield finding("TOK-004", revision, value=text)
     if tokens.expires_at is not None and tokens.expires_at - tokens.received_at > _LONG_LIFE:
         hours = math.floor((tokens.expires_at - tokens.received_at) / 3600)

@@ -24,13 +24,13 @@ from inspector.base.json.values import (
     is_number,
     number_of,
     object_of,
-    shown,
-    some,
+    quote_names,
+    quote_value,
     strings_of,
     text_of,
 )
 from inspector.base.redaction import Secrecy, secrecy
-from inspector.base.web_link import may_open, read_link
+from inspector.base.web_link import read_link
 from inspector.protocol.revisions import R3, R4, R5, Revision, is_between
 
 
@@ -75,7 +75,7 @@ def read_elicitation(params: JSONObject) -> FormElicitation | UrlElicitation:
         return _form(params)
     if mode == "url":
         return _url(params)
-    raise ValueError(f'"mode" is {shown(mode)}; it must be form or url')
+    raise ValueError(f'"mode" is {quote_value(mode)}; it must be form or url')
 
 
 def _form(params: JSONObject) -> FormElicitation:
@@ -104,9 +104,9 @@ def notes_on_form(request: FormElicitation, revision: Revision) -> Iterator[str]
         yield "The form schema has no “type”; it must be object."
     if "properties" not in request.schema:
         yield "The form schema has no “properties”."
-    nowhere = [name for name in request.required if name not in request.properties]
-    if nowhere:
-        yield f"Required, but not a field of the form: {some(nowhere)}."
+    undefined = [name for name in request.required if name not in request.properties]
+    if undefined:
+        yield f"Required, but not a field of the form: {quote_names(undefined)}."
     yield from _about_fields(request.properties, revision)
 
 
@@ -118,7 +118,7 @@ def _about_fields(properties: JSONObject, revision: Revision) -> Iterator[str]:
             faults[fault].append(name)
     for fault, names in faults.items():
         many = "s" if len(names) > 1 else ""
-        yield f"Field{many} {some(names)}: {fault}."
+        yield f"Field{many} {quote_names(names)}: {fault}."
 
 
 def _fields(properties: JSONObject) -> Iterator[FormField | str]:
@@ -135,7 +135,7 @@ def _faults(field: FormField | str, revision: Revision) -> Iterator[str]:
         yield field
         return
     schema = field.source
-    yield from _newer(field, revision)
+    yield from _added_later(field, revision)
     if "enumNames" in schema:
         if is_between(revision, R4, R5):
             yield f"“enumNames” is deprecated since {R4}; use “oneOf” with titles"
@@ -143,14 +143,14 @@ def _faults(field: FormField | str, revision: Revision) -> Iterator[str]:
             yield "“enumNames” does not name every choice, so it is ignored"
     format = schema.get("format")
     if field.kind is FieldKind.TEXT and format is not None and format not in FORMATS:
-        yield f"the format {shown(format)} is not allowed in a form ({', '.join(FORMATS)})"
+        yield f"the format {quote_value(format)} is not allowed in a form ({', '.join(FORMATS)})"
     if "pattern" in schema:
         yield "“pattern” is not part of the form schemas in the specification"
-    if "default" in schema and (problem := misfit(field, schema["default"])):
+    if "default" in schema and (problem := value_error(field, schema["default"])):
         yield f"the default is invalid: it {problem}"
 
 
-def _newer(field: FormField, revision: Revision) -> Iterator[str]:
+def _added_later(field: FormField, revision: Revision) -> Iterator[str]:
     if is_between(revision, R4, R5):
         return
     if field.kind is FieldKind.CHOICES:
@@ -169,7 +169,7 @@ def notes_on_url(request: UrlElicitation, revision: Revision) -> Iterator[str]:
         yield f"“elicitationId” is missing; {R4} requires it."
     if revision is R5 and "elicitationId" in request.source:
         yield f"“elicitationId” is no longer used in {R5}."
-    reason = may_open(read_link(request.url))
+    reason = read_link(request.url).problem
     if reason:
         yield f"The URL cannot be opened: {reason}"
 
@@ -237,7 +237,7 @@ def _kind(schema: JSONObject) -> _Kind:
         case None:
             raise ValueError("the type is missing")
         case other:
-            raise ValueError(f"the type {shown(other)} is not allowed in a form")
+            raise ValueError(f"the type {quote_value(other)} is not allowed in a form")
 
 
 def _string(schema: JSONObject) -> _Kind:
@@ -249,7 +249,7 @@ def _string(schema: JSONObject) -> _Kind:
         return FieldKind.TEXT, (), False
     values = _values(schema["enum"])
     names = schema.get("enumNames")
-    titles = [one for one in names if isinstance(one, str)] if isinstance(names, list) else []
+    titles = [item for item in names if isinstance(item, str)] if isinstance(names, list) else []
     if len(titles) != len(values):
         return FieldKind.CHOICE, tuple((value, value) for value in values), False
     return FieldKind.CHOICE, tuple(zip(values, titles, strict=True)), True
@@ -269,7 +269,7 @@ def _array(schema: JSONObject) -> _Kind:
 
 
 def _values(value: JSON) -> list[str]:
-    values = [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+    values = [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
     if not isinstance(value, list) or not values or len(values) != len(value):
         raise ValueError("the choices (“enum”) are not an array of strings")
     return values
@@ -287,25 +287,25 @@ def _titled(value: JSON, keyword: str) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
-def misfit(field: FormField, value: JSON) -> str:
+def value_error(field: FormField, value: JSON) -> str:
     """Return why a value is invalid for a field, as the end of a sentence; "" if it is valid.
 
     `pattern` is not checked: a hostile one takes forever, and the specification has none.
     """
     match field.kind:
         case FieldKind.TEXT:
-            return _text_misfit(field.source, value)
+            return _text_error(field.source, value)
         case FieldKind.NUMBER | FieldKind.INTEGER:
-            return _number_misfit(field, value)
+            return _number_error(field, value)
         case FieldKind.BOOLEAN:
             return "" if isinstance(value, bool) else "must be true or false"
         case FieldKind.CHOICE:
             return "" if isinstance(value, str) and value in field.values else "must be one of the choices"
         case FieldKind.CHOICES:
-            return _choices_misfit(field, value)
+            return _choices_error(field, value)
 
 
-def _text_misfit(schema: JSONObject, value: JSON) -> str:
+def _text_error(schema: JSONObject, value: JSON) -> str:
     if not isinstance(value, str):
         return "must be a string"
     minimum, maximum = number_of(schema, "minLength"), number_of(schema, "maxLength")
@@ -314,10 +314,10 @@ def _text_misfit(schema: JSONObject, value: JSON) -> str:
     if maximum is not None and len(value) > maximum:
         return f"must have at most {shown_number(maximum)} characters"
     format = text_of(schema, "format")
-    return "" if _has_format(value, format) else f"must be {_FORMAT_WORDS[format]}"
+    return "" if _has_format(value, format) else f"must be {_FORMAT_EXAMPLES[format]}"
 
 
-def _number_misfit(field: FormField, value: JSON) -> str:
+def _number_error(field: FormField, value: JSON) -> str:
     if not is_number(value):
         return "must be a number"
     if field.kind is FieldKind.INTEGER and isinstance(value, float) and not value.is_integer():
@@ -328,10 +328,10 @@ def _number_misfit(field: FormField, value: JSON) -> str:
     return f"must be at most {shown_number(maximum)}" if maximum is not None and value > maximum else ""
 
 
-def _choices_misfit(field: FormField, value: JSON) -> str:
+def _choices_error(field: FormField, value: JSON) -> str:
     if not isinstance(value, list):
         return "must be an array"
-    if any(not isinstance(one, str) or one not in field.values for one in value):
+    if any(not isinstance(item, str) or item not in field.values for item in value):
         return "must contain only the listed choices"
     minimum, maximum = number_of(field.source, "minItems"), number_of(field.source, "maxItems")
     if minimum is not None and len(value) < minimum:
@@ -344,10 +344,10 @@ def _choices_misfit(field: FormField, value: JSON) -> str:
 
 
 def shown_number(number: int | float) -> str:
-    return shown(number)[1:-1]
+    return quote_value(number)[1:-1]
 
 
-_FORMAT_WORDS = {
+_FORMAT_EXAMPLES = {
     "email": "an email address",
     "uri": "a URI, such as https://example.com",
     "date": "a date, such as 2026-07-28",
@@ -384,9 +384,9 @@ def _is_date(text: str) -> bool:
     return True
 
 
-# A hostile form may have any number of nested fields, and the window waits meanwhile.
+# A hostile form may have any number of nested fields, and this runs on the UI thread.
 _MAX_FIELDS = 1_000
-_MAX_TEXT_SIZE = 500
+_MAX_TEXT_LENGTH = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,12 +401,12 @@ class SecretField:
 
 
 # Short words in names, matched only as whole words.
-_NAMES = re.compile(
+_SECRET_NAME = re.compile(
     r"(?:^|[_.\s-])(?:pin|pincode|cvv2?|cvc2?|otp|totp|2fa|ssn|mnemonic|creditcard|cardnumber|privkey|sshkey"
     r"|mdp|pw|kennwort|contrasena|wachtwoord)(?:$|[_.\s-])",
     re.IGNORECASE,
 )
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_CAMEL_CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 # Phrases in titles, descriptions and messages, long enough to be unambiguous.
 _PHRASES = (
@@ -426,25 +426,25 @@ _PHRASES = (
     r"mật khẩu|kata sandi|парол[ьяюе]\w*|секретный ключ|ключ api|номер карты|κωδικός πρόσβασης",
 )
 # Scripts without spaces between words, or with affixes at both ends.
-_SIGNS = "密码|密碼|口令|密钥|密鑰|信用卡|令牌|パスワード|暗証番号|秘密鍵|クレジットカード"
-_MORE_SIGNS = "비밀번호|암호|신용카드|كلمة المرور|كلمة السر|סיסמה|סיסמא|पासवर्ड|รหัสผ่าน"
-_SECRET_NAMES = re.compile(
-    rf"\b(?:{'|'.join(_PHRASES)})\b|{_SIGNS}|{_MORE_SIGNS}"
+_PHRASES_WITHOUT_SPACES = "密码|密碼|口令|密钥|密鑰|信用卡|令牌|パスワード|暗証番号|秘密鍵|クレジットカード"
+_MORE_PHRASES_WITHOUT_SPACES = "비밀번호|암호|신용카드|كلمة المرور|كلمة السر|סיסמה|סיסמא|पासवर्ड|รหัสผ่าน"
+_SECRET_PHRASE = re.compile(
+    rf"\b(?:{'|'.join(_PHRASES)})\b|{_PHRASES_WITHOUT_SPACES}|{_MORE_PHRASES_WITHOUT_SPACES}"
 )  # matched against lower case: three times as fast
 
 
 def secret_fields(schema: JSONObject) -> tuple[SecretField, ...]:
     """Return the fields of a schema that seem to ask for secrets, in form order."""
     found: list[SecretField] = []
-    waiting = deque(_properties((), schema))
+    queue = deque(_properties((), schema))
     for _ in range(_MAX_FIELDS):
-        if not waiting:
+        if not queue:
             break
-        path, field = waiting.popleft()
+        path, field = queue.popleft()
         reason = secret_reason(path[-1], field)
         if reason:
             found.append(SecretField(path, reason))
-        waiting += _properties(path, field)
+        queue += _properties(path, field)
     return tuple(found)
 
 
@@ -457,39 +457,41 @@ def _properties(path: tuple[str, ...], schema: JSONObject) -> list[tuple[tuple[s
 
 def secret_reason(name: str, schema: JSONObject) -> str:
     """Return why a field seems to ask for a secret, as a sentence; "" if it does not."""
-    if not _takes_text(schema):
+    if not _accepts_text(schema):
         return ""
     if text_of(schema, "format") == "password":
         return "It is a password field."
     if schema.get("writeOnly") is True:
         return "It is marked as write-only."
     if _is_secret_name(name):
-        return f"Its name, {shown(name)}, is typical of secrets."
+        return f"Its name, {quote_value(name)}, is typical of secrets."
     title = text_of(schema, "title")
-    if len(title.split()) <= 2 and _is_secret_name(title):  # “Pin this message” is not
-        return f"Its title, {shown(title)}, is typical of secrets."
-    return _spoken_of(title, "title") or _spoken_of(text_of(schema, "description"), "description")
+    if len(title.split()) <= 2 and _is_secret_name(title):  # not “Pin this message”
+        return f"Its title, {quote_value(title)}, is typical of secrets."
+    return _mentioned_secret(title, "title") or _mentioned_secret(
+        text_of(schema, "description"), "description"
+    )
 
 
 def secret_in_message(message: str) -> str:
     """Return why a message seems to ask for a secret, as a sentence; "" if it does not."""
-    return _spoken_of(message, "message", "The")
+    return _mentioned_secret(message, "message", "The")
 
 
-def _spoken_of(text: str, where: str, whose: str = "Its") -> str:
-    found = _SECRET_NAMES.search(text[:_MAX_TEXT_SIZE].lower())
-    return f"{whose} {where} mentions {shown(found[0])}." if found else ""
+def _mentioned_secret(text: str, where: str, whose: str = "Its") -> str:
+    found = _SECRET_PHRASE.search(text[:_MAX_TEXT_LENGTH].lower())
+    return f"{whose} {where} mentions {quote_value(found[0])}." if found else ""
 
 
 def _is_secret_name(name: str) -> bool:
     """True for a secret name. `key` and `session` alone are too common to count."""
-    text = _CAMEL.sub("_", re.sub(r"\s+", "_", name[:_MAX_TEXT_SIZE].strip()))
-    if secrecy(text) is Secrecy.SURE or _NAMES.search(text) is not None:
+    text = _CAMEL_CASE.sub("_", re.sub(r"\s+", "_", name[:_MAX_TEXT_LENGTH].strip()))
+    if secrecy(text) is Secrecy.SURE or _SECRET_NAME.search(text) is not None:
         return True
-    return _SECRET_NAMES.search(re.sub(r"[_.-]+", " ", text.lower())) is not None
+    return _SECRET_PHRASE.search(re.sub(r"[_.-]+", " ", text.lower())) is not None
 
 
-def _takes_text(schema: JSONObject) -> bool:
+def _accepts_text(schema: JSONObject) -> bool:
     """False for booleans and choices, which hold no secret: “Show my password”."""
     is_choice = any(keyword in schema for keyword in ("enum", "oneOf", "const"))
     return not is_choice and schema.get("type") not in ("boolean", "array", "object")

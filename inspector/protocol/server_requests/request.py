@@ -1,8 +1,8 @@
-"""Parser of server requests (sampling, elicitation, roots) and of the URL-required error.
+"""Parser of server requests (sampling, elicitation, roots), and of error -32042.
 
 The requests are the same in both eras: JSON-RPC requests of the server, or parts of a result
 (`protocol.round_trips`). Parsing raises ValueError only for what cannot be answered at all (-32602);
-other violations are remarks, and the user decides.
+other violations are notes, and the user decides.
 
 Error -32042 of 2025-11-25 can answer any request: each entry of its data is a URL elicitation with an id,
 under which the server reports completion. The original request may then be sent again.
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
 
-from inspector.base.json.values import JSON, JSONObject, shown
+from inspector.base.json.values import JSON, JSONObject, quote_value
 from inspector.protocol.jsonrpc import ErrorObject
 from inspector.protocol.revisions import R4, Revision
 from inspector.protocol.server_requests.elicitation import (
@@ -25,7 +25,7 @@ from inspector.protocol.server_requests.elicitation import (
     notes_on_url,
     read_elicitation,
 )
-from inspector.protocol.server_requests.sampling import SamplingRequest, notes_on, read_sampling
+from inspector.protocol.server_requests.sampling import SamplingRequest, notes_on_sampling, read_sampling
 from inspector.protocol.types import InputRequest
 
 __all__ = [
@@ -61,10 +61,10 @@ ServerRequestParams: TypeAlias = SamplingRequest | FormElicitation | UrlElicitat
 def read_server_request(method: str, params: JSON, revision: Revision) -> ServerRequestParams:
     """Parse a server request. Raises ValueError with a reason if it cannot be answered.
 
-    Tolerant of the protocol version: later features are parsed too, and reported as remarks.
+    Features of later protocol versions are parsed too; `notes` reports them.
     """
     if params is not None and not isinstance(params, dict):
-        raise ValueError(f'"params" must be an object, not {shown(params)}')
+        raise ValueError(f'"params" must be an object, not {quote_value(params)}')
     source = params or {}
     if method == SAMPLING:
         return read_sampling(source)
@@ -72,7 +72,7 @@ def read_server_request(method: str, params: JSON, revision: Revision) -> Server
         return read_elicitation(source)
     if method == ROOTS:
         return RootsRequest(source)
-    raise ValueError(f"{shown(method)} is not a supported server request")
+    raise ValueError(f"{quote_value(method)} is not a supported server request")
 
 
 def notes(request: ServerRequestParams, revision: Revision) -> tuple[str, ...]:
@@ -83,7 +83,7 @@ def notes(request: ServerRequestParams, revision: Revision) -> tuple[str, ...]:
 def _notes(request: ServerRequestParams, revision: Revision) -> Iterator[str]:
     match request:
         case SamplingRequest():
-            return notes_on(request, revision)
+            return notes_on_sampling(request, revision)
         case FormElicitation():
             return notes_on_form(request, revision)
         case UrlElicitation():
@@ -92,24 +92,24 @@ def _notes(request: ServerRequestParams, revision: Revision) -> Iterator[str]:
             return iter(())
 
 
-URL_REQUIRED = -32042
+URL_ELICITATION_REQUIRED = -32042
 
 
-def read_pages(error: ErrorObject) -> dict[str, InputRequest]:
-    """Return the requests by elicitation id. Raises ValueError with a reason."""
+def read_url_elicitations(error: ErrorObject) -> dict[str, InputRequest]:
+    """Return the URL elicitations of error -32042 by id. Raises ValueError with a reason."""
     entries = error.data.get("elicitations") if isinstance(error.data, dict) else None
     if not isinstance(entries, list) or not entries:
         raise ValueError("its data has no array of elicitations")
-    pages: dict[str, InputRequest] = {}
+    requests: dict[str, InputRequest] = {}
     for entry in entries:
-        id, page = _page(entry)
-        if id in pages:
+        id, request = _url_elicitation(entry)
+        if id in requests:
             raise ValueError("two of its elicitations have the same elicitationId")
-        pages[id] = page
-    return pages
+        requests[id] = request
+    return requests
 
 
-def _page(entry: JSON) -> tuple[str, InputRequest]:
+def _url_elicitation(entry: JSON) -> tuple[str, InputRequest]:
     if not isinstance(entry, dict):
         raise ValueError("one of its elicitations is not an object")
     if not isinstance(read_server_request(ELICITATION, entry, R4), UrlElicitation):

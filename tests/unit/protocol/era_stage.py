@@ -1,4 +1,4 @@
-"""Scripts for finding out an era: a server's replies, and what is asked or agreed next."""
+"""Playbooks for era detection: responses of a server, and the next request or agreement."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from inspector.base.errors import ConnectFailed, HttpRefused
 from inspector.base.json.values import JSON, JSONObject, to_wire
 from inspector.protocol.client_capabilities import exact_capabilities
 from inspector.protocol.discovery import PROBE_TIMEOUT, ProbeFirst
-from inspector.protocol.handshake import Agreement, Ask, ClientProfile, Negotiation, NoAnswer, Reply
+from inspector.protocol.handshake import (
+    Agreement,
+    ClientProfile,
+    Negotiation,
+    NegotiationResponse,
+    NextRequest,
+    NoResponse,
+)
 from inspector.protocol.jsonrpc import read
 from inspector.protocol.revisions import R5
 from inspector.protocol.types import CacheHints, Implementation
@@ -17,10 +24,10 @@ from tests.helpers.playbook import Playbook, Received, frame
 
 PROFILE = ClientProfile("lens", "Lens", "0.1", exact_capabilities({"roots": {}}))
 INFO: JSONObject = {"name": "lens", "title": "Lens", "version": "0.1"}
-INITIALIZE = Ask(
+INITIALIZE = NextRequest(
     "initialize", {"protocolVersion": "2025-11-25", "capabilities": {"roots": {}}, "clientInfo": INFO}
 )
-DISCOVER = Ask(
+DISCOVER = NextRequest(
     "server/discover",
     {
         "_meta": {
@@ -53,31 +60,31 @@ MODERN = Agreement(
     server=Implementation("srv", "", "3.2"),
     capabilities={"tools": {}},
     instructions="Be kind.",
-    how="The server answered server/discover at 2026-07-28, and supports 2026-07-28.",
+    how="The server accepted server/discover in version 2026-07-28 and supports 2026-07-28.",
     supported_versions=("2025-11-25", "2026-07-28"),
     cache=CacheHints(5000, "public"),
 )
 
 
-class Talk(Playbook):
-    """A playbook to which silence and HTTP refusals can be fed as well as frames."""
+class NegotiationPlaybook(Playbook):
+    """A playbook that also takes silence and HTTP rejections."""
 
     def __init__(self, negotiation: Negotiation) -> None:
         super().__init__(lambda response: self._ask(response), negotiation.first())
         self._negotiation = negotiation
 
-    def _ask(self, reply: Reply) -> Sequence[object]:
+    def _ask(self, reply: NegotiationResponse) -> Sequence[object]:
         try:
             return [self._negotiation.receive(reply)]
         except ConnectFailed as exc:
             return [exc]
 
-    def __rshift__(self, reply: Received | NoAnswer | HttpRefused) -> Talk:
+    def __rshift__(self, reply: Received | NoResponse | HttpRefused) -> NegotiationPlaybook:
         self._expect_nothing()
         self._events.extend(self._ask(read(reply.raw) if isinstance(reply, Received) else reply))
         return self
 
-    def __enter__(self) -> Talk:
+    def __enter__(self) -> NegotiationPlaybook:
         return self
 
     def agreement(self) -> Agreement:
@@ -86,12 +93,12 @@ class Talk(Playbook):
         return event
 
 
-def pipe() -> Talk:
-    return Talk(ProbeFirst(PROFILE, over_http=False))
+def pipe() -> NegotiationPlaybook:
+    return NegotiationPlaybook(ProbeFirst(PROFILE, over_http=False))
 
 
-def http() -> Talk:
-    return Talk(ProbeFirst(PROFILE, over_http=True))
+def http() -> NegotiationPlaybook:
+    return NegotiationPlaybook(ProbeFirst(PROFILE, over_http=True))
 
 
 def result(value: JSON) -> Received:
@@ -115,12 +122,12 @@ def refused_with(status: int, code: int, data: JSON = None) -> HttpRefused:
     return refused(status, to_wire(members))
 
 
-def falls_back(play: Talk, reason: str) -> None:
-    """The rest of a fallback: initialize is asked, answered, and the reason stands in the verdict."""
+def falls_back(play: NegotiationPlaybook, reason: str) -> None:
+    """Play the rest of a fallback to initialize, and check the reason."""
     play << INITIALIZE
     play >> result(INITIALIZED)
     agreement = play.agreement()
     assert agreement.revision.date == "2025-06-18"
-    assert agreement.encrypted_by == "notifications/initialized"
-    assert agreement.how.startswith(f"{reason}, so it was asked initialize: initialize at 2025-11-25; ")
+    assert agreement.completed_by == "notifications/initialized"
+    assert agreement.how.startswith(f"{reason}, so MCP Lens sent initialize: initialize with 2025-11-25; ")
     assert agreement.how.endswith(".")

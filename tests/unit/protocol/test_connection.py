@@ -1,4 +1,4 @@
-"""The client's side of a conversation, as scripts: what arrives, and what it means."""
+"""The client side of a connection, as playbooks of messages and events."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_a_request_is_refused_with_its_id_and_a_code(connection: Connection) -> 
 
 @pytest.mark.parametrize("id", ["a", 1])
 def test_answering_an_unknown_request_is_an_internal_error(connection: Connection, id: int | str) -> None:
-    with pytest.raises(LocalProtocolError, match="no open request"):
+    with pytest.raises(LocalProtocolError, match="no pending server request"):
         connection.response(id, {})
 
 
@@ -209,7 +209,7 @@ def test_request_cancelled_by_the_server_is_withdrawn(connection: Connection) ->
         play << RequestReceived(message(id=5, method="roots/list"))
         play >> Received(cancelled(5, reason="never mind"))
         play << RequestWithdrawn(5, "never mind")
-        play >> Received(cancelled(5))  # a second time there is nothing to take back
+        play >> Received(cancelled(5))  # the second time there is nothing to cancel
         play << NotificationReceived(read(cancelled(5)))
 
 

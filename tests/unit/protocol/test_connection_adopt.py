@@ -1,4 +1,4 @@
-"""The books of a conversation about messages that a person wrote."""
+"""Handwritten messages on a connection: ids, tokens and responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers find their requests, and only theirs."""
+"""Correlation of responses with requests."""
 
 from __future__ import annotations
 

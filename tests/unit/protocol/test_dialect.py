@@ -1,4 +1,4 @@
-"""How a request is dressed in each era, and how it is given up."""
+"""How a request is sent and cancelled in each era."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def test_stateless_request_always_has_params(params: JSONObject | None) -> None:
 
 def test_a_stateless_request_keeps_the_callers_params_and_meta() -> None:
     params: JSONObject = {"name": "a", "_meta": {"progressToken": 3, "traceparent": "00-…"}}
-    dressed = stateless().prepare("tools/call", params)
-    assert dressed == {"name": "a", "_meta": META | {"progressToken": 3, "traceparent": "00-…"}}
+    prepared = stateless().prepare("tools/call", params)
+    assert prepared == {"name": "a", "_meta": META | {"progressToken": 3, "traceparent": "00-…"}}
     assert params == {"name": "a", "_meta": {"progressToken": 3, "traceparent": "00-…"}}, "it was changed"
 
 
@@ -77,7 +77,7 @@ def test_negotiated_version_decides_the_dialect() -> None:
     ]
     assert [type(dialect) for dialect in dialects] == [HandshakeDialect, StatelessDialect, StatelessDialect]
     assert [dialect.revision for dialect in dialects] == [R4, R5, R5]
-    assert [dialect.sends_cancel_notice("tools/call") for dialect in dialects] == [True, False, True]
+    assert [dialect.sends_cancelled_notification("tools/call") for dialect in dialects] == [True, False, True]
 
 
 def test_connection_adds_meta_once_the_version_is_negotiated() -> None:
@@ -105,7 +105,7 @@ def test_stateless_request_over_stdio_is_cancelled_with_a_notification() -> None
 
 
 def test_stateless_request_over_http_is_cancelled_without_a_notification() -> None:
-    connection = Connection(stateless(closes_to_cancel=True))
+    connection = Connection(stateless(cancels_by_closing=True))
     connection.request("tools/call")
     assert connection.cancel(1, "enough") is None
     assert connection.drain() == [], "it still waits for the answer"

@@ -1,4 +1,4 @@
-"""What a DiscoverResult gives, and the ways of a person who knows better than to let us probe."""
+"""DiscoverResult, and negotiation with a pinned version or `legacy-first`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from inspector.protocol.discovery import (
     negotiation_for,
     read_era_choice,
 )
-from inspector.protocol.handshake import Agreement, InitializeHandshake, NoAnswer
+from inspector.protocol.handshake import Agreement, InitializeHandshake, NoResponse
 from inspector.protocol.revisions import R2, R4, R5
 from inspector.protocol.types import CacheHints, Implementation
 from tests.helpers.playbook import Failed, Received
@@ -29,7 +29,7 @@ from tests.unit.protocol.era_stage import (
     MODERN,
     PROBE,
     PROFILE,
-    Talk,
+    NegotiationPlaybook,
     error,
     pipe,
     refused,
@@ -86,8 +86,8 @@ def test_optional_members_of_the_wrong_type_are_treated_as_absent() -> None:
     assert (agreement.instructions, agreement.supported_versions) == ("", ("2026-07-28",))
 
 
-def pinned(*, over_http: bool = False) -> Talk:
-    return Talk(StatelessOnly(PROFILE, over_http, R5))
+def pinned(*, over_http: bool = False) -> NegotiationPlaybook:
+    return NegotiationPlaybook(StatelessOnly(PROFILE, over_http, R5))
 
 
 def test_pinned_version_is_negotiated_when_the_server_supports_it() -> None:
@@ -100,35 +100,43 @@ def test_pinned_version_is_negotiated_when_the_server_supports_it() -> None:
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
-        (error(-32601, "Method not found"), "it answered server/discover with “Method not found” (-32601)"),
-        (NoAnswer("timeout"), "it did not respond to server/discover"),
-        (NoAnswer("exited"), "its process exited on server/discover"),
-        (unsupported("2025-11-25"), "of the versions that we speak it lists only older ones (2025-11-25)"),
+        (
+            error(-32601, "Method not found"),
+            "it responded to server/discover with “Method not found” (-32601)",
+        ),
+        (NoResponse("timeout"), "it did not respond to server/discover"),
+        (NoResponse("exited"), "its process exited on server/discover"),
+        (
+            unsupported("2025-11-25"),
+            "it lists only older protocol versions that MCP Lens supports (2025-11-25)",
+        ),
     ],
 )
-def test_unsupported_pinned_version_fails(reply: Received | NoAnswer, reason: str) -> None:
+def test_unsupported_pinned_version_fails(reply: Received | NoResponse, reason: str) -> None:
     with pinned() as play:
         play << DISCOVER
         play >> reply
-        play << Failed(f"The server does not speak 2026-07-28: {reason}.", "Let the era be found out")
+        play << Failed(
+            f"The server does not support 2026-07-28: {reason}.", "Set the protocol version to automatic"
+        )
 
 
 def test_pinned_version_over_http_does_not_fall_back_on_a_bare_404() -> None:
     with pinned(over_http=True) as play:
         play << DISCOVER
         play >> refused(404)
-        play << Failed("The server does not speak 2026-07-28: it refused server/discover with HTTP 404.")
+        play << Failed("The server does not support 2026-07-28: it rejected server/discover with HTTP 404.")
 
 
-def legacy_first(*, over_http: bool = False) -> Talk:
-    return Talk(LegacyFirst(PROFILE, over_http))
+def legacy_first(*, over_http: bool = False) -> NegotiationPlaybook:
+    return NegotiationPlaybook(LegacyFirst(PROFILE, over_http))
 
 
 def test_handshake_first_does_not_probe_when_it_succeeds() -> None:
     with legacy_first() as play:
         play << INITIALIZE
         play >> result(INITIALIZED)
-        assert play.agreement().how.startswith("initialize at 2025-11-25; ")
+        assert play.agreement().how.startswith("initialize with 2025-11-25; ")
 
 
 @pytest.mark.parametrize("code", [-32022, -32020, -32601, -32602])
@@ -138,7 +146,7 @@ def test_server_that_rejects_the_handshake_is_probed(code: int) -> None:
         play >> error(code)
         play << DISCOVER
         play >> result(DISCOVERED)
-        play << replace(MODERN, how=f"The server refused initialize. {MODERN.how}")
+        play << replace(MODERN, how=f"The server rejected initialize. {MODERN.how}")
 
 
 def test_400_with_a_message_is_probed_too() -> None:
@@ -158,11 +166,11 @@ def test_server_that_supports_neither_is_reported_with_its_first_rejection() -> 
         play >> error(-32603, "database is down")
         play << DISCOVER
         play >> error(-32601)
-        play << Failed("The server refused initialize: database is down (-32603).")
+        play << Failed("The server rejected initialize: database is down (-32603).")
 
 
-@pytest.mark.parametrize("reply", [NoAnswer("timeout"), NoAnswer("exited"), refused(404), refused(503)])
-def test_handshake_first_does_not_treat_silence_as_stateless(reply: NoAnswer | HttpRefused) -> None:
+@pytest.mark.parametrize("reply", [NoResponse("timeout"), NoResponse("exited"), refused(404), refused(503)])
+def test_handshake_first_does_not_treat_silence_as_stateless(reply: NoResponse | HttpRefused) -> None:
     with legacy_first(over_http=isinstance(reply, HttpRefused)) as play:
         play << INITIALIZE
         play >> reply

@@ -1,4 +1,4 @@
-"""Which era a server speaks: every row of the decision tables, over a pipe and over HTTP."""
+"""Era detection: every row of the decision tables, over stdio and over HTTP."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from inspector.base.errors import ConnectFailed, NeedsLogin
 from inspector.base.json.values import JSON
-from inspector.protocol.handshake import NoAnswer
+from inspector.protocol.handshake import NoResponse
 from inspector.protocol.revisions import R5
 from tests.helpers.playbook import Failed, Received
 from tests.unit.protocol.era_stage import (
@@ -40,14 +40,18 @@ def test_discover_result_with_only_older_versions_leads_to_the_handshake() -> No
     with pipe() as play:
         play << PROBE
         play >> result(DISCOVERED | {"supportedVersions": ["2025-11-25", "2025-06-18"]})
-        falls_back(play, "Of the versions that we speak it lists only older ones (2025-11-25, 2025-06-18)")
+        falls_back(
+            play, "It lists only older protocol versions that MCP Lens supports (2025-11-25, 2025-06-18)"
+        )
 
 
 def test_a_discover_result_with_a_newer_and_an_older_version_leads_to_the_handshake() -> None:
     with pipe() as play:
         play << PROBE
         play >> result(DISCOVERED | {"supportedVersions": ["2027-01-01", "2025-11-25"]})
-        falls_back(play, "Of the versions that we speak it lists only older ones (2027-01-01, 2025-11-25)")
+        falls_back(
+            play, "It lists only older protocol versions that MCP Lens supports (2027-01-01, 2025-11-25)"
+        )
 
 
 def test_discover_result_without_a_mutual_version_fails() -> None:
@@ -56,7 +60,7 @@ def test_discover_result_without_a_mutual_version_fails() -> None:
         play >> result(DISCOVERED | {"supportedVersions": ["zzz"]})
         play << Failed(
             "The server and MCP Lens have no protocol version in common.",
-            "It supports zzz; we speak 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28.",
+            "It supports zzz; MCP Lens supports 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28.",
         )
 
 
@@ -77,7 +81,7 @@ def test_result_that_is_not_a_discover_result_is_no_evidence(value: JSON) -> Non
     with pipe() as play:
         play << PROBE
         play >> result(value)
-        falls_back(play, "Its answer to server/discover is no DiscoverResult")
+        falls_back(play, "Its response to server/discover is not a DiscoverResult")
 
 
 def test_unreadable_response_is_no_evidence() -> None:
@@ -94,7 +98,7 @@ def test_rejected_version_is_retried_with_a_mutual_one(versions: tuple[JSON, ...
         play >> unsupported(*versions)
         play << DISCOVER
         play >> result(DISCOVERED)
-        how = "The server refused server/discover at first, named 2026-07-28, and answered it then."
+        how = "The server first rejected server/discover, named 2026-07-28, and then accepted it."
         play << replace(MODERN, how=how)
 
 
@@ -104,14 +108,16 @@ def test_version_that_is_repeatedly_rejected_and_offered_fails() -> None:
         play >> unsupported("2026-07-28")
         play << DISCOVER
         play >> unsupported("2026-07-28")
-        play << Failed("The server refuses protocol version 2026-07-28 and lists it as supported.")
+        play << Failed("The server rejects protocol version 2026-07-28, but lists it as supported.")
 
 
 def test_rejected_version_with_older_ones_offered_leads_to_the_handshake() -> None:
     with pipe() as play:
         play << PROBE
         play >> unsupported("2027-01-01", "2025-06-18")
-        falls_back(play, "Of the versions that we speak it lists only older ones (2027-01-01, 2025-06-18)")
+        falls_back(
+            play, "It lists only older protocol versions that MCP Lens supports (2027-01-01, 2025-06-18)"
+        )
 
 
 def test_rejected_version_without_a_mutual_one_fails_with_both_lists() -> None:
@@ -120,7 +126,7 @@ def test_rejected_version_without_a_mutual_one_fails_with_both_lists() -> None:
         play >> unsupported("2027-01-01", "2028-01-01\x1b[2J")
         play << Failed(
             "The server and MCP Lens have no protocol version in common.",
-            "It supports 2027-01-01, 2028-01-01␛[2J; we speak 2024-11-05, 2025-03-26,",
+            "It supports 2027-01-01, 2028-01-01␛[2J; MCP Lens supports 2024-11-05, 2025-03-26,",
         )
 
 
@@ -129,18 +135,20 @@ def test_rejected_version_without_a_list_fails(data: JSON) -> None:
     with pipe() as play:
         play << PROBE
         play >> error(-32022, data=data)
-        play << Failed("The server and we have no protocol version", "It does not say what it supports;")
+        play << Failed(
+            "The server and MCP Lens have no protocol version", "It does not say which versions it supports;"
+        )
 
 
 @pytest.mark.parametrize(
     ("code", "data", "next_step"),
     [
         (-32020, None, "A proxy may drop or change the Mcp-* headers."),
-        (-32021, None, "It needs a capability that we do not declare."),
+        (-32021, None, "It requires a client capability that MCP Lens does not declare."),
         (
             -32021,
             {"requiredCapabilities": {"sampling": {}}},
-            'It needs a capability that we do not declare: {"sampling":{}}.',
+            'It requires a client capability that MCP Lens does not declare: {"sampling":{}}.',
         ),
     ],
 )
@@ -148,7 +156,7 @@ def test_other_stateless_error_never_falls_back(code: int, data: JSON, next_step
     with pipe() as play:
         play << PROBE
         play >> error(code, data=data)
-        reported = f"The server is of the stateless era, and refused server/discover: no ({code})."
+        reported = f"The server is stateless, but rejected server/discover: no ({code})."
         play << Failed(reported, next_step)
 
 
@@ -157,7 +165,7 @@ def test_any_other_error_means_session_mode(code: int) -> None:
     with pipe() as play:
         play << PROBE
         play >> error(code, "Method not found")
-        falls_back(play, f"It answered server/discover with “Method not found” ({code})")
+        falls_back(play, f"It responded to server/discover with “Method not found” ({code})")
 
 
 @pytest.mark.parametrize(
@@ -169,9 +177,7 @@ def test_any_other_error_means_session_mode(code: int) -> None:
     ],
 )
 def test_pre_release_error_codes_are_no_evidence_but_a_hint(code: int, name: str) -> None:
-    hint = (
-        f"{code} was {name} in builds from before the release of 2026-07-28: the server may be such a build."
-    )
+    hint = f"{code} was {name} in builds before the 2026-07-28 release: the server may be such a build."
     with pipe() as play:
         play << PROBE
         play >> error(code)
@@ -184,42 +190,44 @@ def test_pre_release_error_codes_are_no_evidence_but_a_hint(code: int, name: str
         play << INITIALIZE
         play >> error(-32600, "go away")
         play << Failed(
-            "The server refused initialize: go away (-32600).", f"Its own log (Console) may say why. {hint}"
+            "The server rejected initialize: go away (-32600).", f"Its log in the Console may say why. {hint}"
         )
 
 
 def test_silence_means_session_mode() -> None:
     with pipe() as play:
         play << PROBE
-        play >> NoAnswer("timeout")
-        falls_back(play, "It did not answer server/discover")
+        play >> NoResponse("timeout")
+        falls_back(play, "It did not respond to server/discover")
 
 
 def test_process_that_exits_is_restarted_and_initialized() -> None:
     with pipe() as play:
         play << PROBE
-        play >> NoAnswer("exited")
+        play >> NoResponse("exited")
         play << replace(INITIALIZE, needs_restart=True)
         play >> result(INITIALIZED)
-        assert play.agreement().how.startswith("Its process ended when it was asked server/discover, so")
+        assert play.agreement().how.startswith("Its process exited on server/discover, so")
 
 
 def test_process_that_exits_again_fails() -> None:
     with pipe() as play:
         play << PROBE
-        play >> NoAnswer("exited")
+        play >> NoResponse("exited")
         play << replace(INITIALIZE, needs_restart=True)
-        play >> NoAnswer("exited")
-        play << Failed("The server's process ended before it answered initialize.", "Its own log (Console)")
+        play >> NoResponse("exited")
+        play << Failed(
+            "The server's process exited before it responded to initialize.", "Its log in the Console"
+        )
 
 
 def test_server_that_is_silent_twice_fails() -> None:
     with pipe() as play:
         play << PROBE
-        play >> NoAnswer("timeout")
+        play >> NoResponse("timeout")
         play << INITIALIZE
-        play >> NoAnswer("timeout")
-        play << Failed("The server did not answer initialize in time.")
+        play >> NoResponse("timeout")
+        play << Failed("The server did not respond to initialize in time.")
 
 
 @pytest.mark.parametrize("code", [-32022, -32602, -32601])
@@ -228,31 +236,31 @@ def test_slow_stateless_server_that_rejects_initialize_with_its_version_is_probe
 ) -> None:
     with pipe() as play:
         play << PROBE
-        play >> NoAnswer("timeout")
+        play >> NoResponse("timeout")
         play << INITIALIZE
         play >> error(code, data={"supported": ["2026-07-28"], "requested": "2025-11-25"})
         play << DISCOVER
         play >> result(DISCOVERED)
-        how = "The server refused initialize and named 2026-07-28. "
+        how = "The server rejected initialize and named 2026-07-28. "
         play << replace(MODERN, how=how + MODERN.how)
 
 
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
-        (NoAnswer("timeout"), "it did not respond to server/discover"),
-        (error(-32601), "it answered server/discover with “no” (-32601)"),
+        (NoResponse("timeout"), "it did not respond to server/discover"),
+        (error(-32601), "it responded to server/discover with “no” (-32601)"),
     ],
 )
-def test_the_second_probe_is_the_last(reply: Received | NoAnswer, reason: str) -> None:
+def test_the_second_probe_is_the_last(reply: Received | NoResponse, reason: str) -> None:
     with pipe() as play:
         play << PROBE
-        play >> NoAnswer("timeout")
+        play >> NoResponse("timeout")
         play << INITIALIZE
         play >> unsupported("2026-07-28")
         play << DISCOVER
         play >> reply
-        play << Failed(f"The server refused initialize and named a newer version; then {reason}.")
+        play << Failed(f"The server rejected initialize and named a newer protocol version; then {reason}.")
 
 
 def test_rejected_initialize_with_only_unsupported_versions_is_a_rejection() -> None:
@@ -261,7 +269,7 @@ def test_rejected_initialize_with_only_unsupported_versions_is_a_rejection() -> 
         play >> error(-32601)
         play << INITIALIZE
         play >> unsupported("2027-01-01")
-        play << Failed("The server refused initialize: no such version", "It says that it supports 2027")
+        play << Failed("The server rejected initialize: no such version", "It says it supports 2027")
 
 
 def test_over_http_a_discover_result_is_stateless_and_the_probe_has_no_own_timeout() -> None:
@@ -285,21 +293,21 @@ def test_400_with_another_stateless_error_never_falls_back(code: int) -> None:
     with http() as play:
         play << DISCOVER
         play >> refused_with(400, code)
-        play << Failed("The server is of the stateless era")
+        play << Failed("The server is stateless")
 
 
 def test_404_with_method_not_found_means_session_mode() -> None:
     with http() as play:
         play << DISCOVER
         play >> refused_with(404, -32601)
-        falls_back(play, "It answered server/discover with “no” (-32601)")
+        falls_back(play, "It responded to server/discover with “no” (-32601)")
 
 
 def test_2xx_with_another_error_means_session_mode() -> None:
     with http() as play:
         play << DISCOVER
         play >> error(-32000, "Server not initialized")
-        falls_back(play, "It answered server/discover with “Server not initialized” (-32000)")
+        falls_back(play, "It responded to server/discover with “Server not initialized” (-32000)")
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>no</html>", b'{"error":"no"}', b"[]", b'{"jsonrpc":"2.0"'])
@@ -315,14 +323,14 @@ def test_the_status_is_named_in_the_verdict() -> None:
     with http() as play:
         play << DISCOVER
         play >> refused(405)
-        falls_back(play, "It refused server/discover with HTTP 405")
+        falls_back(play, "It rejected server/discover with HTTP 405")
 
 
 def test_4xx_with_another_error_means_session_mode() -> None:
     with http() as play:
         play << DISCOVER
         play >> refused_with(400, -32000)
-        falls_back(play, "It answered server/discover with “no” (-32000)")
+        falls_back(play, "It responded to server/discover with “no” (-32000)")
 
 
 @pytest.mark.parametrize("status", [202, 301, 307, 401, 403, 500, 502, 503, 504])
@@ -341,7 +349,7 @@ def test_login_outage_redirect_and_empty_202_give_no_verdict(status: int, code: 
 def test_silence_over_http_gives_no_verdict(kind: str) -> None:
     with http() as play:
         play << DISCOVER
-        play >> (NoAnswer("timeout") if kind == "timeout" else NoAnswer("exited"))
+        play >> (NoResponse("timeout") if kind == "timeout" else NoResponse("exited"))
         play << Failed("The server")
 
 

@@ -1,4 +1,4 @@
-"""What became of a server's lists: items, renames, hidden characters; and what is no change."""
+"""Changes of a server's lists: items, renames, hidden characters, and what is no change."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.base.json.values import JSON, JSONObject
-from inspector.protocol.drift import Became, ItemChange, Offer, compare_offers, in_text
+from inspector.protocol.drift import ChangeKind, FeatureLists, ItemChange, changes_text, compare_features
 
 
 def tool(name: str, description: str = "", /, **members: JSON) -> JSONObject:
@@ -22,14 +22,14 @@ def takes(**properties: JSON) -> JSONObject:
 
 
 def compared(before: list[JSONObject], after: list[JSONObject], kind: str = "tools") -> list[ItemChange]:
-    return list(compare_offers({kind: before}, {kind: after}))
+    return list(compare_features({kind: before}, {kind: after}))
 
 
 def test_added_and_removed_items_are_reported_by_name() -> None:
     changes = compared([tool("a"), tool("b")], [tool("b"), tool("c")])
-    assert [(change.became, change.name) for change in changes] == [
-        (Became.ADDED, "c"),
-        (Became.REMOVED, "a"),
+    assert [(change.change_kind, change.name) for change in changes] == [
+        (ChangeKind.ADDED, "c"),
+        (ChangeKind.REMOVED, "a"),
     ]
 
 
@@ -39,7 +39,7 @@ def test_a_changed_item_names_the_members_that_differ() -> None:
     )
     after = tool("a", "Reads it.", annotations={"readOnlyHint": True}, inputSchema=takes(path={}))
     (change,) = compared([before], [{**after, "outputSchema": {}}])
-    assert change.became is Became.CHANGED
+    assert change.change_kind is ChangeKind.CHANGED
     assert set(change.fields) == {"description", "inputSchema", "outputSchema"}
 
 
@@ -68,7 +68,7 @@ def test_true_is_not_one() -> None:
 
 def test_a_tool_with_another_name_but_the_same_body_was_renamed() -> None:
     (change,) = compared([tool("read", "Reads a file.")], [tool("read_file", "Reads a file.", title="Read")])
-    assert (change.became, change.old_name, change.name) == (Became.RENAMED, "read", "read_file")
+    assert (change.change_kind, change.old_name, change.name) == (ChangeKind.RENAMED, "read", "read_file")
     assert set(change.fields) == {"name", "title"}
 
 
@@ -85,20 +85,27 @@ def test_renamed_and_changed_tool_is_matched_by_description_or_schema() -> None:
 
 def test_tools_without_distinguishing_features_are_not_matched() -> None:
     changes = compared([tool("a")], [tool("b")])
-    assert {change.became for change in changes} == {Became.ADDED, Became.REMOVED}
+    assert {change.change_kind for change in changes} == {ChangeKind.ADDED, ChangeKind.REMOVED}
 
 
 def test_ambiguous_similarity_is_ignored() -> None:
     before = [tool("a", "Old.", x=1), tool("b", "Old.", x=2)]
     after = [tool("c", "Old.", x=3), tool("d", "Old.", x=4)]
-    assert {change.became for change in compared(before, after)} == {Became.ADDED, Became.REMOVED}
+    assert {change.change_kind for change in compared(before, after)} == {
+        ChangeKind.ADDED,
+        ChangeKind.REMOVED,
+    }
 
 
 def test_resource_at_another_uri_is_matched_by_name() -> None:
     before: list[JSONObject] = [{"uri": "file:///a", "name": "Log"}]
     after: list[JSONObject] = [{"uri": "file:///b", "name": "Log"}]
     (change,) = compared(before, after, "resources")
-    assert (change.became, change.old_name, change.name) == (Became.RENAMED, "file:///a", "file:///b")
+    assert (change.change_kind, change.old_name, change.name) == (
+        ChangeKind.RENAMED,
+        "file:///a",
+        "file:///b",
+    )
 
 
 def test_size_and_time_of_a_resource_are_not_compared() -> None:
@@ -113,20 +120,20 @@ def test_items_with_equal_names_are_distinguished() -> None:
     assert not compared(before, list(before))
     (change,) = compared(before, [tool("a", "One."), tool("a", "Another.")])
     assert (change.name, change.number, change.fields) == ("a", 1, ("description",))
-    (gone,) = compared(before, [tool("a", "One.")])
-    assert (gone.became, gone.number) == (Became.REMOVED, 1)
+    (removed,) = compared(before, [tool("a", "One.")])
+    assert (removed.change_kind, removed.number) == (ChangeKind.REMOVED, 1)
 
 
 def test_unrequested_list_is_not_compared() -> None:
-    assert not compare_offers({"tools": [tool("a")]}, {"prompts": [{"name": "p"}]})
+    assert not compare_features({"tools": [tool("a")]}, {"prompts": [{"name": "p"}]})
 
 
 def test_server_info_is_compared() -> None:
-    before: Offer = {"server": [{"serverInfo": {"name": "s", "version": "1"}, "capabilities": {}}]}
-    after: Offer = {
+    before: FeatureLists = {"server": [{"serverInfo": {"name": "s", "version": "1"}, "capabilities": {}}]}
+    after: FeatureLists = {
         "server": [{"serverInfo": {"name": "s", "version": "2"}, "capabilities": {}, "instructions": "!"}]
     }
-    (change,) = compare_offers(before, after)
+    (change,) = compare_features(before, after)
     assert (change.kind, set(change.fields)) == ("server", {"serverInfo", "instructions"})
 
 
@@ -153,14 +160,18 @@ def test_values_nested_as_deeply_as_possible_are_compared() -> None:
 
 
 def test_changes_are_counted_in_words() -> None:
-    before: Offer = {
+    before: FeatureLists = {
         "tools": [tool("a", "A."), tool("b", "B.")],
         "prompts": [],
         "server": [{"instructions": "1"}],
     }
-    after: Offer = {"tools": [tool("a", "?"), tool("b", "!")], "prompts": [{"name": "p"}], "server": [{}]}
-    words = in_text(compare_offers(before, after))
-    assert words == "2 tools changed, 1 prompt added, what the server says of itself changed"
+    after: FeatureLists = {
+        "tools": [tool("a", "?"), tool("b", "!")],
+        "prompts": [{"name": "p"}],
+        "server": [{}],
+    }
+    text = changes_text(compare_features(before, after))
+    assert text == "2 tools changed, 1 prompt added, server information changed"
 
 
 _TEXTS = st.text("abc\u200b", max_size=3)
@@ -172,8 +183,8 @@ def test_every_different_item_is_reported_once(
     before: list[JSONObject], after: list[JSONObject], dice: random.Random
 ) -> None:
     changes = compared(before, after)
-    counts = {became: sum(change.became is became for change in changes) for became in Became}
-    assert len(after) == len(before) + counts[Became.ADDED] - counts[Became.REMOVED]
+    counts = {became: sum(change.change_kind is became for change in changes) for became in ChangeKind}
+    assert len(after) == len(before) + counts[ChangeKind.ADDED] - counts[ChangeKind.REMOVED]
     assert not compared(before, before)
     names = [item["name"] for item in before]
     if len(set(map(str, names))) == len(names):

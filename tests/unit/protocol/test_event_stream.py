@@ -1,4 +1,4 @@
-"""Server-sent events, checked against a reference written straight from the definition."""
+"""Server-sent events, checked against a reference parser."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ streams = st.lists(pieces, max_size=25).map(b"".join)
 
 
 def reference(stream: bytes) -> list[ServerSentEvent]:
-    """The stream read whole, line by line, as HTML's "9.2.6 Interpreting an event stream" says."""
+    """Parse the whole stream by HTML, section 9.2.6 "Interpreting an event stream"."""
     stream = stream.removeprefix(b"\xef\xbb\xbf")
     events: list[ServerSentEvent] = []
     data: list[bytes] = []
     event, id, retry = "", None, None
-    for line in re.split(rb"\r\n|\r|\n", stream)[:-1]:  # what no line end follows is not a line
+    for line in re.split(rb"\r\n|\r|\n", stream)[:-1]:  # a line needs a line end
         if not line:
             if data or id is not None or retry is not None:
                 joined = b"\n".join(data) if data else None
@@ -68,7 +68,7 @@ def test_parsed_events_match_the_spec_however_the_bytes_are_split(
     edges = [0, *sorted(location % (len(stream) + 1) for location in locations), len(stream)]
     reader = EventStreamReader()
     events = [event for start, end in itertools.pairwise(edges) for event in reader.feed(stream[start:end])]
-    # A carriage return at the very end may be half of a line end: a reader has to take it as a whole one.
+    # A carriage return at the very end may be half of a line end; a reader must treat it as a whole one.
     assert events == reference(stream)
 
 

@@ -1,4 +1,4 @@
-"""Lines out of bytes, however the bytes were cut."""
+"""Line framing, however the bytes are split into chunks."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_only_a_line_feed_ends_a_line() -> None:
 
 
 def test_long_line_is_joined_once() -> None:
-    """Its chunks are kept as they came until it ends: joining at every chunk would be quadratic."""
+    """Its chunks are stored until it ends: joining at every chunk would be quadratic."""
     chunk = b"x" * 65_536
     framer = LineFramer()
     before = sys.getrefcount(chunk)

@@ -1,4 +1,4 @@
-"""How a conversation begins: every answer to `initialize`, the good and the bad."""
+"""The `initialize` handshake: every kind of response, valid and invalid."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import pytest
 
 from inspector.base.json.values import JSON, JSONObject
 from inspector.protocol.client_capabilities import exact_capabilities
-from inspector.protocol.handshake import Agreement, Ask, ClientProfile, InitializeHandshake
+from inspector.protocol.handshake import Agreement, ClientProfile, InitializeHandshake, NextRequest
 from inspector.protocol.revisions import HANDSHAKE_REVISIONS, R2, R4, Era, Revision
 from inspector.protocol.types import Implementation
 from tests.helpers.playbook import Failed, Playbook, Received, frame, negotiating
 
 PROFILE = ClientProfile("lens", "Lens", "0.1", exact_capabilities({"roots": {}}))
-ASK = Ask(
+ASK = NextRequest(
     "initialize",
     {
         "protocolVersion": "2025-11-25",
@@ -42,8 +42,8 @@ def agreement(
         server=Implementation.read(result["serverInfo"]),
         capabilities=capabilities if isinstance(capabilities, dict) else {},
         instructions=instructions if isinstance(instructions, str) else "",
-        how=how or "initialize at 2025-11-25; the server agreed",
-        encrypted_by="notifications/initialized",
+        how=how or "initialize with 2025-11-25; the server agreed",
+        completed_by="notifications/initialized",
         problems=problems,
     )
 
@@ -58,7 +58,7 @@ def test_matching_version_is_negotiated() -> None:
 
 @pytest.mark.parametrize("revision", HANDSHAKE_REVISIONS[:-1])
 def test_older_session_version_is_adopted_and_reported(revision: Revision) -> None:
-    how = f"initialize at 2025-11-25; the server answered {revision}, which we speak too"
+    how = f"initialize with 2025-11-25; the server responded with {revision}, which MCP Lens also supports"
     with start() as play:
         play << ASK
         play >> Received(frame(id=1, result=GOOD | {"protocolVersion": revision.date}))
@@ -67,19 +67,20 @@ def test_older_session_version_is_adopted_and_reported(revision: Revision) -> No
 
 def test_version_newer_than_requested_is_adopted_too() -> None:
     with start(R2) as play:
-        play << Ask(ASK.method, ASK.params | {"protocolVersion": "2025-03-26"})
+        play << NextRequest(ASK.method, ASK.params | {"protocolVersion": "2025-03-26"})
         play >> Received(frame(id=1, result=GOOD))
-        play << agreement(how="initialize at 2025-03-26; the server answered 2025-11-25, which we speak too")
+        how = "initialize with 2025-03-26; the server responded with 2025-11-25"
+        play << agreement(how=f"{how}, which MCP Lens also supports")
 
 
 @pytest.mark.parametrize(
     ("version", "shown"),
     [
-        ("2026-07-28", "'2026-07-28'"),  # known, but not reachable by handshake
-        ("zzz", "'zzz'"),
-        (None, "'null'"),
-        (7, "'7'"),
-        ("\x1b[31m" + "x" * 100, "'\\x1b[31mxxx"),
+        ("2026-07-28", "“2026-07-28”"),  # known, but not reachable by handshake
+        ("zzz", "“zzz”"),
+        (None, "“null”"),
+        (7, "“7”"),
+        ("\x1b[31m" + "x" * 100, "“␛[31mxxx"),
     ],
 )
 def test_unsupported_version_fails_with_both_sides_named(version: JSON, shown: str) -> None:
@@ -87,8 +88,8 @@ def test_unsupported_version_fails_with_both_sides_named(version: JSON, shown: s
         play << ASK
         play >> Received(frame(id=1, result=GOOD | {"protocolVersion": version}))
         play << Failed(
-            f"The server wants protocol version {shown}",
-            "We speak 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 by handshake.",
+            f"The server requires protocol version {shown}",
+            "With initialize, MCP Lens supports 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25.",
         )
 
 
@@ -130,7 +131,7 @@ def test_error_is_shown_with_its_code() -> None:
     with start() as play:
         play << ASK
         play >> Received(frame(id=1, error={"code": -32603, "message": "database is down"}))
-        play << Failed("The server refused initialize: database is down (-32603).", "Its own log (Console)")
+        play << Failed("The server rejected initialize: database is down (-32603).", "Its log in the Console")
 
 
 def test_error_that_lists_versions_offers_them() -> None:
@@ -142,9 +143,7 @@ def test_error_that_lists_versions_offers_them() -> None:
     with start() as play:
         play << ASK
         play >> Received(frame(id=1, error=error))
-        play << Failed(
-            "The server refused initialize: no (-32602).", "It says that it supports 2024-11-05, 7."
-        )
+        play << Failed("The server rejected initialize: no (-32602).", "It says it supports 2024-11-05, 7.")
 
 
 @pytest.mark.parametrize("data", [None, "words", {"supported": "2024-11-05"}, {"supported": []}, []])
@@ -152,7 +151,7 @@ def test_error_with_odd_data_is_a_plain_error(data: JSON) -> None:
     with start() as play:
         play << ASK
         play >> Received(frame(id=1, error={"code": 1, "message": "no", "data": data}))
-        play << Failed("The server refused initialize: no (1).", "Its log in the Console may say why.")
+        play << Failed("The server rejected initialize: no (1).", "Its log in the Console may say why.")
 
 
 def test_server_text_cannot_inject_terminal_escapes() -> None:
@@ -161,7 +160,7 @@ def test_server_text_cannot_inject_terminal_escapes() -> None:
         play << ASK
         play >> Received(frame(id=1, error=error))
         play << Failed(
-            "The server refused initialize: ␛[2Jgone second line (1).", "It says that it supports ⟨U+202E⟩."
+            "The server rejected initialize: ␛[2Jgone second line (1).", "It says it supports ⟨U+202E⟩."
         )
 
 
@@ -187,7 +186,8 @@ def test_non_json_response_says_so(raw: bytes) -> None:
         play << ASK
         play >> Received(raw)
         play << Failed(
-            "The answer to initialize cannot be read: Expecting ',' delimiter", "The Traffic view has its"
+            "The response to initialize cannot be read: Expecting ',' delimiter",
+            "The raw message is in the Traffic view",
         )
 
 
@@ -195,4 +195,4 @@ def test_non_object_result_has_no_version() -> None:
     with start() as play:
         play << ASK
         play >> Received(frame(id=1, result=[]))
-        play << Failed("The server wants protocol version 'null'")
+        play << Failed("The server requires protocol version “null”")

@@ -1,4 +1,4 @@
-"""Headers, statuses and redirects of Streamable HTTP, in both eras."""
+"""Headers, status codes and redirects of Streamable HTTP, in both eras."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from inspector.protocol.client_capabilities import NOTHING
 from inspector.protocol.handshake import ClientProfile, StatelessDialect
 from inspector.protocol.http_rules import (
     Headers,
-    Meaning,
+    StatusMeaning,
     encode_header_value,
     error_in,
     header_text,
     may_respond,
-    meaning_of,
     redirect_target,
     refusal,
     standard_headers,
+    status_meaning,
     suggests_http_sse,
 )
 from inspector.protocol.jsonrpc import Message
@@ -195,51 +195,70 @@ def test_values_are_mirrored_as_text_by_type(value: JSON, text: str | None) -> N
 @pytest.mark.parametrize(
     ("status", "message", "has_session", "meaning"),
     [
-        (200, LIST, False, Meaning.BODY),
-        (202, LIST, False, Meaning.UNANSWERED),
-        (204, LIST, True, Meaning.UNANSWERED),
-        (202, NOTICE, True, Meaning.ACCEPTED),
-        (200, NOTICE, False, Meaning.ACCEPTED),
-        (202, jsonrpc.result(1, {}), True, Meaning.ACCEPTED),
-        (307, LIST, True, Meaning.REDIRECT),
-        (400, LIST, True, Meaning.REFUSED),
-        (401, LIST, True, Meaning.LOGIN),
-        (403, LIST, True, Meaning.FORBIDDEN),
-        (404, LIST, True, Meaning.SESSION_LOST),
-        (404, LIST, False, Meaning.REFUSED),
-        (405, LIST, False, Meaning.REFUSED),
-        (500, LIST, True, Meaning.OUTAGE),
-        (503, LIST, False, Meaning.OUTAGE),
+        (200, LIST, False, StatusMeaning.BODY),
+        (202, LIST, False, StatusMeaning.UNANSWERED),
+        (204, LIST, True, StatusMeaning.UNANSWERED),
+        (202, NOTICE, True, StatusMeaning.ACCEPTED),
+        (200, NOTICE, False, StatusMeaning.ACCEPTED),
+        (202, jsonrpc.result(1, {}), True, StatusMeaning.ACCEPTED),
+        (307, LIST, True, StatusMeaning.REDIRECT),
+        (400, LIST, True, StatusMeaning.REFUSED),
+        (401, LIST, True, StatusMeaning.LOGIN),
+        (403, LIST, True, StatusMeaning.FORBIDDEN),
+        (404, LIST, True, StatusMeaning.SESSION_LOST),
+        (404, LIST, False, StatusMeaning.REFUSED),
+        (405, LIST, False, StatusMeaning.REFUSED),
+        (500, LIST, True, StatusMeaning.OUTAGE),
+        (503, LIST, False, StatusMeaning.OUTAGE),
     ],
 )
 def test_status_meaning_depends_on_message_and_session(
-    status: int, message: Message, has_session: bool, meaning: Meaning
+    status: int, message: Message, has_session: bool, meaning: StatusMeaning
 ) -> None:
-    assert meaning_of(status, message, has_session=has_session) is meaning
+    assert status_meaning(status, message, has_session=has_session) is meaning
 
 
-@pytest.mark.parametrize("meaning", Meaning)
-def test_message_in_the_body_overrides_the_status_where_it_can_be_the_response(meaning: Meaning) -> None:
-    assert may_respond(meaning, LIST) == (meaning in (Meaning.BODY, Meaning.REFUSED, Meaning.OUTAGE))
+@pytest.mark.parametrize("meaning", StatusMeaning)
+def test_message_in_the_body_overrides_the_status_where_it_can_be_the_response(
+    meaning: StatusMeaning,
+) -> None:
+    assert may_respond(meaning, LIST) == (
+        meaning in (StatusMeaning.BODY, StatusMeaning.REFUSED, StatusMeaning.OUTAGE)
+    )
 
 
 def test_outage_during_a_probe_is_not_a_response_even_with_a_message() -> None:
-    assert not may_respond(Meaning.OUTAGE, PROBE)
-    assert may_respond(Meaning.REFUSED, PROBE)
+    assert not may_respond(StatusMeaning.OUTAGE, PROBE)
+    assert may_respond(StatusMeaning.REFUSED, PROBE)
 
 
 @pytest.mark.parametrize(
     ("status", "has_session", "summary", "next_step"),
     [
-        (400, False, "The server answered tools/list with HTTP 400: bad\u2421 news.", "The Traffic view"),
-        (404, False, "The server answered tools/list with HTTP 404", "Check the path of the URL"),
-        (404, True, "The server no longer knows this session (HTTP 404).", "Connect again"),
-        (405, False, "The server answered tools/list with HTTP 405", "It takes no POST there"),
-        (403, False, "The server answered tools/list with HTTP 403", "It refuses this origin"),
-        (302, False, "The server answered tools/list with HTTP 302", "Only a redirect to the same host"),
-        (502, False, "The server answered tools/list with HTTP 502", "The server, or a proxy before it"),
-        (202, False, "The server took the request like a notification", "This is a fault of the server"),
-        (200, False, "The server answered tools/list with HTTP 200", "Is this the URL of an MCP endpoint?"),
+        (
+            400,
+            False,
+            "The server responded to tools/list with HTTP 400: bad\u2421 news.",
+            "The complete response",
+        ),
+        (404, False, "The server responded to tools/list with HTTP 404", "Check the path of the server URL"),
+        (404, True, "The server no longer knows this session (HTTP 404).", "Reconnect"),
+        (405, False, "The server responded to tools/list with HTTP 405", "The URL does not accept POST"),
+        (403, False, "The server responded to tools/list with HTTP 403", "The server rejects this origin"),
+        (302, False, "The server responded to tools/list with HTTP 302", "Only redirects to the same host"),
+        (
+            502,
+            False,
+            "The server responded to tools/list with HTTP 502",
+            "The server, or a proxy in front of it",
+        ),
+        (202, False, "The server accepted the request like a notification", "This is a bug in the server"),
+        (
+            200,
+            False,
+            "The server responded to tools/list with HTTP 200",
+            "Check that this is the URL of an MCP endpoint.",
+        ),
     ],
 )
 def test_http_error_says_what_happened_and_what_to_do(
@@ -254,7 +273,8 @@ def test_http_error_says_what_happened_and_what_to_do(
 
 def test_http_error_without_a_body_ends_its_sentence() -> None:
     assert (
-        refusal(400, jsonrpc.result(1, {})).summary == "The server answered an answer of ours with HTTP 400."
+        refusal(400, jsonrpc.result(1, {})).summary
+        == "The server responded to a response from MCP Lens with HTTP 400."
     )
 
 
@@ -357,7 +377,7 @@ def test_a_redirect_from_http_to_https_is_another_origin() -> None:
 def test_document_may_redirect_to_https_at_the_same_url(
     source: str, location: str, is_followed: bool
 ) -> None:
-    target = redirect_target(source, location, "GET", 301, may_encrypt=True)
+    target = redirect_target(source, location, "GET", 301, allows_upgrade=True)
     assert target == (location if is_followed else None)
 
 

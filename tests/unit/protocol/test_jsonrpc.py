@@ -1,4 +1,4 @@
-"""What a frame is: never an exception, always the bytes, and every mistake named."""
+"""Reading of messages: never raises, keeps the bytes, reports every violation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.base.json.values import JSON, JSONObject, JSONProblem, to_wire
+from inspector.base.json.values import JSON, JSONError, JSONObject, to_wire
 from inspector.protocol import jsonrpc
 from inspector.protocol.jsonrpc import Kind, Message, error_of, read
 from tests.helpers.playbook import message
@@ -127,7 +127,7 @@ def test_message_nested_too_deeply_still_says_which_request_it_answers() -> None
     found = read(deep)
     assert (found.kind, found.id) == (Kind.RESULT, 7)
     assert "nested too deeply" in found.problem
-    with pytest.raises(JSONProblem, match="nested too deeply"):
+    with pytest.raises(JSONError, match="nested too deeply"):
         _ = found.result
 
 
@@ -139,7 +139,7 @@ def test_a_batch_gives_its_messages_and_keeps_its_own_bytes() -> None:
 
 
 def test_batch_of_any_depth_is_read_or_rejected_consistently() -> None:
-    """Reading and writing anew do not give up at the same depth."""
+    """Parsing and serializing fail at different depths."""
     batches = [read(b"[" * depth + b"]" * depth) for depth in range(200, 1001)]
     shallow = [depth_is_fine(batch) for batch in batches]
     assert shallow[0]
@@ -149,7 +149,7 @@ def test_batch_of_any_depth_is_read_or_rejected_consistently() -> None:
 def depth_is_fine(batch: Message) -> bool:
     try:
         return len(batch.items()) == 1
-    except JSONProblem:
+    except JSONError:
         return False
 
 

@@ -1,4 +1,4 @@
-"""The envelope of a big frame is found without parsing it, and says what parsing would have said."""
+"""The scan of a large message finds the same envelope as the parser."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.base.json.values import JSON, JSONObject, JSONProblem
-from inspector.protocol.jsonrpc import PARSE_AT_ARRIVAL, Kind, Message, read, read_overlong
+from inspector.base.json.values import JSON, JSONError, JSONObject
+from inspector.protocol.jsonrpc import EAGER_PARSE_LIMIT, Kind, Message, read, read_overlong
 
-_FILLER = "x" * PARSE_AT_ARRIVAL
-_MARK = "<filler>"  # stands for it where a failing example would be printed
+_FILLER = "x" * EAGER_PARSE_LIMIT
+_MARK = "<filler>"  # shortens a failing example when it is printed
 
 tricky = st.sampled_from(
     [
@@ -31,7 +31,7 @@ ids = st.integers(min_value=-(10**12), max_value=10**12) | texts
 
 @st.composite
 def messages(draw: st.DrawFn) -> JSONObject:
-    """A good message with its members in any order, one of them big, perhaps with members nobody knows."""
+    """A valid message with its members in any order, one of them big, perhaps with unknown ones."""
     payload = draw(st.dictionaries(texts, payloads, max_size=3)) | {"filler": _MARK}
     after = draw(st.dictionaries(texts, payloads, max_size=2))
     big: JSONObject = {**payload, **after}
@@ -122,8 +122,8 @@ def test_violations_in_the_envelope_of_a_big_message_are_reported(raw: str, prob
 def test_overlong_response_still_says_which_request_it_answers() -> None:
     found = read_overlong(b'{"jsonrpc":"2.0","id":7,"result":{"content":[{"text":"xxxx', 300_000_000)
     assert (found.kind, found.id) == (Kind.RESULT, 7)
-    assert found.problem.startswith("a line of 300,000,000 bytes is over the limit; only its first 58 bytes")
-    with pytest.raises(JSONProblem):
+    assert found.problem.startswith("a line of 300,000,000 bytes exceeds the limit; only its first 58 bytes")
+    with pytest.raises(JSONError):
         _ = found.result
 
 

@@ -81,16 +81,16 @@ def test_a_property_name_with_a_dot_is_one_step() -> None:
         (schema(a={"type": "null", "x-mcp-header": "A"}), "not on type null"),
         (
             schema(a=STRING, b=STRING),
-            "property “b”: x-mcp-header “Region” is used twice; upper and lower case are one",
+            "property “b”: x-mcp-header “Region” is used twice; header names are case-insensitive",
         ),
         (schema(a=STRING, b=STRING | {"x-mcp-header": "REGION"}), "“REGION” is used twice"),
-        (schema(a=STRING | {"x-mcp-header": "My Region"}), "“My Region” has characters"),
+        (schema(a=STRING | {"x-mcp-header": "My Region"}), "“My Region” contains characters"),
         (
             schema(a=STRING | {"x-mcp-header": "Region:Primary"}),
-            "has characters that no header name may have",
+            "contains characters that are not allowed in a header name",
         ),
-        (schema(a=STRING | {"x-mcp-header": "Région"}), "“Région” has characters"),
-        (schema(a=STRING | {"x-mcp-header": "Region\t1"}), "has characters"),
+        (schema(a=STRING | {"x-mcp-header": "Région"}), "“Région” contains characters"),
+        (schema(a=STRING | {"x-mcp-header": "Region\t1"}), "contains characters"),
     ],
 )
 def test_a_tool_of_the_conformance_suite_is_dropped(value: JSON, reason: str) -> None:
@@ -101,7 +101,7 @@ def test_a_tool_of_the_conformance_suite_is_dropped(value: JSON, reason: str) ->
     "name", ["a\r\nHost: x", "a\n", "\x00", "a/b", "a(b)", 'a"', "a,b", "a;b", "\x7f", "@"]
 )
 def test_name_that_is_not_a_token_drops_the_tool(name: str) -> None:
-    assert "has characters" in str(read_param_headers(schema(a=STRING | {"x-mcp-header": name})))
+    assert "contains characters" in str(read_param_headers(schema(a=STRING | {"x-mcp-header": name})))
 
 
 @pytest.mark.parametrize("name", [None, 7, True, ["Region"], {"name": "Region"}])
@@ -112,7 +112,7 @@ def test_non_string_name_drops_the_tool(name: JSON) -> None:
 
 @pytest.mark.parametrize("type_", ["number", ["string", "null"], ["string"], "text", 5, None])
 def test_unsupported_type_drops_the_tool(type_: JSON) -> None:
-    assert "may stand on a string" in str(read_param_headers(schema(a=STRING | {"type": type_})))
+    assert "is only allowed on a string" in str(read_param_headers(schema(a=STRING | {"type": type_})))
 
 
 def test_a_missing_type_drops_the_tool() -> None:
@@ -149,7 +149,8 @@ def test_a_missing_type_drops_the_tool() -> None:
 )
 def test_annotation_outside_the_properties_chain_drops_the_tool(value: JSON) -> None:
     assert read_param_headers(value) == (
-        "x-mcp-header stands where “properties” alone do not lead from the root of the schema"
+        "x-mcp-header is only allowed on properties that are reachable from the schema root "
+        "through “properties” alone"
     )
 
 

@@ -1,4 +1,4 @@
-"""Tasks in both designs: reading, asking, and following one to its end."""
+"""Tasks in both designs: parsing, requests, and tracking to the end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from inspector.protocol.tasks import (
     ExtensionTasks,
     Task,
     TaskStatus,
-    TaskWatch,
+    TaskTracker,
     related_task,
     tasks_of,
 )
@@ -69,11 +69,11 @@ def test_task_with_only_id_and_status_is_usable() -> None:
 @pytest.mark.parametrize(
     ("but", "reason"),
     [
-        ({"taskId": ""}, '"taskId" must be a string'),
-        ({"taskId": 9}, '"taskId" must be a string'),
-        ({"status": "done\x1b"}, '"status" is none that we know: “done␛”'),
-        ({"status": None}, '"status" is none that we know: “null”'),
-        ({"status": ["working"]}, '"status" is none that we know'),
+        ({"taskId": ""}, '"taskId" must be a non-empty string'),
+        ({"taskId": 9}, '"taskId" must be a non-empty string'),
+        ({"status": "done\x1b"}, '"status" is unknown: “done␛”'),
+        ({"status": None}, '"status" is unknown: “null”'),
+        ({"status": ["working"]}, '"status" is unknown'),
     ],
 )
 def test_task_that_cannot_be_followed_is_malformed(but: JSONObject, reason: str) -> None:
@@ -144,10 +144,10 @@ def test_core_has_its_own_methods() -> None:
 
 
 def test_core_requests_only_what_is_offered() -> None:
-    assert core.is_offered(OFFERS_CORE)
+    assert core.is_supported(OFFERS_CORE)
     bare: JSONObject = {"tasks": {}}
-    assert not core.is_offered(bare)
-    assert not core.is_offered(OFFERS_EXTENSION)
+    assert not core.is_supported(bare)
+    assert not core.is_supported(OFFERS_EXTENSION)
     assert (core.cancel("t", bare), core.list(bare)) == (None, None)
 
 
@@ -177,8 +177,8 @@ def test_extension_has_its_own_methods() -> None:
 
 
 def test_the_extension_is_offered_by_its_name() -> None:
-    assert extension.is_offered(OFFERS_EXTENSION)
-    assert not extension.is_offered(OFFERS_CORE)
+    assert extension.is_supported(OFFERS_EXTENSION)
+    assert not extension.is_supported(OFFERS_CORE)
 
 
 def test_each_version_has_one_task_design_or_none() -> None:
@@ -197,7 +197,7 @@ DIRS: JSONObject = {"method": "roots/list"}
 
 
 def test_a_task_is_followed_to_its_end() -> None:
-    watch = TaskWatch(state("working"))
+    watch = TaskTracker(state("working"))
     for status in ("working", "input_required", "working", "completed"):
         changes = watch.receive(state(status))
         assert (changes.task, changes.requested, changes.problems) == (state(status), {}, ())
@@ -207,16 +207,16 @@ def test_a_task_is_followed_to_its_end() -> None:
 @pytest.mark.parametrize("before", ["completed", "failed", "cancelled"])
 @pytest.mark.parametrize("after", ["working", "input_required", "completed", "failed", "cancelled"])
 def test_nothing_follows_a_final_status(before: str, after: str) -> None:
-    watch = TaskWatch(state("working"))
+    watch = TaskTracker(state("working"))
     watch.receive(state(before))
     changes = watch.receive(state(after, inputRequests={"k": WHO}))
     assert (changes.task.status.value, changes.requested) == (before, {})
-    problem = f"The task was {before}, which is final, and now says {after}."
+    problem = f"The task was {before}, which is final, but now reports {after}."
     assert changes.problems == (() if before == after else (problem,))
 
 
 def test_each_request_is_reported_once_however_often_it_is_polled() -> None:
-    watch = TaskWatch(state("working"))
+    watch = TaskTracker(state("working"))
     first = watch.receive(state("input_required", inputRequests={"k1": WHO}))
     assert first.requested == {"k1": InputRequest("elicitation/create", {"message": "ok?"}, WHO)}
     again = watch.receive(state("input_required", inputRequests={"k1": WHO, "k2": DIRS}))
@@ -226,27 +226,30 @@ def test_each_request_is_reported_once_however_often_it_is_polled() -> None:
 
 
 def test_key_reused_for_another_request_is_a_violation() -> None:
-    watch = TaskWatch(state("working"))
+    watch = TaskTracker(state("working"))
     watch.receive(state("input_required", inputRequests={"k1": WHO}))
     changes = watch.receive(state("input_required", inputRequests={"k1": DIRS}))
     assert (changes.requested, changes.problems) == (
         {},
-        ("The task uses the key “k1” for a second question.",),
+        ("The task reuses the key “k1” for a different request.",),
     )
 
 
 def test_requests_with_another_status_are_ignored() -> None:
-    assert TaskWatch(state("working")).receive(state("working", inputRequests={"k1": WHO})).requested == {}
+    assert TaskTracker(state("working")).receive(state("working", inputRequests={"k1": WHO})).requested == {}
 
 
 @pytest.mark.parametrize("requests", [[], None, {"k": 5}])
 def test_unreadable_requests_are_reported(requests: JSON) -> None:
-    changes = TaskWatch(state("working")).receive(state("input_required", inputRequests=requests))
+    changes = TaskTracker(state("working")).receive(state("input_required", inputRequests=requests))
     assert changes.requested == {}
-    assert changes.problems[0].startswith("The task asks for what cannot be read: ")
+    assert changes.problems[0].startswith("The task has invalid input requests: ")
 
 
 def test_status_of_another_task_is_ignored() -> None:
-    watch = TaskWatch(state("working"))
+    watch = TaskTracker(state("working"))
     changes = watch.receive(state("completed", taskId="t-1"))
-    assert (changes.task.id, changes.problems) == ("t-9", ("The state is that of another task, “t-1”.",))
+    assert (changes.task.id, changes.problems) == (
+        "t-9",
+        ("The server sent the state of another task, “t-1”.",),
+    )

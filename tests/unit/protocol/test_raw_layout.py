@@ -1,4 +1,4 @@
-"""Laying out the bytes of a message changes white space between tokens and nothing else."""
+"""Indenting a message changes only whitespace between tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Edits of raw messages: only what was meant to change changes; and what the bytes would be, in words."""
+"""Edits of raw messages change nothing else; descriptions of raw bytes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ gaps = st.text(" \t\r\n", max_size=3)
 
 @st.composite
 def members(draw: st.DrawFn, names: st.SearchStrategy[str]) -> str:
-    """Members of an object with any spacing, each with the comma behind it; names may repeat."""
+    """Members of an object with any spacing, each with its comma; names may repeat."""
     found = draw(st.lists(st.tuples(names, values, gaps, gaps), max_size=4))
     ascii_only = draw(st.booleans())
 
@@ -61,7 +61,7 @@ def test_replacing_the_id_changes_nothing_else(
         (b'{"x":"\\"id\\":1","id":null}', b'{"x":"\\"id\\":1","id":99}'),
         (b'{"id":{"a":[1]},"method":1.0e0}', b'{"id":99,"method":1.0e0}'),
         (b'\xef\xbb\xbf{"id":1}', b'\xef\xbb\xbf{"id":99}'),
-        (b'{"id":1,"params":{"a":', b'{"id":99,"params":{"a":'),  # broken off
+        (b'{"id":1,"params":{"a":', b'{"id":99,"params":{"a":'),  # truncated
         (b'{"id":1 "method":\xff', b'{"id":99 "method":\xff'),
         (b'{"a":["id",1],"id":"\xc3\xa4"}', b'{"a":["id",1],"id":99}'),
     ],
@@ -110,32 +110,32 @@ def test_a_carriage_return_ends_a_line_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "words"),
+    ("raw", "description"),
     [
-        (b'{"jsonrpc":"2.0","id":7,"method":"tools/call"}', "A request: tools/call with the id 7."),
-        (b'{"jsonrpc":"2.0","id":"7","method":"ping"}', 'A request: ping with the id "7".'),
+        (b'{"jsonrpc":"2.0","id":7,"method":"tools/call"}', "Request: tools/call with id 7."),
+        (b'{"jsonrpc":"2.0","id":"7","method":"ping"}', 'Request: ping with id "7".'),
         (
             b'{"jsonrpc":"2.0","id":null,"method":"ping"}',
-            'A request: ping ("id" must be a string or an integer).',
+            'Request: ping ("id" must be a string or an integer).',
         ),
-        (b'{"id":1,"method":"ping"}', 'A request: ping with the id 1 ("jsonrpc" must be "2.0").'),
-        (b'{"jsonrpc":"2.0","method":"a\\u001b"}', "A notification: a␛."),
-        (b'{"jsonrpc":"2.0","method":""}', "A notification: without a name."),
-        (b'{"jsonrpc":"2.0","id":1,"result":{}}', "An answer: the result for the id 1."),
-        (b'{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""}}', "An answer: an error for the id 1."),
-        (b'[{"jsonrpc":"2.0","method":"a"}]', "A batch of 1 message."),
-        (b"[]", "A batch of 0 messages (an empty batch)."),
+        (b'{"id":1,"method":"ping"}', 'Request: ping with id 1 ("jsonrpc" must be "2.0").'),
+        (b'{"jsonrpc":"2.0","method":"a\\u001b"}', "Notification: a␛."),
+        (b'{"jsonrpc":"2.0","method":""}', "Notification: no method name."),
+        (b'{"jsonrpc":"2.0","id":1,"result":{}}', "Response: result for id 1."),
+        (b'{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""}}', "Response: error for id 1."),
+        (b'[{"jsonrpc":"2.0","method":"a"}]', "Batch of 1 message."),
+        (b"[]", "Batch of 0 messages (an empty batch)."),
         (b'{"a":1,\n "b"}', "Not JSON: Expecting ':' delimiter at line 2, column 5."),
         (b"hello", "Not JSON: Expecting value at line 1, column 1."),
         (b"\xff", "Not JSON: not valid UTF-8 at byte 0."),
-        (b"7", "JSON, but no message: it must be an object."),
-        (b"{}", 'JSON, but no message: "jsonrpc" must be "2.0".'),
-        (b"[" * 100_000, "JSON, but nested too deeply to be read."),
+        (b"7", "JSON, but not a JSON-RPC message: it must be an object."),
+        (b"{}", 'JSON, but not a JSON-RPC message: "jsonrpc" must be "2.0".'),
+        (b"[" * 100_000, "JSON, but nested too deeply to parse."),
         (b" ", "Empty line."),
     ],
 )
-def test_bytes_are_described_in_one_line(raw: bytes, words: str) -> None:
-    assert describe(raw) == words
+def test_bytes_are_described_in_one_line(raw: bytes, description: str) -> None:
+    assert describe(raw) == description
 
 
 @given(st.binary())

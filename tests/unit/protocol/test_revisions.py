@@ -1,4 +1,4 @@
-"""Which method needs which capability, and the order of revisions."""
+"""Capabilities that methods need, and the order of protocol versions."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_stateless_mode_has_no_server_to_client_requests() -> None:
     requests = [
         m for m in METHODS.values() if not m.name.startswith("notifications/") and Side.SERVER in m.sender
     ]
-    # Tasks of the server's own are asked for by the client there; the table has them for both sides.
+    # The client requests the server's tasks there; the table has these methods for both sides.
     assert {m.name for m in requests if m.until == R5} == {"tasks/get", "tasks/cancel"}
 
 

@@ -1,4 +1,4 @@
-"""Calls that ask for input: the eight rules of multi round-trip requests, and result types."""
+"""Multi round-trip requests: their eight rules, and result types."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from inspector.protocol.handshake import ClientProfile, StatelessDialect
 from inspector.protocol.jsonrpc import read
 from inspector.protocol.revisions import R5
 from inspector.protocol.round_trips import (
-    MAY_ASK,
+    INPUT_REQUIRED_METHODS,
     Complete,
+    InputRequired,
     Invalid,
-    NeedInput,
-    Outcome,
-    Rounds,
+    RoundOutcome,
+    RoundTrips,
     TaskCreated,
-    fault_of,
+    violation_of,
 )
 from inspector.protocol.types import InputRequest
 
@@ -44,18 +44,18 @@ def ask(state: JSON = "opaque", **requests: JSON) -> JSONObject:
 
 def rounds(
     method: str = "tools/call", params: JSONObject | None = None, capabilities: JSONObject = EVERYTHING
-) -> Rounds:
-    return Rounds(method, CALL if params is None else params, capabilities)
+) -> RoundTrips:
+    return RoundTrips(method, CALL if params is None else params, capabilities)
 
 
-def reason(outcome: Outcome) -> str:
+def reason(outcome: RoundOutcome) -> str:
     assert isinstance(outcome, Invalid), outcome
     return outcome.reason
 
 
 def test_input_requests_are_bare_objects_by_key() -> None:
     outcome = rounds().receive(ask(who=WHO, dirs=DIRS))
-    assert outcome == NeedInput(
+    assert outcome == InputRequired(
         {
             "who": InputRequest("elicitation/create", {"mode": "form", "message": "Name?"}, WHO),
             "dirs": InputRequest("roots/list", {}, DIRS),
@@ -73,12 +73,12 @@ def test_replies_are_sent_bare_under_the_same_keys() -> None:
 
 def test_an_envelope_around_a_request_is_tolerated() -> None:
     outcome = rounds().receive(ask(who=WHO | {"jsonrpc": "2.0", "id": 4}))
-    assert isinstance(outcome, NeedInput)
+    assert isinstance(outcome, InputRequired)
 
 
 def test_state_without_requests_may_be_sent_back_immediately() -> None:
     play = rounds()
-    assert play.receive({"resultType": "input_required", "requestState": "s"}) == NeedInput({}, round=1)
+    assert play.receive({"resultType": "input_required", "requestState": "s"}) == InputRequired({}, round=1)
     assert play.retry({}) == CALL | {"requestState": "s"}
 
 
@@ -101,7 +101,7 @@ def test_empty_input_request_is_invalid(members: JSONObject) -> None:
 def test_every_request_must_be_answered_and_no_other(responses: dict[str, JSONObject]) -> None:
     play = rounds()
     play.receive(ask(who=WHO, dirs=DIRS))
-    with pytest.raises(LocalProtocolError, match="every question must be answered, and no other: dirs, who"):
+    with pytest.raises(LocalProtocolError, match="exactly these input requests must be answered: dirs, who"):
         play.retry(responses)
     assert play.retry({"who": YES, "dirs": {}}), "a mistake of ours must not cost the round"
 
@@ -111,8 +111,11 @@ def test_every_request_must_be_answered_and_no_other(responses: dict[str, JSONOb
     [
         ([], '"inputRequests" must be an object'),
         ({"who": "roots/list"}, "the input request “who” cannot be used: not an object: roots/list"),
-        ({"who": {}}, 'the input request “who” cannot be used: "method" must be a string'),
-        ({"who": {"method": 5}}, 'the input request “who” cannot be used: "method" must be a string'),
+        ({"who": {}}, 'the input request “who” cannot be used: "method" must be a non-empty string'),
+        (
+            {"who": {"method": 5}},
+            'the input request “who” cannot be used: "method" must be a non-empty string',
+        ),
     ],
 )
 def test_unreadable_requests_are_invalid(requests: JSON, fault: str) -> None:
@@ -156,7 +159,7 @@ def test_each_round_replaces_the_state_and_replies_of_the_previous_one() -> None
     play = rounds()
     play.receive(ask("first", who=WHO))
     assert play.retry({"who": YES}) == CALL | {"requestState": "first", "inputResponses": {"who": YES}}
-    assert play.receive(ask("second", dirs=DIRS)) == NeedInput(
+    assert play.receive(ask("second", dirs=DIRS)) == InputRequired(
         {"dirs": InputRequest("roots/list", {}, DIRS)}, 2
     )
     assert play.retry({"dirs": {}}) == CALL | {"requestState": "second", "inputResponses": {"dirs": {}}}
@@ -178,7 +181,10 @@ def test_a_retry_is_the_original_request_under_a_new_id() -> None:
 
 def test_a_round_leaks_neither_into_its_params_nor_into_another_call() -> None:
     original = dict(CALL)
-    one, other = Rounds("tools/call", original, EVERYTHING), Rounds("tools/call", original, EVERYTHING)
+    one, other = (
+        RoundTrips("tools/call", original, EVERYTHING),
+        RoundTrips("tools/call", original, EVERYTHING),
+    )
     one.receive(ask("mine", who=WHO))
     one.retry({"who": YES})
     assert original == CALL
@@ -187,7 +193,7 @@ def test_a_round_leaks_neither_into_its_params_nor_into_another_call() -> None:
 
 
 def test_state_and_replies_in_the_original_params_are_not_sent_in_a_retry() -> None:
-    play = Rounds("tools/call", CALL | {"requestState": "old", "inputResponses": {"a": {}}}, EVERYTHING)
+    play = RoundTrips("tools/call", CALL | {"requestState": "old", "inputResponses": {"a": {}}}, EVERYTHING)
     play.receive({"resultType": "input_required", "inputRequests": {"who": WHO}})
     assert play.retry({"who": YES}) == CALL | {"inputResponses": {"who": YES}}
 
@@ -214,15 +220,21 @@ def test_the_tenth_round_is_the_last() -> None:
     play = rounds()
     for number in range(1, 11):
         outcome = play.receive(ask(f"s{number}", who=WHO))
-        assert isinstance(outcome, NeedInput)
+        assert isinstance(outcome, InputRequired)
         assert outcome.round == number
         play.retry({"who": YES})
-    assert reason(play.receive(ask(who=WHO))) == "the server asked 10 times in a row and asks again"
+    assert (
+        reason(play.receive(ask(who=WHO)))
+        == "the server requested input 10 times in a row and requests it again"
+    )
 
 
 def test_round_limit_is_configurable() -> None:
-    play = Rounds("tools/call", CALL, EVERYTHING, max_rounds=0)
-    assert reason(play.receive(ask(who=WHO))) == "the server asked 0 times in a row and asks again"
+    play = RoundTrips("tools/call", CALL, EVERYTHING, max_rounds=0)
+    assert (
+        reason(play.receive(ask(who=WHO)))
+        == "the server requested input 0 times in a row and requests it again"
+    )
 
 
 def test_only_a_result_without_rounds_may_be_cached() -> None:
@@ -262,30 +274,30 @@ URL: JSONObject = {"mode": "url", "message": "Go", "url": "https://x"}
 def test_request_needs_its_capability(
     method: str, params: JSONObject, capabilities: JSONObject, missing: str
 ) -> None:
-    fault = fault_of(InputRequest(method, params, {}), capabilities)
-    assert fault == (f"it asks for {method}, and the request did not declare {missing}" if missing else "")
+    fault = violation_of(InputRequest(method, params, {}), capabilities)
+    assert fault == (f"it requests {method}, but the request did not declare {missing}" if missing else "")
 
 
 def test_one_undeclared_request_makes_the_whole_result_invalid() -> None:
     outcome = rounds(capabilities={"roots": {}}).receive(ask(dirs=DIRS, who=WHO))
-    assert reason(outcome) == "it asks for elicitation/create, and the request did not declare elicitation"
+    assert reason(outcome) == "it requests elicitation/create, but the request did not declare elicitation"
 
 
 @pytest.mark.parametrize("method", ["ping", "tools/list", "notifications/cancelled", "x\x1b"])
 def test_other_methods_cannot_be_requested(method: str) -> None:
     outcome = rounds().receive(ask(a={"method": method}))
-    assert "cannot be asked for inside a result" in reason(outcome)
+    assert "is not allowed inside a result" in reason(outcome)
     assert "\x1b" not in reason(outcome)
 
 
-@pytest.mark.parametrize("method", MAY_ASK)
+@pytest.mark.parametrize("method", INPUT_REQUIRED_METHODS)
 def test_three_methods_may_request_input(method: str) -> None:
-    assert isinstance(rounds(method).receive(ask(who=WHO)), NeedInput)
+    assert isinstance(rounds(method).receive(ask(who=WHO)), InputRequired)
 
 
 @pytest.mark.parametrize("method", ["tools/list", "completion/complete", "server/discover", "tasks/get"])
 def test_no_other_method_may_request_input(method: str) -> None:
-    assert reason(rounds(method).receive(ask(who=WHO))) == f"a result of {method} must not ask for input"
+    assert reason(rounds(method).receive(ask(who=WHO))) == f"a result of {method} must not request input"
 
 
 @pytest.mark.parametrize("result", [{}, {"content": []}, {"resultType": None}, {"resultType": "complete"}])
@@ -295,7 +307,7 @@ def test_missing_result_type_means_complete(result: JSONObject) -> None:
 
 @pytest.mark.parametrize("kind", ["", "COMPLETE", "partial", 5, True, [], {}])
 def test_an_unknown_result_type_is_invalid(kind: JSON) -> None:
-    assert "is none that this request allows" in reason(rounds().receive({"resultType": kind}))
+    assert "is not allowed for this request" in reason(rounds().receive({"resultType": kind}))
 
 
 TASK: JSONObject = {"resultType": "task", "taskId": "t-9", "status": "working"}
@@ -315,8 +327,8 @@ def test_call_may_become_a_task_even_after_rounds() -> None:
     [
         ("prompts/get", EVERYTHING, TASK, "a result of prompts/get must not be a task"),
         ("tools/call", {}, TASK, "it is a task, but the request did not declare the tasks extension"),
-        ("tools/call", EVERYTHING, TASK | {"taskId": 5}, "it is a task that cannot be read: "),
-        ("tools/call", EVERYTHING, TASK | {"status": "zzz"}, "it is a task that cannot be read: "),
+        ("tools/call", EVERYTHING, TASK | {"taskId": 5}, "it is an invalid task: "),
+        ("tools/call", EVERYTHING, TASK | {"status": "zzz"}, "it is an invalid task: "),
     ],
 )
 def test_task_where_none_is_allowed_is_invalid(
@@ -335,8 +347,8 @@ results = st.dictionaries(
 )
 
 
-@given(results, st.sampled_from(MAY_ASK))
+@given(results, st.sampled_from(INPUT_REQUIRED_METHODS))
 def test_any_result_has_an_outcome(result: JSONObject, method: str) -> None:
     outcome = rounds(method).receive(result)
-    assert isinstance(outcome, Complete | NeedInput | TaskCreated | Invalid)
+    assert isinstance(outcome, Complete | InputRequired | TaskCreated | Invalid)
     assert not isinstance(outcome, Invalid) or outcome.reason

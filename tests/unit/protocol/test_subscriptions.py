@@ -1,4 +1,4 @@
-"""Streams of change notifications: filters, acknowledgement, telling streams apart, and their ends."""
+"""Subscription streams: filters, acknowledgement, assignment of notifications, and ends."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from inspector.protocol.subscriptions import (
     End,
     Ended,
     Filter,
-    Stray,
-    SubscriptionStream,
+    StrayNotification,
+    SubscriptionStreams,
     listen_params,
     subscription_id,
 )
@@ -37,8 +37,8 @@ def ack(id: JSON, **filter: JSON) -> Message:
 
 def listening(
     id: RequestId = "listen-1", filter: Filter = TOOLS, *, acknowledged: bool = True
-) -> SubscriptionStream:
-    streams = SubscriptionStream()
+) -> SubscriptionStreams:
+    streams = SubscriptionStreams()
     streams.open(id, filter)
     if acknowledged:
         streams.receive(ack(id, **filter.to_json()))
@@ -130,7 +130,7 @@ def test_each_kind_is_delivered_when_requested_and_reported_when_not(method: str
     change = notification(method, 1, **params)
     requested = Filter(True, True, True, ("a",), ("t-1",))
     assert listening(1, requested).receive(change) == Delivered(1, change)
-    problem = f"notifications/{method} was not asked for on this subscription"
+    problem = f"notifications/{method} was not requested on this subscription"
     assert listening(1, Filter()).receive(change) == Delivered(1, change, problem)
 
 
@@ -138,7 +138,7 @@ def test_each_kind_is_delivered_when_requested_and_reported_when_not(method: str
 def test_notification_that_does_not_belong_on_a_stream_is_reported(method: str) -> None:
     event = listening(1, BOTH).receive(notification(method, 1))
     assert isinstance(event, Delivered)
-    assert "was not asked for" in event.problem
+    assert "was not requested on this subscription" in event.problem
 
 
 def test_change_before_the_acknowledgement_is_used_and_reported() -> None:
@@ -152,7 +152,7 @@ def test_unacknowledged_change_is_used_and_reported() -> None:
     streams.receive(ack("listen-1"))
     event = streams.receive(notification("tools/list_changed", "listen-1"))
     assert isinstance(event, Delivered)
-    assert event.problem == "notifications/tools/list_changed was asked for, and not acknowledged"
+    assert event.problem == "notifications/tools/list_changed was requested, but not acknowledged"
 
 
 def test_unrequested_task_is_reported() -> None:
@@ -162,7 +162,7 @@ def test_unrequested_task_is_reported() -> None:
 
 
 def test_streams_are_told_apart_by_their_typed_ids() -> None:
-    streams = SubscriptionStream()
+    streams = SubscriptionStreams()
     for id in (1, "1", 2):
         streams.open(id, TOOLS)
     assert streams.receive(ack("1", toolsListChanged=True)) == Acknowledged("1", TOOLS, Filter())
@@ -177,14 +177,14 @@ def test_streams_are_told_apart_by_their_typed_ids() -> None:
 @pytest.mark.parametrize("id", ["listen-2", 1, "1"])
 def test_a_change_for_a_stream_that_is_not_open_is_stray(id: JSON) -> None:
     change = notification("tools/list_changed", id)
-    assert listening().receive(change) == Stray(change, f"the subscription {id!r} is not open")
+    assert listening().receive(change) == StrayNotification(change, f"the subscription {id!r} is not open")
 
 
 def test_a_closed_stream_gets_nothing_more() -> None:
     streams = listening()
     assert streams.close("listen-1")
     assert not streams.close("listen-1")
-    assert isinstance(streams.receive(notification("tools/list_changed", "listen-1")), Stray)
+    assert isinstance(streams.receive(notification("tools/list_changed", "listen-1")), StrayNotification)
 
 
 @pytest.mark.parametrize("id", [True, 1.0, None, [], {}])
@@ -194,7 +194,7 @@ def test_a_subscription_id_is_a_string_or_an_integer(id: JSON) -> None:
 
 
 def test_http_response_identifies_the_stream() -> None:
-    streams = SubscriptionStream()
+    streams = SubscriptionStreams()
     streams.open(1, TOOLS)
     streams.open(2, TOOLS)
     event = streams.receive(notification("subscriptions/acknowledged", notifications={}), carrier=2)
@@ -204,7 +204,7 @@ def test_http_response_identifies_the_stream() -> None:
 
 
 def test_on_a_shared_channel_the_only_matching_stream_is_used() -> None:
-    streams = SubscriptionStream()
+    streams = SubscriptionStreams()
     streams.open(1, Filter(prompts=True))
     streams.open(2, TOOLS)
     change = notification("tools/list_changed")
@@ -261,16 +261,14 @@ def test_the_server_may_cancel_a_stream(reason: JSON, shown: str) -> None:
     streams = listening(1)
     event = streams.receive(notification("cancelled", requestId=1, reason=reason))
     assert event == Ended(1, End.CANCELLED, shown)
-    assert isinstance(streams.receive(notification("tools/list_changed", 1)), Stray)
+    assert isinstance(streams.receive(notification("tools/list_changed", 1)), StrayNotification)
 
 
-def test_lost_connection_ends_every_stream_and_says_what_each_requested() -> None:
-    streams = SubscriptionStream()
+def test_lost_stream_ends_once_and_the_filters_say_what_each_requested() -> None:
+    streams = SubscriptionStreams()
     streams.open(1, TOOLS)
     streams.open("b", BOTH)
     assert streams.filters == {1: TOOLS, "b": BOTH}
     assert streams.lose(1, "reset") == Ended(1, End.LOST, "reset")
     assert streams.lose(1, "reset") is None
-    streams.open(1, TOOLS)
-    assert streams.lose_all("gone") == [Ended("b", End.LOST, "gone"), Ended(1, End.LOST, "gone")]
-    assert streams.lose_all("gone") == []
+    assert streams.filters == {"b": BOTH}

@@ -1,4 +1,4 @@
-"""`mcp__server__tool`, whatever the two are called."""
+"""Namespaced tool names, `mcp__server__tool`."""
 
 from __future__ import annotations
 

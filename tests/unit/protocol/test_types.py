@@ -1,4 +1,4 @@
-"""What servers offer, read tolerantly: the usable is used, the rest is kept with a reason."""
+"""Tolerant parsing of lists: usable items are used, others are malformed with a reason."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_title_in_the_annotations_is_used_when_there_is_no_other() -> None:
     [
         (7, "not an object: 7"),
         (["x" * 100], 'not an object: ["xxx'),
-        ({}, '"name" must be a string with at least one character'),
+        ({}, '"name" must be a non-empty string'),
         ({"name": ""}, '"name" must be'),
         ({"name": 5}, '"name" must be'),
     ],

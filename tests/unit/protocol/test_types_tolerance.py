@@ -1,4 +1,4 @@
-"""Templates, contents, prompt messages, completions, caching hints and questions, read tolerantly."""
+"""Tolerant parsing of templates, contents, messages, completions, caching, input requests."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_contents_with_neither_are_malformed(value: JSONObject) -> None:
 @pytest.mark.parametrize("blob", ["not base64!", "AAH", "AA_-", "data:image/png;base64,AAH/", "é"])
 def test_invalid_base64_blob_says_so_when_opened(blob: str) -> None:
     contents = ResourceContents.read({"uri": "a", "blob": blob})
-    with pytest.raises(ValueError, match="the blob is not Base64"):
+    with pytest.raises(ValueError, match="the blob is not valid Base64"):
         contents.data()
 
 
@@ -155,5 +155,5 @@ def test_input_requests_are_read_by_key() -> None:
 def test_input_requests_are_read_completely_or_not_at_all(input_requests: JSONObject, other: JSON) -> None:
     assert read_input_requests(input_requests).keys() == input_requests.keys()
     if not isinstance(other, dict) or "method" not in other:
-        with pytest.raises(ValueError, match="unusable"):
+        with pytest.raises(ValueError, match="cannot be used"):
             read_input_requests({**input_requests, "odd one": other})

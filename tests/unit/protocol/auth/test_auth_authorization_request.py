@@ -1,4 +1,4 @@
-"""The authorize address holds every parameter once, and keeps what the endpoint had."""
+"""The authorization URL: each parameter once, and the endpoint's own query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The browser's answer is read without surprise and checked in the one right order."""
+"""Parsing of callbacks, and the order of their checks."""
 
 from __future__ import annotations
 

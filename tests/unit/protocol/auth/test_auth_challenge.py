@@ -1,4 +1,4 @@
-"""Challenges: reading every header that servers send, choosing one, and what is wrong with a refusal."""
+"""Challenges: parser, choice, and findings about a rejection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The method is chosen for a reason; each puts the right things into the right place."""
+"""Choice of the client authentication method, and what each method sends."""
 
 from __future__ import annotations
 

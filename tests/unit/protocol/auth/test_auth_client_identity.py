@@ -1,4 +1,4 @@
-"""The client ID is found by the order of the specification, and the way taken can be read."""
+"""Choice of the client ID in the order of the specification, with its reasons."""
 
 from __future__ import annotations
 

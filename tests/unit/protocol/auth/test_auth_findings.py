@@ -1,4 +1,4 @@
-"""The table of findings, and how a finding is made from it."""
+"""The table of findings, and findings made from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every form that goes to a token endpoint, and the claims and nonces of DPoP."""
+"""Forms for the token endpoint, and DPoP claims and nonces."""
 
 from __future__ import annotations
 

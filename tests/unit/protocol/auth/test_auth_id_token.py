@@ -1,4 +1,4 @@
-"""ID tokens: what must be in one, and which of its claims end a sign-in."""
+"""ID tokens: required claims, and those that end a login."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JWTs are taken apart for reading; what is none is no mistake."""
+"""Decoding of JWTs; an opaque token is no error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PKCE as RFC 7636 has it; the resource is one canonical text."""
+"""PKCE (RFC 7636), and the canonical resource identifier."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Registration: what is asked for, what came back, and what each mistake is called."""
+"""Dynamic client registration: request, response and findings."""
 
 from __future__ import annotations
 

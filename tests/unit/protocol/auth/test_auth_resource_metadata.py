@@ -1,4 +1,4 @@
-"""Protected resource metadata: where it is looked for, whose it is, and all that can be wrong with it."""
+"""Protected resource metadata: where it is, which server it is for, and its findings."""
 
 from __future__ import annotations
 
@@ -337,7 +337,7 @@ def test_members_of_the_wrong_type_are_found_and_treated_as_absent() -> None:
     )
 
     assert ids(reading.findings) == ["PRM-016"] * 3
-    assert "scopes_supported is a string, not a list of strings" in reading.findings[0].seen
+    assert "scopes_supported is a string, not an array of strings" in reading.findings[0].seen
     assert reading.metadata.scopes is None
     assert not reading.metadata.requires_dpop
 
@@ -395,7 +395,7 @@ def test_the_choice_is_explained() -> None:
 
     assert first is not None
     assert only is not None
-    assert first.reason == "It is the first of those listed; the others are “https://two.example”."
+    assert first.reason == "It is the first one listed; the others are “https://two.example”."
     assert only.reason == "It is the only one listed."
 
 

@@ -1,4 +1,4 @@
-"""Scopes are chosen by the order of the specification, joined without loss, and compared."""
+"""Scopes: choice in the order of the specification, union and comparison."""
 
 from __future__ import annotations
 

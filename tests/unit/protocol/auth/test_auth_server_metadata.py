@@ -1,4 +1,4 @@
-"""Authorization server metadata: where it is looked for, whose it is, its endpoints, and what it offers."""
+"""Authorization server metadata: location, issuer, endpoints and supported features."""
 
 from __future__ import annotations
 
@@ -295,7 +295,7 @@ def test_members_of_the_wrong_type_are_found_and_treated_as_absent() -> None:
     assert reading.metadata.scopes is None
     assert not reading.metadata.reads_client_documents
     assert reading.metadata.grant_types == ("a",)
-    assert any("is a list with other things than strings" in one.seen for one in reading.findings)
+    assert any("is an array that contains non-strings" in one.seen for one in reading.findings)
 
 
 _JSON = st.recursive(
@@ -392,7 +392,7 @@ def test_traits_show_what_was_declared_and_what_absence_means() -> None:
     }
 
     assert (traits["PKCE"].value, traits["PKCE"].is_stated) == ("S256", True)
-    documents = traits["Client ID metadata documents"]
+    documents = traits["Client ID metadatmetadata founds"]
     assert (documents.value, documents.is_stated) == ("no (not stated)", False)
     assert traits["Dynamic client registration"].meaning == f"At {ISSUER}/register."
     assert traits["iss in the authorization response"].value == "yes"

@@ -1,4 +1,4 @@
-"""What is done about a refusal, and that it ends."""
+"""Reactions to 401 and 403, and their limits."""
 
 from __future__ import annotations
 

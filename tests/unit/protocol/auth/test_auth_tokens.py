@@ -1,4 +1,4 @@
-"""Token replies: what is kept, what is refused, what each mistake is called, and when to renew."""
+"""Token responses: parsing, findings, and when to refresh."""
 
 from __future__ import annotations
 

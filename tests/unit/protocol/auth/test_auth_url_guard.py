@@ -1,4 +1,4 @@
-"""Which addresses are contacted: hostile ones in a table, good ones, consent, and properties of all."""
+"""Which URLs are contacted: hostile and good ones, consent, and general properties."""
 
 from __future__ import annotations
 
@@ -341,7 +341,7 @@ def test_every_allowed_url_is_https_to_a_public_host(raw: str) -> None:
 
 
 def test_user_configured_provider_is_allowed_where_a_server_supplied_url_is_not() -> None:
-    """A company's identity provider is in the company's network, whatever the server may name."""
+    """An enterprise identity provider is in a private network, whatever the server may name."""
     allowed = allowance_for("https://mcp.example/mcp", typed=("https://10.1.2.3/idp", "", "no address"))
     assert check_url("https://10.1.2.3/token", allowed).host == "10.1.2.3"
     for other in ("https://10.1.2.4/idp", "https://10.1.2.3:8443/idp", "http://10.1.2.3/idp"):
@@ -356,7 +356,7 @@ def test_user_configured_provider_is_allowed_where_a_server_supplied_url_is_not(
 
 
 def test_configured_provider_without_tls_needs_consent_too() -> None:
-    """Its ID tokens are believed because they come over TLS."""
+    """Its ID tokens are trusted because they come over TLS."""
     with pytest.raises(UrlBlocked) as caught:
         check_url("http://idp.example/", allowance_for("https://m.example", typed=("http://idp.example/",)))
     assert caught.value.reason is BlockReason.PLAIN_HTTP

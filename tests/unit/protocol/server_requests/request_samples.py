@@ -1,4 +1,4 @@
-"""Questions for tests: whole ones, and any JSON dressed up as one."""
+"""Server requests for tests: complete ones, and any JSON in the form of one."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ results_of_anything: st.SearchStrategy[JSON] = _icon_targets(
 )
 
 
-def text(words: str = "Hello") -> JSONObject:
-    return {"type": "text", "text": words}
+def text(content: str = "Hello") -> JSONObject:
+    return {"type": "text", "text": content}
 
 
 def use(id: str = "u1", name: str = "add") -> JSONObject:

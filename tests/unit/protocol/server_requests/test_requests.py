@@ -1,4 +1,4 @@
-"""What servers ask: read whole, refused only when nobody could answer, remarked on when a rule is broken."""
+"""Parsing of server requests: rejected only if unanswerable, with notes on violations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from inspector.base.json.values import JSON, JSONObject
 from inspector.protocol.revisions import R1, R2, R3, R4, R5, REVISIONS, Revision
-from inspector.protocol.server_requests.replies import problems_of
+from inspector.protocol.server_requests.replies import reply_problems
 from inspector.protocol.server_requests.request import (
     ELICITATION,
     ROOTS,
@@ -52,7 +52,7 @@ def test_any_json_is_a_request_with_findings_or_a_value_error(
         assert requested.source == (params or {})
         assert all(sentence.endswith(".") for sentence in notes(requested, revision))
         assert isinstance(result, dict)
-        assert all(sentence.endswith(".") for sentence in problems_of(requested, result, revision))
+        assert all(sentence.endswith(".") for sentence in reply_problems(requested, result, revision))
 
 
 def test_sampling_request_is_read_completely() -> None:
@@ -140,22 +140,22 @@ def remarks_on_sampling(params: JSONObject, revision: Revision = R4) -> tuple[st
 @pytest.mark.parametrize(
     ("more", "reported"),
     [
-        ({"maxTokens": None}, "“maxTokens” is missing, or is no whole number"),
-        ({"maxTokens": 1.5}, "“maxTokens” is missing, or is no whole number"),
-        ({"maxTokens": True}, "“maxTokens” is missing, or is no whole number"),
+        ({"maxTokens": None}, "“maxTokens” is missing or is not an integer"),
+        ({"maxTokens": 1.5}, "“maxTokens” is missing or is not an integer"),
+        ({"maxTokens": True}, "“maxTokens” is missing or is not an integer"),
         ({"maxTokens": 0}, "“maxTokens” is “0”, which leaves no room"),
         ({"systemPrompt": ["a"]}, "“systemPrompt” is not a string, so it is ignored."),
         ({"temperature": True}, "“temperature” is not a number, so it is ignored."),
-        ({"stopSequences": ["a", 1]}, "“stopSequences” holds something that is not a string"),
-        ({"includeContext": "everything"}, "“includeContext” is “everything”; it can be none"),
+        ({"stopSequences": ["a", 1]}, "“stopSequences” contains non-strings"),
+        ({"includeContext": "everything"}, "“includeContext” is “everything”; it must be none"),
         ({"includeContext": "allServers"}, "“includeContext”: allServers is deprecated since 2025-11-25."),
         (
             {"modelPreferences": {"speedPriority": 1.1}},
             "“speedPriority” is “1.1”; it must be a number from 0 to 1",
         ),
         ({"modelPreferences": {"costPriority": float("nan")}}, "“costPriority” is “NaN”"),
-        ({"modelPreferences": {"hints": ["gpt"]}}, "“hints” holds something that names no model"),
-        ({"tools": [{}]}, 'Of the tools, 1 cannot be used: "name" must be'),
+        ({"modelPreferences": {"hints": ["gpt"]}}, "“hints” contains entries without a model name"),
+        ({"tools": [{}]}, '1 of the tools cannot be used: "name" must be'),
         ({"tools": [{"name": "a"}, {"name": "a"}]}, "More than one tool has the name “a”."),
         ({"toolChoice": "auto"}, "“toolChoice” is not an object, so it is ignored."),
         ({"tools": [], "toolChoice": {"mode": "any"}}, "The mode of “toolChoice” is “any”"),
@@ -176,32 +176,32 @@ def test_sampling_that_breaks_a_rule_can_be_answered_and_has_findings(
     ("messages", "reported"),
     [
         ([], ["There are no messages."]),
-        ([message("system", text())], ["A role is “system”; it can be user or assistant."]),
+        ([message("system", text())], ["A role is “system”; it must be user or assistant."]),
         ([message("user", [])], ["A message has no content."]),
         ([message("user", {"text": "x"})], ["A content block has no type."]),
         (
             [message("user", {"type": "video"})],
-            ["A content block has the type “video”, which a sampling message"],
+            ["A content block has the type “video”, which sampling messages do not support"],
         ),
         (
             [message("user", {"type": "text"})] * 2,
-            ["A content block (text) has no “text” that is a string (2 times)."],
+            ["A content block (text) has no “text” string (2 times)."],
         ),
         (
             [message("user", {"type": "image", "data": "?", "mimeType": "image/png"})],
-            ["A content block (image) holds data that is not Base64."],
+            ["A content block (image) has data that is not valid Base64."],
         ),
-        ([message("assistant", use())], ["Message 1: the next message has no result for the use “u1”."]),
-        ([message("user", outcome())], ["Message 1: the message before it has no use “u1” of a tool."]),
+        ([message("assistant", use())], ["Message 1: the next message has no result for the tool use “u1”."]),
+        ([message("user", outcome())], ["Message 1: the previous message has no tool use “u1”."]),
         (
             [message("assistant", use()), message("user", [outcome(), text()])],
-            ["Message 2 mixes tool results with other content; they must stand alone."],
+            ["Message 2 mixes tool results with other content; they must be the only content."],
         ),
         (
             [message("user", use()), message("assistant", outcome())],
             [
-                "Message 1: a use of a tool belongs to an assistant message.",
-                "Message 2: a tool result belongs to a user message.",
+                "Message 1: a tool use must be in an assistant message.",
+                "Message 2: a tool result must be in a user message.",
             ],
         ),
     ],
@@ -215,12 +215,12 @@ def test_messages_that_break_a_rule_are_named(messages: list[JSON], reported: li
 def test_features_of_a_later_version_are_read_and_reported() -> None:
     audio: JSONObject = {"type": "audio", "data": "", "mimeType": "audio/wav"}
     assert remarks_on_sampling(sampling(message("user", audio)), R1)[0].endswith(
-        "“audio”, which came with 2025-03-26; this is 2024-11-05."
+        "“audio”, which was added in 2025-03-26; this is 2024-11-05."
     )
     assert remarks_on_sampling(sampling(message("user", audio)), R2) == ()
     assert remarks_on_sampling(sampling(message("user", [text()]), tools=[]), R3) == (
-        "Sampling with tools came with 2025-11-25; this is 2025-06-18.",
-        "Messages with lists of content came with 2025-11-25; this is 2025-06-18.",
+        "Sampling with tools was added in 2025-11-25; this is 2025-06-18.",
+        "Messages with arrays of content were added in 2025-11-25; this is 2025-06-18.",
     )
     assert remarks_on_sampling(sampling(includeContext="allServers"), R3) == ()
 
@@ -229,7 +229,7 @@ def test_million_violations_give_a_few_findings() -> None:
     assert len(remarks_on_sampling({"messages": [message("user", use(str(n))) for n in range(3_000)]})) == 20
     fields: dict[str, JSON] = {f"f{number}": {"type": "object"} for number in range(5_000)}
     found = notes(read_server_request(ELICITATION, form(**fields), R4), R4)
-    assert found == ("Fields “f0”, “f1”, “f2” and 4,997 more: nested; a form has plain fields only.",)
+    assert found == ("Fields “f0”, “f1”, “f2” and 4,997 more: nested; a form only allows primitive fields.",)
 
 
 def test_form_is_read_with_its_original_schema() -> None:
@@ -261,10 +261,10 @@ def test_url_elicitation_is_read_with_its_id() -> None:
         ({"requestedSchema": []}, '"requestedSchema" is missing, or is not an object'),
         ({"requestedSchema": {"type": "string"}}, 'the "type" of "requestedSchema" must be object'),
         ({"requestedSchema": {"properties": []}}, 'the "properties" of "requestedSchema" must be'),
-        ({"mode": "voice"}, '"mode" is “voice”; it can be form or url'),
-        ({"mode": None}, '"mode" is “null”; it can be form or url'),
-        ({"mode": "url", "message": "x"}, '"url" must be a string'),
-        ({"mode": "url", "url": ["https://x"]}, '"url" must be a string'),
+        ({"mode": "voice"}, '"mode" is “voice”; it must be form or url'),
+        ({"mode": None}, '"mode" is “null”; it must be form or url'),
+        ({"mode": "url", "message": "x"}, '"url" must be a non-empty string'),
+        ({"mode": "url", "url": ["https://x"]}, '"url" must be a non-empty string'),
     ],
 )
 def test_elicitation_without_a_form_or_url_cannot_be_answered(params: JSON, reason: str) -> None:
@@ -276,31 +276,35 @@ def test_elicitation_without_a_form_or_url_cannot_be_answered(params: JSON, reas
     ("field", "revision", "reported"),
     [
         ({"type": "object"}, R4, "nested; a form only allows primitive fields"),
-        ({"$ref": "#/x", "type": "string"}, R4, "“$ref” is nothing that a form may use"),
+        ({"$ref": "#/x", "type": "string"}, R4, "“$ref” is not allowed in a form"),
         ({"title": "x"}, R4, "the type is missing"),
-        ({"type": ["string", "null"]}, R4, 'the type “["string","null"]” is none that a form may have'),
+        ({"type": ["string", "null"]}, R4, 'the type “["string","null"]” is not allowed in a form'),
         (True, R4, "the schema is not an object"),
-        ({"type": "array", "items": {"type": "string"}}, R4, "a list without given choices; a form has"),
+        ({"type": "array", "items": {"type": "string"}}, R4, "an array without choices; a form only allows"),
         ({"type": "array"}, R4, "an array of anything; a form only allows arrays of listed choices"),
         ({"type": "string", "enum": [1]}, R4, "the choices (“enum”) are not an array of strings"),
-        ({"type": "string", "oneOf": [{"const": 1}]}, R4, "the choices (“oneOf”) are not a list of titled"),
+        ({"type": "string", "oneOf": [{"const": 1}]}, R4, "the choices (“oneOf”) are not an array of titled"),
         ({"type": "string", "anyOf": [{"const": "a"}]}, R4, "“anyOf” is used where a form needs “oneOf”"),
-        ({"type": "string", "format": "ipv4"}, R4, "the format “ipv4” is none that a form may have"),
+        ({"type": "string", "format": "ipv4"}, R4, "the format “ipv4” is not allowed in a form"),
         (
             {"type": "string", "pattern": "^a"},
             R4,
             "“pattern” is not part of the form schemas in the specification",
         ),
-        (NAMED, R4, "“enumNames” is deprecated since 2025-11-25, for “oneOf” with titles"),
+        (NAMED, R4, "“enumNames” is deprecated since 2025-11-25; use “oneOf” with titles"),
         (
             {"type": "string", "enum": ["a", "b"], "enumNames": ["A"]},
             R3,
-            "“enumNames” does not name each choice",
+            "“enumNames” does not name every choice",
         ),
-        ({"type": "integer", "default": 1.5}, R4, "the default does not fit: it must be a whole number"),
-        (SEVERAL, R3, "several choices came with 2025-11-25; this is 2025-06-18"),
-        (TITLED, R3, "choices with titles (“oneOf”) came with 2025-11-25; this is 2025-06-18"),
-        ({"type": "string", "default": "x"}, R3, "a default for it came with 2025-11-25; this is 2025-06-18"),
+        ({"type": "integer", "default": 1.5}, R4, "the default is invalid: it must be an integer"),
+        (SEVERAL, R3, "multi-select was added in 2025-11-25; this is 2025-06-18"),
+        (TITLED, R3, "titled choices (“oneOf”) were added in 2025-11-25; this is 2025-06-18"),
+        (
+            {"type": "string", "default": "x"},
+            R3,
+            "a default for this type was added in 2025-11-25; this is 2025-06-18",
+        ),
     ],
 )
 def test_a_field_that_breaks_a_rule_is_named_with_the_rule(
@@ -336,10 +340,10 @@ def test_incomplete_form_has_findings() -> None:
     params: JSONObject = {"requestedSchema": {"required": ["z"]}}
     assert notes(read_server_request(ELICITATION, params, R2), R2) == (
         "“message” is missing; it must say what this is for.",
-        "Elicitation came with 2025-06-18; this is 2025-03-26.",
+        "Elicitation was added in 2025-06-18; this is 2025-03-26.",
         "The form schema has no “type”; it must be object.",
         "The form schema has no “properties”.",
-        "Required, but no field of the form: “z”.",
+        "Required, but not a field of the form: “z”.",
     )
 
 
@@ -348,9 +352,9 @@ def test_incomplete_form_has_findings() -> None:
     [
         (page(), R4, "“elicitationId” is missing; 2025-11-25 requires it."),
         (page(elicitationId="e"), R5, "“elicitationId” is no longer used in 2026-07-28."),
-        (page(), R3, "Elicitation by URL came with 2025-11-25; this is 2025-06-18."),
-        (page("file:///etc/passwd"), R5, "The address cannot be opened: It begins with “file:”"),
-        (page("https://h/\n"), R5, "The address cannot be opened: It holds a blank"),
+        (page(), R3, "URL elicitation was added in 2025-11-25; this is 2025-06-18."),
+        (page("file:///etc/passwd"), R5, "The URL cannot be opened: It begins with “file:”"),
+        (page("https://h/\n"), R5, "The URL cannot be opened: It contains a space"),
     ],
 )
 def test_url_elicitation_that_breaks_a_rule_has_findings(
@@ -368,7 +372,7 @@ def test_roots_request_may_have_params_or_none(params: JSON) -> None:
 
 
 def test_other_methods_are_not_user_facing_requests() -> None:
-    with pytest.raises(ValueError, match="“tools/call” is nothing that a server may ask of a person"):
+    with pytest.raises(ValueError, match="“tools/call” is not a supported server request"):
         read_server_request("tools/call", {}, R4)
 
 

@@ -1,4 +1,4 @@
-"""Fields that smell of secrets are found in many languages; everyday fields are left alone."""
+"""Detection of secret form fields in many languages, without false alarms."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ TEXT: JSONObject = {"type": "string"}
     ],
 )
 def test_secret_name_is_found(name: str) -> None:
-    assert secret_reason(name, TEXT) == f"Its name, “{name}”, is a usual one for secrets."
+    assert secret_reason(name, TEXT) == f"Its name, “{name}”, is typical of secrets."
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_ordinary_name_is_left_alone(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "found"),
+    ("message", "found"),
     [
         ("Enter your API-key for the service", "api-key"),
         ("An access token with the scope repo", "access token"),
@@ -95,17 +95,17 @@ def test_ordinary_name_is_left_alone(name: str) -> None:
         ("The one-time code we sent you", "one-time code"),
     ],
 )
-def test_wording_that_asks_for_a_secret_is_quoted(words: str, found: str) -> None:
-    assert secret_in_message(words) == f"The message speaks of “{found}”."
-    assert secret_reason("value", TEXT | {"description": words}) == f"Its description speaks of “{found}”."
+def test_wording_that_asks_for_a_secret_is_quoted(message: str, found: str) -> None:
+    assert secret_in_message(message) == f"The message mentions “{found}”."
+    assert secret_reason("value", TEXT | {"description": message}) == f"Its description mentions “{found}”."
 
 
 @pytest.mark.parametrize(
-    "words", ["", "How many tokens to use", "Pin this message", "Passport number", "A key idea"]
+    "message", ["", "How many tokens to use", "Pin this message", "Passport number", "A key idea"]
 )
-def test_ordinary_wording_is_left_alone(words: str) -> None:
-    assert secret_in_message(words) == ""
-    assert secret_reason("value", TEXT | {"title": words, "description": words}) == ""
+def test_ordinary_wording_is_left_alone(message: str) -> None:
+    assert secret_in_message(message) == ""
+    assert secret_reason("value", TEXT | {"title": message, "description": message}) == ""
 
 
 def test_field_may_declare_itself_secret() -> None:
@@ -113,7 +113,7 @@ def test_field_may_declare_itself_secret() -> None:
     assert secret_reason("a", TEXT | {"writeOnly": True}) == "It is marked as write-only."
     assert (
         secret_reason("a", TEXT | {"title": "Your token"})
-        == "Its title, “Your token”, is a usual one for secrets."
+        == "Its title, “Your token”, is typical of secrets."
     )
 
 
@@ -139,8 +139,8 @@ def test_form_fields_are_inspected_including_nested_ones() -> None:
         }
     }
     assert secret_fields(schema) == (
-        SecretField(("pin",), "Its name, “pin”, is a usual one for secrets."),
-        SecretField(("login", "password"), "Its name, “password”, is a usual one for secrets."),
+        SecretField(("pin",), "Its name, “pin”, is typical of secrets."),
+        SecretField(("login", "password"), "Its name, “password”, is typical of secrets."),
     )
 
 
