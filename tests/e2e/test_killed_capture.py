@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from inspector.traffic.captures.capture import Capture, CaptureFolder, open_capture
+from inspector.traffic.captures.capture import Capture, open_capture
+from inspector.traffic.captures.folder import CaptureFolder
 from tests.helpers.recordingchild import ROWS, body
 
 
@@ -111,10 +112,10 @@ def test_interrupted_capture_is_offered_once_and_recovered_as_one_complete_file(
     folder, path = CaptureFolder(tmp_path), tmp_path / "a.mcpcap"
     _, stored = child.flush()
     assert folder.interrupted() == ()
-    assert [capture.is_running for capture in folder.kept()] == [True]
+    assert [capture.is_recording for capture in folder.captures()] == [True]
     child.kill()
     assert [(capture.path, capture.rows) for capture in folder.interrupted()] == [(path, stored)]
-    folder.settle(path)
+    folder.close_interrupted(path)
     assert folder.interrupted() == ()
     assert list(tmp_path.iterdir()) == [path]
     assert_whole(open_capture(path))

@@ -27,8 +27,8 @@ each statement. While another thread computes, that allows 6,000 inserts a secon
 rows.
 
 This module holds the SQL statements, the JSON form of HTTP exchanges, and the identity of the recording
-process (to tell an interrupted capture from one being recorded). It uses no threads. Writing raises
-`sqlite3.Error`, reading any of `UNREADABLE`.
+process (to tell an interrupted capture from one being recorded). Writing raises `sqlite3.Error`, reading
+any of `UNREADABLE`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from inspector.base.errors import UserError
 from inspector.base.json.values import JSON
 from inspector.traffic.records import HttpExchange, RowNote
 
-_SIDE_ENDS = ("-wal", "-shm", "-journal")
+_SIDE_SUFFIXES = ("-wal", "-shm", "-journal")
 APPLICATION_ID = 0x4D435043
 VERSION = 1
 SEGMENT_ROWS = 1024
@@ -65,15 +65,22 @@ _SCHEMA = (
     "CREATE TABLE resent (row INTEGER PRIMARY KEY, value TEXT NOT NULL)",
 )
 _MAGIC = b"SQLite format 3\0"
-_PAGE = (
-    8192  # page size: larger ones shorten the page chains of big bodies, smaller ones write less per commit
-)
+# Larger pages shorten the page chains of big bodies, smaller ones write less per commit.
+_PAGE_SIZE = 8192
 _MAX_BLOBS = 64  # per statement
 _BIG_BYTES = 4 * 1024 * 1024  # larger blobs are written in slices
 _SLICE = 1024 * 1024
 
 # Errors from reading a damaged file: SQLite's message may contain its bytes and not be valid text.
 UNREADABLE = (sqlite3.Error, ValueError, OverflowError)
+
+_RECORDER_KEY = "recorder"
+_START_TOLERANCE_S = 5  # start times derive from the boot time, which shifts when the clock is set
+
+_EXCHANGE_MEMBERS = tuple(name for name in HttpExchange.__dataclass_fields__ if name != "body")
+_MAX_SIZE = 2**63 - 1
+
+Headers = tuple[tuple[str, str], ...]
 
 
 def create(path: Path, about: dict[str, str]) -> sqlite3.Connection:
@@ -84,7 +91,7 @@ def create(path: Path, about: dict[str, str]) -> sqlite3.Connection:
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     connection = connect(path, "rw")
     try:
-        connection.execute(f"PRAGMA page_size={_PAGE}")
+        connection.execute(f"PRAGMA page_size={_PAGE_SIZE}")
         connection.execute("BEGIN IMMEDIATE")
         for statement in _SCHEMA:
             connection.execute(statement)
@@ -92,7 +99,7 @@ def create(path: Path, about: dict[str, str]) -> sqlite3.Connection:
         connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version={VERSION}")
         connection.execute("COMMIT")
-        keep_journal_next_to(connection)
+        enable_wal(connection)
     except BaseException:
         connection.close()
         path.unlink(missing_ok=True)
@@ -105,20 +112,20 @@ def reopen(path: Path) -> sqlite3.Connection:
     connection = connect(path, "rw")
     try:
         connection.execute("DELETE FROM about WHERE key = 'closed_at'")
-        keep_journal_next_to(connection)
+        enable_wal(connection)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def keep_journal_next_to(connection: sqlite3.Connection) -> None:
+def enable_wal(connection: sqlite3.Connection) -> None:
     """Switch to WAL: readers and the writer do not block each other, and a commit is one append."""
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=NORMAL")
 
 
-def leave_one_file(connection: sqlite3.Connection) -> None:
+def merge_wal(connection: sqlite3.Connection) -> None:
     """Merge the WAL journal into the file. Raises if another process has it open."""
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.execute("PRAGMA journal_mode=DELETE")
@@ -150,7 +157,7 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def has_our_tables(connection: sqlite3.Connection) -> bool:
+def has_valid_schema(connection: sqlite3.Connection) -> bool:
     """True if the file has exactly our tables: a view or trigger of that name could do anything."""
     found = connection.execute("SELECT sql FROM sqlite_master").fetchmany(len(_SCHEMA) + 1)
     return {sql for (sql,) in found} == set(_SCHEMA)
@@ -158,7 +165,7 @@ def has_our_tables(connection: sqlite3.Connection) -> bool:
 
 def side_files(path: Path) -> list[Path]:
     """Return the files that SQLite may have put beside a capture: part of it, useless alone."""
-    return [path.with_name(path.name + end) for end in _SIDE_ENDS]
+    return [path.with_name(path.name + end) for end in _SIDE_SUFFIXES]
 
 
 def check_header(path: Path) -> None:
@@ -190,10 +197,10 @@ def _header(path: Path) -> bytes:
         with path.open("rb") as file:
             return file.read(100)
     except OSError as exc:
-        raise cannot_open(path, exc) from exc
+        raise open_error(path, exc) from exc
 
 
-def cannot_open(path: Path, exc: Exception) -> UserError:
+def open_error(path: Path, exc: Exception) -> UserError:
     """Build the error for a file that cannot be used, with the next step."""
     if isinstance(exc, FileNotFoundError):
         return UserError(f"File not found: {path}.", "It may have been moved or deleted.")
@@ -248,7 +255,7 @@ def put_values(connection: sqlite3.Connection, table: str, values: Iterable[tupl
 
 
 def put_notes(connection: sqlite3.Connection, notes: Mapping[int, RowNote]) -> None:
-    """Write remarks; an empty one replaces one that was removed."""
+    """Write notes; an empty one replaces one that was removed."""
     values = ((row, (note.is_marked, note.comment)) for row, note in notes.items())
     put_values(connection, "remark", values)
 
@@ -258,23 +265,24 @@ def put_http_bodies(connection: sqlite3.Connection, bodies: Mapping[int, bytes])
     connection.execute(
         "DELETE FROM http_body WHERE row IN (SELECT value FROM json_each(?))", (_json([*bodies]),)
     )
-    some = ((row, body) for row, body in bodies.items() if body)
-    connection.executemany("INSERT INTO http_body VALUES (?, ?)", some)
+    stored = ((row, body) for row, body in bodies.items() if body)
+    connection.executemany("INSERT INTO http_body VALUES (?, ?)", stored)
 
 
 def _put_blobs(connection: sqlite3.Connection, table: str, rows: Sequence[tuple[int | bytes, ...]]) -> None:
     for start in range(0, len(rows), _MAX_BLOBS):
-        some = rows[start : start + _MAX_BLOBS]
-        one = f"({','.join('?' * len(some[0]))})"
-        statement = f"INSERT OR REPLACE INTO {table} VALUES {','.join([one] * len(some))}"  # noqa: S608
-        connection.execute(statement, [value for row in some for value in row])
+        batch = rows[start : start + _MAX_BLOBS]
+        placeholders = f"({','.join('?' * len(batch[0]))})"
+        values = ",".join([placeholders] * len(batch))
+        statement = f"INSERT OR REPLACE INTO {table} VALUES {values}"  # noqa: S608  # the name is one of ours
+        connection.execute(statement, [value for row in batch for value in row])
 
 
 def _json(value: object) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def about(connection: sqlite3.Connection) -> dict[str, str]:
+def read_about(connection: sqlite3.Connection) -> dict[str, str]:
     found = connection.execute("SELECT key, value FROM about").fetchmany(100)
     return {key: value for key, value in found if isinstance(key, str) and isinstance(value, str)}
 
@@ -300,15 +308,11 @@ def json_value(text: object) -> JSON:
     return value
 
 
-_KEY = "recorder"
-_TOLERANCE_S = 5  # start times derive from the boot time, which shifts when the clock is set
-
-
 def this_process() -> dict[str, str]:
     """Return this process's identity, for `about`."""
     import psutil  # not needed at startup
 
-    return {_KEY: f"{os.getpid()} {psutil.Process().create_time():.2f}"}
+    return {_RECORDER_KEY: f"{os.getpid()} {psutil.Process().create_time():.2f}"}
 
 
 def is_recording(about: dict[str, str]) -> bool:
@@ -316,25 +320,19 @@ def is_recording(about: dict[str, str]) -> bool:
     import psutil
 
     try:
-        pid, started = about[_KEY].split()
-        return abs(psutil.Process(int(pid)).create_time() - float(started)) < _TOLERANCE_S
+        pid, started = about[_RECORDER_KEY].split()
+        return abs(psutil.Process(int(pid)).create_time() - float(started)) < _START_TOLERANCE_S
     except psutil.AccessDenied:  # it exists, but is not ours
         return True
     except (KeyError, ValueError, OverflowError, psutil.Error):
         return False
 
 
-_MEMBERS = tuple(name for name in HttpExchange.__dataclass_fields__ if name != "body")
-_MAX_SIZE = 2**63 - 1
-
-Headers = tuple[tuple[str, str], ...]
+def exchange_to_json(exchange: HttpExchange) -> dict[str, object]:
+    return {name: getattr(exchange, name) for name in _EXCHANGE_MEMBERS}
 
 
-def to_json(exchange: HttpExchange) -> dict[str, object]:
-    return {name: getattr(exchange, name) for name in _MEMBERS}
-
-
-def from_json(value: JSON, body: bytes) -> HttpExchange | None:
+def exchange_from_json(value: JSON, body: bytes) -> HttpExchange | None:
     """Parse an exchange; None if the value is not an object. Invalid members are left out."""
     if not isinstance(value, dict):
         return None

@@ -1,6 +1,6 @@
 """Reads capture files: columns into a log when opened, message bodies on demand.
 
-The file is untrusted: values out of range are corrected, what cannot be read is left out, and a message
+The file is untrusted: values out of range are corrected, what cannot be read is left out, and `Damage`
 says so. Checking each of a dozen columns of a million numbers takes 22 ns per number; `is_within` first
 checks whole byte positions in C, at half a nanosecond each, which halves the time to open a file.
 `FileBodyStore` reads the bodies of rows that were released from memory, on any thread.
@@ -34,67 +34,34 @@ from inspector.traffic.columns import ROW_BYTES, Columns
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, HttpExchange, RecordKind, RowNote, Status
 
-_MAX_SIZE = {"B": 2**8 - 1, "H": 2**16 - 1, "I": 2**32 - 1, "q": 2**63 - 1}
-_TOP_BYTE = 7 if sys.byteorder == "little" else 0
-_FAR = 2**55  # stands for any larger bound: its highest byte is not the one with the sign
-
-
-def is_within(column: array[int], low: int, high: int) -> bool:
-    """True if `low <= number <= high` for all. `low` is 0, or -1 where that means none."""
-    if not column:
-        return True
-    packed, width = column.tobytes(), column.itemsize
-    if packed == packed[:width] * len(column):  # a single value throughout, as in most columns
-        return low <= column[0] <= high
-    is_signed, is_bounded = column.typecode == "q", high < _MAX_SIZE[column.typecode]
-    # The top byte of every number is below 128: none is negative.
-    if not is_bounded and (not is_signed or packed[_TOP_BYTE::8].isascii()):
-        return True
-    minimum = low if is_signed else 0
-    return _is_surely_within(packed, width, minimum, min(high, _FAR)) or (
-        min(column) >= low and max(column) <= high
-    )
-
-
-def _is_surely_within(packed: bytes, width: int, low: int, high: int) -> bool:
-    """Check single bytes only.
-
-    Also False if they cannot decide: for numbers that share their highest byte with `high`.
-    """
-    top = max(high.bit_length() - 1, 0) // 8  # the highest byte that is not the same in all of them
-    limit = (high >> 8 * top) + (top == 0)  # exclusive limit of that byte
-    if sys.byteorder != "little" or high < 0 or limit > 0xFF:
-        return False
-    planes = [packed[at::width] for at in range(width)]
-    # Required value of the bytes above: 0, or 255 in every byte of a -1.
-    signs = planes[-1] if low < 0 else bytes(len(planes[0]))
-    if signs.translate(None, b"\0\xff") or any(plane != signs for plane in planes[top + 1 :]):
-        return False
-    judged = bytes(limit) + b"\1" * (0xFF - limit) + (b"\xff" if low < 0 else b"\1")
-    if planes[top].translate(judged) != signs:
-        return False
-    negative = int.from_bytes(signs, "little")
-    return all(int.from_bytes(plane, "little") & negative == negative for plane in planes[:top])
-
-
 _MAX_COMMENT_LENGTH = 100_000
 _UNKNOWN_SERVER = "(unknown)"
 LOST = "this message could not be read from the damaged file"
 
+_CACHED_BYTES = 8 * 1024 * 1024
+_MAX_CACHED_SIZE = 1024 * 1024
+_CACHED_EXCHANGES = 1000
+
+_MAX_VALUES = {"B": 2**8 - 1, "H": 2**16 - 1, "I": 2**32 - 1, "q": 2**63 - 1}
+_HIGH_BYTE = 7 if sys.byteorder == "little" else 0
+_MAX_BOUND = 2**55  # used for any larger one: its highest byte is not the one with the sign
+
+T = TypeVar("T")
+
 
 @dataclass(slots=True)
-class Loading:
-    """Damage statistics of a loaded file."""
+class Damage:
+    """What of a file was unreadable or invalid."""
 
-    damaged: int = 0  # places that were unreadable
-    lost: int = 0  # rows
+    unreadable: int = 0  # database rows
+    lost: int = 0  # rows of the log
     corrected: int = 0  # values
 
     def problems(self) -> tuple[str, ...]:
         found = []
         if self.lost:
             found.append(f"{plural(self.lost, 'row')} could not be read: the file is damaged there.")
-        elif self.damaged:
+        elif self.unreadable:
             found.append("Some messages could not be read: the file is damaged.")
         if self.corrected:
             found.append(f"{plural(self.corrected, 'value')} were invalid and ignored.")
@@ -108,25 +75,25 @@ class CaptureReader:
     connection: sqlite3.Connection
     file_size: int
     on_step: Callable[[int, int], None]
-    loading: Loading = field(default_factory=Loading)
+    damage: Damage = field(default_factory=Damage)
 
-    def into(self, log: TrafficLog) -> None:
+    def read_into(self, log: TrafficLog) -> None:
         """Read the file into an empty log."""
-        text, revisions = self._texts("word", 1), self._texts("revision", 1)
+        strings, revisions = self._texts("word", 1), self._texts("revision", 1)
         servers = self._texts("server", 0)
-        log.strings.restore(text)
+        log.strings.restore(strings)
         log.revisions[:] = revisions[:256]
         plan = self._plan()
         total = sum(count for _, count in plan)
         if total and not servers:
             servers = [_UNKNOWN_SERVER]
-        check = _Check(len(servers), len(text), len(log.revisions), total, self.file_size)
+        check = _RangeCheck(len(servers), len(strings), len(log.revisions), total, self.file_size)
         for number, count in plan:
             if self._segment(log.columns, number, count):
-                self.loading.corrected += check.last_rows(log.columns, count)
+                self.damage.corrected += check.correct_last_rows(log.columns, count)
             else:
                 _fill(log.columns, count, log.strings.number(LOST))
-                self.loading.lost += count
+                self.damage.lost += count
             self.on_step(len(log.columns.kind), total)
         log.restore(servers, self._other_ids(total), self._notes(total), self._resent(total))
 
@@ -135,7 +102,7 @@ class CaptureReader:
         for first, value in self._rows(f"SELECT first, texts FROM {table} ORDER BY first"):  # noqa: S608
             some = json_value(value)
             if first != len(texts) or not isinstance(some, list):
-                self.loading.damaged += 1
+                self.damage.unreadable += 1
                 continue
             texts.extend(text if isinstance(text, str) else "" for text in some)
         return texts
@@ -147,7 +114,7 @@ class CaptureReader:
         known = {}
         for number, count in self._rows("SELECT number, count FROM segment ORDER BY number"):
             if not (isinstance(count, int) and number >= 0) or number >= maximum:
-                self.loading.damaged += 1
+                self.damage.unreadable += 1
                 continue
             known[number] = max(0, min(count, SEGMENT_ROWS))
         last = max(known, default=-1)
@@ -191,7 +158,7 @@ class CaptureReader:
         try:
             yield from self.connection.execute(statement)
         except UNREADABLE:
-            self.loading.damaged += 1
+            self.damage.unreadable += 1
 
 
 def _ids_by_row(value: JSON, total: int) -> Iterable[tuple[int, RequestId]]:
@@ -221,10 +188,10 @@ def _fill(columns: Columns, count: int, problem: int) -> None:
     columns.unpack(lost.pack(0, count), count)
 
 
-class _Check:
+class _RangeCheck:
     """Range checks for each column, so that readers need none. Bytes are checked when read."""
 
-    def __init__(self, servers: int, text: int, revisions: int, rows: int, file_size: int) -> None:
+    def __init__(self, servers: int, strings: int, revisions: int, rows: int, file_size: int) -> None:
         top = 2**63 - 1
         # column: minimum, maximum, replacement for anything else
         self._bounds = {
@@ -234,9 +201,9 @@ class _Check:
             "status": (0, max(Status), 0),
             "revision": (0, revisions - 1, 0),
             "id_kind": (0, 2, 0),
-            "method": (0, text - 1, 0),
-            "subject": (0, text - 1, 0),
-            "problem": (0, text - 1, 0),
+            "method": (0, strings - 1, 0),
+            "subject": (0, strings - 1, 0),
+            "problem": (0, strings - 1, 0),
             "partner": (-1, rows - 1, -1),
             "exchange": (-1, rows - 1, -1),
             "operation": (-1, rows - 1, -1),
@@ -244,35 +211,66 @@ class _Check:
             "size": (0, top, 0),
             "kept": (0, min(file_size, 2**32 - 1), 0),  # or a search would never end, and find nothing
         }
-        self._no_kinds = bytes(set(range(256)) - {*RecordKind})
+        self._unknown_kinds = bytes(set(range(256)) - {*RecordKind})
 
-    def last_rows(self, columns: Columns, count: int) -> int:
+    def correct_last_rows(self, columns: Columns, count: int) -> int:
         """Correct invalid values in the last rows; return how many there were."""
         corrected = 0
-        for name, (low, high, instead) in self._bounds.items():
+        for name, (low, high, replacement) in self._bounds.items():
             column: array[int] = getattr(columns, name)
             last = column[len(column) - count :]
             if not is_within(last, low, high):
-                right = array(column.typecode, (v if low <= v <= high else instead for v in last))
-                corrected += sum(map(int.__ne__, last, right))
-                column[len(column) - count :] = right
-        return corrected + self._kinds(columns, count)
+                valid = array(column.typecode, (v if low <= v <= high else replacement for v in last))
+                corrected += sum(map(int.__ne__, last, valid))
+                column[len(column) - count :] = valid
+        return corrected + self._correct_kinds(columns, count)
 
-    def _kinds(self, columns: Columns, count: int) -> int:
+    def _correct_kinds(self, columns: Columns, count: int) -> int:
         """Correct unknown kinds: valid values have gaps between them."""
         kinds = columns.kind[len(columns.kind) - count :].tobytes()
-        unknown = len(kinds) - len(kinds.translate(None, self._no_kinds))
+        unknown = len(kinds) - len(kinds.translate(None, self._unknown_kinds))
         if unknown:
-            table = bytes(RecordKind.INVALID if kind in self._no_kinds else kind for kind in range(256))
+            table = bytes(RecordKind.INVALID if kind in self._unknown_kinds else kind for kind in range(256))
             columns.kind[len(columns.kind) - count :] = array("B", kinds.translate(table))
         return unknown
 
 
-_CACHED_BYTES = 8 * 1024 * 1024
-_MAX_CACHED_SIZE = 1024 * 1024
-_CACHED_EXCHANGES = 1000
+def is_within(column: array[int], low: int, high: int) -> bool:
+    """True if `low <= number <= high` for all. `low` is 0, or -1 where that means none."""
+    if not column:
+        return True
+    packed, width = column.tobytes(), column.itemsize
+    if packed == packed[:width] * len(column):  # a single value throughout, as in most columns
+        return low <= column[0] <= high
+    is_signed, is_bounded = column.typecode == "q", high < _MAX_VALUES[column.typecode]
+    # The top byte of every number is below 128: none is negative.
+    if not is_bounded and (not is_signed or packed[_HIGH_BYTE::8].isascii()):
+        return True
+    minimum = low if is_signed else 0
+    return _is_within_by_bytes(packed, width, minimum, min(high, _MAX_BOUND)) or (
+        min(column) >= low and max(column) <= high
+    )
 
-T = TypeVar("T")
+
+def _is_within_by_bytes(packed: bytes, width: int, low: int, high: int) -> bool:
+    """Check single bytes only.
+
+    Also False if they cannot decide: for numbers that share their highest byte with `high`.
+    """
+    top = max(high.bit_length() - 1, 0) // 8  # the highest byte that is not the same in all of them
+    limit = (high >> 8 * top) + (top == 0)  # exclusive limit of that byte
+    if sys.byteorder != "little" or high < 0 or limit > 0xFF:
+        return False
+    planes = [packed[at::width] for at in range(width)]
+    # Required value of the bytes above: 0, or 255 in every byte of a -1.
+    signs = planes[-1] if low < 0 else bytes(len(planes[0]))
+    if signs.translate(None, b"\0\xff") or any(plane != signs for plane in planes[top + 1 :]):
+        return False
+    judged = bytes(limit) + b"\1" * (0xFF - limit) + (b"\xff" if low < 0 else b"\1")
+    if planes[top].translate(judged) != signs:
+        return False
+    negative = int.from_bytes(signs, "little")
+    return all(int.from_bytes(plane, "little") & negative == negative for plane in planes[:top])
 
 
 class FileBodyStore:
@@ -291,8 +289,8 @@ class FileBodyStore:
         self._path = path
         self._columns = columns
         self._idle: deque[sqlite3.Connection] = deque()
-        self._chunks: _Recent[bytes] = _Recent(_CACHED_BYTES)
-        self._exchanges: _Recent[HttpExchange] = _Recent(_CACHED_EXCHANGES)
+        self._chunks: _LruCache[bytes] = _LruCache(_CACHED_BYTES)
+        self._exchanges: _LruCache[HttpExchange] = _LruCache(_CACHED_EXCHANGES)
 
     def part(self, number: int, start: int, length: int) -> bytes:
         """Return some bytes of a row's body, without reading a large one whole."""
@@ -317,7 +315,7 @@ class FileBodyStore:
         if found is None:
             value = json_value(self._one("SELECT value FROM http WHERE row = ?", number))
             body = _bytes(self._one("SELECT bytes FROM http_body WHERE row = ?", number))
-            found = file_format.from_json(value, body)
+            found = file_format.exchange_from_json(value, body)
             if found is not None and self._restore is not None:
                 found = self._restore(found)
             if found is not None and found.is_over:  # unfinished ones may change in the file
@@ -328,7 +326,7 @@ class FileBodyStore:
         """Drop the cached exchange: the file has a newer version."""
         self._exchanges.drop(number)
 
-    def rest(self) -> None:
+    def close_idle(self) -> None:
         """Close idle connections; the next read opens a new one."""
         while self._idle:
             self._idle.popleft().close()
@@ -369,7 +367,7 @@ class FileBodyStore:
         self._idle.append(connection)
 
 
-class _Recent(Generic[T]):
+class _LruCache(Generic[T]):
     """LRU cache with a limit on total weight."""
 
     def __init__(self, limit: int) -> None:

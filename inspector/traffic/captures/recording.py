@@ -22,7 +22,7 @@ from inspector.traffic.captures import file_format
 from inspector.traffic.captures.capture import copy_capture
 from inspector.traffic.captures.file_format import this_process
 from inspector.traffic.captures.reader import FileBodyStore
-from inspector.traffic.captures.writer import LogWriter, Run, Written
+from inspector.traffic.captures.writer import LogWriter, Run, WriteResult
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.masking.at_rest import AtRestMasker
 
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 GATHER_S = 0.1  # what arrives within this time is written together
 RETRY_S = 3.0
 _HURRY_ROWS = 8 * 1024
-_NEVER = 1 << 62
+_NEVER = 1 << 62  # row count
 _MEMORY_BYTES = 16 * 1024 * 1024  # stored rows that stay in memory, because the last ones are the most viewed
 _FAR_BEHIND = 256 * 1024 * 1024
 
@@ -57,8 +57,8 @@ class Recording:
 
     Created on any thread; from then on `path` follows `log`, at most `GATHER_S` and one write behind. The
     log's writer never waits for the disk. Bytes that are in the file are released from memory, except for
-    the last ones. The file contains no secrets (`atrest.py`): the log knows them for as long as this run
-    lasts. If the disk is full or gone, recording pauses and resumes by itself when possible.
+    the last ones. The file contains no secrets (`masking.at_rest`): only the log has them, while this process
+    runs. If the disk is full or gone, recording pauses and resumes by itself when possible.
 
     Signals:
         changed: `state` changed; carries it. On the recorder's thread: be quick.
@@ -78,11 +78,12 @@ class Recording:
         self._in_memory: deque[Run] = deque()  # stored rows whose bytes are still in memory
         self._memory = 0
         self._noted_rows: set[int] = set()
-        self._writing = threading.RLock()  # held while writing to the file
+        self._write_lock = threading.RLock()
         self._wake, self._hurry = threading.Event(), threading.Event()
         self._hurry_at = _HURRY_ROWS
-        self._turn = threading.Condition()
-        self._requested = self._responded = self._refused = 0  # `flush` tickets
+        self._flushed = threading.Condition()
+        # Tickets of `flush`: the last one given out, written, and failed.
+        self._requested = self._written = self._failed = 0
         log.set_body_store(self._body_store)
         self._start()
 
@@ -100,14 +101,14 @@ class Recording:
 
     def flush(self, timeout: float | None = None) -> bool:
         """Wait until everything published before is in the file; False if that failed."""
-        with self._turn:
+        with self._flushed:
             self._requested = ticket = self._requested + 1
-            self._ring()
-            self._turn.wait_for(lambda: self._is_settled(ticket), timeout)
-            return not self._writer.is_behind() if self.state.is_closed else self._responded >= ticket
+            self._wake_now()
+            self._flushed.wait_for(lambda: self._is_over(ticket), timeout)
+            return not self._writer.is_behind() if self.state.is_closed else self._written >= ticket
 
-    def _is_settled(self, ticket: int) -> bool:
-        return self.state.is_closed or max(self._responded, self._refused) >= ticket
+    def _is_over(self, ticket: int) -> bool:
+        return self.state.is_closed or max(self._written, self._failed) >= ticket
 
     def close(self) -> bool:
         """Write the rest and leave one file that is marked as closed; False if that failed.
@@ -117,7 +118,7 @@ class Recording:
         self._log.grew.disconnect(self._on_grew)
         self._log.noted.disconnect(self._on_noted)
         self._is_closing = True
-        self._ring()
+        self._wake_now()
         self._thread.join()
         return not self._writer.is_behind()
 
@@ -127,13 +128,13 @@ class Recording:
         The log's released rows are nowhere else. Raises UserError.
         """
         try:
-            if not self._is_there():
-                raise _gone(self._path)
+            if not self._file_exists():
+                raise _not_found(self._path)
             self._connection = file_format.reopen(self._path)
         except (OSError, sqlite3.Error) as exc:
-            raise UserError(*_sentences(exc, self._path)) from exc
+            raise UserError(*_error_texts(exc, self._path)) from exc
         self._writer = LogWriter(self._log, self._connection, self._writer.at, self._at_rest)
-        self._set(replace(self.state, is_closed=False))
+        self._set_state(replace(self.state, is_closed=False))
         self._start()
 
     def save_as(
@@ -147,29 +148,29 @@ class Recording:
         Also works while the recording is paused: what is only in memory is added to the copy. Raises
         UserError or RequestCancelled, and then `path` is unchanged.
         """
-        if self._is_there() and path.exists() and os.path.samefile(path, self._path):
+        if self._file_exists() and path.exists() and os.path.samefile(path, self._path):
             raise UserError(f"{path.name} is the capture being recorded.", "Choose another name.")
-        if self.flush() and self._is_there():
+        if self.flush() and self._file_exists():
             copy_capture(self._path, path, None, on_progress, is_cancelled)
             return
         # What the copy lacks is added to it at the end, so the file must not grow meanwhile.
-        with self._writing:
+        with self._write_lock:
             # A deleted file still exists while it is open.
-            source = self._path if self._is_there() else self._connection
+            source = self._path if self._file_exists() else self._connection
             copy_capture(source, path, self._finish_copy, on_progress, is_cancelled)
 
     def _on_grew(self, length: int) -> None:
         # Runs for every batch that arrives: must cost next to nothing.
         if length >= self._hurry_at:
             self._hurry_at = _NEVER
-            self._ring()
+            self._wake_now()
         elif not self._wake.is_set():
             self._wake.set()
 
     def _on_noted(self, _row: int) -> None:
         self._wake.set()
 
-    def _ring(self) -> None:
+    def _wake_now(self) -> None:
         self._hurry.set()
         self._wake.set()
 
@@ -179,11 +180,11 @@ class Recording:
             self._hurry.wait(RETRY_S if self.state.is_paused else GATHER_S)
             self._wake.clear()
             self._hurry.clear()
-            self._bring_up_to_date()
-        self._bring_up_to_date()
+            self._catch_up()
+        self._catch_up()
         self._finish()
 
-    def _bring_up_to_date(self) -> None:
+    def _catch_up(self) -> None:
         ticket = self._requested
         try:
             is_first = True
@@ -194,10 +195,10 @@ class Recording:
             self._hurry_at = _NEVER  # traffic or not: a retry takes time and will not help for a while
             self._pause(exc)
             self._wake.set()
-            self._response(refused=ticket)
+            self._complete(failed=ticket)
         else:
             self._hurry_at = self._writer.at.rows + _HURRY_ROWS
-            self._response(responded=ticket)
+            self._complete(written=ticket)
 
     def _write(self) -> None:
         waiting = self._log.notes_changed
@@ -206,22 +207,22 @@ class Recording:
         noted_rows = frozenset(self._noted_rows)
         if not noted_rows and not self._writer.is_behind() and not self.state.is_paused:
             return
-        if not self._is_there():
-            raise _gone(self._path)
-        with self._writing:
+        if not self._file_exists():
+            raise _not_found(self._path)
+        with self._write_lock:
             written = self._writer.write(noted_rows)
         self._noted_rows -= noted_rows
         self._release(written)
         self._report(written)
 
-    def _is_there(self) -> bool:
+    def _file_exists(self) -> bool:
         """True if the file still exists: a deleted file could be written to without being seen."""
         try:
             return os.path.samestat(os.stat(self._path), self._file)
         except OSError:
             return False
 
-    def _release(self, written: Written) -> None:
+    def _release(self, written: WriteResult) -> None:
         for row, exchange in written.exchanges.items():
             self._body_store.forget_http(row)
             if exchange.is_over and self._at_rest.can_restore(exchange):
@@ -237,18 +238,18 @@ class Recording:
             self._memory -= run.size
 
     def _finish(self) -> None:
-        with contextlib.suppress(sqlite3.Error), self._writing:
+        with contextlib.suppress(sqlite3.Error), self._write_lock:
             if not self._writer.is_behind():
                 file_format.put_about(self._connection, {"closed_at": str(time.time_ns())})
-            self._body_store.rest()
-            file_format.leave_one_file(self._connection)
+            self._body_store.close_idle()
+            file_format.merge_wal(self._connection)
         self._connection.close()
-        self._set(replace(self.state, is_closed=True))
-        self._response()
+        self._set_state(replace(self.state, is_closed=True))
+        self._complete()
 
     def _finish_copy(self, copy: sqlite3.Connection) -> None:
         """Add what the file lacks to a copy of it."""
-        with self._writing:
+        with self._write_lock:
             writer = LogWriter(self._log, copy, self._writer.at, self._at_rest)
             try:
                 noted_rows = {*self._noted_rows, *self._log.notes_changed.copy()}
@@ -258,11 +259,11 @@ class Recording:
             finally:
                 self._writer.roll_back()
 
-    def _report(self, written: Written) -> None:
+    def _report(self, written: WriteResult) -> None:
         at = self._writer.at.rows
         waiting = sum(self._log.columns.kept[at : len(self._log)]) if self._writer.is_behind() else 0
         is_far = waiting > _FAR_BEHIND
-        self._set(
+        self._set_state(
             RecordingState(
                 path=self._path,
                 rows=at,
@@ -277,23 +278,23 @@ class Recording:
         )
 
     def _pause(self, exc: Exception) -> None:
-        reason, next_step = _sentences(exc, self._path)
-        self._set(replace(self.state, is_paused=True, reason=reason, next_step=next_step))
+        reason, next_step = _error_texts(exc, self._path)
+        self._set_state(replace(self.state, is_paused=True, reason=reason, next_step=next_step))
 
-    def _set(self, state: RecordingState) -> None:
+    def _set_state(self, state: RecordingState) -> None:
         if state == self.state:
             return
         self.state = state
         try:
             self.changed.emit(state)
         except Exception:  # a bug in a receiver must not end the recording
-            _log.exception("could not tell how the recording stands")
+            _log.exception("a receiver of the recording state failed")
 
-    def _response(self, responded: int = 0, refused: int = 0) -> None:
-        with self._turn:
-            self._responded = max(self._responded, responded)
-            self._refused = max(self._refused, refused)
-            self._turn.notify_all()
+    def _complete(self, written: int = 0, failed: int = 0) -> None:
+        with self._flushed:
+            self._written = max(self._written, written)
+            self._failed = max(self._failed, failed)
+            self._flushed.notify_all()
 
 
 def _created(path: Path, title: str, app: str) -> sqlite3.Connection:
@@ -302,14 +303,14 @@ def _created(path: Path, title: str, app: str) -> sqlite3.Connection:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         return file_format.create(path, about)
     except (OSError, sqlite3.Error) as exc:
-        raise UserError(*_sentences(exc, path)) from exc
+        raise UserError(*_error_texts(exc, path)) from exc
 
 
-def _gone(path: Path) -> FileNotFoundError:
+def _not_found(path: Path) -> FileNotFoundError:
     return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
 
 
-def _sentences(exc: Exception, path: Path) -> tuple[str, str]:
+def _error_texts(exc: Exception, path: Path) -> tuple[str, str]:
     """Return the cause and the next step."""
     if getattr(exc, "sqlite_errorname", "") == "SQLITE_FULL" or getattr(exc, "errno", 0) == errno.ENOSPC:
         return (

@@ -11,7 +11,6 @@ from itertools import accumulate
 from typing import TypeAlias
 
 from inspector.traffic.captures import file_format
-from inspector.traffic.captures import file_format as storedhttp
 from inspector.traffic.captures.file_format import CHUNK_BYTES, OWN_CHUNK_BYTES, SEGMENT_ROWS
 from inspector.traffic.columns import ID_OTHER, NO_LENGTHS
 from inspector.traffic.log import TrafficLog
@@ -36,7 +35,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WriteResult:
     """What one transaction wrote to the file."""
 
     runs: tuple[Run, ...]
@@ -81,8 +80,8 @@ class LogWriter:
         """True if rows, or changes to rows, are not in the file yet."""
         return self.at.rows < len(self._log) or self.at.touched < len(self._log.touched)
 
-    def write(self, noted_rows: Collection[int] = ()) -> Written:
-        """Run one transaction: a batch of new rows, all changes, and the remarks on these rows.
+    def write(self, noted_rows: Collection[int] = ()) -> WriteResult:
+        """Run one transaction: a batch of new rows, all changes, and the notes on these rows.
 
         Raises sqlite3.Error, and then neither the file nor this writer has changed.
         """
@@ -111,7 +110,9 @@ class LogWriter:
         columns = self._log.columns
         del columns.chunk[self.at.rows :], columns.offset[self.at.rows :]
 
-    def _write(self, touched: int, published: int, noted_rows: Collection[int]) -> tuple[Written, Progress]:
+    def _write(
+        self, touched: int, published: int, noted_rows: Collection[int]
+    ) -> tuple[WriteResult, Progress]:
         log, at, connection = self._log, self.at, self._connection
         stop = self._stop(min(published, at.rows + _MAX_ROWS))
         masked = self._at_rest.rows(log, at.rows, stop)
@@ -131,11 +132,11 @@ class LogWriter:
         if noted_rows:
             notes = {row: log.note(row) for row in noted_rows}
             mask = self._at_rest.text
-            notes = {row: replace(each, comment=mask(each.comment)) for row, each in notes.items()}
+            notes = {row: replace(note, comment=mask(note.comment)) for row, note in notes.items()}
             file_format.put_notes(connection, notes)
         size = sum(run.size for run in runs) + sum(len(packed) for _, _, packed in segments)
         at = self._write_texts(rows, at.chunks + len(runs), touched, lengths)
-        return Written(tuple(runs), exchanges, size), at
+        return WriteResult(tuple(runs), exchanges, size), at
 
     def _stop(self, end: int) -> int:
         """Return the end of the rows that fit into one transaction."""
@@ -196,7 +197,7 @@ class LogWriter:
         }
         if new:
             masked = {row: self._at_rest.exchange(exchange) for row, exchange in new.items()}
-            values = ((row, storedhttp.to_json(exchange)) for row, exchange in masked.items())
+            values = ((row, file_format.exchange_to_json(exchange)) for row, exchange in masked.items())
             file_format.put_values(self._connection, "http", values)
             bodies = {row: exchange.body for row, exchange in masked.items()}
             file_format.put_http_bodies(self._connection, bodies)
@@ -215,23 +216,29 @@ class LogWriter:
 
     def _write_texts(self, rows: int, chunks: int, touched: int, lengths: _Lengths) -> Progress:
         log, at, connection = self._log, self.at, self._connection
-        servers, text, revisions, resent = log.servers(), len(log.strings), len(log.revisions), log.resent()
+        servers, strings, revisions, resent = (
+            log.servers(),
+            len(log.strings),
+            len(log.revisions),
+            log.resent(),
+        )
         if servers[at.servers :]:
             file_format.put_texts(connection, "server", at.servers, servers[at.servers :])
-        if text > at.strings:
-            texts = [self._at_rest.text(log.strings.text(number)) for number in range(at.strings, text)]
+        if strings > at.strings:
+            new = range(at.strings, strings)
+            texts = [self._at_rest.text(log.strings.text(number)) for number in new]
             file_format.put_texts(connection, "word", at.strings, texts)
         if revisions > at.revisions:
             texts = log.revisions[at.revisions : revisions]
             file_format.put_texts(connection, "revision", at.revisions, texts)
         if resent != at.resent:  # a rare user action: there are never many
             file_format.put_values(connection, "resent", ((row, (old,)) for row, old in resent.items()))
-        return Progress(rows, chunks, touched, text, len(servers), revisions, resent, lengths)
+        return Progress(rows, chunks, touched, strings, len(servers), revisions, resent, lengths)
 
 
 def _with_lengths(lengths: _Lengths, masked: Mapping[int, bytes]) -> _Lengths:
     changed = {row // SEGMENT_ROWS for row in masked}
-    merged = {number: dict(of) if number in changed else of for number, of in lengths.items()}
+    merged = {number: dict(known) if number in changed else known for number, known in lengths.items()}
     for row, text in masked.items():
         merged.setdefault(row // SEGMENT_ROWS, {})[row] = len(text)
     return merged

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from inspector.base.errors import UserError
-from inspector.traffic.captures.capture import CaptureFolder, Limits, open_capture
+from inspector.traffic.captures.capture import open_capture
+from inspector.traffic.captures.folder import CaptureFolder, RetentionLimits
 from inspector.traffic.captures.recording import Recording
 from inspector.traffic.log import TrafficLog
 
 DAY = 24 * 3600 * 1_000_000_000
 NOW = time.time_ns()
-ALL = Limits(days=10, bytes=1 << 40)
+ALL = RetentionLimits(days=10, bytes=1 << 40)
 
 
 @pytest.fixture
@@ -56,11 +57,11 @@ def interrupt(folder: CaptureFolder, name: str, days_ago: int = 0) -> Path:
 
 
 def names(folder: CaptureFolder) -> list[str]:
-    return [capture.path.name for capture in folder.kept()]
+    return [capture.path.name for capture in folder.captures()]
 
 
 def test_missing_folder_is_empty(folder: CaptureFolder) -> None:
-    assert (folder.kept(), folder.interrupted(), folder.prune(ALL, NOW)) == ((), (), ())
+    assert (folder.captures(), folder.interrupted(), folder.prune(ALL, NOW)) == ((), (), ())
 
 
 def test_new_capture_has_a_unique_name(folder: CaptureFolder) -> None:
@@ -77,14 +78,14 @@ def test_captures_are_listed_oldest_first_with_their_details(folder: CaptureFold
     record(folder, "a.mcpcap", days_ago=2).close()
     (folder.path / "notes.txt").touch()
     running = record(folder, "c.mcpcap")
-    old, young, live = folder.kept()
-    assert (old.path.name, young.path.name, young.rows, young.began) == (
+    old, young, live = folder.captures()
+    assert (old.path.name, young.path.name, young.rows, young.began_ns) == (
         "a.mcpcap",
         "b.mcpcap",
         3,
         NOW - DAY,
     )
-    assert (young.is_running, young.is_interrupted, live.is_running) == (False, False, True)
+    assert (young.is_recording, young.is_interrupted, live.is_recording) == (False, False, True)
     assert young.size == young.path.stat().st_size
     running.close()
 
@@ -93,7 +94,7 @@ def test_capture_without_its_recorder_is_interrupted_until_resolved(folder: Capt
     path = interrupt(folder, "a.mcpcap")
     assert [capture.path for capture in folder.interrupted()] == [path]
     assert open_capture(path).is_interrupted
-    folder.settle(path)
+    folder.close_interrupted(path)
     assert folder.interrupted() == ()
     assert not open_capture(path).is_interrupted
 
@@ -102,11 +103,11 @@ def test_unreadable_file_is_listed_and_can_be_deleted(folder: CaptureFolder) -> 
     folder.path.mkdir()
     path = folder.path / "a.mcpcap"
     path.write_text("not a capture")
-    assert [capture.rows for capture in folder.kept()] == [None]
+    assert [capture.rows for capture in folder.captures()] == [None]
     with pytest.raises(UserError):
-        folder.settle(path)
+        folder.close_interrupted(path)
     folder.delete(path)
-    assert folder.kept() == ()
+    assert folder.captures() == ()
 
 
 def test_old_captures_are_removed(folder: CaptureFolder) -> None:
@@ -119,8 +120,8 @@ def test_old_captures_are_removed(folder: CaptureFolder) -> None:
 def test_oldest_captures_are_removed_until_the_rest_fits(folder: CaptureFolder) -> None:
     for days in (3, 2, 1):
         record(folder, f"{days}.mcpcap", days_ago=days).close()
-    size = folder.kept()[0].size
-    folder.prune(Limits(10, 2 * size), NOW)
+    size = folder.captures()[0].size
+    folder.prune(RetentionLimits(10, 2 * size), NOW)
     assert names(folder) == ["2.mcpcap", "1.mcpcap"]
 
 
@@ -134,7 +135,7 @@ def test_recording_interrupted_and_open_captures_stay(folder: CaptureFolder) -> 
     running = record(folder, "running.mcpcap", days_ago=100)
     interrupt(folder, "interrupted.mcpcap", days_ago=100)
     record(folder, "shown.mcpcap", days_ago=100).close()
-    assert folder.prune(Limits(0, 0), NOW, keep=[folder.path / "shown.mcpcap"]) == ()
+    assert folder.prune(RetentionLimits(0, 0), NOW, keep=[folder.path / "shown.mcpcap"]) == ()
     with pytest.raises(UserError, match="being recorded"):
         folder.delete(folder.path / "running.mcpcap")
     assert len(names(folder)) == 3
