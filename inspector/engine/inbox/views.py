@@ -17,7 +17,7 @@ class Reply:
     """A reply to a server request: a result, or an error where the era allows one.
 
     `rule` is the name of the reply rule it came from, "" if the user replied; `drafted_by` is the rule that
-    drafted it for the user. `is_known`: answered without asking, as for roots.
+    drafted it for the user. `is_built_in`: MCP Lens replied by itself, as for roots.
     """
 
     result: JSONObject | None = None
@@ -26,11 +26,17 @@ class Reply:
     data: JSON = None
     rule: str = ""
     drafted_by: str = ""
-    is_known: bool = False
+    is_built_in: bool = False
 
     @property
     def is_error(self) -> bool:
         return self.result is None
+
+    @property
+    def is_positive(self) -> bool:
+        """Whether the server got what it requested, not a refusal."""
+        is_refused = self.result is None or self.result.get("action") in ("decline", "cancel")
+        return self.is_known or not is_refused
 
 
 # How a user declines sampling, for which there is no result.
@@ -57,12 +63,12 @@ class Round:
 
 
 class InboxRequestEnd(Enum):
-    """How a card left the list; the values are display text."""
+    """How a server request ended; the values are display text."""
 
     ANSWERED = "answered"
     REFUSED = "refused"  # by us, without asking: malformed, or requires an undeclared capability
     WITHDRAWN = "cancelled by the server"
-    OVERDUE = "timed out"
+    TIMED_OUT = "timed out"
     CALL_ENDED = "call ended"
     SERVER_GONE = "server disconnected"
     NOT_SENT = "answered, but not sent"
@@ -74,8 +80,8 @@ class InboxRequest:
 
     `row` is the row of the message that asks, `operation` the first row of the waiting call (None if
     unknown), `subject` what is called: a tool or prompt name, or a resource URI. `round` is 0 for a request
-    that the server sent by itself. `awaits_page`: the user agreed to a URL elicitation and the server has
-    not reported completion.
+    that the server sent by itself. `awaits_completion`: the user agreed to a URL elicitation and the server
+    has not reported completion.
     """
 
     id: int
@@ -92,7 +98,7 @@ class InboxRequest:
     max_rounds: int = 0
     earlier: tuple[Round, ...] = ()
     task_id: str = ""
-    awaits_page: bool = False
+    awaits_completion: bool = False
     end: InboxRequestEnd | None = None
     note: str = ""
     ended_ns: int | None = None

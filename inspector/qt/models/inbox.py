@@ -228,7 +228,7 @@ def _about(inbox_request: InboxRequest) -> str:
 _NAME = 40  # letters of a server's name in a one-line text
 _ENDS = {
     InboxRequestEnd.WITHDRAWN: "{server} cancelled its request ({what}).",
-    InboxRequestEnd.OVERDUE: "A request from {server} timed out ({what}).",
+    InboxRequestEnd.TIMED_OUT: "A request from {server} timed out ({what}).",
     InboxRequestEnd.SERVER_GONE: "{server} disconnected, and its request ended ({what}).",
     InboxRequestEnd.NOT_SENT: "Could not send the reply to {server} ({what}).",
     InboxRequestEnd.REFUSED: "A request from {server} was rejected automatically ({what}).",
@@ -273,7 +273,7 @@ def requests_of_call(inbox_requests: Sequence[InboxRequest], tool: str, since_ns
 
 def waiting_text(inbox_request: InboxRequest) -> str:
     """Return the text shown above a waiting call."""
-    what = "the page in the browser" if inbox_request.awaits_page else what_text(inbox_request).lower()
+    what = "the page in the browser" if inbox_request.awaits_completion else what_text(inbox_request).lower()
     return f"Waiting for you: {what}"
 
 
@@ -313,7 +313,7 @@ def kind_text(input_request: RequestItem) -> str:
 def for_user(inbox_request: InboxRequest) -> tuple[RequestItem, ...]:
     """Return the requests that only the user, or a reply rule, can answer."""
     return tuple(
-        each for each in inbox_request.input_requests if each.reply is None or not each.reply.is_known
+        each for each in inbox_request.input_requests if each.reply is None or not each.reply.is_built_in
     )
 
 
@@ -391,7 +391,7 @@ def round_text(inbox_request: InboxRequest) -> str:
 
 def state_text(inbox_request: InboxRequest) -> str:
     """Return the state of an open card; "" if it is just pending."""
-    if inbox_request.awaits_page:
+    if inbox_request.awaits_completion:
         return "waiting for the browser"
     requested = for_user(inbox_request)
     done = sum(each.reply is not None for each in requested)
@@ -409,7 +409,7 @@ def age_text(inbox_request: InboxRequest, now_ns: int) -> str:
 
 def reply_text(reply: Reply) -> str:
     """Return the kind of reply: accepted, declined, cancelled, answered or refused."""
-    if reply.is_known:
+    if reply.is_built_in:
         return "answered automatically"
     if reply.result is None:
         return "declined" if reply.code == USER_REJECTED else f"rejected with error {reply.code}"
@@ -448,9 +448,9 @@ def end_text(inbox_request: InboxRequest) -> str:
 def is_yes(inbox_request: InboxRequest) -> bool:
     """Return whether it ended with what the server asked for."""
     replies = [each.reply for each in for_user(inbox_request) or inbox_request.input_requests]
-    yes = ("answered", "answered automatically", _ACTIONS[ACCEPT])
-    given = [reply_text(reply) for reply in replies if reply is not None]
-    return inbox_request.end is InboxRequestEnd.ANSWERED and all(text in yes for text in given)
+    return inbox_request.end is InboxRequestEnd.ANSWERED and all(
+        reply.is_positive for reply in replies if reply is not None
+    )
 
 
 def note_text(inbox_request: InboxRequest) -> str:

@@ -1,4 +1,4 @@
-"""An Inbox panel over the real engine, a server that asks as it is told, and hands to answer with."""
+"""An Inbox panel with the real engine and a server that sends the requests a test wants."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from inspector.qt.panels.inbox.sampling import SamplingSection
 from inspector.qt.panels.inbox.section import Section
 from tests.qt.lens_driver import Lens, visible_text
 
-_SERVER = Path(__file__).with_name("asking_server.py")
+_SERVER = Path(__file__).with_name("requesting_server.py")
 FORM, SAMPLING = "elicitation/create", "sampling/createMessage"
 
 
-def server_request(name: str = "asking", era: str = "2025-11-25") -> StdioEntry:
+def requesting_server(name: str = "asking", era: str = "2025-11-25") -> StdioEntry:
     return StdioEntry(name=name, command=sys.executable, args=("-I", "-S", str(_SERVER)), era=era)
 
 
@@ -48,16 +48,16 @@ def sampling(text: str = "2 + 2?", **more: JSON) -> JSONObject:
 
 
 class InboxStage:
-    """`opened` are the addresses that went to the browser; `browser_works` says whether there is one."""
+    """`opened` are the URLs opened in the browser; `browser_works` is False if there is none."""
 
     def __init__(self, lens: Lens, *servers: StdioEntry) -> None:
         self.lens = lens
         self.opened: list[str] = []
         self.browser_works = True
-        bridge, theme = lens.app.bridge, lens.app.front.theme
+        bridge, theme = lens.app.bridge, lens.app.frontend.theme
         self.opener = LinkOpener(self._launch)
         self.view_cache = RequestViewCache(bridge, theme, self.opener, lens.window)
-        for entry in servers or (server_request(),):
+        for entry in servers or (requesting_server(),):
             lens.add(entry)
             lens.choose(entry.name)
             lens.do("server.connect")
@@ -65,8 +65,8 @@ class InboxStage:
         self.panel = self.open()
 
     def open(self, server: str | None = None) -> InboxPanel:
-        """Another panel, over the same cards."""
-        bridge, theme = self.lens.app.bridge, self.lens.app.front.theme
+        """Open another panel with the same requests."""
+        bridge, theme = self.lens.app.bridge, self.lens.app.frontend.theme
         panel = InboxPanel(bridge, theme, self.opener, server, self.view_cache, self.lens.window)
         panel.setWindowFlag(Qt.WindowType.Window)  # in front, and deleted with the window
         panel.resize(1100, 700)
@@ -80,18 +80,18 @@ class InboxStage:
         return self.browser_works
 
     def call(self, server: str = "asking", tool: str = "ask", **arguments: JSON) -> asyncio.Task[CallOutcome]:
-        """Let a call run meanwhile."""
+        """Start a call in the background."""
         work = self.lens.app.bridge.call_tool(server, tool, arguments, lambda progress: None)
         return asyncio.get_running_loop().create_task(work)
 
-    def notified(self, call: asyncio.Task[CallOutcome]) -> Any:
-        """What a call gave: the answers that the server got, as it got them."""
+    def replies(self, call: asyncio.Task[CallOutcome]) -> Any:
+        """Return the replies that the server received, from the result of its call."""
         self.lens.until(call.done)
         result = json.loads(call.result().response)["result"]
         return json.loads(result["content"][0]["text"])
 
     def wait_for(self, count: int, panel: InboxPanel | None = None) -> tuple[InboxRequest, ...]:
-        """Until so many cards wait."""
+        """Wait for this number of pending requests."""
         shown = panel or self.panel
         self.lens.until(lambda: shown.count == count)
         return shown.model.open_requests
@@ -99,11 +99,11 @@ class InboxStage:
     @property
     def view(self) -> RequestView:
         view = self.panel.request_view
-        assert view is not None, "no card is in front"
+        assert view is not None, "no request is shown"
         return view
 
     def section(self, key: str | None = None) -> Section:
-        """One question of the card in front; the only one without a key."""
+        """Return a section of the shown request; without a key, the only one."""
         return next(iter(self.view.sections.values())) if key is None else self.view.sections[key]
 
     def form(self, key: str | None = None) -> FormSection:
@@ -121,14 +121,14 @@ class InboxStage:
         assert isinstance(section, SamplingSection)
         return section
 
-    def press(self, words: str) -> None:
-        self.lens.press(words, self.view)
+    def press(self, label: str) -> None:
+        self.lens.press(label, self.view)
 
     def text(self) -> str:
         return visible_text(self.view)
 
     def earlier(self) -> list[InboxRequest]:
-        """Those that are done with, the latest first."""
+        """Return the ended requests, the latest first."""
         inbox_requests = (self.panel.model.inbox_request(row) for row in range(self.panel.model.rowCount()))
         return [
             inbox_request

@@ -1,4 +1,4 @@
-"""Cards cross from the engine's thread to the window's, and answers back."""
+"""Inbox requests cross from the engine thread to the window, and replies back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ACCEPT = Reply(result={"action": "accept", "content": {"name": "Ada"}})
 
 
 @pytest.mark.parametrize("era", ["2025-11-25", "2026-07-28"])
-def test_card_reaches_the_window_and_its_reply_goes_back(lens: Lens, era: str) -> None:
+def test_request_reaches_the_window_and_its_reply_goes_back(lens: Lens, era: str) -> None:
     bridge, seen = lens.app.bridge, list[InboxRequest]()
     bridge.inbox_changed.connect(seen.append)
     args = ("-m", "inspector.demo", "everything")
@@ -31,5 +31,5 @@ def test_card_reaches_the_window_and_its_reply_goes_back(lens: Lens, era: str) -
     lens.until(lambda: call.done() and len(seen) == 2)
     assert (seen[-1].id, seen[-1].end) == (inbox_request.id, InboxRequestEnd.ANSWERED)
     assert lens.run(bridge.ask_inbox(lambda inbox: inbox.past())) == (seen[-1],)
-    with pytest.raises(UserError, match="This is not asked any more"):
+    with pytest.raises(UserError, match="no longer pending"):
         lens.run(bridge.ask_inbox(lambda inbox: inbox.reply(inbox_request.id, key, ACCEPT)))

@@ -1,4 +1,4 @@
-"""The demo server “everything” asks, in both eras, and a person answers its cards."""
+"""Requests of the demo server “everything”, with and without a session, get replies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def demo(era: str) -> StdioEntry:
     return StdioEntry(name="everything", command=sys.executable, args=args, era=era)
 
 
-def reported(lens: Lens, call: asyncio.Task[CallOutcome]) -> str:
+def result_text(lens: Lens, call: asyncio.Task[CallOutcome]) -> str:
     lens.until(call.done)
     content = json.loads(call.result().response)["result"]["content"]
     return "\n".join(block["text"] for block in content)
@@ -39,20 +39,20 @@ def test_form_with_every_kind_of_field_keeps_its_defaults(lens: Lens, era: str) 
     assert "“enumNames” is deprecated" in visible_text(stage.section().notes)
     editor = stage.form().editor
     stage.press("Accept")
-    assert "problem" in stage.form().bar.alert.text("wrong"), "text and choice are required"
+    assert "2 errors" in stage.form().bar.alert.text("reply"), "text and choice are required"
     choice = next(member.field for member in editor.form.field.members if member.name == "choice")
     assert isinstance(choice, ChoiceField)
     value = {**editor.form.value(), "text": "héllo", "choice": choice.choices[0]}
     editor.set_arguments(value)
     stage.press("Accept")
-    received = json.loads(reported(lens, call).partition("\n")[2])
+    received = json.loads(result_text(lens, call).partition("\n")[2])
     assert received == value
     assert received["integer_default"] == 7
     assert received["several_titled"] == ["free"]
 
 
 @ERAS
-def test_sampling_with_a_tool_is_answered_manually(lens: Lens, era: str) -> None:
+def test_sampling_with_a_tool_gets_a_manual_reply(lens: Lens, era: str) -> None:
     stage = InboxStage(lens, demo(era))
     call = stage.call("everything", "sampling_tools", prompt="How warm is it?")
     stage.wait_for(1)
@@ -72,25 +72,25 @@ def test_sampling_with_a_tool_is_answered_manually(lens: Lens, era: str) -> None
     assert isinstance(text, TextRow)
     text.box.set_text("Mild.")
     stage.press("Send reply")
-    assert reported(lens, call) == "mcp-lens-person said: Mild."
+    assert result_text(lens, call) == "mcp-lens-person said: Mild."
 
 
 @ERAS
 def test_trip_is_booked_step_by_step(lens: Lens, era: str) -> None:
     stage = InboxStage(lens, demo(era))
     call = stage.call("everything", "book_trip")
-    responses: list[JSONObject] = [{}, {"day": "2027-01-31"}, {"seats": 2}]
-    for step, response in enumerate(responses, start=1):
+    contents: list[JSONObject] = [{}, {"day": "2027-01-31"}, {"seats": 2}]
+    for step, content in enumerate(contents, start=1):
         lens.until(partial(is_at, stage, step))
         if step == 1:
             stage.form().editor.fill_with_example()
         else:
-            stage.form().editor.set_arguments(response)
+            stage.form().editor.set_arguments(content)
         if era == "2026-07-28":
             assert f"Round {step} of at most 10" in stage.text()
             assert len(stage.view.rounds.steps) == step - 1
         stage.press("Accept")
-    booked = json.loads(reported(lens, call).partition("\n")[2])
+    booked = json.loads(result_text(lens, call).partition("\n")[2])
     assert booked["day"] == "2027-01-31"
     assert booked["seats"] == 2
 
@@ -100,12 +100,12 @@ def is_at(stage: InboxStage, step: int) -> bool:
 
 
 @ERAS
-def test_roots_alongside_another_request_are_answered_automatically(lens: Lens, era: str) -> None:
+def test_roots_alongside_another_request_get_an_automatic_reply(lens: Lens, era: str) -> None:
     stage = InboxStage(lens, demo(era))
     call = stage.call("everything", "ask_twice", second="roots")
     stage.wait_for(1)
     assert "asks you to fill in a form" in stage.text()
     stage.press("Decline")
-    response = reported(lens, call)
-    assert "decline" in response
-    assert "second:" in response
+    text = result_text(lens, call)
+    assert "decline" in text
+    assert "second:" in text

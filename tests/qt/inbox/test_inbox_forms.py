@@ -1,4 +1,4 @@
-"""Forms that a server asks for: filled in, declined, cancelled, wrong on purpose; the wire is compared."""
+"""Form elicitations: accepted, declined, cancelled, sent with errors; compared on the wire."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton, QWidget
 
 from inspector.base.json.values import JSON, JSONObject
 from inspector.engine.inbox.views import InboxRequestEnd
-from tests.qt.inbox.inbox_stage import FORM, InboxStage, form, server_request
+from tests.qt.inbox.inbox_stage import FORM, InboxStage, form, requesting_server
 from tests.qt.lens_driver import Lens, visible_text
 
 ALL_FIELDS: dict[str, JSON] = {
@@ -29,16 +29,16 @@ def test_accepted_form_sends_typed_values_and_defaults(lens: Lens) -> None:
     stage = InboxStage(lens)
     call = stage.call(ask=[form("Book it", ("name",), **ALL_FIELDS)])
     stage.wait_for(1)
-    words = stage.text()
-    for reported in ("asking asks you to fill in a form", "tool ask waits", "Book it"):
-        assert reported in words
+    text = stage.text()
+    for expected in ("asking asks you to fill in a form", "tool ask is waiting", "Book it"):
+        assert expected in text
     section = stage.form()
     line = section.editor.form.findChild(QLineEdit)
     assert line is not None
     QTest.keyClicks(line, "Ada")
     stage.press("Accept")
     defaults = {"mail": "ada@example.org", "nights": 3, "insured": True, "extras": ["wifi"]}
-    assert stage.notified(call) == [{"action": "accept", "content": {"name": "Ada", **defaults}}]
+    assert stage.replies(call) == [{"action": "accept", "content": {"name": "Ada", **defaults}}]
     stage.wait_for(0)
     assert [inbox_request.end for inbox_request in stage.earlier()] == [InboxRequestEnd.ANSWERED]
     assert "accepted after" in stage.text()
@@ -47,11 +47,11 @@ def test_accepted_form_sends_typed_values_and_defaults(lens: Lens) -> None:
 
 def test_decline_and_cancel_are_different_replies(lens: Lens) -> None:
     stage = InboxStage(lens)
-    for words, action in (("Decline", "decline"), ("Cancel", "cancel")):
+    for label, action in (("Decline", "decline"), ("Cancel", "cancel")):
         call = stage.call(ask=[form()])
         stage.wait_for(1)
-        stage.press(words)
-        assert stage.notified(call) == [{"action": action}]
+        stage.press(label)
+        assert stage.replies(call) == [{"action": action}]
         stage.wait_for(0)
     tips = [stage.form().decline_action.toolTip(), stage.form().cancel_action.toolTip()]
     assert len(set(tips)) == 2
@@ -63,9 +63,9 @@ def test_form_without_fields_asks_for_confirmation(lens: Lens) -> None:
     input_request["params"]["requestedSchema"]["properties"] = {}  # type: ignore[index,call-overload]
     call = stage.call(ask=[input_request])
     stage.wait_for(1)
-    assert "to accept is to say yes" in stage.text()
+    assert "Accept to confirm" in stage.text()
     stage.press("Accept")
-    assert stage.notified(call) == [{"action": "accept", "content": {}}]
+    assert stage.replies(call) == [{"action": "accept", "content": {}}]
 
 
 def test_invalid_form_is_sent_only_on_confirmation(lens: Lens) -> None:
@@ -76,11 +76,11 @@ def test_invalid_form_is_sent_only_on_confirmation(lens: Lens) -> None:
     stage.wait_for(1)
     stage.form().editor.set_arguments({"n": 9})
     stage.press("Accept")
-    assert "problem" in stage.form().bar.alert.text("wrong")
+    assert "error" in stage.form().bar.alert.text("reply")
     lens.settle()
     assert not call.done()
     stage.press("Send anyway")
-    assert stage.notified(call) == [{"action": "accept", "content": {"n": 9}}]
+    assert stage.replies(call) == [{"action": "accept", "content": {"n": 9}}]
 
 
 def test_invalid_json_is_neither_sent_nor_lost(lens: Lens) -> None:
@@ -91,22 +91,22 @@ def test_invalid_json_is_neither_sent_nor_lost(lens: Lens) -> None:
     assert editor.show_json()
     editor.json_view.box.setPlainText('{"name": "Ad')
     stage.press("Accept")
-    assert "cannot be sent" in stage.form().bar.alert.text("wrong")
+    assert "Can't send" in stage.form().bar.alert.text("reply")
     editor.json_view.box.setPlainText('{"name": "Ada", "extra": 1.50}')
     stage.press("Accept")
-    assert "Not asked for" in stage.form().bar.alert.text("wrong")
+    assert "Not requested" in stage.form().bar.alert.text("reply")
     stage.press("Send anyway")
-    assert stage.notified(call) == [{"action": "accept", "content": {"name": "Ada", "extra": 1.5}}]
+    assert stage.replies(call) == [{"action": "accept", "content": {"name": "Ada", "extra": 1.5}}]
 
 
 def test_fields_that_look_like_secrets_are_warned_about(lens: Lens) -> None:
     stage = InboxStage(lens)
     stage.call(ask=[form("Log in", user={"type": "string"}, password={"type": "string"})])
     stage.wait_for(1)
-    words = visible_text(stage.form().secrets)
-    assert "seems to ask for a secret" in words
-    assert "password: Its name" in words
-    assert "user" not in words.replace("user,", "")
+    text = visible_text(stage.form().secrets)
+    assert "seems to ask for a secret" in text
+    assert "password: Its name" in text
+    assert "user" not in text.replace("user,", "")
     stage.press("Decline")
 
 
@@ -132,29 +132,29 @@ def test_control_return_accepts_and_calls_no_tool(lens: Lens) -> None:
     line.setFocus()
     QTest.keyClicks(line, "Ada")
     QTest.keyClick(line, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
-    assert stage.notified(call) == [{"action": "accept", "content": {"name": "Ada"}}]
+    assert stage.replies(call) == [{"action": "accept", "content": {"name": "Ada"}}]
     assert len(lens.sent("tools/call")) == 1
 
 
 def test_malformed_form_is_rejected_and_reported(lens: Lens) -> None:
     stage = InboxStage(lens)
     call = stage.call(ask=[{"method": "elicitation/create", "params": {"message": "No schema"}}])
-    assert stage.notified(call)[0]["code"] == -32602
+    assert stage.replies(call)[0]["code"] == -32602
     lens.until(lambda: stage.earlier())
     inbox_request = stage.earlier()[0]
     assert inbox_request.end is InboxRequestEnd.REFUSED
     assert stage.panel.show_request(inbox_request.id)
     assert "requestedSchema" in stage.view.head.note.text("note")
-    assert "refused" in stage.text()
+    assert "rejected" in stage.text()
 
 
-def test_stateless_form_elicitation_is_answered_the_same_way(lens: Lens) -> None:
-    stage = InboxStage(lens, server_request(era="2026-07-28"))
+def test_stateless_form_elicitation_gets_the_same_reply(lens: Lens) -> None:
+    stage = InboxStage(lens, requesting_server(era="2026-07-28"))
     call = stage.call(rounds=[{"who": form()}])
     stage.wait_for(1)
     stage.form().editor.set_arguments({"name": "Ada"})
     stage.press("Accept")
-    assert stage.notified(call) == [{"who": {"action": "accept", "content": {"name": "Ada"}}}]
+    assert stage.replies(call) == [{"who": {"action": "accept", "content": {"name": "Ada"}}}]
 
 
 def test_field_that_looks_like_a_secret_has_a_warning_beside_it(lens: Lens) -> None:
@@ -163,8 +163,8 @@ def test_field_that_looks_like_a_secret_has_a_warning_beside_it(lens: Lens) -> N
     stage.wait_for(1)
     user, password = stage.form().editor.form.rows()
     assert "Warning: this looks like a secret." in visible_text(password)
-    assert "Careful" in password.slot.editor.widget.accessibleDescription()
-    assert "Careful" not in visible_text(user)
+    assert "Warning" in password.slot.editor.widget.accessibleDescription()
+    assert "Warning" not in visible_text(user)
     stage.press("Decline")
 
 
@@ -181,8 +181,7 @@ def test_message_form_and_warnings_share_a_left_edge(lens: Lens) -> None:
     stage.press("Decline")
 
 
-def with_keys() -> QWidget:
-    """What has the keyboard."""
+def focused_widget() -> QWidget:
     focused = QApplication.focusWidget()
     assert focused is not None
     return focused
@@ -194,9 +193,9 @@ def test_return_in_the_list_focuses_the_form(lens: Lens) -> None:
     stage.wait_for(1)
     stage.panel.list.setFocus()
     QTest.keyClick(stage.panel.list, Qt.Key.Key_Return)
-    QTest.keyClicks(with_keys(), "Ada")
-    QTest.keyClick(with_keys(), Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
-    assert stage.notified(call) == [{"action": "accept", "content": {"name": "Ada"}}]
+    QTest.keyClicks(focused_widget(), "Ada")
+    QTest.keyClick(focused_widget(), Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert stage.replies(call) == [{"action": "accept", "content": {"name": "Ada"}}]
 
 
 def test_return_on_a_form_without_fields_sends_nothing_yet(lens: Lens) -> None:
@@ -206,24 +205,24 @@ def test_return_on_a_form_without_fields_sends_nothing_yet(lens: Lens) -> None:
     stage.wait_for(1)
     stage.panel.list.setFocus()
     for key in (Qt.Key.Key_Return, Qt.Key.Key_Return, Qt.Key.Key_Space):
-        QTest.keyClick(with_keys(), key)
+        QTest.keyClick(focused_widget(), key)
     lens.settle()
     assert stage.panel.count == 1
     stage.press("Accept")
-    assert stage.notified(call) == [{"action": "accept", "content": {}}]
+    assert stage.replies(call) == [{"action": "accept", "content": {}}]
 
 
-def test_cancelled_untouched_form_mentions_no_lost_input(lens: Lens) -> None:
+def test_cancelled_untouched_form_reports_no_lost_input(lens: Lens) -> None:
     stage = InboxStage(lens)
     stage.call(ask=[form(name={"type": "string", "default": "Ada"})])
     stage.wait_for(1)
     stage.call(tool="withdraw")
     stage.wait_for(0)
-    assert "What you wrote" not in stage.text()
-    assert stage.view.head.note.text("note") == "Reason: Somebody else answered."
+    assert "Your reply was not sent" not in stage.text()
+    assert stage.view.head.note.text("note") == "Reason: Another client replied."
 
 
-def test_focus_stays_in_the_card_when_its_button_disappears(lens: Lens) -> None:
+def test_focus_stays_in_the_request_when_its_button_disappears(lens: Lens) -> None:
     stage = InboxStage(lens)
     stage.call(ask=[form()])
     stage.wait_for(1)
@@ -231,4 +230,4 @@ def test_focus_stays_in_the_card_when_its_button_disappears(lens: Lens) -> None:
     decline.setFocus()
     QTest.keyClick(decline, Qt.Key.Key_Space)
     stage.wait_for(0)
-    assert stage.panel.isAncestorOf(with_keys())
+    assert stage.panel.isAncestorOf(focused_widget())

@@ -1,4 +1,4 @@
-"""Cards in the list and in front: several at once, several questions on one, rounds, ends, and drafts."""
+"""Inbox requests: several at once, several items in one, rounds, ends and typed input."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from inspector.engine.views import ServerStatus
 from inspector.protocol.revisions import R4
 from inspector.qt.models.inbox import EARLIER, AgeRole, InboxModel, age_text, end_text, what_text
 from inspector.qt.panels.inbox.request_view import MAX_REQUESTS
-from tests.qt.inbox.inbox_stage import InboxStage, form, sampling, server_request
+from tests.qt.inbox.inbox_stage import InboxStage, form, requesting_server, sampling
 from tests.qt.lens_driver import Lens, visible_text
 
 
-def make_card(id: int, **more: Any) -> InboxRequest:
-    requested = (RequestItem("", "elicitation/create", {"message": f"Question {id}"}),)
-    given: dict[str, Any] = {"id": id, "server": "s", "revision": R4, "input_requests": requested}
-    return InboxRequest(**{**given, "requested_ns": 0, "requested_wall_ns": 0, **more})
+def make_request(id: int, **more: Any) -> InboxRequest:
+    items = (RequestItem("", "elicitation/create", {"message": f"Form {id}"}),)
+    values: dict[str, Any] = {"id": id, "server": "s", "revision": R4, "input_requests": items}
+    return InboxRequest(**{**values, "requested_ns": 0, "requested_wall_ns": 0, **more})
 
 
 def test_model_orders_pending_by_age_and_finished_latest_first(
@@ -32,11 +32,11 @@ def test_model_orders_pending_by_age_and_finished_latest_first(
     model = InboxModel(now=lambda: 75_000_000_000)
     qtmodeltester.check(model)
     for id in (2, 1, 3):
-        model.put(make_card(id))
+        model.put(make_request(id))
     assert [inbox_request.id for inbox_request in model.open_requests] == [1, 2, 3]
-    model.put(make_card(1, end=InboxRequestEnd.WITHDRAWN, ended_ns=5))
-    model.put(make_card(3, end=InboxRequestEnd.ANSWERED, ended_ns=9))
-    model.put(make_card(3))  # old news
+    model.put(make_request(1, end=InboxRequestEnd.WITHDRAWN, ended_ns=5))
+    model.put(make_request(3, end=InboxRequestEnd.ANSWERED, ended_ns=9))
+    model.put(make_request(3))  # an outdated update
     rows = [model.inbox_request(row) for row in range(model.rowCount())]
     assert [inbox_request.id if inbox_request is not None else None for inbox_request in rows] == [
         2,
@@ -50,13 +50,13 @@ def test_model_orders_pending_by_age_and_finished_latest_first(
     assert model.index(2).data(AgeRole) is None
     assert "waiting for 1 min" in model.index(0).data(Qt.ItemDataRole.AccessibleTextRole)
     for id in range(10, 10 + 20):
-        model.put(make_card(id, end=InboxRequestEnd.ANSWERED, ended_ns=id))
+        model.put(make_request(id, end=InboxRequestEnd.ANSWERED, ended_ns=id))
     assert model.rowCount() == 1 + 1 + 20
 
 
-def test_text_says_what_is_asked_how_old_it_is_and_how_it_ended() -> None:
-    assert what_text(make_card(1)) == "Form"
-    assert [age_text(make_card(1), seconds * 10**9) for seconds in (0, 59, 60, 3_700, 7_500)] == [
+def test_text_has_the_kind_age_and_end_of_a_request() -> None:
+    assert what_text(make_request(1)) == "Form elicitation"
+    assert [age_text(make_request(1), seconds * 10**9) for seconds in (0, 59, 60, 3_700, 7_500)] == [
         "0 s",
         "59 s",
         "1 min",
@@ -64,9 +64,9 @@ def test_text_says_what_is_asked_how_old_it_is_and_how_it_ended() -> None:
         "2 h 05 min",
     ]
     by_rule = RequestItem("", "elicitation/create", {}, reply=Reply({"action": "accept"}, rule="Yes"))
-    ended = make_card(1, input_requests=(by_rule,), end=InboxRequestEnd.ANSWERED, ended_ns=1_200_000_000)
-    assert end_text(ended) == "accepted by the rule “Yes” after 1.20 s"
-    assert end_text(make_card(1, end=InboxRequestEnd.OVERDUE)) == "timed out"
+    ended = make_request(1, input_requests=(by_rule,), end=InboxRequestEnd.ANSWERED, ended_ns=1_200_000_000)
+    assert end_text(ended) == "accepted by rule “Yes” after 1.20 s"
+    assert end_text(make_request(1, end=InboxRequestEnd.TIMED_OUT)) == "timed out"
 
 
 def test_inbox_is_empty_at_first(lens: Lens) -> None:
@@ -75,7 +75,7 @@ def test_inbox_is_empty_at_first(lens: Lens) -> None:
     assert stage.panel.request_view is None
 
 
-def test_cards_are_answered_in_any_order_and_drafts_stay(lens: Lens) -> None:
+def test_requests_get_replies_in_any_order_and_typed_input_stays(lens: Lens) -> None:
     stage = InboxStage(lens)
     counts: list[int] = []
     stage.panel.count_changed.connect(counts.append)
@@ -83,37 +83,37 @@ def test_cards_are_answered_in_any_order_and_drafts_stay(lens: Lens) -> None:
     stage.wait_for(1)
     second = stage.call(ask=[form("Two?")])
     inbox_requests = stage.wait_for(2)
-    assert "One?" in stage.text(), "the first one stays in front"
+    assert "One?" in stage.text(), "the first one stays selected"
     line = stage.form().editor.form.findChild(QLineEdit)
     assert line is not None
     QTest.keyClicks(line, "draft of one")
     QTest.keyClick(stage.panel.list, Qt.Key.Key_Down)
     assert "Two?" in stage.text()
     stage.press("Decline")
-    assert stage.notified(second) == [{"action": "decline"}]
+    assert stage.replies(second) == [{"action": "decline"}]
     stage.wait_for(1)
-    assert stage.view.inbox_request.id == inbox_requests[0].id, "the next that waits is in front"
+    assert stage.view.inbox_request.id == inbox_requests[0].id, "the next pending one is selected"
     stage.press("Accept")
-    assert stage.notified(first) == [{"action": "accept", "content": {"name": "draft of one"}}]
+    assert stage.replies(first) == [{"action": "accept", "content": {"name": "draft of one"}}]
     stage.wait_for(0)
     assert counts == [1, 2, 1, 0]
 
 
-def test_oldest_of_simultaneous_cards_is_in_front_regardless_of_arrival_order(lens: Lens) -> None:
+def test_oldest_of_simultaneous_requests_is_selected_regardless_of_arrival_order(lens: Lens) -> None:
     stage = InboxStage(lens)
-    for id in (8, 7, 9):  # rules may have looked at the newer one sooner
-        lens.app.bridge.inbox_changed.emit(make_card(id))
+    for id in (8, 7, 9):  # reply rules may finish with the newer one sooner
+        lens.app.bridge.inbox_changed.emit(make_request(id))
     assert [inbox_request.id for inbox_request in stage.wait_for(3)] == [7, 8, 9]
     assert stage.view.inbox_request.id == 7
-    lens.app.bridge.inbox_changed.emit(make_card(6))
+    lens.app.bridge.inbox_changed.emit(make_request(6))
     stage.wait_for(4)
-    assert stage.view.inbox_request.id == 7, "it stays, now that somebody may be reading it"
-    lens.app.bridge.inbox_changed.emit(make_card(10))
-    assert stage.panel.show_request(10), "who knows of a card can go to it at once"
+    assert stage.view.inbox_request.id == 7, "the selected one stays"
+    lens.app.bridge.inbox_changed.emit(make_request(10))
+    assert stage.panel.show_request(10), "a request can be opened at once"
     assert stage.view.inbox_request.id == 10
 
 
-def test_new_card_does_not_replace_the_one_being_read(lens: Lens) -> None:
+def test_new_request_does_not_replace_the_one_being_read(lens: Lens) -> None:
     stage = InboxStage(lens)
     stage.call(ask=[form("One?")])
     stage.wait_for(1)
@@ -121,14 +121,14 @@ def test_new_card_does_not_replace_the_one_being_read(lens: Lens) -> None:
     stage.wait_for(0)
     stage.call(ask=[form("Two?")])
     stage.wait_for(1)
-    assert "Two?" in stage.text(), "the one before is done with"
+    assert "Two?" in stage.text(), "the previous one has ended"
     assert stage.panel.show_request(stage.earlier()[0].id)
     QTest.keyClick(stage.panel.list, Qt.Key.Key_Up)
     QTest.keyClick(stage.panel.list, Qt.Key.Key_Down)
     assert "One?" in stage.text()
     stage.call(ask=[form("Three?")])
     stage.wait_for(2)
-    assert "One?" in stage.text(), "somebody went there to read it"
+    assert "One?" in stage.text(), "the user selected it"
     for left in (1, 0):
         stage.panel.show_request(stage.panel.model.open_requests[0].id)
         stage.press("Cancel")
@@ -136,7 +136,7 @@ def test_new_card_does_not_replace_the_one_being_read(lens: Lens) -> None:
 
 
 def test_server_inbox_and_global_inbox_share_typed_input(lens: Lens) -> None:
-    stage = InboxStage(lens, server_request("a"), server_request("b"))
+    stage = InboxStage(lens, requesting_server("a"), requesting_server("b"))
     calls = [stage.call("a", ask=[form("Of a?")]), stage.call("b", ask=[form("Of b?")])]
     inbox_requests = stage.wait_for(2)
     only_b = stage.open("b")
@@ -151,14 +151,14 @@ def test_server_inbox_and_global_inbox_share_typed_input(lens: Lens) -> None:
         next(inbox_request.id for inbox_request in inbox_requests if inbox_request.server == "b")
     )
     stage.press("Accept")
-    assert stage.notified(calls[1]) == [{"action": "accept", "content": {"name": "typed"}}]
+    assert stage.replies(calls[1]) == [{"action": "accept", "content": {"name": "typed"}}]
     stage.wait_for(0, only_b)
     stage.wait_for(1)
     stage.press("Decline")
-    assert stage.notified(calls[0]) == [{"action": "decline"}]
+    assert stage.replies(calls[0]) == [{"action": "decline"}]
 
 
-def test_card_of_a_removed_server_stays_readable_in_the_global_inbox(lens: Lens) -> None:
+def test_request_of_a_removed_server_stays_readable_in_the_global_inbox(lens: Lens) -> None:
     stage = InboxStage(lens)
     only = stage.open("asking")
     stage.call(ask=[form("Still there?")])
@@ -167,13 +167,13 @@ def test_card_of_a_removed_server_stays_readable_in_the_global_inbox(lens: Lens)
     only.show_request(only.model.open_requests[0].id)
     only.deleteLater()
     QCoreApplication.sendPostedEvents(only, QEvent.Type.DeferredDelete)
-    lens.run(lens.app.bridge.remove_server("asking"))
+    lens.run(lens.app.bridge.ask_servers(lambda servers: servers.remove("asking")))
     stage.wait_for(0)
     assert stage.panel.show_request(stage.earlier()[0].id)
     assert "Still there?" in stage.text()
 
 
-def test_pending_card_is_in_front_when_returning_to_the_inbox(lens: Lens) -> None:
+def test_pending_request_is_selected_when_returning_to_the_inbox(lens: Lens) -> None:
     stage = InboxStage(lens)
     stage.call(ask=[form("One?")])
     stage.wait_for(1)
@@ -187,10 +187,10 @@ def test_pending_card_is_in_front_when_returning_to_the_inbox(lens: Lens) -> Non
     assert "Two?" in stage.text()
     QTest.keyClick(stage.panel.list, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     stage.wait_for(0)
-    assert len(lens.sent("tools/call")) == 2, "the keys belong to the card here"
+    assert len(lens.sent("tools/call")) == 2, "the keys belong to the Inbox here"
 
 
-def test_pending_call_can_be_opened_from_its_card(lens: Lens) -> None:
+def test_pending_call_can_be_opened_from_its_request(lens: Lens) -> None:
     stage = InboxStage(lens)
     stage.call(ask=[form()])
     inbox_request = stage.wait_for(1)[0]
@@ -204,12 +204,12 @@ def test_pending_call_can_be_opened_from_its_card(lens: Lens) -> None:
     stage.wait_for(0)
 
 
-def test_several_requests_on_one_card_are_sent_together(lens: Lens) -> None:
-    stage = InboxStage(lens, server_request(era="2026-07-28"))
+def test_replies_to_several_items_are_sent_together(lens: Lens) -> None:
+    stage = InboxStage(lens, requesting_server(era="2026-07-28"))
     call = stage.call(rounds=[{"who": form(), "sum": sampling(), "why": form("Why?")}])
     stage.wait_for(1)
     send = stage.view.footer.send_action
-    assert "Not answered yet: 1 (Form), 2 (Sampling), 3 (Form)" in stage.text()
+    assert "No reply yet: 1 (Form elicitation), 2 (Sampling request), 3 (Form elicitation)" in stage.text()
     stage.form("who").editor.set_arguments({"name": "Ada"})
     lens.press("Accept", stage.section("who"))
     lens.until(lambda: stage.section("who").input_request.reply is not None)
@@ -217,14 +217,14 @@ def test_several_requests_on_one_card_are_sent_together(lens: Lens) -> None:
     lens.until(lambda: stage.section("why").input_request.reply is not None)
     assert not send.isEnabled()
     lens.press("Send reply", stage.section("sum"))
-    assert not send.isEnabled(), "an empty answer is asked about"
+    assert not send.isEnabled(), "an empty reply must be confirmed"
     stage.sampling("sum").anyway_action.trigger()
     assert send.isEnabled()
     lens.settle()
     assert not call.done()
     lens.press("Undo reply", stage.section("why"))
     lens.until(lambda: not send.isEnabled())
-    assert "Not answered yet: 3 (Form)" in stage.text()
+    assert "No reply yet: 3 (Form elicitation)" in stage.text()
     lens.until(lambda: stage.section("sum").input_request.reply is not None)
     lens.press("Cancel", stage.section("why"))
     assert send.isEnabled()
@@ -232,48 +232,48 @@ def test_several_requests_on_one_card_are_sent_together(lens: Lens) -> None:
     assert not send.isEnabled()
     lens.press("Cancel", stage.section("why"))
     stage.press("Send replies")
-    (responses,) = stage.notified(call)
-    assert responses["who"] == {"action": "accept", "content": {"name": "Ada"}}
-    assert responses["why"] == {"action": "cancel"}
-    assert responses["sum"]["role"] == "assistant"
+    (replies,) = stage.replies(call)
+    assert replies["who"] == {"action": "accept", "content": {"name": "Ada"}}
+    assert replies["why"] == {"action": "cancel"}
+    assert replies["sum"]["role"] == "assistant"
     stage.wait_for(0)
 
 
 def test_some_of_a_thousand_requests_are_shown_and_more_on_click(lens: Lens) -> None:
-    stage = InboxStage(lens, server_request(era="2026-07-28"))
+    stage = InboxStage(lens, requesting_server(era="2026-07-28"))
     call = stage.call(rounds=[{f"q{number}": form() for number in range(1_000)}])
     stage.wait_for(1)
-    assert len(stage.view.sections) < MAX_REQUESTS, "the others follow when there is time"
+    assert len(stage.view.sections) < MAX_REQUESTS, "the others are added later"
     lens.until(lambda: len(stage.view.sections) == MAX_REQUESTS)
-    assert "5 (Form), and 995 more" in stage.text()
-    stage.press("Show more of 970 questions")
+    assert "5 (Form elicitation), and 995 more" in stage.text()
+    stage.press("Show more (970 requests)")
     lens.until(lambda: len(stage.view.sections) == 2 * MAX_REQUESTS)
-    lens.until(lambda: "60 of 1,000 · Form" in stage.text())
+    lens.until(lambda: "60 of 1,000 · Form elicitation" in stage.text())
     call.cancel()
     stage.wait_for(0)
     assert stage.earlier()[0].end is InboxRequestEnd.CALL_ENDED
 
 
-def test_rounds_are_steps_and_the_next_one_comes_to_the_front(lens: Lens) -> None:
-    stage = InboxStage(lens, server_request(era="2026-07-28"))
+def test_rounds_are_steps_and_the_next_one_is_selected(lens: Lens) -> None:
+    stage = InboxStage(lens, requesting_server(era="2026-07-28"))
     call = stage.call(rounds=[{"a": form("First?")}, {"b": form("Second?")}, {"c": form("Third?")}])
     for message in ("First?", "Second?", "Third?"):
-        lens.until(partial(is_stated, stage, message))
+        lens.until(partial(is_shown, stage, message))
         stage.form().editor.set_arguments({"name": message})
         if message != "Third?":
             stage.press("Accept")
     assert "Round 3 of at most 10" in stage.text()
     steps = stage.view.rounds.steps
     assert [step.button.text().split(" after ")[0] for step in steps] == [
-        "Round 1: Form · accepted",
-        "Round 2: Form · accepted",
+        "Round 1: Form elicitation · accepted",
+        "Round 2: Form elicitation · accepted",
     ]
-    steps[0].set_open(True)
-    assert "Form: First?" in visible_text(steps[0])
+    steps[0].button.setChecked(True)
+    assert "Form elicitation: First?" in visible_text(steps[0])
     assert '"First?"' in visible_text(steps[0])
     stage.press("Accept")
-    reported = stage.notified(call)
-    assert [next(iter(each.values()))["content"]["name"] for each in reported] == [
+    replies = stage.replies(call)
+    assert [next(iter(each.values()))["content"]["name"] for each in replies] == [
         "First?",
         "Second?",
         "Third?",
@@ -283,23 +283,23 @@ def test_rounds_are_steps_and_the_next_one_comes_to_the_front(lens: Lens) -> Non
     assert all(isinstance(state, str) for state in states[1:])
 
 
-def test_cancelled_card_leaves_a_note_and_typed_input_stays(lens: Lens) -> None:
+def test_cancelled_request_leaves_a_note_and_typed_input_stays(lens: Lens) -> None:
     stage = InboxStage(lens)
     stage.call(ask=[form()])
     stage.wait_for(1)
-    stage.form().editor.set_arguments({"name": "half an answer"})
+    stage.form().editor.set_arguments({"name": "half a reply"})
     stage.call(tool="withdraw")
     stage.wait_for(0)
     assert stage.earlier()[0].end is InboxRequestEnd.WITHDRAWN
-    assert "Somebody else answered" in stage.view.head.note.text("note")
-    words = stage.text()
-    assert "withdrawn by the server after" in words
-    assert "What you wrote was not sent." in words
-    assert "Accept" not in words
-    assert stage.form().editor.form.value() == {"name": "half an answer"}
+    assert "Another client replied" in stage.view.head.note.text("note")
+    text = stage.text()
+    assert "cancelled by the server after" in text
+    assert "Your reply was not sent." in text
+    assert "Accept" not in text
+    assert stage.form().editor.form.value() == {"name": "half a reply"}
 
 
-def test_card_of_a_disconnected_server_says_so(lens: Lens) -> None:
+def test_request_of_a_disconnected_server_says_so(lens: Lens) -> None:
     stage = InboxStage(lens)
     stage.call(ask=[form()])
     stage.wait_for(1)
@@ -310,21 +310,21 @@ def test_card_of_a_disconnected_server_says_so(lens: Lens) -> None:
     lens.until(lambda: lens.view("asking").status is not ServerStatus.CONNECTED)
 
 
-def test_many_cards_are_answered_one_by_one_the_oldest_first(lens: Lens) -> None:
+def test_many_requests_get_replies_one_by_one_the_oldest_first(lens: Lens) -> None:
     stage = InboxStage(lens)
-    calls = [stage.call(ask=[form(f"Question {number}?")]) for number in range(12)]
-    waiting = [inbox_request.id for inbox_request in stage.wait_for(12)]
-    for inbox_id in waiting:
-        lens.until(partial(is_in_front, stage, inbox_id))
+    calls = [stage.call(ask=[form(f"Form {number}?")]) for number in range(12)]
+    pending = [inbox_request.id for inbox_request in stage.wait_for(12)]
+    for inbox_id in pending:
+        lens.until(partial(is_selected, stage, inbox_id))
         stage.press("Decline")
     stage.wait_for(0)
-    assert [inbox_request.id for inbox_request in stage.earlier()] == waiting[::-1]
-    assert [stage.notified(call) for call in calls] == [[{"action": "decline"}]] * 12
+    assert [inbox_request.id for inbox_request in stage.earlier()] == pending[::-1]
+    assert [stage.replies(call) for call in calls] == [[{"action": "decline"}]] * 12
 
 
-def is_in_front(stage: InboxStage, inbox_id: int) -> bool:
+def is_selected(stage: InboxStage, inbox_id: int) -> bool:
     return stage.view.inbox_request.id == inbox_id
 
 
-def is_stated(stage: InboxStage, words: str) -> bool:
-    return stage.panel.request_view is not None and words in stage.text()
+def is_shown(stage: InboxStage, text: str) -> bool:
+    return stage.panel.request_view is not None and text in stage.text()

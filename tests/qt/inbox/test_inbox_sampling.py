@@ -1,4 +1,4 @@
-"""Sampling by hand: the prompt as it came, answers of every kind, drafts by a rule; the wire is compared."""
+"""Sampling requests: the prompt, manual replies of every kind, drafts by rules; on the wire."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from inspector.demo.everything.resources import png
 from inspector.engine.inbox.views import InboxRequestEnd
 from inspector.qt.models.inbox import end_text
 from inspector.qt.panels.inbox.reply_blocks import TextRow, ToolUseRow
-from inspector.qt.panels.inbox.reply_editor import BY_HAND
-from inspector.qt.panels.inbox.sampling_prompt import AT_ONCE
-from inspector.qt.views.content_view import Form
+from inspector.qt.panels.inbox.reply_editor import MANUAL_MODEL
+from inspector.qt.panels.inbox.sampling_prompt import INLINE_LIMIT
+from inspector.qt.views.content_view import ContentForm
 from inspector.qt.widgets.text.badge import ShareBar
 from inspector.traffic.records import RecordKind
-from tests.qt.inbox.inbox_stage import InboxStage, sampling, server_request
+from tests.qt.inbox.inbox_stage import InboxStage, requesting_server, sampling
 from tests.qt.lens_driver import Lens, visible_text
 
 WEATHER: JSONObject = {
@@ -43,10 +43,10 @@ def test_reply_is_sent_as_written(lens: Lens) -> None:
     expected = {
         "role": "assistant",
         "content": {"type": "text", "text": "4,\nI think"},
-        "model": BY_HAND,
+        "model": MANUAL_MODEL,
         "stopReason": "endTurn",
     }
-    assert stage.notified(call) == [expected]
+    assert stage.replies(call) == [expected]
     stage.wait_for(0)
     assert "answered after" in stage.text()
     assert "4,\nI think" in stage.text()
@@ -57,12 +57,12 @@ def test_declined_sampling_sends_an_error(lens: Lens) -> None:
     call = stage.call(ask=[sampling()])
     stage.wait_for(1)
     stage.press("Decline")
-    assert stage.notified(call) == [{"code": -1, "message": "The user rejected the sampling request"}]
+    assert stage.replies(call) == [{"code": -1, "message": "The user rejected the sampling request"}]
     lens.until(lambda: "declined after" in stage.text())
 
 
 def test_declined_sampling_in_a_round_ends_the_call(lens: Lens) -> None:
-    stage = InboxStage(lens, server_request(era="2026-07-28"))
+    stage = InboxStage(lens, requesting_server(era="2026-07-28"))
     call = stage.call(rounds=[{"a": sampling(), "b": sampling("3 + 3?")}])
     stage.wait_for(1)
     assert "the call ends" in stage.sampling("a").decline_action.toolTip()
@@ -95,24 +95,24 @@ def test_prompt_is_shown_with_everything_the_server_sent(lens: Lens) -> None:
     )
     stage.call(ask=[input_request])
     stage.wait_for(1)
-    words = visible_text(stage.sampling().prompt)
-    for reported in (
+    text = visible_text(stage.sampling().prompt)
+    for expected in (
         "Be <b>terse</b>.",
         "uses the tool weather · c1",
-        "result of a tool · c1",
+        "tool result · c1",
         "at most 100 tokens · temperature 0.5",
         '"\\n\\n", "END"',
         "small",
         '{"trace":7}',
         "1 tool offered: weather",
     ):
-        assert reported in words, reported
+        assert expected in text, expected
     bars = [each.accessibleName() for each in stage.sampling().prompt.findChildren(ShareBar)]
     assert bars == ["Cost 0.1", "Speed 0.9"]
     stage.press("1 tool offered: weather")
     assert "Looks out of the window." in stage.text()
     lens.press("Open", stage.sampling().prompt.cards[-1])
-    assert stage.view.content.form() is Form.PICTURE
+    assert stage.view.content.form() is ContentForm.IMAGE
     stage.press("Back to request")
     stage.press("Decline")
 
@@ -123,7 +123,7 @@ def test_latest_of_many_messages_are_shown_first(lens: Lens) -> None:
     stage.call(ask=[sampling(messages=messages)])
     stage.wait_for(1)
     prompt = stage.sampling().prompt
-    assert len(prompt.cards) == AT_ONCE
+    assert len(prompt.cards) == INLINE_LIMIT
     assert "m29" in visible_text(prompt.cards[-1])
     stage.press("Show 24 earlier messages")
     assert len(prompt.cards) == 30
@@ -143,14 +143,14 @@ def test_reply_with_a_tool_use_is_filled_in_with_the_form_of_the_tool(lens: Lens
     assert row.name.currentText() == "weather"
     assert [each.name for each in row.editor.form.field.members] == ["city"]
     stage.sampling().check()
-    lens.until(lambda: "The input of weather: city" in visible_text(stage.sampling().problems))
+    lens.until(lambda: "Input of weather: city" in visible_text(stage.sampling().errors))
     row.editor.set_arguments({"city": "Bergen"})
     row.id.setText("call_1")
     stage.sampling().check()
-    assert not visible_text(stage.sampling().problems)
+    assert not visible_text(stage.sampling().errors)
     stage.press("Send reply")
     use = {"type": "tool_use", "id": "call_1", "name": "weather", "input": {"city": "Bergen"}}
-    response = stage.notified(call)[0]
+    response = stage.replies(call)[0]
     assert response["content"] == [{"type": "text", "text": "Let me see."}, use]
     assert response["stopReason"] == "toolUse"
 
@@ -163,16 +163,16 @@ def test_image_from_a_file_is_sent_with_its_type(lens: Lens, tmp_path: Path) -> 
     stage.wait_for(1)
     editor = stage.sampling().editor
     editor.add_file("image", tmp_path / "none.png")
-    lens.until(lambda: "unreadable" in editor.alert.text("file"))
+    lens.until(lambda: "Could not read none.png" in editor.alert.text("file"))
     editor.add_file("image", file)
     lens.until(lambda: len(editor.rows) == 2)
     assert not editor.alert.text("file")
     lens.press("Open", editor.rows[1])
-    assert stage.view.content.form() is Form.PICTURE
+    assert stage.view.content.form() is ContentForm.IMAGE
     stage.press("Back to request")
     editor.rows[0].removal_requested.emit()
     stage.press("Send reply")
-    block = stage.notified(call)[0]["content"]
+    block = stage.replies(call)[0]["content"]
     assert (block["type"], block["mimeType"]) == ("image", "image/png")
     assert base64.b64decode(block["data"]) == png()
 
@@ -197,7 +197,7 @@ def test_form_and_json_views_are_the_same_reply_and_lose_nothing(lens: Lens) -> 
     editor.show_form()
     editor.model.setText("other")
     stage.press("Send reply")
-    response = stage.notified(call)[0]
+    response = stage.replies(call)[0]
     assert response == {
         "role": "assistant",
         "model": "other",
@@ -213,10 +213,10 @@ def test_invalid_reply_is_warned_about_and_can_still_be_sent(lens: Lens) -> None
     editor = stage.sampling().editor
     editor.show_json()
     editor.json_view.box.setPlainText('{"role": "robot", "content": []}')
-    problems = stage.sampling().problems
+    problems = stage.sampling().errors
     lens.until(lambda: "robot" in visible_text(problems) and "“model” is missing" in visible_text(problems))
     stage.press("Send reply")
-    assert stage.notified(call) == [{"role": "robot", "content": []}]
+    assert stage.replies(call) == [{"role": "robot", "content": []}]
 
 
 def test_invalid_json_is_not_sent(lens: Lens) -> None:
@@ -229,7 +229,7 @@ def test_invalid_json_is_not_sent(lens: Lens) -> None:
     editor.show_form()
     assert editor.is_json_shown()
     stage.press("Send reply")
-    assert "cannot be sent" in stage.sampling().bar.alert.text("wrong")
+    assert "Can't send" in stage.sampling().bar.alert.text("reply")
     lens.settle()
     assert not call.done()
     stage.press("Decline")
@@ -238,7 +238,7 @@ def test_invalid_json_is_not_sent(lens: Lens) -> None:
 def test_rule_gets_the_edited_prompt_and_its_reply_is_a_draft(lens: Lens) -> None:
     stage = InboxStage(lens)
     echo = ReplyRule(id="1", name="Echo", kind=RuleKind.ECHO)
-    lens.run(lens.app.bridge.ask_reply_rules(lambda responses: responses.save([echo])))
+    lens.run(lens.app.bridge.ask_reply_rules(lambda rules: rules.save([echo])))
     call = stage.call(ask=[sampling("2 + 2?")])
     stage.wait_for(1)
     section = stage.sampling()
@@ -246,48 +246,48 @@ def test_rule_gets_the_edited_prompt_and_its_reply_is_a_draft(lens: Lens) -> Non
     editor = section.prompt_editor
     editor.view.box.setPlainText('{"messages": 5}')
     stage.press("Use this prompt")
-    assert "no prompt" in editor.alert.text("prompt")
+    assert "Not a valid prompt" in editor.alert.text("prompt")
     editor.view.box.setPlainText(
         '{"messages": [{"role": "user", "content": {"type": "text", "text": "3 + 3?"}}]}'
     )
     stage.press("Use this prompt")
     assert "3 + 3?" in visible_text(section.prompt)
     assert "prompt edited" in stage.text()
-    section.drafting.offer()
-    lens.until(lambda: [each.text() for each in section.drafting.menu.actions()] == ["Fill in by Echo"])
-    section.drafting.menu.actions()[0].trigger()
-    lens.until(lambda: section.editor.model.text() != BY_HAND)
+    section.draft.fill_menu()
+    lens.until(lambda: [each.text() for each in section.draft.menu.actions()] == ["Fill in with Echo"])
+    section.draft.menu.actions()[0].trigger()
+    lens.until(lambda: section.editor.model.text() != MANUAL_MODEL)
     row = section.editor.rows[0]
     assert isinstance(row, TextRow)
     assert row.box.text() == "3 + 3?"
     assert not call.done()
     row.box.set_text("6")
     stage.press("Send reply")
-    assert stage.notified(call)[0]["content"] == {"type": "text", "text": "6"}
+    assert stage.replies(call)[0]["content"] == {"type": "text", "text": "6"}
     stage.wait_for(0)
     inbox_request = stage.earlier()[0]
     assert inbox_request.end is InboxRequestEnd.ANSWERED
-    assert end_text(inbox_request).startswith("answered, drafted by the rule “Echo” after")
-    assert "drafted by the rule “Echo”" in stage.text()
+    assert end_text(inbox_request).startswith("answered, drafted by rule “Echo” after")
+    assert "drafted by rule “Echo”" in stage.text()
     notes = [each.raw.decode() for each in lens.records() if each.kind is RecordKind.LOCAL]
-    assert "Drafted by the rule “Echo”, and sent by the person." in notes
+    assert "Drafted by rule “Echo”, sent by the user." in notes
 
 
 def test_draft_that_was_cleared_leaves_no_mark(lens: Lens) -> None:
     stage = InboxStage(lens)
     echo = ReplyRule(id="1", name="Echo", kind=RuleKind.ECHO)
-    lens.run(lens.app.bridge.ask_reply_rules(lambda responses: responses.save([echo])))
+    lens.run(lens.app.bridge.ask_reply_rules(lambda rules: rules.save([echo])))
     call = stage.call(ask=[sampling("Hello")])
     stage.wait_for(1)
     section = stage.sampling()
-    section.drafting.ask(echo)
-    lens.until(lambda: section.editor.model.text() != BY_HAND)
+    section.draft.run(echo)
+    lens.until(lambda: section.editor.model.text() != MANUAL_MODEL)
     row = section.editor.rows[0]
     assert isinstance(row, TextRow)
     row.box.set_text("")
     row.box.set_text("My own")
     stage.press("Send reply")
-    assert stage.notified(call)[0]["content"]["text"] == "My own"
+    assert stage.replies(call)[0]["content"]["text"] == "My own"
     stage.wait_for(0)
     assert "drafted" not in end_text(stage.earlier()[0])
 
@@ -295,18 +295,18 @@ def test_draft_that_was_cleared_leaves_no_mark(lens: Lens) -> None:
 def test_automatic_reply_is_marked(lens: Lens) -> None:
     stage = InboxStage(lens)
     echo = ReplyRule(id="1", name="Parrot", kind=RuleKind.ECHO, is_on=True)
-    lens.run(lens.app.bridge.ask_reply_rules(lambda responses: responses.save([echo])))
+    lens.run(lens.app.bridge.ask_reply_rules(lambda rules: rules.save([echo])))
     call = stage.call(ask=[sampling("Hello")])
-    assert stage.notified(call)[0]["content"]["text"] == "Hello"
+    assert stage.replies(call)[0]["content"]["text"] == "Hello"
     lens.until(lambda: stage.earlier())
     stage.panel.show_request(stage.earlier()[0].id)
-    assert "answered by the rule “Parrot” after" in stage.text()
-    assert "\nby the rule “Parrot”" in stage.text()
+    assert "answered by rule “Parrot” after" in stage.text()
+    assert "\nby rule “Parrot”" in stage.text()
 
 
 @pytest.mark.parametrize("era", ["2025-11-25", "2026-07-28"])
 def test_deeply_nested_and_hostile_prompts_are_shown(lens: Lens, era: str) -> None:
-    stage = InboxStage(lens, server_request(era=era))
+    stage = InboxStage(lens, requesting_server(era=era))
     deep: JSON = {}
     for _ in range(400):
         deep = {"a": deep}

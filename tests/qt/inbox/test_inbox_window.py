@@ -1,4 +1,4 @@
-"""What servers ask, seen from the window: counts, toasts, the ways to a card and from it."""
+"""Server requests in the window: counts, toasts, links to a request and from it."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from tests.qt.lens_driver import Lens, scripted, visible_text
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
 
 
-def server_request(name: str) -> StdioEntry:
+def requesting_server(name: str) -> StdioEntry:
     names = ("asks", "takes_back", "asks_nonsense", "waits")
     return scripted(name, tools=[{"name": each, "inputSchema": {"type": "object"}} for each in names])
 
 
 def inboxes(lens: Lens) -> InboxController:
-    lens.until(lambda: "inboxes" in vars(lens.window))
-    return lens.window.inboxes
+    lens.until(lambda: "inbox" in vars(lens.window))
+    return lens.window.inbox
 
 
 def begin(lens: Lens, tool: str = "asks", arguments: JSONObject | None = None) -> InboxRequest:
-    """Call a tool of the server in front that asks, and wait for its card."""
-    before = lens.window.inboxes.inbox_requests.count if "inboxes" in vars(lens.window) else 0
+    """Call a tool of the current server that sends a request, and wait for the request."""
+    before = lens.window.inbox.inbox_requests.count if "inbox" in vars(lens.window) else 0
     assert lens.tools.choose(tool)
     lens.tools.call_view.arguments.set_arguments(arguments or {})
     lens.do("tool.call")
@@ -43,8 +43,8 @@ def begin(lens: Lens, tool: str = "asks", arguments: JSONObject | None = None) -
     return inboxes(lens).inbox_requests.of(lens.workspace.view.name)[-1]
 
 
-def notify(lens: Lens, server: str, tool: str) -> None:
-    """Call a tool behind the panel's back."""
+def call_directly(lens: Lens, server: str, tool: str) -> None:
+    """Call a tool without the tools panel."""
     lens.run(lens.app.bridge.call_tool(server, tool, {}, lambda progress: None))
     lens.settle()
 
@@ -68,15 +68,15 @@ def accept(lens: Lens, panel: InboxPanel, inbox_request: InboxRequest) -> None:
     lens.until(lambda: inboxes(lens).inbox_requests.inbox_request(inbox_request.id) is None)
 
 
-def shown_card(panel: InboxPanel) -> int | None:
+def shown_request(panel: InboxPanel) -> int | None:
     return panel.request_view.inbox_request.id if panel.request_view is not None else None
 
 
-def two_ask(lens: Lens) -> tuple[InboxRequest, InboxRequest]:
-    lens.connect(server_request("one"))
+def two_pending(lens: Lens) -> tuple[InboxRequest, InboxRequest]:
+    lens.connect(requesting_server("one"))
     lens.window.show_tab("tools")
     first = begin(lens, arguments={"message": "First?"})
-    lens.connect(server_request("two"))
+    lens.connect(requesting_server("two"))
     lens.window.show_tab("tools")
     return first, begin(lens, arguments={"message": "Second?"})
 
@@ -86,8 +86,10 @@ def strip(lens: Lens) -> str:
 
 
 @pytest.mark.parametrize("is_last_first", [False, True])
-def test_two_servers_ask_at_once_and_are_answered_in_either_order(lens: Lens, is_last_first: bool) -> None:
-    inbox_requests = two_ask(lens)
+def test_two_servers_send_requests_at_once_and_get_replies_in_either_order(
+    lens: Lens, is_last_first: bool
+) -> None:
+    inbox_requests = two_pending(lens)
     assert [waiting(lens, name) for name in ("one", "two")] == [1, 1]
     assert lens.window.servers.inbox.count == 2
     assert [tab_text(lens, name) for name in ("one", "two")] == ["Inbox 1", "Inbox 1"]
@@ -108,21 +110,21 @@ def test_two_servers_ask_at_once_and_are_answered_in_either_order(lens: Lens, is
 
 
 def test_pending_requests_are_exposed_to_screen_readers(lens: Lens) -> None:
-    lens.connect(server_request("one"))
+    lens.connect(requesting_server("one"))
     begin(lens)
     model = lens.window.servers.model
     spoken = str(model.data(model.index(0), Qt.ItemDataRole.AccessibleTextRole))
-    assert spoken.endswith("1 question in the Inbox")
-    assert lens.window.servers.inbox.accessibleDescription() == "1 question waits for you"
+    assert spoken.endswith("1 request in the Inbox")
+    assert lens.window.servers.inbox.accessibleDescription() == "1 request is waiting for you"
 
 
 def test_workspace_created_later_shows_pending_requests(lens: Lens) -> None:
-    lens.connect(server_request("one"))
-    lens.add(server_request("two"))
+    lens.connect(requesting_server("one"))
+    lens.add(requesting_server("two"))
     lens.app.bridge.connect_server("two")
     lens.until(lambda: lens.view("two").agreement is not None)
     call = lens.app.bridge.call_tool("two", "asks", {}, lambda progress: None)
-    lens.app.bridge.start("ask behind", call)
+    lens.app.bridge.start("direct call", call)
     lens.until(lambda: waiting(lens, "two") == 1)
     assert "two" not in lens.window.workspaces
     lens.choose("two")
@@ -160,10 +162,10 @@ def test_server_activity_does_not_leave_the_global_inbox(lens: Lens) -> None:
     lens.do("app.inbox")
     lens.app.bridge.connect_server("one")
     lens.until(lambda: lens.view("one").agreement is not None)
-    lens.run(lens.app.bridge.remove_server("one"))
+    lens.run(lens.app.bridge.ask_servers(lambda servers: servers.remove("one")))
     lens.until(lambda: lens.window.servers.model.row_of("one") is None)
     assert inboxes(lens).overall.isVisible()
-    lens.run(lens.app.bridge.remove_server("two"))
+    lens.run(lens.app.bridge.ask_servers(lambda servers: servers.remove("two")))
     lens.until(lambda: lens.window.servers.model.row_of("two") is None)
     assert inboxes(lens).overall.isVisible()
     lens.add(scripted("three"))
@@ -191,67 +193,67 @@ def test_inbox_is_not_built_before_it_is_needed(lens: Lens) -> None:
     assert "No server requests" in visible_text(lens.workspace.inbox)
 
 
-def test_toast_names_the_server_and_its_request_and_opens_the_card(lens: Lens) -> None:
-    first, second = two_ask(lens)
+def test_toast_names_the_server_and_opens_its_request(lens: Lens) -> None:
+    first, second = two_pending(lens)
     toasts = inboxes(lens).toasts
     assert [toast.key for toast in toasts.shown] == [first.id, second.id]
-    reported = visible_text(toasts)
-    for words in ("one", "two", "Asks you to fill in a form", "First?", "Second?", "tool asks"):
-        assert words in reported.splitlines()
-    lens.press("Answer", toasts.shown[1])
+    text = visible_text(toasts)
+    for expected in ("one", "two", "Asks you to fill in a form", "First?", "Second?", "tool asks"):
+        assert expected in text.splitlines()
+    lens.press("Reply", toasts.shown[1])
     panel = lens.workspace.inbox
-    assert panel.isVisible(), "its server is in front"
-    lens.until(lambda: shown_card(panel) == second.id)
+    assert panel.isVisible(), "its server is the current one"
+    lens.until(lambda: shown_request(panel) == second.id)
     assert [toast.key for toast in toasts.shown] == [first.id]
-    lens.press("Answer", toasts.shown[0])
+    lens.press("Reply", toasts.shown[0])
     panel = inboxes(lens).overall
-    assert panel.isVisible(), "its server is behind"
-    lens.until(lambda: shown_card(panel) == first.id)
+    assert panel.isVisible(), "its server is not the current one"
+    lens.until(lambda: shown_request(panel) == first.id)
     assert not toasts.isVisible()
 
 
 def test_toast_disappears_when_its_request_is_cancelled_and_the_window_says_so(lens: Lens) -> None:
-    lens.connect(server_request("one"))
+    lens.connect(requesting_server("one"))
     inbox_request = begin(lens)
     assert inboxes(lens).toasts.isVisible()
-    notify(lens, "one", "takes_back")
+    call_directly(lens, "one", "takes_back")
     lens.until(lambda: not inboxes(lens).toasts.isVisible())
-    assert strip(lens) == "one took its question back (form)."
+    assert strip(lens) == "one cancelled its request (form elicitation)."
     assert waiting(lens, "one") == 0
     lens.press("Show in Inbox", lens.window.strips)
     assert strip(lens) == ""
     panel = lens.workspace.inbox
-    lens.until(lambda: shown_card(panel) == inbox_request.id)
+    lens.until(lambda: shown_request(panel) == inbox_request.id)
     assert "Too late." in visible_text(panel)
 
 
 def test_requests_that_ended_unseen_are_counted_and_dismissed(lens: Lens) -> None:
-    lens.connect(server_request("one"))
-    notify(lens, "one", "asks_nonsense")
+    lens.connect(requesting_server("one"))
+    call_directly(lens, "one", "asks_nonsense")
     lens.until(lambda: strip(lens))
-    assert strip(lens) == "A question of one was refused without asking you (form)."
+    assert strip(lens) == "A request from one was rejected automatically (form elicitation)."
     begin(lens)
     lens.do("server.disconnect")
-    lens.until(lambda: "1 more before it" in strip(lens))
-    assert strip(lens).startswith("one is gone, and its question with it (form).")
+    lens.until(lambda: "1 more before that" in strip(lens))
+    assert strip(lens).startswith("one disconnected, and its request ended (form elicitation).")
     lens.press("Dismiss", lens.window.strips)
     assert strip(lens) == ""
 
 
 def test_visible_request_needs_no_toast_and_no_banner(lens: Lens) -> None:
-    lens.connect(server_request("one"))
+    lens.connect(requesting_server("one"))
     lens.window.show_tab("inbox")
     call = lens.app.bridge.call_tool("one", "asks", {}, lambda progress: None)
-    lens.app.bridge.start("ask behind", call)
+    lens.app.bridge.start("direct call", call)
     lens.until(lambda: lens.workspace.inbox.count == 1)
     assert not inboxes(lens).toasts.isVisible()
-    notify(lens, "one", "takes_back")
+    call_directly(lens, "one", "takes_back")
     lens.until(lambda: lens.workspace.inbox.count == 0)
     assert strip(lens) == ""
 
 
 def test_opening_a_server_inbox_dismisses_only_its_toasts(lens: Lens) -> None:
-    first, _ = two_ask(lens)
+    first, _ = two_pending(lens)
     lens.do("view.inbox")
     assert [toast.key for toast in inboxes(lens).toasts.shown] == [first.id]
     lens.do("app.inbox")
@@ -259,7 +261,7 @@ def test_opening_a_server_inbox_dismisses_only_its_toasts(lens: Lens) -> None:
 
 
 def test_toast_sits_in_the_corner_and_does_not_take_the_focus(lens: Lens) -> None:
-    lens.connect(server_request("one"))
+    lens.connect(requesting_server("one"))
     lens.window.activateWindow()
     lens.window.traffic.search.setFocus()
     before = QApplication.focusWidget()
@@ -279,7 +281,7 @@ def toasts(lens: Lens) -> Toasts:
 
 def put(toasts: Toasts, *keys: int) -> None:
     for key in keys:
-        toasts.put(key, f"server {key}", "Asks", "About", "tool x", act="Answer")
+        toasts.put(key, f"server {key}", "Asks", "About", "tool x", act="Reply")
 
 
 def test_toasts_beyond_three_are_counted_and_move_up(lens: Lens, toasts: Toasts) -> None:
@@ -288,7 +290,7 @@ def test_toasts_beyond_three_are_counted_and_move_up(lens: Lens, toasts: Toasts)
     put(toasts, 1, 2, 3, 4, 5)
     assert [toast.key for toast in toasts.shown] == [1, 2, 3]
     assert "2 more" in visible_text(toasts)
-    assert not toasts._toasts[4].timer.isActive(), "its time begins when it is shown"
+    assert not toasts._toasts[4].timer.isActive(), "its time starts when it is shown"
     lens.press("2 more", toasts)
     assert requested == [True]
     lens.press("Later", toasts.shown[0])
@@ -296,7 +298,8 @@ def test_toasts_beyond_three_are_counted_and_move_up(lens: Lens, toasts: Toasts)
     assert "1 more" in visible_text(toasts)
     toasts.withdraw(5)
     assert "more" not in visible_text(toasts)
-    toasts.take_all_back()
+    for key in toasts.all_keys():
+        toasts.withdraw(key)
     assert not toasts.isVisible()
 
 
@@ -307,8 +310,8 @@ def test_toast_expires_unless_it_is_about_to_be_used(lens: Lens, toasts: Toasts)
     first, second = toasts.shown
     first.findChildren(QAbstractButton)[0].setFocus(Qt.FocusReason.TabFocusReason)
     second.timer.timeout.emit()
-    assert len(toasts.shown) == 2, "the stack would move under the person's hand"
-    assert second.timer.isActive(), "it is looked at again"
+    assert len(toasts.shown) == 2, "the stack would move under the pointer"
+    assert second.timer.isActive(), "it is checked again"
     lens.window.traffic.search.setFocus()
     second.timer.timeout.emit()
     assert [toast.key for toast in toasts.shown] == [1]
@@ -325,63 +328,63 @@ def test_toast_expires_under_a_resting_pointer(
 ) -> None:
     put(toasts, 1)
     position = toasts.shown[0].mapToGlobal(QPoint(20, 20))
-    toasts.take_all_back()
+    for key in toasts.all_keys():
+        toasts.withdraw(key)
     QCursor.setPos(position)
     put(toasts, 2)
     toasts.shown[0].timer.timeout.emit()
-    assert not toasts.shown, "nobody pointed at it: it came to where the pointer was"
+    assert not toasts.shown, "it appeared where the pointer was"
     put(toasts, 3)
     QCursor.setPos(position + QPoint(3, 3))
     toasts.shown[0].timer.timeout.emit()
     assert toasts.shown
-    monkeypatch.setattr("inspector.qt.widgets.notices.toasts._RESTS_MS", 0)
+    monkeypatch.setattr("inspector.qt.widgets.notices.toasts._POINTER_IDLE_MS", 0)
     toasts.shown[0].timer.timeout.emit()
-    assert not toasts.shown, "whoever pointed at it has gone"
+    assert not toasts.shown, "the pointer has rested"
 
 
 def test_toast_shows_server_text_as_plain_text(lens: Lens, toasts: Toasts) -> None:
-    toasts.put(1, "<b>bold</b>" * 50, "<img src='x'>", "a\nb", "tool " + "y" * 5_000, act="Answer")
-    reported = visible_text(toasts)
-    assert "<img src='x'>" in reported
+    toasts.put(1, "<b>bold</b>" * 50, "<img src='x'>", "a\nb", "tool " + "y" * 5_000, act="Reply")
+    assert "<img src='x'>" in visible_text(toasts)
     assert toasts.width() < 400
 
 
-def test_pending_call_says_so_and_links_to_its_card(lens: Lens) -> None:
-    panel = lens.connect(server_request("one"))
+def test_pending_call_says_so_and_links_to_its_request(lens: Lens) -> None:
+    panel = lens.connect(requesting_server("one"))
     lens.window.show_tab("tools")
     inbox_request = begin(lens)
-    requested = panel.call_view.requested
-    assert requested.isVisible()
-    assert requested.text == "Waiting for you: form"
-    lens.press("Answer", requested)
+    strip = panel.call_view.pending_strip
+    assert strip.isVisible()
+    assert strip.text == "Waiting for you: form elicitation"
+    lens.press("Reply", strip)
     inbox = lens.workspace.inbox
-    lens.until(lambda: shown_card(inbox) == inbox_request.id)
+    lens.until(lambda: shown_request(inbox) == inbox_request.id)
     accept(lens, inbox, inbox_request)
     lens.until(lambda: not panel.call_view.is_running)
-    assert not requested.isVisibleTo(panel)
+    assert not strip.isVisibleTo(panel)
     assert ", of these " in visible_text(panel.call_view.result)
 
 
 def test_request_of_another_call_is_not_shown_above_this_one(lens: Lens) -> None:
-    panel = lens.connect(server_request("one"))
+    panel = lens.connect(requesting_server("one"))
     lens.window.show_tab("tools")
     call = lens.app.bridge.call_tool("one", "asks", {}, lambda progress: None)
-    lens.app.bridge.start("ask behind", call)
+    lens.app.bridge.start("direct call", call)
     lens.until(lambda: waiting(lens, "one") == 1)
-    assert not panel.call_view.requested.isVisible(), "nothing runs here"
+    assert not panel.call_view.pending_strip.isVisible(), "no call is running"
     assert panel.choose("waits")
     lens.do("tool.call")
-    assert not panel.call_view.requested.isVisible()
+    assert not panel.call_view.pending_strip.isVisible()
     lens.do("tool.cancel")
     lens.until(lambda: not panel.call_view.is_running)
     inbox_request = begin(lens)
-    lens.press("Answer", panel.call_view.requested)
-    lens.until(lambda: shown_card(lens.workspace.inbox) == inbox_request.id)
-    assert inbox_request.id == 2, "the first one was asked before this call began"
+    lens.press("Reply", panel.call_view.pending_strip)
+    lens.until(lambda: shown_request(lens.workspace.inbox) == inbox_request.id)
+    assert inbox_request.id == 2, "the first one was sent before this call"
 
 
-def test_traffic_row_links_to_its_card_and_the_card_to_its_call(lens: Lens) -> None:
-    lens.connect(server_request("one"))
+def test_traffic_row_links_to_its_request_and_the_request_to_its_call(lens: Lens) -> None:
+    lens.connect(requesting_server("one"))
     inbox_request = begin(lens)
     traffic = lens.window.traffic
     lens.settle()
@@ -392,7 +395,7 @@ def test_traffic_row_links_to_its_card_and_the_card_to_its_call(lens: Lens) -> N
     traffic.go_to(inbox_request.row)
     lens.do("traffic.inbox")
     panel = lens.workspace.inbox
-    lens.until(lambda: shown_card(panel) == inbox_request.id)
+    lens.until(lambda: shown_request(panel) == inbox_request.id)
     lens.press("Show call", panel)
     assert traffic.current_number() == inbox_request.operation
     accept(lens, panel, inbox_request)
@@ -402,8 +405,8 @@ def test_traffic_row_links_to_its_card_and_the_card_to_its_call(lens: Lens) -> N
     lens.window.show_tab("tools")
     traffic.go_to(response)
     lens.do("traffic.inbox")
-    assert panel.isVisible(), "also from the answer, when it has ended"
-    lens.until(lambda: shown_card(panel) == inbox_request.id)
+    assert panel.isVisible(), "also from the reply, after the end"
+    lens.until(lambda: shown_request(panel) == inbox_request.id)
 
 
 def demo(name: str, era: str) -> StdioEntry:
@@ -412,7 +415,7 @@ def demo(name: str, era: str) -> StdioEntry:
 
 
 @pytest.mark.parametrize("is_last_first", [False, True])
-def test_session_and_stateless_demo_servers_ask_at_once_and_each_call_gets_its_reply(
+def test_session_and_stateless_demo_servers_send_requests_at_once_and_each_gets_its_reply(
     lens: Lens, is_last_first: bool
 ) -> None:
     eras = ("2025-11-25", "2026-07-28")
@@ -421,14 +424,14 @@ def test_session_and_stateless_demo_servers_ask_at_once_and_each_call_gets_its_r
         lens.connect(demo(era, era))
         lens.window.show_tab("tools")
         inbox_requests.append(begin(lens, "elicit_password"))
-        assert lens.tools.call_view.requested.text == "Waiting for you: form"
+        assert lens.tools.call_view.pending_strip.text == "Waiting for you: form elicitation"
     assert [inbox_request.round for inbox_request in inbox_requests] == [0, 1]
     assert len(inboxes(lens).toasts.shown) == 2
     for inbox_request in inbox_requests[::-1] if is_last_first else inbox_requests:
         lens.choose(inbox_request.server)
-        lens.press("Answer", lens.tools.call_view.requested)
+        lens.press("Reply", lens.tools.call_view.pending_strip)
         panel = lens.workspace.inbox
-        lens.until(lambda: shown_card(panel) == inbox_request.id)  # noqa: B023
+        lens.until(lambda: shown_request(panel) == inbox_request.id)  # noqa: B023
         lens.press("Decline", panel)
         view = lens.tools.call_view
         lens.until(lambda: not view.is_running)  # noqa: B023
@@ -438,24 +441,24 @@ def test_session_and_stateless_demo_servers_ask_at_once_and_each_call_gets_its_r
     assert strip(lens) == ""
 
 
-def test_server_can_be_removed_while_its_card_is_shown(lens: Lens) -> None:
-    first, second = two_ask(lens)
+def test_server_can_be_removed_while_its_request_is_shown(lens: Lens) -> None:
+    first, second = two_pending(lens)
     lens.do("view.inbox")
-    lens.until(lambda: shown_card(lens.workspace.inbox) == second.id)
+    lens.until(lambda: shown_request(lens.workspace.inbox) == second.id)
     lens.do("server.remove")
     lens.until(lambda: lens.window.servers.model.row_of("two") is None)
     lens.settle()
     lens.do("app.inbox")
     panel = inboxes(lens).overall
     lens.until(lambda: panel.count == 1)
-    assert panel.show_request(second.id), "it ended with its server, and can be looked at"
+    assert panel.show_request(second.id), "it ended with its server and can be read"
     accept(lens, panel, first)
 
 
 def test_long_request_text_is_truncated_and_does_not_widen_the_window(lens: Lens) -> None:
-    lens.connect(server_request("a server with a name that is longer than anybody would give one " * 3))
+    lens.connect(requesting_server("a server with an unusually long name that goes on and on and on " * 3))
     before = lens.window.minimumSizeHint().width()
-    notify(lens, lens.workspace.view.name, "asks_nonsense")
+    call_directly(lens, lens.workspace.view.name, "asks_nonsense")
     lens.until(lambda: strip(lens))
     assert len(strip(lens)) < 110
     assert lens.window.strips.isVisible()

@@ -1,4 +1,4 @@
-"""Answer rules in the window: made, ordered, turned on, tried, written, and the keys that never show."""
+"""Reply rules dialog: add, order, enable, test and save rules; API keys are never shown."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def write(lens: Lens, *rules: Any) -> None:
     (lens.folder / "answers.json").write_text(json.dumps({"rules": list(rules)}))
 
 
-def written(lens: Lens) -> list[dict[str, Any]]:
+def saved(lens: Lens) -> list[dict[str, Any]]:
     path = lens.folder / "answers.json"
     rules: list[dict[str, Any]] = json.loads(path.read_text())["rules"] if path.exists() else []
     return rules
@@ -50,10 +50,10 @@ def opened(lens: Lens, count: int = 0) -> ReplyRulesDialog:
 
 
 def ask(lens: Lens, method: str = "sampling/createMessage", params: JSONObject = SAMPLING) -> Reply | None:
-    async def requested(responses: ReplyRules) -> Reply | None:
-        return await responses.reply("demo", RequestItem("", method, params), R4)
+    async def run(rules: ReplyRules) -> Reply | None:
+        return await rules.reply("demo", RequestItem("", method, params), R4)
 
-    return lens.run(lens.app.bridge.ask_reply_rules(requested))
+    return lens.run(lens.app.bridge.ask_reply_rules(run))
 
 
 def choose(dialog: ReplyRulesDialog, number: int) -> None:
@@ -80,12 +80,12 @@ def test_new_rule_is_disabled_and_replies_once_enabled(lens: Lens) -> None:
     QTest.keyClicks(dialog.form.name, "Greeting")
     QTest.keyClicks(dialog.form.filter, "method:sampling/*")
     QTest.keyClicks(dialog.form.canned.text, "Hello there")
-    lens.until(lambda: written(lens) and written(lens)[0].get("answer") == "Hello there")
-    (rule,) = written(lens)
+    lens.until(lambda: saved(lens) and saved(lens)[0].get("answer") == "Hello there")
+    (rule,) = saved(lens)
     assert (rule["name"], rule["filter"], rule["on"]) == ("Greeting", "method:sampling/*", False)
     assert ask(lens) is None
     turn_on(dialog, 0)
-    lens.until(lambda: written(lens)[0]["on"] is True)
+    lens.until(lambda: saved(lens)[0]["on"] is True)
     reply = ask(lens)
     assert reply is not None
     assert reply.rule == "Greeting"
@@ -97,8 +97,8 @@ def test_rules_are_tried_in_the_order_set_by_the_user(lens: Lens) -> None:
     assert not dialog.up_action.isEnabled()
     choose(dialog, 1)
     dialog.up_action.trigger()
-    lens.until(lambda: [rule["name"] for rule in written(lens)] == ["two", "one"])
-    assert dialog.list.number() == 0, "it stays in front"
+    lens.until(lambda: [rule["name"] for rule in saved(lens)] == ["two", "one"])
+    assert dialog.list.number() == 0, "it stays selected"
     reply = ask(lens)
     assert reply is not None
     assert reply.rule == "two"
@@ -110,14 +110,14 @@ def test_removed_rule_can_be_restored_with_all_its_content(lens: Lens) -> None:
     dialog = opened(lens, 3)
     choose(dialog, 1)
     QTest.keyClick(dialog.list, Qt.Key.Key_Delete)
-    lens.until(lambda: [rule["name"] for rule in written(lens)] == ["0", "2"])
+    lens.until(lambda: [rule["name"] for rule in saved(lens)] == ["0", "2"])
     lens.press("Undo", dialog.alert)
-    lens.until(lambda: [rule["name"] for rule in written(lens)] == ["0", "1", "2"])
-    assert written(lens)[1]["color"] == "red"
+    lens.until(lambda: [rule["name"] for rule in saved(lens)] == ["0", "1", "2"])
+    assert saved(lens)[1]["color"] == "red"
 
 
 def test_reply_is_shown_in_full_and_unchanged_when_only_the_name_changes(lens: Lens) -> None:
-    responses: list[tuple[Any, int]] = [
+    replies: list[tuple[Any, int]] = [
         ("Hello", TEXT),
         ({"action": "accept", "content": {"n": 1}}, ACCEPTED),
         ({"action": "accept"}, ACCEPTED),
@@ -127,14 +127,14 @@ def test_reply_is_shown_in_full_and_unchanged_when_only_the_name_changes(lens: L
         ({"action": "explode"}, RAW),
         ({}, RAW),
     ]
-    write(lens, *({"kind": "canned", "name": f"{n}", "answer": a} for n, (a, _) in enumerate(responses)))
-    dialog = opened(lens, len(responses))
-    for number, (response, which) in enumerate(responses):
+    write(lens, *({"kind": "canned", "name": f"{n}", "answer": a} for n, (a, _) in enumerate(replies)))
+    dialog = opened(lens, len(replies))
+    for number, (reply, which) in enumerate(replies):
         choose(dialog, number)
         assert dialog.form.canned.what.currentIndex() == which
         QTest.keyClicks(dialog.form.name, "x")
         dialog.form.settle()
-        assert dialog.rules[number].answer == response
+        assert dialog.rules[number].reply == reply
         assert dialog.rules[number].name == f"{number}x"
 
 
@@ -142,10 +142,10 @@ def test_switching_the_kind_and_back_loses_nothing(lens: Lens) -> None:
     write(lens, {"kind": "canned", "name": "A", "answer": "Hello"})
     dialog = opened(lens, 1)
     pick_kind(dialog, RuleKind.ECHO)
-    lens.until(lambda: written(lens)[0]["kind"] == "echo")
+    lens.until(lambda: saved(lens)[0]["kind"] == "echo")
     pick_kind(dialog, RuleKind.CANNED)
-    lens.until(lambda: written(lens)[0]["kind"] == "canned")
-    assert written(lens)[0]["answer"] == "Hello"
+    lens.until(lambda: saved(lens)[0]["kind"] == "canned")
+    assert saved(lens)[0]["answer"] == "Hello"
 
 
 def test_invalid_json_is_reported_and_the_rule_keeps_its_reply(lens: Lens) -> None:
@@ -154,7 +154,7 @@ def test_invalid_json_is_reported_and_the_rule_keeps_its_reply(lens: Lens) -> No
     QTest.keyClicks(dialog.form.canned.raw, "oops")
     dialog.form.settle()
     assert "The result is not JSON" in dialog.form.alert.text("rule")
-    assert dialog.rules[0].answer == {"odd": 1}
+    assert dialog.rules[0].reply == {"odd": 1}
 
 
 def test_invalid_filter_is_marked(lens: Lens) -> None:
@@ -177,7 +177,7 @@ def test_disabled_rule_can_be_tried_on_the_last_server_request(lens: Lens) -> No
     assert json.loads(dialog.form.answer.text()) == {"action": "accept", "content": {"nome": "x"}}
     dialog.form.filter.setText("server:other")
     dialog.form.settle()
-    assert dialog.form.answer.isHidden(), "it is another rule now"
+    assert dialog.form.answer.isHidden(), "the rule has changed"
     lens.press("Test with the last request", dialog)
     lens.until(lambda: "The filter does not fit" in dialog.form.alert.text("try"))
 
@@ -190,7 +190,7 @@ def test_api_key_is_stored_apart_from_the_rule_and_never_shown(lens: Lens) -> No
     QTest.keyClicks(page.key, "sk-hidden-1234")
     assert page.key.displayText() != "sk-hidden-1234"
     lens.press("Store key", dialog)
-    lens.until(lambda: written(lens)[0]["endpoint"].get("key") == "answers/endpoint/m")
+    lens.until(lambda: saved(lens)[0]["endpoint"].get("key") == "answers/endpoint/m")
     lens.until(lambda: not page.key.text())
     stored = lens.run(lens.app.bridge.ask_secrets(lambda secrets: secrets.get("answers/endpoint/m")))
     assert stored == "sk-hidden-1234"
@@ -198,7 +198,7 @@ def test_api_key_is_stored_apart_from_the_rule_and_never_shown(lens: Lens) -> No
     assert "sk-hidden" not in visible_text(dialog)
     assert "Stored" in page.key.placeholderText()
     lens.press("Delete key", dialog)
-    lens.until(lambda: not written(lens)[0]["endpoint"].get("key"))
+    lens.until(lambda: not saved(lens)[0]["endpoint"].get("key"))
     assert lens.run(lens.app.bridge.ask_secrets(lambda secrets: secrets.get("answers/endpoint/m"))) is None
 
 
@@ -210,7 +210,7 @@ def test_api_key_of_a_permanently_removed_rule_is_deleted(lens: Lens) -> None:
     write(lens, {"id": "m", "kind": "endpoint", "name": "M", "endpoint": {"key": "answers/endpoint/m"}})
     dialog = opened(lens, 1)
     dialog.remove_action.trigger()
-    lens.until(lambda: written(lens) == [])
+    lens.until(lambda: saved(lens) == [])
     dialog.close()
     lens.until(
         lambda: (
@@ -240,7 +240,7 @@ def test_script_position_is_shown_and_can_be_reset(lens: Lens) -> None:
     dialog = opened(lens, 1)
     dialog.take_script(str(script))
     lens.until(lambda: "0 of 2 answers" in dialog.form.script.position.text())
-    lens.until(lambda: written(lens)[0].get("script") == str(script))
+    lens.until(lambda: saved(lens)[0].get("script") == str(script))
     assert ask(lens) is not None
     dialog.close()
     dialog = opened(lens, 1)
@@ -253,14 +253,14 @@ def test_script_position_is_shown_and_can_be_reset(lens: Lens) -> None:
     lens.until(lambda: "unreadable" in dialog.form.script.position.text())
 
 
-def test_rules_changed_elsewhere_meanwhile_are_not_overwritten(lens: Lens) -> None:
+def test_rules_changed_elsewhere_meanwhile_are_not_oversaved(lens: Lens) -> None:
     write(lens, {"kind": "echo", "name": "Mine"})
     dialog = opened(lens, 1)
     write(lens, {"kind": "echo", "name": "Theirs"}, {"kind": "echo", "name": "Too"})
     dialog.add_action.trigger()
     lens.until(lambda: "Somebody else changed the answer rules" in dialog.alert.text("file"))
     lens.until(lambda: [rule.name for rule in dialog.rules] == ["Theirs", "Too"])
-    assert [rule["name"] for rule in written(lens)] == ["Theirs", "Too"]
+    assert [rule["name"] for rule in saved(lens)] == ["Theirs", "Too"]
 
 
 def test_last_edit_is_saved_when_the_dialog_closes_immediately(lens: Lens) -> None:
@@ -268,7 +268,7 @@ def test_last_edit_is_saved_when_the_dialog_closes_immediately(lens: Lens) -> No
     dialog = opened(lens, 1)
     QTest.keyClicks(dialog.form.canned.text, "Last words")
     dialog.close()
-    lens.until(lambda: written(lens)[0].get("answer") == "Last words")
+    lens.until(lambda: saved(lens)[0].get("answer") == "Last words")
 
 
 def test_thousand_rules_open_without_delay_and_hostile_names_stay_text(lens: Lens) -> None:
@@ -304,7 +304,7 @@ def test_inbox_timeout_is_chosen_here_and_saved(lens: Lens) -> None:
     within.setValue(45)
     path = lens.folder / "preferences.json"
     lens.until(lambda: path.exists() and json.loads(path.read_text()).get("inbox") == {"answerWithin": 45})
-    assert lens.run(lens.app.bridge.ask_inbox(lambda inbox: inbox.answer_within)) == 45
+    assert lens.run(lens.app.bridge.ask_inbox(lambda inbox: inbox.reply_timeout)) == 45
     dialog.close()
     again = opened(lens)
     lens.until(lambda: again.within.seconds.value() == 45)

@@ -17,7 +17,13 @@ from inspector.base.units import plural
 from inspector.base.web_link import read_link
 from inspector.engine.inbox.views import InboxRequest, Reply, RequestItem
 from inspector.protocol.server_requests.elicitation import secret_fields, secret_in_message
-from inspector.protocol.server_requests.replies import form_reply, cancel_reply, url_reply, decline_reply, reply_problems
+from inspector.protocol.server_requests.replies import (
+    cancel_reply,
+    decline_reply,
+    form_reply,
+    reply_problems,
+    url_reply,
+)
 from inspector.protocol.server_requests.request import FormElicitation, UrlElicitation
 from inspector.qt.bridge import Bridge
 from inspector.qt.forms.schema.arguments_editor import ArgumentsEditor, SchemaValidator
@@ -33,15 +39,15 @@ from inspector.schema.values import FormError, prefilled
 DECLINE_TIP = "Tell the server that you declined"
 CANCEL_TIP = "Tell the server that you dismissed the request without deciding"
 _MAX_SECRETS = 3
-_BESIDE = "Warning: this looks like a secret."
-_INSIDE = "Warning: something here looks like a secret."
+_FIELD_WARNING = "Warning: this looks like a secret."
+_NESTED_WARNING = "Warning: something here looks like a secret."
 _NO_FIELDS = "No fields to fill in. Accept to confirm."
 
 
 class FormSection(Section):
     """A form elicitation, filled with the server's defaults.
 
-    Values that do not fit can still be sent after confirmation.
+    Invalid values can still be sent after confirmation.
     """
 
     def __init__(
@@ -50,25 +56,25 @@ class FormSection(Section):
         theme: Theme,
         inbox_request: InboxRequest,
         input_request: RequestItem,
-        requested: FormElicitation,
+        request: FormElicitation,
     ) -> None:
         super().__init__(theme, inbox_request, input_request)
-        self._requested = requested
-        self.message = LongText(theme, requested.message.strip())
+        self._request = request
+        self.message = LongText(theme, request.message.strip())
         self.secrets = Alert(theme)
         self.editor = ArgumentsEditor(
             theme, submit_keys=False, validate=SchemaValidator(bridge, self), fit_content=True
         )
-        self._fill(self.requested, (self.message,))
-        if not requested.message.strip():
+        self._fill(self.request_area, (self.message,))
+        if not request.message.strip():
             self.message.hide()
         no_fields = MutedLabel(theme, _NO_FIELDS)
         no_fields.setContentsMargins(SPACE_3, 0, SPACE_3, 0)
-        self._fill(self.response, (self.secrets, self.editor, no_fields), margin=0)
-        (no_fields if requested.properties else self.editor).hide()
-        self.editor.set_schema(requested.schema, self._warn_of_secrets())
-        self._start = prefilled(self.editor.form.field)
-        self.editor.set_arguments(self._start)
+        self._fill(self.reply_area, (self.secrets, self.editor, no_fields), margin=0)
+        (no_fields if request.properties else self.editor).hide()
+        self.editor.set_schema(request.schema, self._warn_of_secrets())
+        self._initial = prefilled(self.editor.form.field)
+        self.editor.set_arguments(self._initial)
         self.editor.json_view.box.setAccessibleName("Reply as JSON")
         self.accept_action = self._action("Accept", self.accept, "Send the form (Ctrl+Return)")
         self.decline_action = self._action("Decline", self._decline, DECLINE_TIP)
@@ -77,26 +83,26 @@ class FormSection(Section):
         self.bar.add(self.accept_action, "primary")
         self.bar.add(self.decline_action)
         self.bar.add(self.cancel_action)
-        self.editor.value_changed.connect(lambda: self.bar.alert.close_topic("wrong"))
+        self.editor.value_changed.connect(lambda: self.bar.alert.close_topic("reply"))
         self.show_input_request(inbox_request, input_request)
 
     def accept(self) -> None:
-        """Send the form; ask first if it does not fit."""
+        """Send the form; ask first if it does not match the schema."""
         try:
             content = self.editor.arguments()
         except FormError as exc:
             self._show_error(len(exc.errors), exc)
             return
-        problems = reply_problems(self._requested, form_reply(content), self._inbox_request.revision)
-        if problems:
-            self.bar.alert.show_message("wrong", " ".join(problems), actions=[self.anyway_action])
+        errors = reply_problems(self._request, form_reply(content), self._inbox_request.revision)
+        if errors:
+            self.bar.alert.show_message("reply", " ".join(errors), actions=[self.anyway_action])
         else:
             self._send(content)
 
     @property
     def has_typed(self) -> bool:
         try:
-            return self.editor.arguments(force=True) != self._start
+            return self.editor.arguments(force=True) != self._initial
         except FormError:
             return True
 
@@ -104,24 +110,24 @@ class FormSection(Section):
         self.accept()
 
     def enter(self) -> bool:
-        if self._requested.properties:
+        if self._request.properties:
             self.editor.set_focus()
-        return bool(self._requested.properties)
+        return bool(self._request.properties)
 
     def _show_error(self, count: int, error: FormError) -> None:
         try:
             self.editor.arguments(force=True)
         except FormError:
-            self.bar.alert.show_message("wrong", f"Can't send: {error}", "Correct it first.")
+            self.bar.alert.show_message("reply", f"Can't send: {error}", "Correct it first.")
             return
-        text = f"{plural(count, 'problem')}: {error}"
-        self.bar.alert.show_message("wrong", text, actions=[self.anyway_action])
+        text = f"{plural(count, 'error')}: {error}"
+        self.bar.alert.show_message("reply", text, actions=[self.anyway_action])
 
     def _accept_anyway(self) -> None:
         try:
             self._send(self.editor.arguments(force=True))
         except FormError as exc:
-            self.bar.alert.show_message("wrong", f"Can't send: {exc}", "Correct it first.")
+            self.bar.alert.show_message("reply", f"Can't send: {exc}", "Correct it first.")
 
     def _send(self, content: JSONObject) -> None:
         self._decide(Reply(form_reply(content)))
@@ -134,8 +140,8 @@ class FormSection(Section):
 
     def _warn_of_secrets(self) -> dict[str, str]:
         """Show a warning above the form; return the warnings for individual fields."""
-        fields = secret_fields(self._requested.schema)
-        reason = secret_in_message(self._requested.message)
+        fields = secret_fields(self._request.schema)
+        reason = secret_in_message(self._request.message)
         if not fields and not reason:
             return {}
         self.secrets.show_message(
@@ -153,7 +159,10 @@ class FormSection(Section):
             )
         if reason:
             self.secrets.show_message("message", reason)
-        return {field.path[0]: _BESIDE if len(field.path) == 1 else _INSIDE for field in reversed(fields)}
+        return {
+            field.path[0]: _FIELD_WARNING if len(field.path) == 1 else _NESTED_WARNING
+            for field in reversed(fields)
+        }
 
 
 class UrlSection(Section):
@@ -168,20 +177,20 @@ class UrlSection(Section):
         theme: Theme,
         inbox_request: InboxRequest,
         input_request: RequestItem,
-        requested: UrlElicitation,
+        request: UrlElicitation,
     ) -> None:
         super().__init__(theme, inbox_request, input_request)
         self._opener = opener
-        self._requested = requested
-        self._link = read_link(requested.url)
-        self.message = LongText(theme, requested.message.strip())
-        self.address = UrlLabel(theme, self._link)
+        self._request = request
+        self._link = read_link(request.url)
+        self.message = LongText(theme, request.message.strip())
+        self.url = UrlLabel(theme, self._link)
         self.facts = KeyValueList(theme, self._facts())
         self.warnings = Alert(theme)
         text = QWidget()
-        self._fill(text, (self.message, self.facts, self.address))
-        self._fill(self.requested, (self.warnings, text), margin=0)
-        if not requested.message.strip():
+        self._fill(text, (self.message, self.facts, self.url))
+        self._fill(self.request_area, (self.warnings, text), margin=0)
+        if not request.message.strip():
             self.message.hide()
         self._warn()
         self.open_action = self._action(
@@ -190,8 +199,8 @@ class UrlSection(Section):
         self.copy_action = self._action(
             "Copy URL", self._copy, "Opens nothing and sends nothing to the server"
         )
-        self.agree_action = self._action(
-            "I opened it myself", self._consent, "Tell the server that you accepted"
+        self.confirm_action = self._action(
+            "I opened it myself", self._accept, "Tell the server that you accepted"
         )
         self.decline_action = self._action("Decline", self._decline, DECLINE_TIP)
         self.cancel_action = self._action("Cancel", self._cancel, CANCEL_TIP)
@@ -209,25 +218,25 @@ class UrlSection(Section):
     def open_page(self) -> None:
         """Open the page and reply with accept. If it cannot be opened, nothing is sent."""
         try:
-            self._opener.open(self._requested.url)
+            self._opener.open(self._request.url)
         except UserError as exc:
             self.bar.alert.show_message(
-                "opening", exc.summary, exc.next_step, [self.copy_action, self.agree_action]
+                "opening", exc.summary, exc.next_step, [self.copy_action, self.confirm_action]
             )
             return
-        self._consent()
+        self._accept()
 
     def open_again(self) -> None:
         """Open the page again, after the reply was sent."""
         try:
-            self._opener.open(self._requested.url)
+            self._opener.open(self._request.url)
         except UserError as exc:
             self.warnings.show_message("opening", exc.summary, exc.next_step, [self.copy_action])
 
     def _copy(self) -> None:
-        QGuiApplication.clipboard().setText(self._requested.url)
+        QGuiApplication.clipboard().setText(self._request.url)
 
-    def _consent(self) -> None:
+    def _accept(self) -> None:
         self._decide(Reply(url_reply()))
 
     def _decline(self) -> None:
@@ -248,7 +257,7 @@ class UrlSection(Section):
         return facts
 
     def _show_notes(self, notes: Sequence[str]) -> None:
-        """Show the remarks, except one already shown as a warning."""
+        """Show the notes, except one already shown as a warning."""
         reason = read_link(text_of(self._input_request.params, "url")).problem
         super()._show_notes(tuple(each for each in notes if not reason or reason not in each))
 

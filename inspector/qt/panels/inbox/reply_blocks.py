@@ -29,7 +29,7 @@ _TEXT_LINES = (4, 16)
 
 
 class BlockRow(QWidget):
-    """Base class for the editor of one content block. Members without an editor are kept.
+    """Base class of the editors of one content block. Members without a field are preserved.
 
     Signals:
         changed: The user changed it.
@@ -58,14 +58,14 @@ class BlockRow(QWidget):
         self.column.addLayout(self.head)
 
     def block(self, *, force: bool = False) -> JSONObject:
-        """Return the block as it would be sent; `force` also allows values that do not fit.
+        """Return the block as it would be sent; `force` also allows invalid values.
 
         Raises FormError if it cannot be sent.
         """
         raise NotImplementedError
 
-    def problems(self) -> list[str]:
-        """Return what does not fit, one sentence each."""
+    def errors(self) -> list[str]:
+        """Return the errors of the input, one sentence each."""
         return []
 
     @property
@@ -104,16 +104,16 @@ class FileRow(BlockRow):
     def __init__(self, theme: Theme, block: JSONObject) -> None:
         super().__init__(theme, "Image" if kind_of(block) == "image" else "Audio")
         self._source = block
-        inbox_request = MessageCard(theme, Message("assistant", block_content(block)), side=0)
-        inbox_request.open_requested.connect(self.content_requested)
-        self.column.addWidget(inbox_request)
+        card = MessageCard(theme, Message("assistant", block_content(block)), side=0)
+        card.open_requested.connect(self.content_requested)
+        self.column.addWidget(card)
 
     def block(self, *, force: bool = False) -> JSONObject:
         return self._source
 
 
 class ToolUseRow(BlockRow):
-    """A tool's name, an id and the arguments in a form for the tool's schema."""
+    """A tool's name, an ID and the arguments in a form for the tool's schema."""
 
     def __init__(self, theme: Theme, block: JSONObject, tools: Sequence[Tool]) -> None:
         super().__init__(theme, "Tool use")
@@ -125,13 +125,13 @@ class ToolUseRow(BlockRow):
         self.name.addItems(list(self._tools))
         self.name.setCurrentText(text_of(block, "name") or next(iter(self._tools), ""))
         self.id = QLineEdit(text_of(block, "id") or f"call_{uuid.uuid4().hex[:8]}")
-        self.id.setAccessibleName("Tool use id")
+        self.id.setAccessibleName("Tool use ID")
         self.editor = ArgumentsEditor(theme, submit_keys=False, fit_content=True)
         self._show_schema()
         self.editor.set_arguments(object_of(block, "input") or {})
         row = QHBoxLayout()
         row.setSpacing(SPACE_2)
-        for label, widget, stretch in (("Tool", self.name, 2), ("Id", self.id, 1)):
+        for label, widget, stretch in (("Tool", self.name, 2), ("ID", self.id, 1)):
             row.addWidget(MutedLabel(theme, label))
             row.addWidget(widget, stretch)
         self.column.addLayout(row)
@@ -153,17 +153,17 @@ class ToolUseRow(BlockRow):
     def set_focus(self) -> None:
         self.name.setFocus()
 
-    def problems(self) -> list[str]:
+    def errors(self) -> list[str]:
         name = one_line(self.name.currentText())
         return [f"Input of {name}: {error}." for error in self.editor.all_errors()]
 
     def _on_name_changed(self, name: str) -> None:
         try:
-            written = self.editor.arguments(force=True)
+            arguments = self.editor.arguments(force=True)
         except FormError:
-            written = {}
+            arguments = {}
         self._show_schema()
-        self.editor.set_arguments(written)
+        self.editor.set_arguments(arguments)
         self.changed.emit()
 
     def _show_schema(self) -> None:
@@ -191,7 +191,7 @@ class JsonRow(BlockRow):
 
 
 def row_for(theme: Theme, block: JSONObject, tools: Sequence[Tool]) -> BlockRow:
-    """Return an editor that fits a block and returns it unchanged."""
+    """Return an editor that can return the block unchanged."""
     kind = kind_of(block)
     if kind == "text" and isinstance(block.get("text"), str):
         row = TextRow(theme, block)

@@ -27,7 +27,7 @@ from inspector.protocol.server_requests.replies import (
     END_TURN,
     STOP_FOR_TOOL,
     STOP_REASONS,
-    sampled,
+    sampling_reply,
     text_block,
 )
 from inspector.protocol.server_requests.sampling import ASSISTANT, TOOL_USE, USER, read_blocks
@@ -43,11 +43,11 @@ from inspector.qt.widgets.text.labels import FormStyle, Heading, MutedLabel
 from inspector.schema.values import FormError
 from inspector.traffic.decode.decodings import recognized
 
-BY_HAND = "mcp-lens-person"  # the default model name of replies written by hand
+MANUAL_MODEL = "mcp-lens-person"  # the model name of replies that the user writes
 MAX_FILE_SIZE = 16 * 1024 * 1024
 _FORM, _JSON = 0, 1
 _JSON_HEIGHT = 260
-_OWN_MEMBERS = ("role", "content", "model", "stopReason")
+_FORM_MEMBERS = ("role", "content", "model", "stopReason")
 _FILTERS = {"image": "Images (*.png *.jpg *.jpeg *.gif *.webp);;All files (*)",
             "audio": "Audio files (*.wav *.mp3 *.ogg *.flac *.m4a);;All files (*)"}  # fmt: skip
 
@@ -70,15 +70,15 @@ class ReplyEditor(QWidget):
     ) -> None:
         super().__init__(parent)
         self._bridge, self._theme, self._tools = bridge, theme, tools
-        self._rest: JSONObject = {}  # members that the form has no place for
-        self._written: JSONObject | None = None  # what was loaded into the form
-        self._as_put: JSONObject = {}  # what the form returned for it
-        self._read: JSONObject | None = None  # the value of the JSON text
+        self._other_members: JSONObject = {}  # members without a field in the form
+        self._loaded: JSONObject | None = None  # the reply loaded into the form
+        self._loaded_form: JSONObject = {}  # the form's value right after loading it
+        self._json_value: JSONObject | None = None  # the value of the JSON text
         self.rows: list[BlockRow] = []
         self.switch = Segments(theme, ("Form", "JSON"))
         self.switch.setAccessibleName("Reply view")
         self.role, self.stop_reason = _choice("Role", (ASSISTANT, USER)), _choice("Stop reason", STOP_REASONS)
-        self.model = QLineEdit(BY_HAND)
+        self.model = QLineEdit(MANUAL_MODEL)
         self.model.setAccessibleName("Model")
         self.alert = Alert(theme)
         self.json_view = JsonTextView(FormStyle.of(theme))
@@ -90,15 +90,15 @@ class ReplyEditor(QWidget):
         self._pages = Pages((self._form, self.json_view))
         self._lay_out()
         self._connect()
-        self.set_reply(sampled(ASSISTANT, text_block(""), BY_HAND, END_TURN))
+        self.set_reply(sampling_reply(ASSISTANT, text_block(""), MANUAL_MODEL, END_TURN))
 
-    def response(self) -> JSONObject:
-        """Return the reply as it would be sent, valid or not. Raises FormError if it is no reply."""
-        return self.json_view.read_object() if self.is_json_shown() else self._in_form()
+    def reply(self) -> JSONObject:
+        """Return the reply as it would be sent, valid or not. Raises FormError if it cannot be sent."""
+        return self.json_view.read_object() if self.is_json_shown() else self._form_value()
 
     @property
     def is_empty(self) -> bool:
-        """True if it is empty, as initially."""
+        """Whether nothing was entered."""
         return not self.is_json_shown() and all(row.is_empty for row in self.rows)
 
     def set_focus(self) -> None:
@@ -108,13 +108,13 @@ class ReplyEditor(QWidget):
         else:
             self.rows[0].set_focus()
 
-    def problems(self) -> list[str]:
+    def errors(self) -> list[str]:
         """Return what violates the schemas of the tools used, one sentence each."""
-        return [] if self.is_json_shown() else [text for row in self.rows for text in row.problems()]
+        return [] if self.is_json_shown() else [text for row in self.rows for text in row.errors()]
 
     def set_reply(self, reply: JSONObject) -> None:
         """Show a reply, in the current view if possible."""
-        if self.is_json_shown() or not self._put(reply):
+        if self.is_json_shown() or not self._load(reply):
             self.json_view.set_value(reply)
             self._show(_JSON)
         self.changed.emit()
@@ -132,7 +132,7 @@ class ReplyEditor(QWidget):
 
     def add_file(self, kind: str, path: Path) -> None:
         """Append an image or audio file, read without blocking the window."""
-        self._bridge.start("read a file for an answer", self._add_file(kind, path), self)
+        self._bridge.start("read a file for a reply", self._add_file(kind, path), self)
 
     async def _add_file(self, kind: str, path: Path) -> None:
         self.alert.close_topic("file")
@@ -150,21 +150,21 @@ class ReplyEditor(QWidget):
             return
         self.add_block(file_block(kind, data, _mime_type(data, path)))
 
-    def _in_form(self) -> JSONObject:
-        """Return the form's value; the original as written until something changes."""
+    def _form_value(self) -> JSONObject:
+        """Return the form's value; the reply as loaded until something changes."""
         value = self._composed()
-        if self._written is not None and same(self._as_put, value):
-            return self._written
+        if self._loaded is not None and same(self._loaded_form, value):
+            return self._loaded
         return value
 
     def _composed(self) -> JSONObject:
         blocks = [row.block() for row in self.rows]
         stop = self.stop_reason.currentText()
-        reply = sampled(self.role.currentText(), blocks, self.model.text(), stop)
-        return {**reply, **self._rest}
+        reply = sampling_reply(self.role.currentText(), blocks, self.model.text(), stop)
+        return {**reply, **self._other_members}
 
-    def _put(self, reply: JSONObject) -> bool:
-        """Load a reply into the form; return False if it could not be returned unchanged."""
+    def _load(self, reply: JSONObject) -> bool:
+        """Load a reply into the form; return False if the form would change it."""
         try:
             blocks = read_blocks(reply.get("content"))
         except ValueError:
@@ -173,13 +173,13 @@ class ReplyEditor(QWidget):
         if not all(isinstance(text, str) for text in texts):
             return False
         self._remove_all()
-        self._rest = {name: value for name, value in reply.items() if name not in _OWN_MEMBERS}
+        self._other_members = {name: value for name, value in reply.items() if name not in _FORM_MEMBERS}
         self.role.setCurrentText(text_of(reply, "role"))
         self.model.setText(text_of(reply, "model"))
         self.stop_reason.setCurrentText(text_of(reply, "stopReason"))
         for block in blocks:
             self._add_row(block)
-        self._written, self._as_put = reply, self._composed()
+        self._loaded, self._loaded_form = reply, self._composed()
         return True
 
     def is_json_shown(self) -> bool:
@@ -188,11 +188,11 @@ class ReplyEditor(QWidget):
     def show_json(self) -> None:
         """Switch to JSON; the text is restored as written if the form changed nothing."""
         try:
-            value = self._in_form()
+            value = self._form_value()
         except FormError as exc:
-            self._refuse(_FORM, f"Can't switch views: {exc}")
+            self._stay(_FORM, f"Can't switch views: {exc}")
             return
-        if self._read is None or not same(self._read, value):
+        if self._json_value is None or not same(self._json_value, value):
             self.json_view.set_value(value)
         self._show(_JSON)
 
@@ -202,10 +202,10 @@ class ReplyEditor(QWidget):
         except FormError:
             self.switch.choose(_JSON)
             return
-        if not self._put(value):
-            self._refuse(_JSON, "Can't switch views: the form can't show this reply.")
+        if not self._load(value):
+            self._stay(_JSON, "Can't switch views: the form can't show this reply.")
             return
-        self._read = value
+        self._json_value = value
         self._show(_FORM)
 
     def _show(self, view: int) -> None:
@@ -213,7 +213,7 @@ class ReplyEditor(QWidget):
         self.switch.choose(view)
         self.alert.close_topic("switch")
 
-    def _refuse(self, view: int, text: str) -> None:
+    def _stay(self, view: int, text: str) -> None:
         self.switch.choose(view)
         self.alert.show_message("switch", text)
 
@@ -248,8 +248,7 @@ class ReplyEditor(QWidget):
             self._remove(row)
 
     def _choose_file(self, kind: str) -> None:
-        what = "image" if kind == "image" else "audio"
-        dialog = QFileDialog(self, f"Add {what} file", "", _FILTERS[kind])
+        dialog = QFileDialog(self, f"Add {kind} file", "", _FILTERS[kind])
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.fileSelected.connect(lambda path: self.add_file(kind, Path(path)))
@@ -263,14 +262,14 @@ class ReplyEditor(QWidget):
             combo.currentTextChanged.connect(self.changed)
 
     def _make_menu(self) -> QToolButton:
-        for text, act in (
+        for text, slot in (
             ("Text", lambda: self.add_block(text_block(""))),
             ("Image…", lambda: self._choose_file("image")),
             ("Audio…", lambda: self._choose_file("audio")),
             ("Tool use", self.add_tool_use),
             ("JSON", lambda: self.add_block({"type": ""})),
         ):
-            self.add_menu.addAction(text).triggered.connect(act)
+            self.add_menu.addAction(text).triggered.connect(slot)
         add = QAction("Add", self)
         self._theme.set_icon(add, "plus")
         button = QToolButton()
@@ -311,10 +310,10 @@ class ReplyEditor(QWidget):
         whole.addWidget(self._pages)
 
 
-def _choice(name: str, text: Sequence[str]) -> QComboBox:
+def _choice(name: str, items: Sequence[str]) -> QComboBox:
     combo = QComboBox()
     combo.setEditable(True)
-    combo.addItems(list(text))
+    combo.addItems(list(items))
     combo.setAccessibleName(name)
     return combo
 

@@ -35,77 +35,8 @@ from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel, pl
 _NOT_SENT = "Your reply was not sent. You can still copy it here."
 
 
-class RequestFooter(QWidget):
-    """The card's buttons.
-
-    For one request its own; for several “Send answers”; for an open page, how to continue.
-
-    Signals:
-        send_requested, done_requested, again_requested, dismiss_requested: The user pressed the button.
-    """
-
-    send_requested = Signal()
-    done_requested = Signal()
-    again_requested = Signal()
-    dismiss_requested = Signal()
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self.alert = Alert(theme)
-        self.send_action = self._action("Send replies", self.send_requested, "Send all replies (Ctrl+Return)")
-        self.done_action = self._action(
-            "Continue", self.done_requested, "Continue without waiting for the server's confirmation"
-        )
-        self.again_action = self._action("Open again", self.again_requested)
-        self.dismiss_action = self._action("Dismiss", self.dismiss_requested, "Stop waiting for the page")
-        self.missing = MutedLabel(theme)
-        self._not_sent = PlainLabel(theme, _NOT_SENT, tone="muted", wrap=True)
-        self._not_sent.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
-        self._responses = ReplyBar(theme)
-        self._responses.add(self.send_action, "primary")
-        self._responses.add_text(self.missing)
-        self._page = ReplyBar(theme)
-        self._page.add(self.done_action, "primary")
-        self._page.add(self.again_action)
-        self._page.add(self.dismiss_action)
-        self._page.add_text(MutedLabel(theme, "The server may report when you have completed the page."))
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 1, 0, 0)
-        self._column.setSpacing(0)
-        for part in (self.alert, self._not_sent, self._responses, self._page):
-            self._column.addWidget(part)
-        theme.changed.connect(self.update)
-
-    def take_bar(self, section: Section) -> None:
-        """Show the buttons of the only request here, where they are always visible."""
-        self._column.addWidget(section.bar)
-
-    def show_answers(self, is_wanted: bool, missing: Sequence[str]) -> None:
-        self._responses.setVisible(is_wanted)
-        self.send_action.setEnabled(is_wanted and not missing)
-        self.missing.setText(f"Not answered yet: {', '.join(missing)}" if missing else "")
-
-    def show_page(self, is_awaited: bool) -> None:
-        self._page.setVisible(is_awaited)
-
-    def show_not_sent(self, is_so: bool) -> None:
-        self._not_sent.setVisible(is_so)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.fillRect(0, 0, self.width(), 1, self._theme.color("line"))
-
-    def _action(self, text: str, wanted: SignalInstance, tip: str = "") -> QAction:
-        action = QAction(text, self)
-        action.triggered.connect(lambda: wanted.emit())
-        if tip:
-            action.setToolTip(tip)
-        return action
-
-
 class RequestHeader(QWidget):
-    """The header of a card.
+    """The header of an Inbox request.
 
     Signals:
         call_requested: The user wants to see the waiting call.
@@ -154,14 +85,14 @@ class RequestHeader(QWidget):
         inbox_request = self._inbox_request
         if inbox_request is None:
             return
-        waits = waits_text(inbox_request)
-        waits = f"{waits} is waiting" if waits and inbox_request.is_open else waits
+        call = waits_text(inbox_request)
+        call = f"{call} is waiting" if call and inbox_request.is_open else call
         age = f"received {age_text(inbox_request, time.monotonic_ns())} ago" if inbox_request.is_open else ""
-        self.facts.setText(" · ".join(word for word in (waits, age, str(inbox_request.revision)) if word))
+        self.facts.setText(" · ".join(fact for fact in (call, age, str(inbox_request.revision)) if fact))
 
     def _show_state(self, inbox_request: InboxRequest) -> None:
         if inbox_request.is_open:
-            self.state.set_text("waiting for the browser" if inbox_request.awaits_page else "", "wait")
+            self.state.set_text("waiting for the browser" if inbox_request.awaits_completion else "", "wait")
         else:
             self.state.set_text(end_text(inbox_request), _tone(inbox_request))
         if note := note_text(inbox_request):
@@ -202,3 +133,72 @@ def _tone(inbox_request: InboxRequest) -> Tone:
     if inbox_request.end is not InboxRequestEnd.ANSWERED:
         return "warn"
     return "ok" if is_yes(inbox_request) else "muted"
+
+
+class RequestFooter(QWidget):
+    """The buttons of an Inbox request.
+
+    For one item its own, for several “Send replies”, and for an open page, how to continue.
+
+    Signals:
+        send_requested, done_requested, again_requested, dismiss_requested: The user pressed the button.
+    """
+
+    send_requested = Signal()
+    done_requested = Signal()
+    again_requested = Signal()
+    dismiss_requested = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.alert = Alert(theme)
+        self.send_action = self._action("Send replies", self.send_requested, "Send all replies (Ctrl+Return)")
+        self.done_action = self._action(
+            "Continue", self.done_requested, "Continue without waiting for the server's confirmation"
+        )
+        self.again_action = self._action("Open again", self.again_requested)
+        self.dismiss_action = self._action("Dismiss", self.dismiss_requested, "Stop waiting for the page")
+        self.missing = MutedLabel(theme)
+        self._not_sent = PlainLabel(theme, _NOT_SENT, tone="muted", wrap=True)
+        self._not_sent.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        self._reply_bar = ReplyBar(theme)
+        self._reply_bar.add(self.send_action, "primary")
+        self._reply_bar.add_text(self.missing)
+        self._page_bar = ReplyBar(theme)
+        self._page_bar.add(self.done_action, "primary")
+        self._page_bar.add(self.again_action)
+        self._page_bar.add(self.dismiss_action)
+        self._page_bar.add_text(MutedLabel(theme, "The server may report when you have completed the page."))
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 1, 0, 0)
+        self._column.setSpacing(0)
+        for part in (self.alert, self._not_sent, self._reply_bar, self._page_bar):
+            self._column.addWidget(part)
+        theme.changed.connect(self.update)
+
+    def add_bar(self, section: Section) -> None:
+        """Show the buttons of the only item here, where they are always visible."""
+        self._column.addWidget(section.bar)
+
+    def show_replies(self, is_shown: bool, missing: Sequence[str]) -> None:
+        self._reply_bar.setVisible(is_shown)
+        self.send_action.setEnabled(is_shown and not missing)
+        self.missing.setText(f"No reply yet: {', '.join(missing)}" if missing else "")
+
+    def show_page(self, is_shown: bool) -> None:
+        self._page_bar.setVisible(is_shown)
+
+    def show_not_sent(self, is_shown: bool) -> None:
+        self._not_sent.setVisible(is_shown)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(0, 0, self.width(), 1, self._theme.color("line"))
+
+    def _action(self, text: str, signal: SignalInstance, tip: str = "") -> QAction:
+        action = QAction(text, self)
+        action.triggered.connect(lambda: signal.emit())
+        if tip:
+            action.setToolTip(tip)
+        return action

@@ -33,11 +33,11 @@ _LINES = 3
 
 
 class RequestList(QListView):
-    """The list of cards.
+    """The list of Inbox requests.
 
     Signals:
-        chosen: The user selected another card; carries the Card.
-        entered: Return was pressed: move the focus into the card.
+        chosen: The user selected another request; carries the InboxRequest.
+        entered: Return was pressed: move the focus into the request.
     """
 
     chosen = Signal(object)
@@ -46,7 +46,7 @@ class RequestList(QListView):
     def __init__(self, theme: Theme, model: InboxModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._model = model
-        self._is_holding = False
+        self._is_selecting = False
         self.setModel(model)
         style_list(self, theme)
         self.setUniformItemSizes(False)  # the heading is shorter
@@ -60,20 +60,20 @@ class RequestList(QListView):
         return self._model.inbox_request(self.currentIndex().row())
 
     def put(self, inbox_request: InboxRequest) -> None:
-        """Update a card. The selected one stays selected wherever it moves."""
+        """Add or update a request. The selected one stays selected wherever it moves."""
         current = self.current()
-        self._is_holding = True
+        self._is_selecting = True
         self._model.put(inbox_request)
         if current is not None:
-            self._hold(current.id)
-        self._is_holding = False
+            self._select(current.id)
+        self._is_selecting = False
 
-    def hold(self, inbox_id: int) -> bool:
-        """Select a card without emitting `chosen`."""
-        self._is_holding = True
-        is_there = self._hold(inbox_id)
-        self._is_holding = False
-        return is_there
+    def select(self, inbox_id: int) -> bool:
+        """Select a request without emitting `chosen`; return False if it is not in the list."""
+        self._is_selecting = True
+        is_listed = self._select(inbox_id)
+        self._is_selecting = False
+        return is_listed
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not is_submit(event):
@@ -81,7 +81,7 @@ class RequestList(QListView):
         else:
             super().keyPressEvent(event)
 
-    def _hold(self, inbox_id: int) -> bool:
+    def _select(self, inbox_id: int) -> bool:
         row = self._model.row_of(inbox_id)
         if row is not None and row != self.currentIndex().row():
             self.setCurrentIndex(self._model.index(row))
@@ -89,12 +89,12 @@ class RequestList(QListView):
 
     def _on_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
         inbox_request = self._model.inbox_request(current.row())
-        if inbox_request is not None and not self._is_holding:
+        if inbox_request is not None and not self._is_selecting:
             self.chosen.emit(inbox_request)
 
 
 class _RequestDelegate(QStyledItemDelegate):
-    """Paints three lines per card: kind and age; subject; server and state."""
+    """Paints three lines per request: kind and age; subject; server and state."""
 
     def __init__(self, theme: Theme, names_server: bool, view: QListView) -> None:
         super().__init__(view)
@@ -116,16 +116,16 @@ class _RequestDelegate(QStyledItemDelegate):
         if inbox_request is None:
             self._paint_heading(painter, rect, str(index.data()))
         else:
-            self._paint_ground(painter, rect, option.state)
+            self._paint_background(painter, rect, option.state)
             self._paint_request(painter, rect, inbox_request, index.data(AgeRole) or "")
         painter.restore()
 
     def _paint_heading(self, painter: QPainter, rect: QRect, text: str) -> None:
         painter.fillRect(rect, self._theme.color("sunken"))
         font = self._theme.ui_font(0.92, QFont.Weight.DemiBold)
-        self._text(painter, rect.adjusted(SPACE_3, 0, -SPACE_2, 0), text, font, "muted")
+        self._paint_text(painter, rect.adjusted(SPACE_3, 0, -SPACE_2, 0), text, font, "muted")
 
-    def _paint_ground(self, painter: QPainter, rect: QRect, state: QStyle.StateFlag) -> None:
+    def _paint_background(self, painter: QPainter, rect: QRect, state: QStyle.StateFlag) -> None:
         from PySide6.QtWidgets import QStyle  # costs 7 ms for its enums
 
         if state & QStyle.StateFlag.State_Selected:
@@ -145,14 +145,14 @@ class _RequestDelegate(QStyledItemDelegate):
         when = age or time_of_day(inbox_request.requested_wall_ns).partition(".")[0]
         width = QFontMetrics(small).horizontalAdvance(when)
         right = QRect(lines[0].right() - width, lines[0].y(), width + 1, height)
-        self._text(painter, right, when, small, "wait" if inbox_request.is_open else "muted")
+        self._paint_text(painter, right, when, small, "wait" if inbox_request.is_open else "muted")
         weight = QFont.Weight.DemiBold if inbox_request.is_open else QFont.Weight.Normal
         title = lines[0].adjusted(0, 0, -width - SPACE_2, 0)
-        self._text(painter, title, what_text(inbox_request), self._theme.ui_font(weight=weight), "text")
-        self._text(
+        self._paint_text(painter, title, what_text(inbox_request), self._theme.ui_font(weight=weight), "text")
+        self._paint_text(
             painter, lines[1], self._about(inbox_request), small, "text" if inbox_request.is_open else "muted"
         )
-        self._text(painter, lines[2], self._stands(inbox_request), small, _tone(inbox_request))
+        self._paint_text(painter, lines[2], self._stands(inbox_request), small, _tone(inbox_request))
 
     def _about(self, inbox_request: InboxRequest) -> str:
         if not inbox_request.is_open and inbox_request.note:
@@ -169,7 +169,7 @@ class _RequestDelegate(QStyledItemDelegate):
         )
         return " · ".join(word for word in text if word)
 
-    def _text(self, painter: QPainter, rect: QRect, text: str, font: QFont, tone: Tone) -> None:
+    def _paint_text(self, painter: QPainter, rect: QRect, text: str, font: QFont, tone: Tone) -> None:
         shown = QFontMetrics(font).elidedText(text, Qt.TextElideMode.ElideRight, max(rect.width(), SPACE_1))
         painter.setFont(font)
         painter.setPen(self._theme.color(tone))

@@ -1,6 +1,6 @@
-"""View of everything a server asks at one moment, and the reply to it.
+"""View of one Inbox request, with a section for each of its server requests.
 
-One request is replied to at once; several are collected and sent together.
+The reply to a single request is sent at once; replies to several are sent together.
 """
 
 from __future__ import annotations
@@ -39,27 +39,27 @@ if TYPE_CHECKING:
     from inspector.engine.inbox.inbox import Inbox
 
 MAX_REQUESTS = 30  # shown at first
-_AT_ONCE = 2
+_FIRST_SECTIONS = 2
 _MAX_NAMES = 5
 
 
 class RequestView(QWidget):
-    """The view of a card. Keeps what was typed, also after the card has ended.
+    """The view of an Inbox request. Keeps typed input, also after the request has ended.
 
-    With one request, its buttons reply at once. With several, each reply is stored with the card; the last
+    With one item, its buttons reply at once. With several, each reply is stored in the engine; the last
     one is held here until the user sends them all.
 
     Signals:
         operation_requested: Show the waiting call; carries the server and the row.
         uri_requested: Read a resource; carries the server and the URI.
         task_requested: Show the task behind the request; carries the server and the task's id.
-        answered: The user has sent the last missing reply.
+        replied: The user has sent the last missing reply.
     """
 
     operation_requested = Signal(str, int)
     uri_requested = Signal(str, str)
     task_requested = Signal(str, str)
-    responded = Signal()
+    replied = Signal()
 
     def __init__(
         self,
@@ -74,21 +74,21 @@ class RequestView(QWidget):
         self._inbox_request = inbox_request
         self._was_open = inbox_request.is_open
         self._held: tuple[str, Reply] | None = None
-        self._is_handing_over = False
+        self._is_storing = False
         self.head = RequestHeader(theme)
         self.rounds = EarlierRounds(theme, inbox_request)
         self.sections: dict[str, Section] = {}
         self.footer = RequestFooter(theme)
-        self._allowed = MAX_REQUESTS
+        self._max_sections = MAX_REQUESTS
         self._more_action = QAction("", self)
         self._more_button = ActionButton(self._more_action, "quiet")
-        self._later = QTimer(self, interval=0)
+        self._section_timer = QTimer(self, interval=0)
         self._pages = QStackedWidget()
         self._scroll = QScrollArea()
         self._back_action = QAction("Back to request", self)
         self._lay_out()
         self._connect()
-        self._add_sections(_AT_ONCE)
+        self._add_sections(_FIRST_SECTIONS)
         self.show_request(inbox_request)
 
     @property
@@ -97,25 +97,25 @@ class RequestView(QWidget):
 
     @property
     def is_single(self) -> bool:
-        """True if the user has at most one request to answer."""
+        """Whether the user has at most one item to reply to."""
         return len(for_user(self._inbox_request)) < 2
 
     def show_request(self, inbox_request: InboxRequest) -> None:
         self._inbox_request = inbox_request
-        self._settle()
+        self._update_held()
         self.head.show_request(inbox_request)
         for input_request in inbox_request.input_requests:
             if input_request.key in self.sections:
                 self._show_input_request(input_request)
-        waits = inbox_request.is_open and not inbox_request.awaits_page
+        needs_replies = inbox_request.is_open and not inbox_request.awaits_completion
         missing = [self._name(each) for each in self._missing()]
         if len(missing) > _MAX_NAMES:
             missing = [*missing[:_MAX_NAMES], f"and {len(missing) - _MAX_NAMES:,} more"]
-        self.footer.show_answers(waits and not self.is_single, missing)
-        self.footer.show_page(inbox_request.is_open and inbox_request.awaits_page)
-        has_lost = self._was_open and not inbox_request.is_open
+        self.footer.show_replies(needs_replies and not self.is_single, missing)
+        self.footer.show_page(inbox_request.is_open and inbox_request.awaits_completion)
+        has_ended = self._was_open and not inbox_request.is_open
         self.footer.show_not_sent(
-            has_lost and any(self._has_typed(each) for each in inbox_request.unanswered)
+            has_ended and any(self._has_typed(each) for each in inbox_request.unanswered)
         )
 
     def tick(self) -> None:
@@ -123,23 +123,22 @@ class RequestView(QWidget):
         self.head.tick()
 
     def submit(self) -> None:
-        """Send all, or answer the focused request, as Ctrl+Return does."""
+        """Send all replies, or reply to the focused item, as Ctrl+Return does."""
         if self.footer.send_action.isEnabled():
             self.send()
             return
         focused = QApplication.focusWidget()
         for section in self.sections.values():
-            has_keys = focused is not None and section.isAncestorOf(focused)
-            if section.is_requested and (self.is_single or has_keys):
+            has_focus = focused is not None and section.isAncestorOf(focused)
+            if section.needs_reply and (self.is_single or has_focus):
                 section.submit()
 
     def enter(self) -> None:
-        """Focus the first request that needs a reply."""
+        """Focus the first item that needs a reply."""
         self._pages.setCurrentWidget(self._scroll)
-        requested = (section for section in self.sections.values() if section.is_requested)
-        section = next(requested, None)
+        section = next((each for each in self.sections.values() if each.needs_reply), None)
         if section is None or not section.enter():
-            # To be read first: arrow keys scroll it, and Tab leads to the buttons. No key must accept yet.
+            # Arrow keys scroll and Tab leads to the buttons. No key may accept what was not read yet.
             self._scroll.setFocus()
 
     def send(self) -> None:
@@ -149,12 +148,12 @@ class RequestView(QWidget):
 
     def _on_decided(self, key: str, reply: Reply) -> None:
         others = [each for each in self._inbox_request.unanswered if each.key != key]
-        # A result has no room for an error: one refusal ends the call.
-        decides_all = reply.is_error and self._inbox_request.round > 0
-        if self.is_single or others or decides_all:
-            self._reply(key, reply, is_last=decides_all or not others)
+        # Input responses cannot carry an error: one refusal ends the call.
+        ends_call = reply.is_error and self._inbox_request.round > 0
+        if self.is_single or others or ends_call:
+            self._reply(key, reply, is_last=ends_call or not others)
         else:
-            self._held, self._is_handing_over = (key, reply), False
+            self._held, self._is_storing = (key, reply), False
             self.show_request(self._inbox_request)
 
     def _on_retracted(self, key: str) -> None:
@@ -162,18 +161,18 @@ class RequestView(QWidget):
             self._held = None
             self.show_request(self._inbox_request)
         else:
-            self._report(lambda inbox: inbox.retract(self._inbox_request.id, key))
+            self._start(lambda inbox: inbox.retract(self._inbox_request.id, key))
 
-    def _settle(self) -> None:
-        """Keep a reply held only while it is the last one; else store it with the card."""
+    def _update_held(self) -> None:
+        """Hold a reply only while it is the last missing one; else store it in the engine."""
         if self._held is None:
             return
         key, reply = self._held
         missing = {each.key for each in self._inbox_request.unanswered}
         if not self._inbox_request.is_open or key not in missing:
             self._held = None
-        elif len(missing) > 1 and not self._is_handing_over:
-            self._is_handing_over = True
+        elif len(missing) > 1 and not self._is_storing:
+            self._is_storing = True
             self._reply(key, reply)
 
     def _missing(self) -> list[RequestItem]:
@@ -181,7 +180,7 @@ class RequestView(QWidget):
         return [each for each in self._inbox_request.unanswered if each.key != held]
 
     def _number(self, input_request: RequestItem) -> int:
-        """Return its number among those for the user; 0 for others."""
+        """Return the item's number among those for the user; 0 for others."""
         keys = [each.key for each in for_user(self._inbox_request)]
         return keys.index(input_request.key) + 1 if input_request.key in keys else 0
 
@@ -190,21 +189,21 @@ class RequestView(QWidget):
 
     def _reply(self, key: str, reply: Reply, *, is_last: bool = False) -> None:
         if is_last and self.isAncestorOf(QApplication.focusWidget() or self):
-            self._scroll.setFocus()  # the focused button disappears; else the focus would leave the card
-        self._report(lambda inbox: inbox.reply(self._inbox_request.id, key, reply), is_last=is_last)
+            self._scroll.setFocus()  # the focused button disappears; else the focus would leave the view
+        self._start(lambda inbox: inbox.reply(self._inbox_request.id, key, reply), is_last=is_last)
 
-    def _report(self, act: Callable[[Inbox], None], *, is_last: bool = False) -> None:
-        self._bridge.start("answer a card", self._report_reply(act, is_last), self)
+    def _start(self, change: Callable[[Inbox], None], *, is_last: bool = False) -> None:
+        self._bridge.start("reply to a server request", self._run(change, is_last), self)
 
-    async def _report_reply(self, act: Callable[[Inbox], None], is_last: bool) -> None:
+    async def _run(self, change: Callable[[Inbox], None], is_last: bool) -> None:
         try:
-            await self._bridge.ask_inbox(act)
+            await self._bridge.ask_inbox(change)
         except UserError as exc:
             self.footer.alert.show_message("sending", exc.summary, exc.next_step)
             return
         self.footer.alert.close_topic("sending")
         if is_last:
-            self.responded.emit()
+            self.replied.emit()
 
     def _open_again(self) -> None:
         for section in self.sections.values():
@@ -257,52 +256,52 @@ class RequestView(QWidget):
         return input_request.key in self.sections and self.sections[input_request.key].has_typed
 
     def _add_sections(self, count: int) -> None:
-        """Add the next sections. Forms are slow to create, and a server may send a thousand."""
+        """Add the next sections, a few at a time: forms are slow to create, and there may be thousands."""
         start = len(self.sections)
-        for input_request in self._inbox_request.input_requests[start : min(start + count, self._allowed)]:
+        for input_request in self._inbox_request.input_requests[
+            start : min(start + count, self._max_sections)
+        ]:
             self._add_section(input_request)
         total, made = len(self._inbox_request.input_requests), len(self.sections)
-        if made < min(total, self._allowed):
-            self._later.start()
+        if made < min(total, self._max_sections):
+            self._section_timer.start()
         else:
-            self._later.stop()
+            self._section_timer.stop()
         self._more_action.setText(f"Show more ({plural(total - made, 'request')})")
-        self._more_button.setVisible(made == self._allowed < total)
+        self._more_button.setVisible(made == self._max_sections < total)
 
     def _add_section(self, input_request: RequestItem) -> None:
         section = self.sections[input_request.key] = self._make_section(input_request)
-        requested = for_user(self._inbox_request)
+        user_items = for_user(self._inbox_request)
         if len(self._inbox_request.input_requests) > 1:
             number = self._number(input_request)
-            section.show_heading(f"{number:,} of {len(requested):,} · " if number else "")
+            section.show_heading(f"{number:,} of {len(user_items):,} · " if number else "")
         self._body.insertWidget(self._body.indexOf(self._more_button), section)
-        if len(requested) == 1 and requested[0].key == input_request.key:
-            self.footer.take_bar(section)
+        if len(user_items) == 1 and user_items[0].key == input_request.key:
+            self.footer.add_bar(section)
         section.content_requested.connect(self._show_content)
         section.uri_requested.connect(self._on_uri_requested)
         section.decided.connect(partial(self._on_decided, input_request.key))
         section.retracted.connect(partial(self._on_retracted, input_request.key))
         self._show_input_request(input_request)
 
-    def _allow_more(self) -> None:
-        self._allowed += MAX_REQUESTS
+    def _show_more(self) -> None:
+        self._max_sections += MAX_REQUESTS
         self._add_sections(1)
 
     def _make_section(self, input_request: RequestItem) -> Section:
         inbox_request, theme = self._inbox_request, self._theme
         try:
-            requested = read_server_request(
-                input_request.method, input_request.params, inbox_request.revision
-            )
+            request = read_server_request(input_request.method, input_request.params, inbox_request.revision)
         except ValueError:
             return UnreadableSection(theme, inbox_request, input_request)
-        match requested:
+        match request:
             case FormElicitation():
-                return FormSection(self._bridge, theme, inbox_request, input_request, requested)
+                return FormSection(self._bridge, theme, inbox_request, input_request, request)
             case UrlElicitation():
-                return UrlSection(self._opener, theme, inbox_request, input_request, requested)
+                return UrlSection(self._opener, theme, inbox_request, input_request, request)
             case SamplingRequest():
-                return SamplingSection(self._bridge, theme, inbox_request, input_request, requested)
+                return SamplingSection(self._bridge, theme, inbox_request, input_request, request)
             case RootsRequest():
                 return UnreadableSection(theme, inbox_request, input_request)
 
@@ -312,12 +311,12 @@ class RequestView(QWidget):
         self._back_action.triggered.connect(lambda: self._pages.setCurrentWidget(self._scroll))
         self.rounds.content_requested.connect(self._show_content)
         self.rounds.uri_requested.connect(self._on_uri_requested)
-        self._later.timeout.connect(lambda: self._add_sections(1))
-        self._more_action.triggered.connect(self._allow_more)
+        self._section_timer.timeout.connect(lambda: self._add_sections(1))
+        self._more_action.triggered.connect(self._show_more)
         footer, id = self.footer, self._inbox_request.id
         footer.send_requested.connect(self.send)
-        footer.done_requested.connect(lambda: self._report(lambda inbox: inbox.page_done(id)))
-        footer.dismiss_requested.connect(lambda: self._report(lambda inbox: inbox.dismiss(id)))
+        footer.done_requested.connect(lambda: self._start(lambda inbox: inbox.mark_completed(id)))
+        footer.dismiss_requested.connect(lambda: self._start(lambda inbox: inbox.dismiss(id)))
         footer.again_requested.connect(self._open_again)
 
     def _lay_out(self) -> None:

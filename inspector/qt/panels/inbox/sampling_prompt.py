@@ -29,9 +29,147 @@ from inspector.qt.widgets.text.key_value_list import Fact, KeyValueList
 from inspector.qt.widgets.text.labels import FormStyle, MutedLabel, PlainLabel
 from inspector.schema.values import FormError
 
-_HEIGHT = 240
-_MEMBERS = ("systemPrompt", "messages")
+_EDITOR_HEIGHT = 240
+_PROMPT_MEMBERS = ("systemPrompt", "messages")
 _HINT = "Reply rules that you run from here get this prompt. The server is not notified."
+FIRST_MESSAGES = 6  # shown at first: the latest, which the reply is about
+_MORE_MESSAGES = 30
+_MAX_LENGTH = 1_500
+_MAX_TOOLS = 100
+_MAX_ITEMS = 20
+_MAX_SCHEMA_SIZE = 6_000
+
+
+class PromptView(QWidget):
+    """The prompt of a sampling request.
+
+    Signals:
+        content_requested, uri_requested: As in `Section`.
+    """
+
+    content_requested = Signal(object)
+    uri_requested = Signal(str)
+
+    def __init__(self, theme: Theme, request: SamplingRequest, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._messages = list(_shown(request))
+        self._first = len(self._messages)  # the first message shown
+        self.cards: list[MessageCard] = []
+        self._earlier_action = QAction("", self)
+        self._earlier_action.triggered.connect(partial(self.show_earlier, _MORE_MESSAGES))
+        self._earlier = ActionButton(self._earlier_action, "quiet")
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(0)
+        if request.system_prompt:
+            self._column.addWidget(self._message_card(_system(request.system_prompt)))
+        self._column.addWidget(self._earlier, 0, Qt.AlignmentFlag.AlignLeft)
+        self._first_position = self._column.count()
+        self.show_earlier(FIRST_MESSAGES)
+        self._add_preferences(request)
+
+    def show_earlier(self, count: int) -> None:
+        """Show earlier messages, above the existing ones."""
+        start = max(self._first - count, 0)
+        cards = [self._message_card(message) for message in self._messages[start : self._first]]
+        for position, card in enumerate(cards):
+            self._column.insertWidget(self._first_position + position, card)
+        self.cards[:0] = cards
+        self._first = start
+        self._earlier_action.setText(f"Show {plural(start, 'earlier message')}")
+        self._earlier.setVisible(start > 0)
+
+    def _message_card(self, message: Message) -> MessageCard:
+        card = MessageCard(self._theme, message, _MAX_LENGTH)
+        card.open_requested.connect(self.content_requested)
+        card.uri_requested.connect(self.uri_requested)
+        return card
+
+    def _add_preferences(self, request: SamplingRequest) -> None:
+        below = QVBoxLayout()
+        below.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        below.setSpacing(SPACE_2)
+        facts = _facts(request)
+        if facts:
+            below.addWidget(KeyValueList(self._theme, facts))
+        bars = _bars(self._theme, request.preferences)
+        if bars:
+            row = QHBoxLayout()
+            row.setSpacing(SPACE_4)
+            for bar in bars:
+                row.addWidget(bar)
+            row.addStretch(1)
+            below.addLayout(row)
+        if request.tools:
+            text = f"{plural(len(request.tools), 'tool')} offered: {_names(request.tools)}"
+            below.addWidget(CollapsibleSection(self._theme, text, partial(self._make_tools, request.tools)))
+        self._column.addLayout(below)
+
+    def _make_tools(self, tools: tuple[Tool, ...]) -> QWidget:
+        content = QWidget()
+        column = QVBoxLayout(content)
+        column.setContentsMargins(SPACE_6, 0, 0, 0)
+        column.setSpacing(SPACE_2)
+        for tool in tools[:_MAX_TOOLS]:
+            column.addWidget(PlainLabel(self._theme, one_line(tool.name), mono=True, selectable=True))
+            if tool.description:
+                text = shorten(tool.description, 600)
+                column.addWidget(MutedLabel(self._theme, text, wrap=True))
+            column.addWidget(CollapsibleSection(self._theme, "Schema", partial(self._make_schema, tool)))
+        if len(tools) > _MAX_TOOLS:
+            column.addWidget(MutedLabel(self._theme, f"And {len(tools) - _MAX_TOOLS:,} more."))
+        return content
+
+    def _make_schema(self, tool: Tool) -> QWidget:
+        text = shown_json(tool.input_schema, _MAX_SCHEMA_SIZE)
+        return PlainLabel(self._theme, text, mono=True, wrap=True, selectable=True)
+
+
+def _shown(request: SamplingRequest) -> list[Message]:
+    return [
+        shown for message in request.messages for shown in messages_of(message.role, list(message.blocks))
+    ]
+
+
+def _system(text: str) -> Message:
+    data = text.encode(errors="surrogatepass")
+    return Message("system", Content(ContentKind.TEXT, data), "system prompt")
+
+
+def _facts(request: SamplingRequest) -> list[Fact]:
+    """Return only what the server specified."""
+    limits = (
+        f"at most {plural(request.max_tokens, 'token')}" if request.max_tokens is not None else "",
+        f"temperature {request.temperature:g}" if request.temperature is not None else "",
+        f"stops at {_quoted(request.stop_sequences)}" if request.stop_sequences else "",
+    )
+    preferences = (
+        ", ".join(one_line(shorten(each, 80)) for each in request.preferences.hints[:_MAX_ITEMS]),
+        f"context {one_line(request.include_context)}" if request.include_context else "",
+        f"tool choice {one_line(request.tool_choice)}" if request.tool_choice else "",
+    )
+    facts = {
+        "Limits": " · ".join(filter(None, limits)),
+        "Model": " · ".join(filter(None, preferences)),
+        "Metadata": excerpt(request.metadata, 2_000) if request.metadata else "",
+    }
+    return [Fact(label, value, mono=label == "Metadata") for label, value in facts.items() if value]
+
+
+def _quoted(texts: tuple[str, ...]) -> str:
+    """Return the texts with visible line breaks."""
+    return ", ".join(compact(shorten(text, 60)) for text in texts[:_MAX_ITEMS])
+
+
+def _bars(theme: Theme, preferences: ModelPreferences) -> list[ShareBar]:
+    shares = {"Cost": preferences.cost, "Speed": preferences.speed, "Intelligence": preferences.intelligence}
+    return [ShareBar(theme, label, share) for label, share in shares.items() if share is not None]
+
+
+def _names(tools: tuple[Tool, ...]) -> str:
+    names = ", ".join(one_line(tool.name) for tool in tools[:5])
+    return shorten(f"{names}, …" if len(tools) > 5 else names, 120)
 
 
 class PromptEditor(QWidget):
@@ -40,16 +178,16 @@ class PromptEditor(QWidget):
     Messages and system prompt are edited as JSON, as received.
 
     Signals:
-        edited: Use another prompt; carries the SamplingAsked.
+        edited: Use another prompt; carries the SamplingRequest.
     """
 
     edited = Signal(object)
 
-    def __init__(self, theme: Theme, requested: SamplingRequest, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, request: SamplingRequest, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._came = requested.source
-        self._params = requested.source
+        self._original = request.source
+        self._params = request.source
         self._view: JsonTextView | None = None
         self.alert = Alert(theme)
         self.badge = Badge(theme, tone="wait")
@@ -71,25 +209,25 @@ class PromptEditor(QWidget):
         if self._view is None:
             self._view = JsonTextView(FormStyle.of(self._theme))
             self._view.box.setAccessibleName("Prompt as JSON")
-            self._view.box.setMinimumHeight(_HEIGHT)
+            self._view.box.setMinimumHeight(_EDITOR_HEIGHT)
             self._column.insertWidget(1, self._view)
         return self._view
 
     def use(self) -> None:
         """Use the edited prompt if it is a valid sampling request."""
         try:
-            written = self.view.read_object()
-            rest = {name: value for name, value in self._came.items() if name not in _MEMBERS}
-            requested = read_sampling({**rest, **written})
+            edited = self.view.read_object()
+            rest = {name: value for name, value in self._original.items() if name not in _PROMPT_MEMBERS}
+            request = read_sampling({**rest, **edited})
         except FormError:
             return  # shown below the text
         except ValueError as exc:
             self.alert.show_message("prompt", f"Not a valid prompt: {exc}.", "Correct it.")
             return
-        self._take(requested)
+        self._use(request)
 
     def _open(self) -> None:
-        self.view.set_value({name: self._params[name] for name in _MEMBERS if name in self._params})
+        self.view.set_value({name: self._params[name] for name in _PROMPT_MEMBERS if name in self._params})
         self.view.show()
         self._label.show()
         self._show_state()
@@ -103,21 +241,21 @@ class PromptEditor(QWidget):
         self._show_state()
 
     def _reset(self) -> None:
-        self._take(read_sampling(self._came))
+        self._use(read_sampling(self._original))
 
-    def _take(self, requested: SamplingRequest) -> None:
-        self._params = requested.source
+    def _use(self, request: SamplingRequest) -> None:
+        self._params = request.source
         self._close()
-        self.edited.emit(requested)
+        self.edited.emit(request)
 
     def _show_state(self) -> None:
         is_open = self._view is not None and not self._view.isHidden()
-        is_other = self._params != self._came
-        self.badge.set_text("prompt edited" if is_other else "")
-        for button, is_wanted in zip(
-            self._buttons, (not is_open, is_open, is_open, is_other and not is_open), strict=True
+        is_edited = self._params != self._original
+        self.badge.set_text("prompt edited" if is_edited else "")
+        for button, is_shown in zip(
+            self._buttons, (not is_open, is_open, is_open, is_edited and not is_open), strict=True
         ):
-            button.setVisible(is_wanted)
+            button.setVisible(is_shown)
 
     def _action(self, text: str, slot: object) -> QAction:
         action = QAction(text, self)
@@ -143,143 +281,3 @@ class PromptEditor(QWidget):
         self._column.addWidget(self._label)
         self._column.addWidget(self.alert)
         self._column.addLayout(row)
-
-
-AT_ONCE = 6  # latest messages, which the reply is about
-_MORE = 30
-_MAX_LENGTH = 1_500
-_MAX_TOOLS = 100
-_MAX_WORDS = 20
-_MAX_SCHEMA_SIZE = 6_000
-
-
-class PromptView(QWidget):
-    """The prompt of a sampling request.
-
-    Signals:
-        content_requested, uri_requested: As in `Section`.
-    """
-
-    content_requested = Signal(object)
-    uri_requested = Signal(str)
-
-    def __init__(self, theme: Theme, requested: SamplingRequest, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._messages = list(_shown(requested))
-        self._first = len(self._messages)  # the first message shown
-        self.cards: list[MessageCard] = []
-        self._earlier_action = QAction("", self)
-        self._earlier_action.triggered.connect(partial(self.show_earlier, _MORE))
-        self._earlier = ActionButton(self._earlier_action, "quiet")
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(0)
-        if requested.system_prompt:
-            self._column.addWidget(self._message_card(_system(requested.system_prompt)))
-        self._column.addWidget(self._earlier, 0, Qt.AlignmentFlag.AlignLeft)
-        self._position = self._column.count()
-        self.show_earlier(AT_ONCE)
-        self._add_wishes(requested)
-
-    def show_earlier(self, count: int) -> None:
-        """Show earlier messages, above the existing ones."""
-        start = max(self._first - count, 0)
-        cards = [self._message_card(message) for message in self._messages[start : self._first]]
-        for position, inbox_request in enumerate(cards):
-            self._column.insertWidget(self._position + position, inbox_request)
-        self.cards[:0] = cards
-        self._first = start
-        self._earlier_action.setText(f"Show {plural(start, 'earlier message')}")
-        self._earlier.setVisible(start > 0)
-
-    def _message_card(self, message: Message) -> MessageCard:
-        inbox_request = MessageCard(self._theme, message, _MAX_LENGTH)
-        inbox_request.open_requested.connect(self.content_requested)
-        inbox_request.uri_requested.connect(self.uri_requested)
-        return inbox_request
-
-    def _add_wishes(self, requested: SamplingRequest) -> None:
-        below = QVBoxLayout()
-        below.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
-        below.setSpacing(SPACE_2)
-        facts = _facts(requested)
-        if facts:
-            below.addWidget(KeyValueList(self._theme, facts))
-        bars = _bars(self._theme, requested.preferences)
-        if bars:
-            row = QHBoxLayout()
-            row.setSpacing(SPACE_4)
-            for bar in bars:
-                row.addWidget(bar)
-            row.addStretch(1)
-            below.addLayout(row)
-        if requested.tools:
-            text = f"{plural(len(requested.tools), 'tool')} offered: {_names(requested.tools)}"
-            below.addWidget(CollapsibleSection(self._theme, text, partial(self._make_tools, requested.tools)))
-        self._column.addLayout(below)
-
-    def _make_tools(self, tools: tuple[Tool, ...]) -> QWidget:
-        inside = QWidget()
-        column = QVBoxLayout(inside)
-        column.setContentsMargins(SPACE_6, 0, 0, 0)
-        column.setSpacing(SPACE_2)
-        for tool in tools[:_MAX_TOOLS]:
-            column.addWidget(PlainLabel(self._theme, one_line(tool.name), mono=True, selectable=True))
-            if tool.description:
-                text = shorten(tool.description, 600)
-                column.addWidget(MutedLabel(self._theme, text, wrap=True))
-            column.addWidget(CollapsibleSection(self._theme, "Schema", partial(self._make_schema, tool)))
-        if len(tools) > _MAX_TOOLS:
-            column.addWidget(MutedLabel(self._theme, f"And {len(tools) - _MAX_TOOLS:,} more."))
-        return inside
-
-    def _make_schema(self, tool: Tool) -> QWidget:
-        text = shown_json(tool.input_schema, _MAX_SCHEMA_SIZE)
-        return PlainLabel(self._theme, text, mono=True, wrap=True, selectable=True)
-
-
-def _shown(requested: SamplingRequest) -> list[Message]:
-    return [
-        shown for message in requested.messages for shown in messages_of(message.role, list(message.blocks))
-    ]
-
-
-def _system(text: str) -> Message:
-    data = text.encode(errors="surrogatepass")
-    return Message("system", Content(ContentKind.TEXT, data), "system prompt")
-
-
-def _facts(requested: SamplingRequest) -> list[Fact]:
-    """Return only what the server specified."""
-    limits = (
-        f"at most {plural(requested.max_tokens, 'token')}" if requested.max_tokens is not None else "",
-        f"temperature {requested.temperature:g}" if requested.temperature is not None else "",
-        f"stops at {_quoted(requested.stop_sequences)}" if requested.stop_sequences else "",
-    )
-    preferences = (
-        ", ".join(one_line(shorten(each, 80)) for each in requested.preferences.hints[:_MAX_WORDS]),
-        f"context {one_line(requested.include_context)}" if requested.include_context else "",
-        f"tool choice {one_line(requested.tool_choice)}" if requested.tool_choice else "",
-    )
-    facts = {
-        "Limits": " · ".join(filter(None, limits)),
-        "Model": " · ".join(filter(None, preferences)),
-        "Metadata": excerpt(requested.metadata, 2_000) if requested.metadata else "",
-    }
-    return [Fact(label, value, mono=label == "Metadata") for label, value in facts.items() if value]
-
-
-def _quoted(texts: tuple[str, ...]) -> str:
-    """Return the texts with visible line breaks."""
-    return ", ".join(compact(shorten(text, 60)) for text in texts[:_MAX_WORDS])
-
-
-def _bars(theme: Theme, preferences: ModelPreferences) -> list[ShareBar]:
-    shares = {"Cost": preferences.cost, "Speed": preferences.speed, "Intelligence": preferences.intelligence}
-    return [ShareBar(theme, word, share) for word, share in shares.items() if share is not None]
-
-
-def _names(tools: tuple[Tool, ...]) -> str:
-    names = ", ".join(one_line(tool.name) for tool in tools[:5])
-    return shorten(f"{names}, …" if len(tools) > 5 else names, 120)

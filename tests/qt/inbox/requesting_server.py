@@ -1,10 +1,10 @@
-"""A stdio server that asks as it is told, in either era. Standard library only: it starts in 20 ms (-I -S).
+"""Stdio server that sends the requests named in the arguments of a call, stateless or not.
 
-The arguments of a call say what is asked meanwhile: `ask` is a list of {method, params}, sent as requests of
-its own all at once; `rounds` is a list of {key: {method, params}}, asked one after the other in results that
-want input (2026-07-28). The call is answered with the answers, as JSON. `required` is a list of pages
-without which the call is refused (-32042). Other tools: `withdraw` takes back what is open, `complete` says
-that pages are done with (`ids`), `exits` ends the process.
+It uses the standard library only, so it starts in 20 ms (-I -S). Arguments of the tool `ask`: `ask` is a list
+of {method, params}, sent as server requests at once; `rounds` is a list of {key: {method, params}}, sent one
+after the other in input-required results (2026-07-28). The result of the call has the replies as JSON.
+`required` is a list of URL elicitations without which the call fails (-32042). Other tools: `withdraw`
+cancels the pending requests, `complete` reports completed elicitations (`ids`), `exits` ends the process.
 """
 
 from __future__ import annotations
@@ -30,31 +30,30 @@ def text(value: object) -> Params:
 
 
 class Server:
-    """One conversation. `open` are our questions: for each the call that it is for."""
+    """One connection. `pending` maps the ID of each server request to its call."""
 
     def __init__(self) -> None:
         self.count = 0
-        self.open: dict[str, object] = {}
+        self.pending: dict[str, object] = {}
         self.calls: dict[object, dict[str, Any]] = {}
         self.visited: set[str] = set()
-        self.requested: set[str] = set()
 
     def serve(self) -> None:
         for line in sys.stdin:
             message = json.loads(line)
             if "method" not in message:
-                self.responded(message)
+                self.receive_reply(message)
             elif "id" in message:
-                self.requested_of_us(message["id"], message["method"], message.get("params", {}))
+                self.receive_request(message["id"], message["method"], message.get("params", {}))
 
-    def requested_of_us(self, id: object, method: str, params: Params) -> None:
+    def receive_request(self, id: object, method: str, params: Params) -> None:
         info = {"name": "asking", "version": "1"}
         if method == "initialize":
-            agreed = {"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}}}
-            send(id=id, result={**agreed, "serverInfo": info})
+            negotiated = {"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}}}
+            send(id=id, result={**negotiated, "serverInfo": info})
         elif method == "server/discover":
-            found = {"supportedVersions": [STATELESS], "capabilities": {"tools": {}}, "serverInfo": info}
-            send(id=id, result={"resultType": "complete", **found})
+            discovered = {"supportedVersions": [STATELESS], "capabilities": {"tools": {}}, "serverInfo": info}
+            send(id=id, result={"resultType": "complete", **discovered})
         elif method == "tools/list":
             tools = [{"name": name, "inputSchema": {"type": "object"}} for name in TOOLS]
             send(id=id, result={"resultType": "complete", "tools": tools})
@@ -63,13 +62,13 @@ class Server:
         else:
             send(id=id, error={"code": -32601, "message": f"Method not found: {method}"})
 
-    def responded(self, message: Params) -> None:
+    def receive_reply(self, message: Params) -> None:
         key = message["id"]
-        call = self.open.pop(key)
-        responses = self.calls[call]
-        responses[key] = message.get("result", message.get("error"))
-        if not any(each == call for each in self.open.values()):
-            send(id=call, result=text(list(responses.values())))
+        call = self.pending.pop(key)
+        replies = self.calls[call]
+        replies[key] = message.get("result", message.get("error"))
+        if not any(each == call for each in self.pending.values()):
+            send(id=call, result=text(list(replies.values())))
 
     def _ask(self, id: object, params: Params) -> None:
         arguments = params.get("arguments", {})
@@ -82,7 +81,7 @@ class Server:
             for input_request in arguments["ask"]:
                 self.count += 1
                 key = f"q{self.count}"
-                self.open[key] = id
+                self.pending[key] = id
                 self.calls[id][key] = None
                 send(id=key, **input_request)
 
@@ -91,8 +90,8 @@ class Server:
         if "inputResponses" in params:
             state.append(params["inputResponses"])
         if len(state) < len(rounds):
-            requested = {"inputRequests": rounds[len(state)], "requestState": json.dumps(state)}
-            send(id=id, result={"resultType": "input_required", **requested})
+            input_required = {"inputRequests": rounds[len(state)], "requestState": json.dumps(state)}
+            send(id=id, result={"resultType": "input_required", **input_required})
         else:
             send(id=id, result={"resultType": "complete", **text(state)})
 
@@ -106,10 +105,10 @@ class Server:
             send(id=id, result=text("visited"))
 
     def _withdraw(self, id: object, params: Params) -> None:
-        for key in list(self.open):
-            withdrawn = {"requestId": key, "reason": "Somebody else answered"}
-            send(method="notifications/cancelled", params=withdrawn)
-            del self.open[key]
+        for key in list(self.pending):
+            params = {"requestId": key, "reason": "Another client replied"}
+            send(method="notifications/cancelled", params=params)
+            del self.pending[key]
         send(id=id, result=text("withdrawn"))
 
     def _complete(self, id: object, params: Params) -> None:
