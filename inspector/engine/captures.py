@@ -15,13 +15,14 @@ from typing import TypeVar
 
 from inspector.base.errors import UserError
 from inspector.base.signals import Signal
-from inspector.config.preferences.sections import KeepCaptures, Preferences
+from inspector.config.preferences.sections import CapturePrefs, CapturePrefsFile
 from inspector.engine.exports import Exported, ExportFormat, IsCancelled, OnProgress, export, find_secrets
-from inspector.traffic.captures.capture import Capture, CaptureFolder, KeptCapture, Limits, open_capture
+from inspector.traffic.captures.capture import Capture, open_capture
+from inspector.traffic.captures.folder import CaptureFolder, CaptureInfo, RetentionLimits
 from inspector.traffic.captures.recording import Recording, RecordingState
 from inspector.traffic.export.importer import import_capture, looks_like_capture
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.masking.masker import Masking, SecretsFound
+from inspector.traffic.masking.masker import FoundSecrets, Masker
 
 T = TypeVar("T")
 
@@ -38,7 +39,7 @@ class Captures:
     """
 
     def __init__(
-        self, log: TrafficLog, folder: Path | None = None, preferences: Preferences | None = None
+        self, log: TrafficLog, folder: Path | None = None, preferences: CapturePrefsFile | None = None
     ) -> None:
         self.recording_changed: Signal[RecordingState] = Signal()
         self.problem_found: Signal[str] = Signal()
@@ -118,7 +119,7 @@ class Captures:
         await _in_thread(lambda is_cancelled: capture.save_as(path, on_progress, is_cancelled))
 
     async def save_notes(self, capture: Capture) -> None:
-        """Save the remarks of a capture. Raises UserError."""
+        """Save the notes of a capture. Raises UserError."""
         await asyncio.to_thread(capture.save_notes)
 
     async def close(self, capture: Capture) -> None:
@@ -127,7 +128,7 @@ class Captures:
 
     async def find_secrets(
         self, log: TrafficLog, rows: Sequence[int], on_progress: OnProgress | None = None
-    ) -> SecretsFound:
+    ) -> FoundSecrets:
         """Return what an export of these rows would mask, for review."""
         return await _in_thread(lambda is_cancelled: find_secrets(log, rows, on_progress, is_cancelled))
 
@@ -136,7 +137,7 @@ class Captures:
         log: TrafficLog,
         rows: Sequence[int],
         format: ExportFormat,
-        masking: Masking,
+        masking: Masker,
         path: Path,
         on_progress: OnProgress | None = None,
     ) -> Exported:
@@ -145,42 +146,42 @@ class Captures:
             lambda is_cancelled: export(log, rows, format, masking, path, on_progress, is_cancelled)
         )
 
-    def limits(self) -> KeepCaptures:
+    def limits(self) -> CapturePrefs:
         """Return the retention settings; problems in the file are reported."""
         if self._preferences is None:
-            return KeepCaptures()
-        chosen, problems = self._preferences.captures()
+            return CapturePrefs()
+        prefs, problems = self._preferences.load()
         for problem in problems:
             self.problem_found.emit(problem)
-        return chosen
+        return prefs
 
-    async def get_limits(self) -> KeepCaptures:
+    async def get_limits(self) -> CapturePrefs:
         return self.limits()
 
     async def get_folder(self) -> Path | None:
         return self.folder
 
-    async def set_limits(self, chosen: KeepCaptures) -> None:
+    async def set_limits(self, prefs: CapturePrefs) -> None:
         """Set the retention and delete excess captures now. Raises ConfigError."""
         if self._preferences is not None:
-            self._preferences.save_captures(chosen)
+            self._preferences.save(prefs)
         await asyncio.to_thread(self._prune)
-        if chosen.is_on and self._recording is None:
+        if prefs.is_on and self._recording is None:
             await self.begin()
-        elif not chosen.is_on:
+        elif not prefs.is_on:
             await self.end()
 
-    async def kept(self) -> tuple[KeptCapture, ...]:
-        return await asyncio.to_thread(self._folder.kept) if self._folder is not None else ()
+    async def stored(self) -> tuple[CaptureInfo, ...]:
+        return await asyncio.to_thread(self._folder.captures) if self._folder is not None else ()
 
-    async def interrupted(self) -> tuple[KeptCapture, ...]:
-        """Return captures of runs that did not exit cleanly; to be offered once."""
+    async def interrupted(self) -> tuple[CaptureInfo, ...]:
+        """Return captures of sessions that did not exit cleanly; to be offered once."""
         return await asyncio.to_thread(self._folder.interrupted) if self._folder is not None else ()
 
-    async def settle(self, path: Path) -> None:
+    async def mark_offered(self, path: Path) -> None:
         """Mark an interrupted capture as offered; it is then like any other."""
         if self._folder is not None:
-            await asyncio.to_thread(self._folder.settle, path)
+            await asyncio.to_thread(self._folder.close_interrupted, path)
 
     async def delete(self, path: Path) -> None:
         """Delete a capture. Raises UserError."""
@@ -198,8 +199,8 @@ class Captures:
 
     def _prune(self) -> None:
         if self._folder is not None:
-            chosen = self.limits()
-            self._folder.prune(Limits(chosen.days, chosen.bytes), time.time_ns(), keep=self._in_use())
+            prefs = self.limits()
+            self._folder.prune(RetentionLimits(prefs.days, prefs.bytes), time.time_ns(), keep=self._in_use())
 
     def _in_use(self) -> set[Path]:
         """Return captures that may still be read, as real paths (a file can have several paths)."""

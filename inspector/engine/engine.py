@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from inspector.base.clock import Clock, SystemClock
-from inspector.base.json.values import JSONObject, JSONProblem
+from inspector.base.json.values import JSONError, JSONObject
 from inspector.base.signals import Signal
 from inspector.config.paths import Files
 from inspector.config.preferences.settings import Settings
@@ -42,7 +42,7 @@ from inspector.engine.login.logins import LoginController
 from inspector.engine.processes.file_watch import FileWatch
 from inspector.engine.processes.processes import Processes
 from inspector.engine.secrets import Secrets
-from inspector.engine.servers.discovered_servers import FoundServers, Places
+from inspector.engine.servers.discovered_servers import FindLocations, ServerDiscovery
 from inspector.engine.servers.preparation import EntryPreparer, Permit
 from inspector.engine.servers.registry import ServerRegistry
 from inspector.engine.servers.server import Server
@@ -77,7 +77,7 @@ class Engine:
     """The application without a window: servers, their traffic and the worker processes.
 
     `handlers` reply to server requests. With an `inbox` the user answers the rest, and all client
-    capabilities are declared; without one, only those that have an answerer.
+    capabilities are declared; without one, only those that have a handler.
 
     Signals:
         server_changed: A server was added or changed; carries its ServerView.
@@ -101,7 +101,7 @@ class Engine:
         reply_rules: ReplyRules | None = None,
         baselines: Path | None = None,
         trust: TrustStore | None = None,
-        locations: Places | None = None,
+        locations: FindLocations | None = None,
     ) -> None:
         self.log = log if log is not None else TrafficLog()  # an empty log is falsy
         self.captures = captures or Captures(self.log)
@@ -109,26 +109,26 @@ class Engine:
         self.secrets = secrets or Secrets()
         self.secrets.credentials = self.log.credentials
         self.reply_rules = reply_rules or ReplyRules()
-        self.by_hand = ToolCaller(self)
+        self.tool_caller = ToolCaller(self)
         self.clock = clock or SystemClock()
         self.processes = Processes(self.log, self.clock)
         self._settings = settings or Settings()
         self.logins = LoginController(self.secrets, self.log, self.clock, self._settings, self._server)
         self.servers = ServerRegistry(server_list, self.secrets, self.logins, self._make_server)
-        self.found = FoundServers(self.servers, self._make_server, trust, locations)
+        self.discovery = ServerDiscovery(self.servers, self._make_server, trust, locations)
         self.server_list_watch = ServerListWatch(self.servers)
-        self._name_servers()
+        self._expose_registry()
         self.server_removed.connect(self.processes.forget)
         self.servers.renamed.connect(lambda old, new: self.processes.rename(old.name, new.name))
-        self.servers.renames.rename_hooks.append(self._take_along)
+        self.servers.renamer.rename_hooks.append(self._on_server_renamed)
         self.tasks = TaskStore(self)
         self.list_changed: Signal[str, str] = Signal()
         self.resource_changed: Signal[str, str] = Signal()
         self._handlers = handlers or {}
         self.inbox = inbox or Inbox(self.clock)
-        self._is_attended = inbox is not None
+        self._has_inbox = inbox is not None
         self.server_changed.connect(self._on_server_changed)
-        if self._is_attended:
+        if self._has_inbox:
             self.logins.opens_browser = frozenset({LoginReason.CONNECT})
         self.filewatch = FileWatch(self)
         self.reruns = Reruns(self)
@@ -140,8 +140,8 @@ class Engine:
         self.doctor = Doctor(self, self._guard)
         self.settings_store = SettingsStore(self, Files())
 
-    def _name_servers(self) -> None:
-        """Expose the methods of `Servers` on the engine."""
+    def _expose_registry(self) -> None:
+        """Expose methods of `ServerRegistry` on the engine."""
         servers = self.servers
         self.server_changed, self.server_removed = servers.changed, servers.removed
         self.problem_found = servers.problem_found
@@ -150,8 +150,8 @@ class Engine:
         self.save_with_secrets, self.set_secrets = servers.save_with_secrets, servers.set_secrets
         self.set_enabled, self.set_declared = servers.set_enabled, servers.set_declared
         self.set_auth, self.set_roots, self.set_watch = servers.set_auth, servers.set_roots, servers.set_watch
-        self.connect, self.connect_soon = servers.connecting.connect, servers.connecting.connect_soon
-        self.disconnect = servers.connecting.disconnect
+        self.connect, self.connect_soon = servers.connector.connect, servers.connector.connect_soon
+        self.disconnect = servers.connector.disconnect
 
     def _make_server(
         self,
@@ -171,10 +171,10 @@ class Engine:
             is_saved=is_saved,
             on_change=self.server_changed.emit,
             handlers=self._handlers,
-            inbox=self.inbox if self._is_attended else None,
+            inbox=self.inbox if self._has_inbox else None,
             authorization=self.logins.authorization_for(entry),
             authorize=self._authorize,
-            preparing=EntryPreparer(self.log.credentials, self.secrets.get, permit, folder),
+            preparer=EntryPreparer(self.log.credentials, self.secrets.get, permit, folder),
             origin=origin,
         )
         name = entry.name
@@ -185,7 +185,7 @@ class Engine:
         server.client.changes.missed.connect(lambda filter: self._on_missed(name, filter))
         return server
 
-    async def _take_along(self, before: str, after: str) -> None:
+    async def _on_server_renamed(self, before: str, after: str) -> None:
         """Update saved calls after a server was renamed."""
         await self.calls.rename_server(before, after)
         self.reruns.changed.emit(await self.reruns.view(after))
@@ -222,7 +222,7 @@ class Engine:
         try:
             await self._tasks.close()
             await self.server_list_watch.close()
-            await self.servers.connecting.close()
+            await self.servers.connector.close()
             await self.filewatch.close()
             await self.reruns.close()
             await self.tasks.close()
@@ -244,26 +244,28 @@ class Engine:
         return self._server(name).client
 
     async def list_tools(self, name: str) -> Listing[Tool]:
-        return self.drift.saw(name, "tools", await self._server(name).client.list_tools())
+        return self.drift.record_list(name, "tools", await self._server(name).client.list_tools())
 
     async def list_resources(self, name: str) -> Listing[Resource]:
-        return self.drift.saw(name, "resources", await self._server(name).client.list_resources())
+        return self.drift.record_list(name, "resources", await self._server(name).client.list_resources())
 
     async def list_resource_templates(self, name: str) -> Listing[ResourceTemplate]:
-        return self.drift.saw(name, "templates", await self._server(name).client.list_resource_templates())
+        return self.drift.record_list(
+            name, "templates", await self._server(name).client.list_resource_templates()
+        )
 
     async def list_prompts(self, name: str) -> Listing[Prompt]:
-        return self.drift.saw(name, "prompts", await self._server(name).client.list_prompts())
+        return self.drift.record_list(name, "prompts", await self._server(name).client.list_prompts())
 
     async def read_resource(self, name: str, uri: str) -> CallOutcome:
         """Read a resource. Every way this can end is an outcome, as for a call."""
         human = HumanWaitTime()
-        return await conclude(self._server(name).client.ask_resource(uri, human), self.clock, human)
+        return await conclude(self._server(name).client.request_resource(uri, human), self.clock, human)
 
     async def get_prompt(self, name: str, prompt: str, arguments: Mapping[str, str]) -> CallOutcome:
         """Get a prompt. Every way this can end is an outcome."""
         human, client = HumanWaitTime(), self._server(name).client
-        return await conclude(client.ask_prompt(prompt, arguments, human), self.clock, human)
+        return await conclude(client.request_prompt(prompt, arguments, human), self.clock, human)
 
     async def complete(
         self, name: str, ref: JSONObject, argument: str, value: str, context: Mapping[str, str]
@@ -287,9 +289,9 @@ class Engine:
     ) -> CallOutcome:
         """Call a tool. Every way this can end is an outcome, including cancellation.
 
-        `by_hand` has more: variables, `_meta`, tasks, repeats, watching.
+        `tool_caller` has more: variables, `_meta`, tasks, repeating and polling.
         """
-        return await self.by_hand.call(name, ToolCall(tool, arguments, timeout), on_progress=on_progress)
+        return await self.tool_caller.call(name, ToolCall(tool, arguments, timeout), on_progress=on_progress)
 
     async def send_raw(
         self,
@@ -325,20 +327,20 @@ class Engine:
         """Format a message of the log or of a capture. Large ones are parsed in another process."""
         return await self._worker.run(pretty_text, log.raw(row))
 
-    async def work(self, function: Callable[[bytes], T], data: bytes, *, apart: bool = False) -> T:
-        """Run a function of bytes likewise; `apart` forces another process, even for few bytes.
+    async def work(self, function: Callable[[bytes], T], data: bytes, *, separate: bool = False) -> T:
+        """Run a function of bytes likewise; `separate` forces another process, even for few bytes.
 
         The function must be importable by name.
         """
-        return await self._worker.run(function, data, apart=apart)
+        return await self._worker.run(function, data, separate=separate)
 
-    async def work_apart(self, function: Callable[[bytes], T], data: bytes) -> T:
+    async def work_limited(self, function: Callable[[bytes], T], data: bytes) -> T:
         """Run a function in another process, for a few seconds at most.
 
         For functions whose run time does not depend on the input size, e.g. validating a server's schema or
         regular expression. Raises UserError on timeout.
         """
-        return await self._checker.run(function, data, apart=True)
+        return await self._checker.run(function, data, separate=True)
 
     def spawn(self, name: str, work: Coroutine[Any, Any, object]) -> None:
         """Run background work, which ends with the engine at the latest."""
@@ -357,20 +359,20 @@ class Engine:
             if uri := _text(notification, "uri"):
                 self.resource_changed.emit(server, uri)
         elif notification.method == "notifications/elicitation/complete":
-            self.inbox.completed(server, _text(notification, "elicitationId"))
+            self.inbox.elicitation_completed(server, _text(notification, "elicitationId"))
 
     def _on_server_changed(self, view: ServerView) -> None:
         if view.status is not ServerStatus.CONNECTED:
-            self.inbox.server_gone(view.name, view.reason)
+            self.inbox.server_disconnected(view.name, view.reason)
 
     def _on_missed(self, server: str, filter: Filter) -> None:
         """Report everything as changed: missed notifications are not repeated."""
-        for kind, is_heard_of in (
+        for kind, is_subscribed in (
             ("tools", filter.tools),
             ("resources", filter.resources),
             ("prompts", filter.prompts),
         ):
-            if is_heard_of:
+            if is_subscribed:
                 self.list_changed.emit(server, kind)
         for uri in filter.uris:
             self.resource_changed.emit(server, uri)
@@ -381,7 +383,7 @@ class Engine:
 
 def _text(notification: Message, member: str) -> str:
     """Return a params member; "" if it is not a string or cannot be parsed."""
-    with contextlib.suppress(JSONProblem):
+    with contextlib.suppress(JSONError):
         value = notification.params.get(member)
         return value if isinstance(value, str) else ""
     return ""

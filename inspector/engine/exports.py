@@ -14,13 +14,13 @@ from inspector.traffic.export.jsonlines import write_json_lines
 from inspector.traffic.export.markdown import write_markdown
 from inspector.traffic.export.writer import Dropped, Writing
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.masking.masker import Masking, SecretScan, SecretsFound
+from inspector.traffic.masking.masker import FoundSecrets, Masker, SecretScan
 
 OnProgress = Callable[[int, int], None]
 IsCancelled = Callable[[], bool]
 
 # Progress interval: a row takes microseconds.
-_TELL_EVERY = 256
+_PROGRESS_EVERY = 256
 
 
 class ExportFormat(Enum):
@@ -62,9 +62,9 @@ class Exported:
 
 def find_secrets(
     log: TrafficLog, rows: Sequence[int], on_progress: OnProgress | None, is_cancelled: IsCancelled
-) -> SecretsFound:
+) -> FoundSecrets:
     scan = SecretScan(log, rows)
-    for _ in _reported(scan.steps(), len(rows), on_progress, is_cancelled):
+    for _ in _with_progress(scan.steps(), len(rows), on_progress, is_cancelled):
         pass
     return scan.found
 
@@ -73,7 +73,7 @@ def export(
     log: TrafficLog,
     rows: Sequence[int],
     format: ExportFormat,
-    masking: Masking,
+    masking: Masker,
     path: Path,
     on_progress: OnProgress | None,
     is_cancelled: IsCancelled,
@@ -83,8 +83,8 @@ def export(
         # Masked as far as possible, but still traffic: private to the owner until shared.
         with new_sibling_file(path) as temporary:
             with temporary.open("wb") as sink:
-                writing = _Kept(_WRITERS[format](log, rows, sink, masking))
-                for _ in _reported(iter(writing), len(rows), on_progress, is_cancelled):
+                writing = _WriterResult(_WRITERS[format](log, rows, sink, masking))
+                for _ in _with_progress(iter(writing), len(rows), on_progress, is_cancelled):
                     pass
             temporary.replace(path)
     except OSError as exc:
@@ -93,7 +93,7 @@ def export(
     return Exported(path, len(rows), len(masking.items), str(writing.dropped))
 
 
-class _Kept:
+class _WriterResult:
     """Wraps a writer generator and keeps its return value."""
 
     def __init__(self, writing: Writing) -> None:
@@ -104,11 +104,11 @@ class _Kept:
         self.dropped = yield from self._writing
 
 
-def _reported(
+def _with_progress(
     steps: Iterable[int], total: int, on_progress: OnProgress | None, is_cancelled: IsCancelled
 ) -> Iterator[int]:
     for number, done in enumerate(steps):
-        if number % _TELL_EVERY == 0:
+        if number % _PROGRESS_EVERY == 0:
             if is_cancelled():
                 raise RequestCancelled("The export was cancelled.")
             if on_progress is not None:

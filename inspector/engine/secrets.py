@@ -19,21 +19,26 @@ from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from inspector.base.errors import ConfigError
-from inspector.base.json.values import JSON, JSONProblem, parse
+from inspector.base.json.values import JSON, JSONError, parse
 from inspector.base.redaction import (
     MASK,
-    header_in,
     is_secret_name,
     is_secret_parameter,
-    masked_text,
+    masked_command,
+    secret_header,
     url_start,
 )
 from inspector.base.signals import Signal
 from inspector.config.secrets.records import StorageLevel, make_name, parts_of
 from inspector.config.servers.entries import Entry, StdioEntry
-from inspector.config.servers.entry_secrets import named_after, own_secrets_of, plain_of, with_secret_names
+from inspector.config.servers.entry_secrets import (
+    own_secrets_of,
+    plain_values,
+    renamed_secret,
+    with_secret_names,
+)
 from inspector.config.servers.placeholders import input_secret, names_in
-from inspector.traffic.log import Credentials
+from inspector.traffic.credentials import Credentials
 
 if TYPE_CHECKING:
     from inspector.config.secrets.records import SecretsState, StoredSecret
@@ -45,8 +50,8 @@ _SCHEMES = frozenset({"bearer", "basic", "dpop", "token", "apikey"})
 
 def register_secret(credentials: Credentials, name: str, value: str) -> None:
     """Register a secret that was read or stored. Login secrets are JSON with tokens inside."""
-    for word, text in _inside(name.partition("/")[0], value):
-        credentials.add(text, word)
+    for label, secret in _secrets_in(name.partition("/")[0], value):
+        credentials.add(secret, label)
 
 
 def register_entry_secrets(credentials: Credentials, entry: Entry, referred: Collection[str] = ()) -> None:
@@ -55,7 +60,9 @@ def register_entry_secrets(credentials: Credentials, entry: Entry, referred: Col
     `referred` are headers or variables from the secret store: secret whatever their names.
     """
     given = [
-        (name, value) for name, value in plain_of(entry).items() if name in referred or is_secret_name(name)
+        (name, value)
+        for name, value in plain_values(entry).items()
+        if name in referred or is_secret_name(name)
     ]
     if isinstance(entry, StdioEntry):
         given += _in_arguments(entry.args)
@@ -80,12 +87,12 @@ def _password(basic: str) -> str:
         return ""
 
 
-def _inside(name: str, value: str) -> Iterator[tuple[str, str]]:
+def _secrets_in(name: str, value: str) -> Iterator[tuple[str, str]]:
     document: JSON = None
     if value.lstrip()[:1] in ("{", '"'):
         try:
             document = parse(value)
-        except JSONProblem:
+        except JSONError:
             document = None
     if isinstance(document, dict):
         yield from _members(document)
@@ -109,11 +116,11 @@ def _members(value: JSON) -> Iterator[tuple[str, str]]:
 
 def _in_arguments(words: tuple[str, ...]) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
-    for word, masked in zip(words, masked_text(words), strict=True):
+    for word, masked in zip(words, masked_command(words), strict=True):
         name, equals, value = word.partition("=")
         if masked == MASK:
             found.append(("argument", word))
-        elif header := header_in(word):
+        elif header := secret_header(word):
             found.append((header["name"], header["value"]))
         elif "://" in word:
             found += _in_url(word[max(0, url_start(word)) :])
@@ -168,9 +175,9 @@ class Secrets:
         self._use(name, value)
         return value
 
-    async def put(self, name: str, value: str, *, for_this_run: bool = False) -> None:
+    async def put(self, name: str, value: str, *, in_memory: bool = False) -> None:
         self._use(name, value)
-        await self._run(lambda store: store.put(name, value, for_this_run=for_this_run))
+        await self._run(lambda store: store.put(name, value, in_memory=in_memory))
 
     async def delete(self, name: str) -> bool:
         return await self._run(lambda store: store.delete(name))
@@ -182,7 +189,7 @@ class Secrets:
         return await self._run(lambda store: store.stored())
 
     async def inspect(self) -> SecretsState:
-        return await self._run(lambda store: store.look())
+        return await self._run(lambda store: store.read_state())
 
     async def open(self) -> SecretsState:
         return await self._run(lambda store: store.open())
@@ -193,8 +200,8 @@ class Secrets:
     async def lock(self) -> None:
         await self._run(lambda store: store.lock())
 
-    async def keep_in(self, level: StorageLevel, passphrase: str = "", *, unprotected: bool = False) -> None:
-        await self._run(lambda store: store.keep_in(level, passphrase, unprotected=unprotected))
+    async def move_to(self, level: StorageLevel, passphrase: str = "", *, unprotected: bool = False) -> None:
+        await self._run(lambda store: store.move_to(level, passphrase, unprotected=unprotected))
 
     async def reset(self) -> None:
         await self._run(lambda store: store.reset())
@@ -227,7 +234,7 @@ class Secrets:
         store = await self._run(lambda store: store)
         deadline = asyncio.get_running_loop().time() + timeout
         # Not on the thread: if cancelled meanwhile, the claim would never be released.
-        while (claim := store.try_claim(name)) is None:
+        while (claim := store.try_lock(name)) is None:
             if asyncio.get_running_loop().time() >= deadline:
                 raise ConfigError("Another MCP Lens is using this secret.", "Try again in a moment.")
             await asyncio.sleep(_CLAIM_POLL)
@@ -306,7 +313,7 @@ class ServerSecrets:
         renamed: dict[str, str] = {}
         for old in secrets_of(entry):
             value = await self._secrets.get(old)
-            new = named_after(old, entry.name, name)
+            new = renamed_secret(old, entry.name, name)
             if value is not None and new != old:
                 await self._secrets.put(new, value)
                 renamed[old] = new

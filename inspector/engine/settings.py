@@ -16,7 +16,14 @@ from inspector.base.errors import ConfigError
 from inspector.base.json.values import JSON
 from inspector.base.signals import Signal
 from inspector.config.paths import Files
-from inspector.config.preferences.settings import IDS, SettingsFile, checked, setting_of, value_of, with_value
+from inspector.config.preferences.settings import (
+    IDS,
+    SettingsFile,
+    checked_value,
+    setting_of,
+    value_of,
+    with_value,
+)
 
 if TYPE_CHECKING:
     from inspector.engine.engine import Engine
@@ -27,13 +34,13 @@ _CALLS = {
     "calls.keepSecrets": "keep_secrets",
     "calls.environment": "environment",
 }
-_ANSWER_WITHIN = "inbox.answerWithin"
+_REPLY_TIMEOUT = "inbox.answerWithin"
 
 
 class SettingsStore:
-    """All settings in one place, delegated to the modules they belong to.
+    """All settings, delegated to the parts of the engine that own them.
 
-    `files` are those that this run uses.
+    `files` are the files and folders in use.
 
     Signals:
         problem_found: Something in the file cannot be used; carries a sentence.
@@ -44,7 +51,7 @@ class SettingsStore:
         self._engine = engine
         self._files = files
         self._file = SettingsFile(files.preferences) if files.preferences is not None else None
-        self._turn = asyncio.Lock()  # one at a time: each builds on the previous result
+        self._lock = asyncio.Lock()  # one at a time: each builds on the previous result
 
     async def begin(self) -> None:
         """Apply the saved settings; problems in the file are reported."""
@@ -62,32 +69,32 @@ class SettingsStore:
             **{id: value_of(engine.settings, id) for id in IDS},
             **{id: getattr(limits, field) for id, field in _CAPTURES.items()},
             **{id: _as_json(getattr(prefs, field)) for id, field in _CALLS.items()},
-            _ANSWER_WITHIN: engine.inbox.answer_within,
+            _REPLY_TIMEOUT: engine.inbox.reply_timeout,
         }
 
     async def set(self, id: str, value: JSON) -> None:
         """Change a setting. Raises ConfigError, leaving it unchanged."""
-        async with self._turn:
+        async with self._lock:
             await self._set(id, value)
 
     async def _set(self, id: str, value: JSON) -> None:
         if id in IDS:
             await self._set_setting(id, value)
             return
-        fine: Any = checked(setting_of(id), value)
+        checked: Any = checked_value(setting_of(id), value)
         if id in _CAPTURES:
             limits = await asyncio.to_thread(self._engine.captures.limits)
-            await self._engine.captures.set_limits(_with(limits, _CAPTURES[id], fine))
+            await self._engine.captures.set_limits(_with(limits, _CAPTURES[id], checked))
         elif id in _CALLS:
             prefs = await self._engine.calls.prefs()
-            await self._engine.calls.set_prefs(_with(prefs, _CALLS[id], _as_field(fine)))
-        elif id == _ANSWER_WITHIN:
-            self._engine.inbox.choose_inbox_timeout(fine or None)
+            await self._engine.calls.set_prefs(_with(prefs, _CALLS[id], _as_field(checked)))
+        elif id == _REPLY_TIMEOUT:
+            self._engine.inbox.set_reply_timeout(checked or None)
         else:
-            raise ConfigError(f"The setting {id!r} cannot be changed here.")
+            raise ConfigError(f"The setting {id!r} cannot be changed here.", "Change it in the window.")
 
     async def locations(self) -> Mapping[str, Path]:
-        """Return the files and folders of this run, by their names in `Files`."""
+        """Return the files and folders in use, by their names in `Files`."""
         found = ((field.name, getattr(self._files, field.name)) for field in fields(self._files))
         return {name: path for name, path in found if isinstance(path, Path)}
 
@@ -99,9 +106,9 @@ class SettingsStore:
         self._engine.use_settings(settings)
 
 
-def _with(chosen: Any, field: str, value: Any) -> Any:
-    """Return KeepCaptures or CallPrefs with one field changed."""
-    return replace(chosen, **{field: int(value) if type(value) is float else value})
+def _with(prefs: Any, field: str, value: Any) -> Any:
+    """Return CapturePrefs or CallPrefs with one field changed."""
+    return replace(prefs, **{field: int(value) if type(value) is float else value})
 
 
 def _as_json(value: Any) -> JSON:

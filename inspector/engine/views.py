@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # the window shows these before the protocol is imported
     from inspector.protocol.client_capabilities import ClientCapabilities
     from inspector.protocol.handshake import Agreement
     from inspector.protocol.revisions import Revision
-    from inspector.traffic.operations import CallCost
+    from inspector.traffic.call_cost import CallCost
 
 
 class ServerStatus(Enum):
@@ -83,7 +83,7 @@ class OutcomeKind(Enum):
     RPC_ERROR = "error"  # a JSON-RPC error from the server
     FAILED = "failed"  # no response: our error, not the server's
     CANCELLED = "cancelled"
-    LEFT = "left running"  # became a task that continues without a waiter
+    DETACHED = "left running"  # became a task that continues without a waiter
 
 
 @dataclass(frozen=True, slots=True)

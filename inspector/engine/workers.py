@@ -1,7 +1,7 @@
 """Worker process for work that grows with message size.
 
 Parsing 50 MB of JSON holds the GIL for half a second; on a thread that would freeze the window. Small
-messages (`AT_ONCE`) are handled in place, as a process costs more. The process starts with the first
+messages (`INLINE_LIMIT`) are handled in place, as a process costs more. The process starts with the first
 large message, runs one function at a time, and exits when its stdin closes.
 """
 
@@ -20,7 +20,7 @@ from inspector.base.errors import UserError
 
 T = TypeVar("T")
 
-AT_ONCE = 128 * 1024
+INLINE_LIMIT = 128 * 1024
 _LENGTH = struct.Struct(">Q")
 _SLICE = 256 * 1024
 
@@ -32,7 +32,7 @@ class Worker:
         self._time_limit = time_limit
         self._work = work  # start of a sentence about the work
         self._process: asyncio.subprocess.Process | None = None
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._is_closed = False
 
     @property
@@ -40,21 +40,23 @@ class Worker:
         """Pid of the other process, while it runs."""
         return self._process.pid if self._process else None
 
-    async def run(self, function: Callable[[bytes], T], data: bytes, *, apart: bool = False) -> T:
+    async def run(self, function: Callable[[bytes], T], data: bytes, *, separate: bool = False) -> T:
         """Run a function; small inputs run inline.
 
-        `apart` is for work whose duration does not depend on its size: always in the other process, with
+        `separate` is for work whose duration does not depend on its size: always in the other process, with
         the time limit.
         """
-        if len(data) <= AT_ONCE and not apart:
+        if len(data) <= INLINE_LIMIT and not separate:
             return function(data)
-        async with self._turn:
+        async with self._lock:
             try:
                 async with asyncio.timeout(self._time_limit):
-                    return cast(T, await self._ask(f"{function.__module__}:{function.__name__}", data))
+                    return cast(T, await self._request(f"{function.__module__}:{function.__name__}", data))
             except TimeoutError:
                 await self._end()
-                raise UserError(f"{self._work} took more than {self._time_limit:g} s.") from None
+                raise UserError(
+                    f"{self._work} took more than {self._time_limit:g} s.", "Look at the raw message instead."
+                ) from None
             except (OSError, asyncio.IncompleteReadError, EOFError) as exc:
                 await self._end()
                 raise UserError("The process that parses large messages exited.", "Try again.") from exc
@@ -80,8 +82,8 @@ class Worker:
         with contextlib.suppress(RuntimeError):
             await process.stdout.read()
 
-    async def _ask(self, function: str, data: bytes) -> object:
-        process = await self._started()
+    async def _request(self, function: str, data: bytes) -> object:
+        process = await self._require_process()
         assert process.stdin is not None
         assert process.stdout is not None
         name = function.encode()
@@ -99,7 +101,7 @@ class Worker:
         # Our own process and classes: its pickles can be trusted.
         return pickle.load(_Pieces(pieces))  # noqa: S301
 
-    async def _started(self) -> asyncio.subprocess.Process:
+    async def _require_process(self) -> asyncio.subprocess.Process:
         if self._process is None and not self._is_closed:
             self._process = await _start()
         if self._is_closed or self._process is None:  # possibly closed while starting

@@ -273,7 +273,7 @@ class CallLibrary:
             try:
                 await self._secrets.put(location, to_wire(value).decode())
             except SecretsUnavailable as exc:
-                await self._secrets.put(location, to_wire(value).decode(), for_this_run=True)
+                await self._secrets.put(location, to_wire(value).decode(), in_memory=True)
                 self.problem_found.emit(f"The call variable {name} is not saved (this session only): {exc}")
             stored = IN_SECRETS
         await self._with_variables(folder, lambda file: file.set(name, stored))

@@ -242,7 +242,7 @@ class ToolCaller:
             return await self._engine.work(output_check.check_packed, output_check.pack(response, None))
         try:
             packed = output_check.pack(response, output_schema)
-            return await self._engine.work_apart(output_check.check_packed, packed)
+            return await self._engine.work_limited(output_check.check_packed, packed)
         except UserError as exc:
             return OutputCheck(OutputState.UNCHECKED, reason=exc.summary)
         except RecursionError:

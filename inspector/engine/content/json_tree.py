@@ -14,7 +14,7 @@ from typing import TypeAlias, cast
 
 from inspector.base.json.scanner import reindent
 from inspector.base.json.values import compact, read_number
-from inspector.engine.workers import AT_ONCE
+from inspector.engine.workers import INLINE_LIMIT
 
 # Limits for a large text, breadth first: the outline matters more than one corner.
 MAX_VALUES = 10_000
@@ -77,7 +77,7 @@ def json_tree(raw: bytes) -> JsonTree:
         return JsonTree(problem=f"{exc.msg} at line {exc.lineno}, column {exc.colno}")
     except RecursionError:
         return JsonTree(problem="it is nested too deeply")
-    if len(raw) <= AT_ONCE:
+    if len(raw) <= INLINE_LIMIT:
         return JsonTree(value)
     cutter = _Cutter()
     return JsonTree(cutter.cut(value), is_cut=cutter.has_cut)

@@ -122,7 +122,7 @@ class Doctor:
 
     async def check_discovered(self, server_id: str) -> Examination:
         """Like `check_untrusted`, for a server in another tool's file, by its id. Raises ConfigError."""
-        entry = await self._engine.found.entry_of(server_id)
+        entry = await self._engine.discovery.entry_of(server_id)
         view = Examination(entry.name, entry.address)
         async with aclosing(self.check_untrusted(entry)) as items:
             async for item in items:

@@ -25,8 +25,8 @@ from inspector.engine.doctor.exam import Exam, ExamTools
 from inspector.engine.doctor.process_exam import ProcessExam
 from inspector.engine.doctor.results import Action, ActionKind, CheckResult, CheckState, Diagnosis
 from inspector.engine.doctor.url_exam import UrlExam
-from inspector.traffic.log import Credentials
-from inspector.traffic.masking.masker import masked_alone
+from inspector.traffic.credentials import Credentials
+from inspector.traffic.masking.masker import masked_excerpt
 
 _NOT_TRUSTED = Diagnosis(
     "not-trusted",
@@ -72,11 +72,11 @@ def masker(credentials: Credentials) -> Callable[[str], str]:
     """Return a function that masks known credentials and anything that looks like one."""
 
     def mask(text: str) -> str:
-        for value in credentials.names():
+        for value in credentials.names_by_value():
             known = value.decode("utf-8", "surrogatepass")
             if len(known) >= 4:
                 text = text.replace(known, MASK)
-        return masked_alone(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
+        return masked_excerpt(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
 
     return mask
 

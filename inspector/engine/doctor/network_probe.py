@@ -22,7 +22,7 @@ from inspector.engine.doctor.probe_session import ObservedHttp
 from inspector.oauth.http import LoginHttp, LoginRecorder, get_document
 from inspector.protocol.auth.challenge import choose_challenge, read_challenges
 from inspector.protocol.auth.resource_metadata import resource_metadata_urls
-from inspector.protocol.auth.responses import Candidate, Outcome, Reply, read_document
+from inspector.protocol.auth.responses import Candidate, LookupOutcome, MetadataResponse, read_document
 from inspector.protocol.auth.server_metadata import server_metadata_urls
 from inspector.protocol.auth.url_guard import allowance_for
 from inspector.protocol.revisions import NEWEST_HANDSHAKE
@@ -300,9 +300,9 @@ async def _fetch_first(
         except UserError as exc:
             locations.append((candidate.url, exc.summary))
             continue
-        reply = Reply(candidate.url, response.status, response.headers, response.body)
+        reply = MetadataResponse(candidate.url, response.status, response.headers, response.body)
         document = read_document(reply)
-        if document.outcome is Outcome.FOUND and document.content is not None:
+        if document.outcome is LookupOutcome.FOUND and document.content is not None:
             locations.append((candidate.url, "found"))
             return candidate.url, dict(document.content), ""
         problem = document.problem or problem

@@ -18,31 +18,32 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from inspector.base.errors import ConfigError
-from inspector.base.json.values import JSON, JSONObject, JSONProblem, parse, to_wire
+from inspector.base.json.values import JSON, JSONError, JSONObject, parse, to_wire
 from inspector.base.plain_text import one_line
 from inspector.base.units import size
 from inspector.config.json_file import distinct_stem, read_text, write_bytes
 from inspector.config.servers.entries import Entry, StdioEntry, name_from_argv
-from inspector.protocol.drift import Became, ItemChange, compare_offers, keyed
+from inspector.protocol.drift import ChangeKind, ItemChange, compare_features, keyed
 from inspector.traffic.compare.diff import Diff
 from inspector.traffic.compare.texts import compare_packed, pack
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_FILES = 500  # the least recently written are deleted first
 _VERSION = 1
+_SLICE = 200  # items serialized at a time
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
     """The lists that a server offered when the user last accepted them.
 
-    `offer` maps a list kind (see `protocol.drift`) to its items; `taken_ns` is when it was accepted.
+    `lists` maps a list kind (see `protocol.drift`) to its items; `taken_ns` is when it was accepted.
     """
 
     server: str
     identity: str
     taken_ns: int
-    offer: Mapping[str, Sequence[JSONObject]]
+    lists: Mapping[str, Sequence[JSONObject]]
 
 
 def identity_of(entry: Entry) -> str:
@@ -69,7 +70,7 @@ def read_baseline(path: Path) -> Baseline | None:
         return None
     except (OSError, UnicodeDecodeError) as exc:
         raise _unreadable(path, f"reading failed: {exc}") from exc
-    except JSONProblem as exc:
+    except JSONError as exc:
         raise _unreadable(path, f"it is not valid JSON: {exc}") from exc
     return _baseline(path, document)
 
@@ -78,7 +79,7 @@ def write_baseline(path: Path, baseline: Baseline) -> None:
     """Replace the file atomically. Raises ConfigError."""
     try:
         data = b"".join(_written(baseline))
-    except JSONProblem as exc:
+    except JSONError as exc:
         raise ConfigError(f"Could not save the baseline of {baseline.server!r}: {exc}.") from exc
     if len(data) > MAX_BYTES:
         raise ConfigError(
@@ -98,15 +99,15 @@ def prune(folder: Path, maximum: int = MAX_FILES) -> None:
 def _baseline(path: Path, document: JSON) -> Baseline:
     if not isinstance(document, dict):
         raise _unreadable(path, "it must contain a JSON object")
-    taken, lists = document.get("takenAt"), document.get("lists")
-    if type(taken) is not int or not isinstance(lists, dict):
+    taken, stored = document.get("takenAt"), document.get("lists")
+    if type(taken) is not int or not isinstance(stored, dict):
         raise _unreadable(path, "“takenAt” must be a number and “lists” an object")
-    offer: dict[str, list[JSONObject]] = {}
-    for kind, items in lists.items():
+    lists: dict[str, list[JSONObject]] = {}
+    for kind, items in stored.items():
         if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
             raise _unreadable(path, f"“lists.{kind[:40]}” must be an array of objects")
-        offer[kind] = [item for item in items if isinstance(item, dict)]
-    return Baseline(str(document.get("server", "")), str(document.get("identity", "")), taken, offer)
+        lists[kind] = [item for item in items if isinstance(item, dict)]
+    return Baseline(str(document.get("server", "")), str(document.get("identity", "")), taken, lists)
 
 
 def _written(baseline: Baseline) -> list[bytes]:
@@ -117,7 +118,7 @@ def _written(baseline: Baseline) -> list[bytes]:
         "takenAt": baseline.taken_ns,
     }
     pieces = [to_wire(head)[:-1], b',\n"lists":{']
-    for number, (kind, items) in enumerate(baseline.offer.items()):
+    for number, (kind, items) in enumerate(baseline.lists.items()):
         lines = b",\n".join(to_wire(item) for item in items)
         pieces += [b",\n" if number else b"\n", to_wire(kind), b":[\n", lines, b"\n]"]
     return [*pieces, b"}}\n"]
@@ -130,11 +131,8 @@ def _unreadable(path: Path, why: str) -> ConfigError:
     )
 
 
-_SLICE = 200
-
-
 @dataclass(frozen=True, slots=True)
-class Place:
+class BaselineLocation:
     """Which baseline, and where it is."""
 
     folder: Path
@@ -168,22 +166,22 @@ class ItemDiff:
 
 
 def packed(
-    location: Place, now_ns: int, offer: Mapping[str, Sequence[JSONObject]], seen: str = ""
+    location: BaselineLocation, now_ns: int, lists: Mapping[str, Sequence[JSONObject]], seen: str = ""
 ) -> Iterator[bytes]:
     """Yield the input of `check` and `accept` in pieces, so that the caller can pause between.
 
     `seen` is the digest of the lists that the user accepts.
     """
-    counts: JSONObject = {kind: len(items) for kind, items in offer.items()}
+    counts: JSONObject = {kind: len(items) for kind, items in lists.items()}
     yield to_wire({**_head(location), "now": now_ns, "counts": counts, "seen": seen})
-    for items in offer.values():
+    for items in lists.values():
         for start in range(0, len(items), _SLICE):
             yield b"".join(b"\n" + _line(item) for item in items[start : start + _SLICE])
 
 
-def packed_item(location: Place, change: ItemChange, item: JSONObject | None) -> bytes:
+def packed_item(location: BaselineLocation, change: ItemChange, item: JSONObject | None) -> bytes:
     """Return the input of `item_diff`; `item` is the current version."""
-    if change.became is Became.RENAMED:
+    if change.change_kind is ChangeKind.RENAMED:
         old: list[JSON] = [change.old_name, change.old_number]
     else:
         old = [change.name, change.number]
@@ -191,30 +189,30 @@ def packed_item(location: Place, change: ItemChange, item: JSONObject | None) ->
         **_head(location),
         "kind": change.kind,
         "old": old,
-        "wasThere": change.became is not Became.ADDED,
+        "existed": change.change_kind is not ChangeKind.ADDED,
     }
     return to_wire(head) + b"\n" + (_line(item) if item is not None else b"")
 
 
 def check(data: bytes) -> BaselineCheck:
     """Compare with the baseline. Where there is none yet, these lists become it."""
-    location, now_ns, offer = _unpacked(data)
+    location, now_ns, lists = _unpacked(data)
     digest = _digest_of(data)
     try:
         known = read_baseline(location.path)
         if known is None:
-            _write(location, now_ns, offer)
+            _write(location, now_ns, lists)
             return BaselineCheck(now_ns, digest=digest)
-        if missing := {kind: items for kind, items in offer.items() if kind not in known.offer}:
-            _write(location, known.taken_ns, {**known.offer, **missing})
+        if missing := {kind: items for kind, items in lists.items() if kind not in known.lists}:
+            _write(location, known.taken_ns, {**known.lists, **missing})
     except ConfigError as exc:
         return BaselineCheck(0, digest=digest, problem=str(exc))
-    return BaselineCheck(known.taken_ns, compare_offers(known.offer, offer), digest)
+    return BaselineCheck(known.taken_ns, compare_features(known.lists, lists), digest)
 
 
 def accept(data: bytes) -> BaselineCheck:
     """Make these lists the baseline if they are the ones seen; lists not fetched are kept."""
-    location, now_ns, offer = _unpacked(data)
+    location, now_ns, lists = _unpacked(data)
     digest = _digest_of(data)
     if _object(data.partition(b"\n")[0])["seen"] != digest:
         return BaselineCheck(0, problem="The server's lists changed again. Review the changes again.")
@@ -223,7 +221,7 @@ def accept(data: bytes) -> BaselineCheck:
     except ConfigError:  # unreadable, and about to be replaced
         known = None
     try:
-        _write(location, now_ns, {**(known.offer if known is not None else {}), **offer})
+        _write(location, now_ns, {**(known.lists if known is not None else {}), **lists})
     except ConfigError as exc:
         return BaselineCheck(0, problem=str(exc))
     return BaselineCheck(now_ns, digest=digest)
@@ -235,12 +233,12 @@ def item_diff(data: bytes) -> ItemDiff:
     head = _object(first)
     kind, (name, number) = str(head["kind"]), _pair(head["old"])
     old = b""
-    if head["wasThere"]:
+    if head["existed"]:
         try:
             known = read_baseline(_location(head).path)
         except ConfigError as exc:
             return ItemDiff(None, str(exc))
-        item = keyed(kind, known.offer.get(kind, ())).get((name, number)) if known is not None else None
+        item = keyed(kind, known.lists.get(kind, ())).get((name, number)) if known is not None else None
         old = _line(item) if item is not None else b""
     if not old and not now:
         return ItemDiff(None, "This is out of date: the lists or the baseline changed again.")
@@ -252,32 +250,32 @@ def _digest_of(data: bytes) -> str:
     return hashlib.sha256(b"\n".join(sorted(data.split(b"\n")[1:]))).hexdigest()
 
 
-def _write(location: Place, taken_ns: int, offer: Mapping[str, Sequence[JSONObject]]) -> None:
-    write_baseline(location.path, Baseline(location.server, location.identity, taken_ns, offer))
+def _write(location: BaselineLocation, taken_ns: int, lists: Mapping[str, Sequence[JSONObject]]) -> None:
+    write_baseline(location.path, Baseline(location.server, location.identity, taken_ns, lists))
     prune(location.folder)
 
 
-def _head(location: Place) -> JSONObject:
+def _head(location: BaselineLocation) -> JSONObject:
     return {"folder": str(location.folder), "server": location.server, "identity": location.identity}
 
 
-def _location(head: JSONObject) -> Place:
-    return Place(Path(str(head["folder"])), str(head["server"]), str(head["identity"]))
+def _location(head: JSONObject) -> BaselineLocation:
+    return BaselineLocation(Path(str(head["folder"])), str(head["server"]), str(head["identity"]))
 
 
-def _unpacked(data: bytes) -> tuple[Place, int, dict[str, list[JSONObject]]]:
+def _unpacked(data: bytes) -> tuple[BaselineLocation, int, dict[str, list[JSONObject]]]:
     first, *lines = data.split(b"\n")
     head = _object(first)
     counts, now_ns = head["counts"], head["now"]
     assert isinstance(counts, dict)  # we wrote it
     assert isinstance(now_ns, int)
-    offer: dict[str, list[JSONObject]] = {}
+    lists: dict[str, list[JSONObject]] = {}
     at = 0
     for kind, count in counts.items():
         assert isinstance(count, int)
-        offer[kind] = [_object(line) for line in lines[at : at + count]]
+        lists[kind] = [_object(line) for line in lines[at : at + count]]
         at += count
-    return _location(head), now_ns, offer
+    return _location(head), now_ns, lists
 
 
 def _object(line: bytes) -> JSONObject:
@@ -296,5 +294,5 @@ def _pair(value: JSON) -> tuple[str, int]:
 def _line(item: JSONObject) -> bytes:
     try:
         return to_wire(item)
-    except JSONProblem:  # nested too deeply: write a stub that at least shows it exists
+    except JSONError:  # nested too deeply: write a stub that at least shows it exists
         return to_wire({name: value for name, value in item.items() if isinstance(value, str)})

@@ -20,7 +20,7 @@ from inspector.base.signals import Signal
 from inspector.config.servers.entries import Entry
 from inspector.engine.drift.baseline import (
     BaselineCheck,
-    Place,
+    BaselineLocation,
     accept,
     check,
     identity_of,
@@ -29,7 +29,7 @@ from inspector.engine.drift.baseline import (
     packed_item,
 )
 from inspector.engine.views import ServerStatus, ServerView
-from inspector.engine.workers import AT_ONCE
+from inspector.engine.workers import INLINE_LIMIT
 from inspector.protocol.drift import LISTS, SERVER, ItemChange, keyed
 from inspector.protocol.handshake import Agreement
 from inspector.protocol.jsonrpc import METHOD_NOT_FOUND
@@ -44,7 +44,7 @@ T = TypeVar("T")
 Item = TypeVar("Item", Tool, Resource, ResourceTemplate, Prompt)
 
 # Grace period before we fetch lists ourselves: panels that show them fetch them at once.
-QUIET_S = 1.0
+GRACE_S = 1.0
 # The capability of each list kind; several lists can share one.
 _CAPABILITY = {"tools": "tools", "resources": "resources", "templates": "resources", "prompts": "prompts"}
 
@@ -53,24 +53,24 @@ _CAPABILITY = {"tools": "tools", "resources": "resources", "templates": "resourc
 class DriftView:
     """Differences between a server's lists and its baseline, taken at `taken_ns`.
 
-    `is_saved`: the user has seen these changes and keeps the baseline. `problem` says why there is no
+    `is_acknowledged`: the user has seen these changes and keeps the baseline. `problem` says why there is no
     comparison. `seen` identifies exactly these lists; pass it back with the decision.
     """
 
     server: str
     taken_ns: int = 0
     changes: tuple[ItemChange, ...] = ()
-    is_saved: bool = False
+    is_acknowledged: bool = False
     problem: str = ""
     seen: str = ""
 
 
 @dataclass
-class _Watched:
+class _ServerLists:
     """The lists seen so far on one connection."""
 
-    location: Place
-    offer: dict[str, Sequence[JSONObject]]
+    location: BaselineLocation
+    by_kind: dict[str, Sequence[JSONObject]]
     stale: set[str] = field(default_factory=set)  # lists with a pending list_changed
     is_settled: bool = False  # the first lists have arrived
     is_refreshing: bool = False
@@ -90,12 +90,14 @@ class Drift:
 
     def __init__(self, engine: Engine, folder: Path | None) -> None:
         self.changed: Signal[DriftView] = Signal()
-        self.quiet = QUIET_S
+        self.grace = GRACE_S
         self._engine = engine
         self._folder = folder
-        self._watched: dict[str, _Watched] = {}
+        self._lists: dict[str, _ServerLists] = {}
         self._connected: set[str] = set()
-        self._kept: dict[str, str] = {}  # by server, the digest of lists whose changes were acknowledged
+        self._acknowledged: dict[
+            str, str
+        ] = {}  # by server, the digest of lists whose changes were acknowledged
         self._tasks = TaskScope()
         if folder is not None:
             engine.server_changed.connect(self._on_server_changed)
@@ -103,24 +105,26 @@ class Drift:
             engine.list_changed.connect(self._on_list_changed)
             engine.servers.renamed.connect(self._on_renamed)
 
-    def saw(self, server: str, kind: str, listing: Listing[Item]) -> Listing[Item]:
+    def record_list(self, server: str, kind: str, listing: Listing[Item]) -> Listing[Item]:
         """Record a complete list, whoever fetched it, and return it."""
-        watched = self._watched.get(server)
-        if watched is not None:
-            watched.offer[kind] = [item.source for item in listing.items]
-            watched.stale.discard(kind)
-            if watched.is_settled:
-                self._check_soon(server, watched)
+        lists = self._lists.get(server)
+        if lists is not None:
+            lists.by_kind[kind] = [item.source for item in listing.items]
+            lists.stale.discard(kind)
+            if lists.is_settled:
+                self._check_soon(server, lists)
         return listing
 
     def view(self, server: str) -> DriftView:
         """Return the current differences; empty if unknown."""
-        watched = self._watched.get(server)
-        checked = watched.checked if watched is not None else None
+        lists = self._lists.get(server)
+        checked = lists.checked if lists is not None else None
         if checked is None:
             return DriftView(server)
-        is_saved = bool(checked.changes) and self._kept.get(server) == checked.digest
-        return DriftView(server, checked.taken_ns, checked.changes, is_saved, checked.problem, checked.digest)
+        is_acknowledged = bool(checked.changes) and self._acknowledged.get(server) == checked.digest
+        return DriftView(
+            server, checked.taken_ns, checked.changes, is_acknowledged, checked.problem, checked.digest
+        )
 
     async def get(self, server: str) -> DriftView:
         """Like `view`, for other threads."""
@@ -131,24 +135,24 @@ class Drift:
 
         Raises UserError if the server has changed since: only what was shown can be accepted.
         """
-        watched = self._require(server)
-        checked = await self._run(accept, await self._packed(watched, seen), watched.location)
+        lists = self._require(server)
+        checked = await self._run(accept, await self._packed(lists, seen), lists.location)
         if checked.problem:
             raise ConfigError(checked.problem)
-        self._kept.pop(server, None)
-        self._report(server, watched, checked)
+        self._acknowledged.pop(server, None)
+        self._report(server, lists, checked)
 
-    async def keep(self, server: str, seen: str) -> None:
+    async def keep_baseline(self, server: str, seen: str) -> None:
         """Keep the baseline. Changes that the user has `seen` are not reported again in this run."""
         self._require(server)
-        self._kept[server] = seen
+        self._acknowledged[server] = seen
         self.changed.emit(self.view(server))
 
     async def diff(self, server: str, change: ItemChange) -> Diff:
         """Return one change, member by member. Raises UserError."""
-        watched = self._require(server)
-        item = keyed(change.kind, watched.offer.get(change.kind, ())).get((change.name, change.number))
-        found = await self._run(item_diff, packed_item(watched.location, change, item), watched.location)
+        lists = self._require(server)
+        item = keyed(change.kind, lists.by_kind.get(change.kind, ())).get((change.name, change.number))
+        found = await self._run(item_diff, packed_item(lists.location, change, item), lists.location)
         if found.diff is None:
             raise UserError(found.problem)
         return found.diff
@@ -156,137 +160,141 @@ class Drift:
     async def close(self) -> None:
         await self._tasks.close()
 
-    def _require(self, server: str) -> _Watched:
-        watched = self._watched.get(server)
-        if watched is None:
+    def _require(self, server: str) -> _ServerLists:
+        lists = self._lists.get(server)
+        if lists is None:
             raise UserError(f"The lists of {server!r} are not loaded.", "Connect to it first.")
-        return watched
+        return lists
 
     def _on_server_changed(self, view: ServerView) -> None:
         if view.status is not ServerStatus.CONNECTED:
             self._connected.discard(view.name)
         elif view.name not in self._connected and view.agreement is not None:
             self._connected.add(view.name)
-            if self._engine.settings.remember_lists and self._folder is not None:
-                location = Place(self._folder, view.name, identity_of(self._engine.entry(view.name)))
-                self._begin(view.name, _Watched(location, _first_offer(view.agreement)))
+            if self._engine.settings.save_baselines and self._folder is not None:
+                location = BaselineLocation(
+                    self._folder, view.name, identity_of(self._engine.entry(view.name))
+                )
+                self._begin(view.name, _ServerLists(location, _initial_lists(view.agreement)))
 
-    def _begin(self, server: str, watched: _Watched) -> None:
-        before = self._watched.get(server)
+    def _begin(self, server: str, lists: _ServerLists) -> None:
+        before = self._lists.get(server)
         if before is not None:  # keep what is known until there is more
-            watched.checked = before.checked
-        self._watched[server] = watched
-        self._tasks.spawn(f"drift of {server}", self._settle(server, watched))
+            lists.checked = before.checked
+        self._lists[server] = lists
+        self._tasks.spawn(f"drift of {server}", self._settle(server, lists))
 
     def _on_server_removed(self, server: str) -> None:
         self._connected.discard(server)
-        self._kept.pop(server, None)
-        if self._watched.pop(server, None) is not None:
+        self._acknowledged.pop(server, None)
+        if self._lists.pop(server, None) is not None:
             self.changed.emit(DriftView(server))
 
     def _on_renamed(self, old: Entry, new: Entry) -> None:
         """Move the baseline along: it is the same server."""
         if self._folder is not None and identity_of(old) == identity_of(new):
-            before, after = (Place(self._folder, each.name, identity_of(each)).path for each in (old, new))
+            before, after = (
+                BaselineLocation(self._folder, each.name, identity_of(each)).path for each in (old, new)
+            )
             with contextlib.suppress(OSError):
                 before.replace(after)
 
     def _on_list_changed(self, server: str, capability: str) -> None:
-        watched = self._watched.get(server)
-        if watched is None:
+        lists = self._lists.get(server)
+        if lists is None:
             return
-        watched.stale |= {kind for kind, needs in _CAPABILITY.items() if needs == capability}
-        if watched.is_settled:
-            self._refresh_soon(server, watched)
+        lists.stale |= {kind for kind, needs in _CAPABILITY.items() if needs == capability}
+        if lists.is_settled:
+            self._refresh_soon(server, lists)
 
-    def _refresh_soon(self, server: str, watched: _Watched) -> None:
-        if watched.stale and not watched.is_refreshing:
-            watched.is_refreshing = True
-            self._tasks.spawn(f"lists of {server}", self._refresh(server, watched))
+    def _refresh_soon(self, server: str, lists: _ServerLists) -> None:
+        if lists.stale and not lists.is_refreshing:
+            lists.is_refreshing = True
+            self._tasks.spawn(f"lists of {server}", self._refresh(server, lists))
 
-    async def _settle(self, server: str, watched: _Watched) -> None:
+    async def _settle(self, server: str, lists: _ServerLists) -> None:
         """Fetch the lists of a new connection that nothing else has fetched."""
-        await asyncio.sleep(self.quiet)
+        await asyncio.sleep(self.grace)
         for kind in LISTS:
-            if kind not in watched.offer:
-                await self._list(server, watched, kind)
-        watched.is_settled = True
-        self._check_soon(server, watched)
-        self._refresh_soon(server, watched)
+            if kind not in lists.by_kind:
+                await self._list(server, lists, kind)
+        lists.is_settled = True
+        self._check_soon(server, lists)
+        self._refresh_soon(server, lists)
 
-    async def _refresh(self, server: str, watched: _Watched) -> None:
+    async def _refresh(self, server: str, lists: _ServerLists) -> None:
         """Fetch changed lists again, rate-limited: some servers notify all the time."""
         try:
-            while watched.stale and self._is_current(server, watched):
-                await asyncio.sleep(self.quiet)
-                for kind in [kind for kind in LISTS if kind in watched.stale]:
-                    watched.stale.discard(kind)
-                    await self._list(server, watched, kind)
+            while lists.stale and self._is_current(server, lists):
+                await asyncio.sleep(self.grace)
+                for kind in [kind for kind in LISTS if kind in lists.stale]:
+                    lists.stale.discard(kind)
+                    await self._list(server, lists, kind)
         finally:
-            watched.is_refreshing = False
+            lists.is_refreshing = False
 
-    async def _list(self, server: str, watched: _Watched, kind: str) -> None:
-        """Fetch a list; it arrives in `saw`. A failed one is not compared: traffic shows why."""
-        if not self._engine.settings.ask_for_lists or not self._is_current(server, watched):
+    async def _list(self, server: str, lists: _ServerLists, kind: str) -> None:
+        """Fetch a list; it arrives in `record_list`. A failed one is not compared: the traffic shows why."""
+        if not self._engine.settings.fetch_all_lists or not self._is_current(server, lists):
             return
         engine = self._engine
-        ask = {
+        fetch = {
             "tools": engine.list_tools,
             "resources": engine.list_resources,
             "templates": engine.list_resource_templates,
             "prompts": engine.list_prompts,
         }[kind]
         try:
-            await ask(server)
+            await fetch(server)
         except RpcError as exc:
             if exc.code == METHOD_NOT_FOUND and kind == "templates":  # many servers lack this method
                 none: Listing[ResourceTemplate] = Listing()
-                self.saw(server, kind, none)
+                self.record_list(server, kind, none)
         except LensError:
             return
 
-    def _is_current(self, server: str, watched: _Watched) -> bool:
-        return server in self._connected and self._watched.get(server) is watched
+    def _is_current(self, server: str, lists: _ServerLists) -> bool:
+        return server in self._connected and self._lists.get(server) is lists
 
-    def _check_soon(self, server: str, watched: _Watched) -> None:
-        watched.is_behind = True
-        if not watched.is_checking:
-            watched.is_checking = True
-            self._tasks.spawn(f"compare {server}", self._check(server, watched))
+    def _check_soon(self, server: str, lists: _ServerLists) -> None:
+        lists.is_behind = True
+        if not lists.is_checking:
+            lists.is_checking = True
+            self._tasks.spawn(f"compare {server}", self._check(server, lists))
 
-    async def _check(self, server: str, watched: _Watched) -> None:
+    async def _check(self, server: str, lists: _ServerLists) -> None:
         try:
-            while watched.is_behind and self._watched.get(server) is watched:
-                watched.is_behind = False
-                with contextlib.suppress(UserError):  # the worker process failed: next time, then
+            while lists.is_behind and self._lists.get(server) is lists:
+                lists.is_behind = False
+                with contextlib.suppress(UserError):  # the worker failed: the next check retries
                     self._report(
-                        server, watched, await self._run(check, await self._packed(watched), watched.location)
+                        server, lists, await self._run(check, await self._packed(lists), lists.location)
                     )
         finally:
-            watched.is_checking = False
+            lists.is_checking = False
 
-    def _report(self, server: str, watched: _Watched, checked: BaselineCheck) -> None:
-        if self._watched.get(server) is watched:
-            watched.checked = checked
+    def _report(self, server: str, lists: _ServerLists, checked: BaselineCheck) -> None:
+        if self._lists.get(server) is lists:
+            lists.checked = checked
             self.changed.emit(self.view(server))
 
-    async def _packed(self, watched: _Watched, seen: str = "") -> bytes:
+    async def _packed(self, lists: _ServerLists, seen: str = "") -> bytes:
         """Serialize a few items at a time, yielding to the loop: there may be ten thousand tools."""
         pieces: list[bytes] = []
-        for piece in packed(watched.location, self._engine.clock.wall_ns(), dict(watched.offer), seen):
+        for piece in packed(lists.location, self._engine.clock.wall_ns(), dict(lists.by_kind), seen):
             pieces.append(piece)
             await asyncio.sleep(0)
         return b"".join(pieces)
 
-    async def _run(self, function: Callable[[bytes], T], data: bytes, location: Place) -> T:
+    async def _run(self, function: Callable[[bytes], T], data: bytes, location: BaselineLocation) -> T:
         """Run on a thread, or in another process for large data."""
-        if len(data) + await asyncio.to_thread(_file_size, location.path) > AT_ONCE:
-            return await self._engine.work(function, data, apart=True)
+        if len(data) + await asyncio.to_thread(_file_size, location.path) > INLINE_LIMIT:
+            return await self._engine.work(function, data, separate=True)
         return await asyncio.to_thread(function, data)
 
 
-def _first_offer(agreement: Agreement) -> dict[str, Sequence[JSONObject]]:
-    """Return what is known on connecting: the server's info, and the lists it does not offer."""
+def _initial_lists(agreement: Agreement) -> dict[str, Sequence[JSONObject]]:
+    """Return what is known on connecting: the server's info, and the lists it does not lists."""
     server = agreement.server
     info: JSONObject = {"name": server.name, "title": server.title, "version": server.version}
     about: JSONObject = {"serverInfo": {name: text for name, text in info.items() if text}}

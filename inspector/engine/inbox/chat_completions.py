@@ -18,24 +18,24 @@ from inspector.base.clock import SystemClock
 from inspector.base.errors import ConfigError, UserError
 from inspector.base.json.values import (
     JSON,
+    JSONError,
     JSONObject,
-    JSONProblem,
     object_of,
     parse,
+    quote_value,
     shorten,
-    shown,
     text_of,
     to_wire,
 )
 from inspector.base.plain_text import one_line
 from inspector.base.redaction import MASK
-from inspector.base.web_link import may_open, read_link
+from inspector.base.web_link import read_link
 from inspector.config.reply_rules import Endpoint
 from inspector.protocol.server_requests.replies import (
     END_TURN,
     MAX_TOKENS,
     STOP_FOR_TOOL,
-    sampled,
+    sampling_reply,
     text_block,
 )
 from inspector.protocol.server_requests.sampling import (
@@ -53,15 +53,15 @@ from inspector.transport.network import Network
 
 MAX_BYTES = 16 * 1024 * 1024
 _PATH = "/chat/completions"
-_SHOWN = 300  # characters of the service's error message
+_MAX_ERROR_LENGTH = 300  # characters of the service's error message
 
 
-async def request_completion(endpoint: Endpoint, key: str | None, requested: SamplingRequest) -> JSONObject:
+async def request_completion(endpoint: Endpoint, key: str | None, request: SamplingRequest) -> JSONObject:
     """Return a result for `sampling/createMessage`. Raises UserError with cause and next step."""
     url = chat_url(endpoint.url)
     headers = _headers(key)
     try:
-        body = to_wire(chat_request(requested, endpoint.model, endpoint.extra))
+        body = to_wire(chat_request(request, endpoint.model, endpoint.extra))
     except ValueError as exc:
         raise UserError(f"This sampling request cannot be sent to the endpoint: {exc}.") from exc
     try:
@@ -73,7 +73,7 @@ async def request_completion(endpoint: Endpoint, key: str | None, requested: Sam
         ) from None
     except UserError as exc:
         # Not chained: the library's message may contain a header.
-        raise UserError(_without(key, exc.summary), _without(key, exc.next_step)) from None
+        raise UserError(_masked(key, exc.summary), _masked(key, exc.next_step)) from None
     if status != 200:
         raise _refused(status, reply, key)
     return _read(reply, endpoint.model, key)
@@ -84,11 +84,11 @@ def chat_url(url: str) -> str:
 
     Raises ConfigError for an invalid URL.
     """
-    given = url.strip()
-    if not given:
+    trimmed = url.strip()
+    if not trimmed:
         raise ConfigError("The rule has no endpoint URL.", "Enter one, such as https://host/v1.")
-    link = read_link(given)
-    if reason := may_open(link):
+    link = read_link(trimmed)
+    if reason := link.problem:
         raise ConfigError(f"The endpoint URL is invalid. {reason}", "Fix it in the rule.")
     if link.user:
         raise ConfigError(
@@ -105,10 +105,10 @@ def _headers(key: str | None) -> Headers:
     headers: Headers = (("Content-Type", "application/json"), ("Accept", "application/json"))
     if not key:
         return headers
-    given = key.strip()
-    if not given.isascii() or not given.isprintable():
+    token = key.strip()
+    if not token.isascii() or not token.isprintable():
         raise ConfigError("The endpoint's API key contains invalid characters.", "Store it again.")
-    return (*headers, ("Authorization", f"Bearer {given}"))
+    return (*headers, ("Authorization", f"Bearer {token}"))
 
 
 async def _post(url: str, headers: Headers, body: bytes) -> tuple[int, bytes]:
@@ -125,8 +125,8 @@ def _discard(event: object) -> None:
 
 
 def _refused(status: int, reply: bytes, key: str | None) -> UserError:
-    server_message = _error_text(reply, key)
-    what = f"The endpoint returned HTTP {status}{f': {server_message}' if server_message else ''}"
+    reason = _error_text(reply, key)
+    what = f"The endpoint returned HTTP {status}{f': {reason}' if reason else ''}"
     if 300 <= status < 400:
         return UserError(
             f"{what}.", "It returned a redirect, which MCP Lens does not follow. Enter the new URL."
@@ -145,7 +145,7 @@ def _error_text(reply: bytes, key: str | None) -> str:
     text = reply[: 64 * 1024].decode(errors="replace")
     try:
         body: JSON = parse(text)
-    except JSONProblem:
+    except JSONError:
         return _short(text, key)
     error = body.get("error", body) if isinstance(body, dict) else body
     if isinstance(error, str):
@@ -158,26 +158,26 @@ def _error_text(reply: bytes, key: str | None) -> str:
 
 def _short(text: str, key: str | None) -> str:
     """Mask the key, then shorten: part of a key could not be found any more."""
-    return one_line(shorten(_without(key, text).strip(), _SHOWN)).rstrip(".")
+    return one_line(shorten(_masked(key, text).strip(), _MAX_ERROR_LENGTH)).rstrip(".")
 
 
 def _read(reply: bytes, model: str, key: str | None) -> JSONObject:
     try:
         return read_chat_response(parse(reply.decode()), model)
-    except ValueError as exc:  # includes JSONProblem and UnicodeDecodeError
+    except ValueError as exc:  # includes JSONError and UnicodeDecodeError
         raise UserError(
-            f"The endpoint's response is invalid: {_without(key, one_line(str(exc)))}.",
+            f"The endpoint's response is invalid: {_masked(key, one_line(str(exc)))}.",
             "It must be an OpenAI-compatible chat completion. Check the URL.",
         ) from None
 
 
-def _without(key: str | None, text: str) -> str:
+def _masked(key: str | None, text: str) -> str:
     """Mask the key: services repeat it when it is wrong."""
-    given = key.strip() if key else ""
-    return text.replace(given, MASK) if given else text
+    token = key.strip() if key else ""
+    return text.replace(token, MASK) if token else text
 
 
-_SOUNDS = {"wav": "wav", "x-wav": "wav", "wave": "wav", "vnd.wave": "wav", "mpeg": "mp3", "mp3": "mp3"}
+_AUDIO_FORMATS = {"wav": "wav", "x-wav": "wav", "wave": "wav", "vnd.wave": "wav", "mpeg": "mp3", "mp3": "mp3"}
 _STOP_REASONS = {
     "stop": END_TURN,
     "length": MAX_TOKENS,
@@ -186,19 +186,19 @@ _STOP_REASONS = {
 }
 
 
-def chat_request(requested: SamplingRequest, model: str, extra: JSONObject | None = None) -> JSONObject:
+def chat_request(request: SamplingRequest, model: str, extra: JSONObject | None = None) -> JSONObject:
     """Return the body to post. `extra` is merged into it; null removes a member.
 
-    Without a model, the server's first preference is requested. Raises ValueError.
+    Without a model, the server's first preference is request. Raises ValueError.
     """
-    wanted = model or next(iter(requested.preferences.hints), "")
-    body: JSONObject = {"model": wanted or None, "messages": list(_messages(requested))}
-    body["max_tokens"] = requested.max_tokens
-    body["temperature"] = requested.temperature
-    body["stop"] = list(requested.stop_sequences) or None
-    if requested.tools:
-        body["tools"] = [_tool(tool) for tool in requested.tools]
-        body["tool_choice"] = requested.tool_choice or None
+    model_name = model or next(iter(request.preferences.hints), "")
+    body: JSONObject = {"model": model_name or None, "messages": list(_messages(request))}
+    body["max_tokens"] = request.max_tokens
+    body["temperature"] = request.temperature
+    body["stop"] = list(request.stop_sequences) or None
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+        body["tool_choice"] = request.tool_choice or None
     body |= extra or {}
     body.pop("stream", None)  # the response is read as a whole
     if not body["model"]:
@@ -206,10 +206,10 @@ def chat_request(requested: SamplingRequest, model: str, extra: JSONObject | Non
     return {name: value for name, value in body.items() if value is not None}
 
 
-def _messages(requested: SamplingRequest) -> Iterator[JSONObject]:
-    if requested.system_prompt:
-        yield {"role": "system", "content": requested.system_prompt}
-    for number, message in enumerate(requested.messages, 1):
+def _messages(request: SamplingRequest) -> Iterator[JSONObject]:
+    if request.system_prompt:
+        yield {"role": "system", "content": request.system_prompt}
+    for number, message in enumerate(request.messages, 1):
         try:
             yield from _message(message)
         except ValueError as exc:
@@ -231,8 +231,8 @@ def _message(message: SamplingMessage) -> Iterator[JSONObject]:
             parts.append(_part(block))
     if parts or calls or not message.blocks:
         nothing = None if calls else ""
-        server_message: JSONObject = {"role": message.role, "content": _content(parts) if parts else nothing}
-        yield {**server_message, "tool_calls": calls} if calls else server_message
+        chat_message: JSONObject = {"role": message.role, "content": _content(parts) if parts else nothing}
+        yield {**chat_message, "tool_calls": calls} if calls else chat_message
 
 
 def _content(parts: list[JSON]) -> JSON:
@@ -252,9 +252,9 @@ def _part(block: JSONObject) -> JSONObject:
         subtype = mime.partition("/")[2].partition(";")[0].strip().lower()
         return {
             "type": "input_audio",
-            "input_audio": {"data": data, "format": _SOUNDS.get(subtype, subtype)},
+            "input_audio": {"data": data, "format": _AUDIO_FORMATS.get(subtype, subtype)},
         }
-    raise ValueError(f"has content of the type {shown(kind)}, which chat completions do not support")
+    raise ValueError(f"has content of the type {quote_value(kind)}, which chat completions do not support")
 
 
 def _call(block: JSONObject) -> JSONObject:
@@ -302,13 +302,13 @@ def read_chat_response(body: JSON, model: str = "") -> JSONObject:
     message = object_of(first, "message") if isinstance(first, dict) else None
     if not isinstance(first, dict) or message is None:
         raise ValueError("it has no message in “choices”")
-    blocks = [*_texts(message), *_uses(message)]
+    blocks = [*_texts(message), *_tool_calls(message)]
     if not blocks:
         raise ValueError("its message contains neither text nor a tool call")
     is_use = any(kind_of(block) == TOOL_USE for block in blocks)
     reason = text_of(first, "finish_reason")
     stop = STOP_FOR_TOOL if is_use else _STOP_REASONS.get(reason, reason)
-    return sampled(ASSISTANT, blocks, text_of(body, "model") or model, stop)
+    return sampling_reply(ASSISTANT, blocks, text_of(body, "model") or model, stop)
 
 
 def _texts(message: JSONObject) -> Iterator[JSONObject]:
@@ -324,7 +324,7 @@ def _texts(message: JSONObject) -> Iterator[JSONObject]:
         yield text_block(refusal)
 
 
-def _uses(message: JSONObject) -> Iterator[JSONObject]:
+def _tool_calls(message: JSONObject) -> Iterator[JSONObject]:
     calls = message.get("tool_calls")
     for number, call in enumerate(calls if isinstance(calls, list) else [], 1):
         function = object_of(call, "function") if isinstance(call, dict) else None
@@ -341,10 +341,10 @@ def _arguments(name: str, function: JSONObject) -> JSONObject:
     if isinstance(arguments, str):
         try:
             arguments = parse(arguments) if arguments.strip() else {}
-        except JSONProblem as exc:
-            raise ValueError(f"its arguments for the tool {shown(name)} are not JSON: {exc}") from exc
+        except JSONError as exc:
+            raise ValueError(f"its arguments for the tool {quote_value(name)} are not JSON: {exc}") from exc
     if arguments is None:
         return {}
     if not isinstance(arguments, dict):
-        raise ValueError(f"its arguments for the tool {shown(name)} are not an object")
+        raise ValueError(f"its arguments for the tool {quote_value(name)} are not an object")
     return arguments

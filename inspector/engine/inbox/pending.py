@@ -12,24 +12,24 @@ from inspector.engine.inbox.views import InboxRequest, Reply, RequestItem, Round
 from inspector.protocol.revisions import R4, Revision
 from inspector.protocol.server_requests.request import ELICITATION, notes, read_server_request
 from inspector.protocol.types import InputRequest
-from inspector.session.server_requests import OWN, Replies, RequestRefused, ServerRequest
+from inspector.session.server_requests import ONLY_KEY, Replies, RequestRefused, ServerRequest
 
 CANCEL = Reply(result={"action": "cancel"})
 
 
 @dataclass(eq=False, slots=True)
 class PendingInboxRequest:
-    """A pending card with its internal state.
+    """An `InboxRequest` with the state that the Inbox needs until it ends.
 
-    `decision` is set when the replies can be sent; `pages` are ids of URL elicitations whose completion the
-    server will report.
+    `decision` is set when the replies can be sent. `elicitation_ids` are those of URL elicitations whose
+    completion the server will report.
     """
 
     inbox_request: InboxRequest
     server_request: ServerRequest
     note: Callable[[str], None]
     decision: asyncio.Future[dict[str, Reply]]
-    pages: set[str] = field(default_factory=set)
+    elicitation_ids: set[str] = field(default_factory=set)
     timer: asyncio.TimerHandle | None = None
     is_shown: bool = False
 
@@ -54,7 +54,7 @@ class PendingInboxRequest:
         self._update(key, lambda input_request: replace(input_request, notes=(*input_request.notes, text)))
 
     def put_notes(self, notes: Mapping[str, tuple[str, ...]]) -> None:
-        """Set the remarks about its requests, by key, once they are known."""
+        """Set the notes about its requests, by key, once they are known."""
         input_requests = tuple(
             replace(each, notes=notes.get(each.key, ())) for each in self.inbox_request.input_requests
         )
@@ -75,7 +75,7 @@ class PendingInboxRequest:
         if not self.inbox_request.unanswered:
             return True
         replies = self.replies.values()
-        if self.server_request.awaits_pages:
+        if self.server_request.awaits_urls:
             return not all(is_consent(reply) for reply in replies)
         return self.server_request.round > 0 and any(reply.is_error for reply in replies)
 
@@ -124,14 +124,14 @@ def _notes(input_request: InputRequest, revision: Revision) -> tuple[str, ...]:
     try:
         return notes(read_server_request(input_request.method, input_request.params, revision), revision)
     except ValueError:
-        return ()  # rejected; the card says why
+        return ()  # rejected; the request says why
 
 
-def pages_of(server_request: ServerRequest) -> set[str]:
+def elicitation_ids_of(server_request: ServerRequest) -> set[str]:
     """Return the ids with which the server reports completed URL elicitations."""
-    if server_request.awaits_pages:
+    if server_request.awaits_urls:
         return set(server_request.input_requests)
-    input_request = server_request.input_requests.get(OWN)
+    input_request = server_request.input_requests.get(ONLY_KEY)
     if input_request is None or input_request.method != ELICITATION or server_request.revision != R4:
         return set()
     id = input_request.params.get("elicitationId")
@@ -139,7 +139,7 @@ def pages_of(server_request: ServerRequest) -> set[str]:
 
 
 def results_of(replies: Mapping[str, Reply]) -> Replies:
-    """Return the results by key. Raises Refusal if one of them is an error."""
+    """Return the results by key. Raises RequestRefused if one of them is an error."""
     results: dict[str, JSONObject] = {}
     for key, reply in replies.items():
         if reply.result is None:
@@ -155,12 +155,14 @@ MAX_BYTES = 64 * 1024 * 1024
 
 
 class RequestHistory:
+    """Recently ended requests, bounded by number and size."""
+
     def __init__(self) -> None:
         self._inbox_requests: deque[tuple[InboxRequest, int]] = deque()
         self._bytes = 0
 
     def add(self, inbox_request: InboxRequest, size: int) -> None:
-        """Add an ended card; `size` is that of its request. The newest card is always kept."""
+        """Add an ended request of `size` bytes. The newest is always kept."""
         self._inbox_requests.append((inbox_request, size))
         self._bytes += size
         while len(self._inbox_requests) > 1 and (
@@ -169,14 +171,14 @@ class RequestHistory:
             self._bytes -= self._inbox_requests.popleft()[1]
 
     def amend(self, inbox_request: InboxRequest) -> None:
-        """Update a recent card whose end turned out differently."""
+        """Update a recent request whose end turned out differently."""
         for position in range(len(self._inbox_requests) - 1, -1, -1):
             if self._inbox_requests[position][0].id == inbox_request.id:
                 self._inbox_requests[position] = inbox_request, self._inbox_requests[position][1]
                 return
 
     def inbox_requests(self) -> tuple[InboxRequest, ...]:
-        """Return the cards, newest last."""
+        """Return the requests, newest last."""
         return tuple(inbox_request for inbox_request, _ in self._inbox_requests)
 
 

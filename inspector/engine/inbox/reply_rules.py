@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 from inspector.base.clock import Clock, SystemClock
 from inspector.base.errors import ConfigError, UserError
-from inspector.base.json.values import JSON, JSONObject, JSONProblem, text_of, to_wire
+from inspector.base.json.values import JSON, JSONError, JSONObject, text_of, to_wire
 from inspector.base.plain_text import one_line
 from inspector.base.signals import Signal
 from inspector.base.units import plural
@@ -26,7 +26,7 @@ from inspector.config.reply_rules import LoadedRules, ReplyRule, ReplyRulesFile,
 from inspector.engine.inbox.views import Reply, RequestItem
 from inspector.protocol.jsonrpc import read
 from inspector.protocol.revisions import Revision
-from inspector.protocol.server_requests.replies import END_TURN, problems_of, sampled, text_block
+from inspector.protocol.server_requests.replies import END_TURN, reply_problems, sampling_reply, text_block
 from inspector.protocol.server_requests.request import (
     ELICITATION,
     ROOTS,
@@ -59,7 +59,7 @@ class RuleInput:
 class Attempt:
     """Trial run of a rule: the reply it would send, or the `reason` why it would not."""
 
-    requested: RuleInput
+    request: RuleInput
     reply: Reply | None = None
     reason: str = ""
     notes: tuple[str, ...] = ()  # what is wrong with the reply
@@ -69,7 +69,7 @@ class Attempt:
 class ScriptPosition:
     """How many replies of a rule's script have been used so far."""
 
-    given: int
+    used: int
     total: int
 
 
@@ -94,9 +94,9 @@ class ReplyRules:
         self._file = ReplyRulesFile(path) if path is not None else None
         self._secret = secret
         self._loaded = LoadedRules()
-        self._given: dict[str, int] = {}
+        self._used: dict[str, int] = {}
         self._per_minute = RateLimit(clock or SystemClock())
-        self._turn = asyncio.Lock()  # a script answers one request at a time
+        self._script_lock = asyncio.Lock()  # a script answers one request at a time
 
     async def rules(self) -> tuple[ReplyRule, ...]:
         """Return the current rules from the file, which may be edited externally.
@@ -104,7 +104,7 @@ class ReplyRules:
         Each problem in it is reported once.
         """
         if self._file is not None:
-            await asyncio.to_thread(self._inspect, self._file)
+            await asyncio.to_thread(self._reload, self._file)
         return self._loaded.rules
 
     async def save(self, rules: Sequence[ReplyRule], instead_of: Sequence[ReplyRule] | None = None) -> None:
@@ -120,13 +120,13 @@ class ReplyRules:
 
     async def script_position(self, rule: ReplyRule) -> ScriptPosition:
         """Return the script's position. Raises UserError if the script cannot be read."""
-        return ScriptPosition(self._given.get(rule.id, 0), len(await self._script(rule)))
+        return ScriptPosition(self._used.get(rule.id, 0), len(await self._script(rule)))
 
     async def start_over(self, rule: ReplyRule) -> None:
         """Restart the rule's script with the first reply."""
-        self._given.pop(rule.id, None)
+        self._used.pop(rule.id, None)
 
-    def _inspect(self, file: ReplyRulesFile) -> None:
+    def _reload(self, file: ReplyRulesFile) -> None:
         if file.stamp() != self._loaded.stamp:
             self._loaded = file.load()
             for problem in (*self._loaded.problems, *filter(None, map(_filter_problem, self._loaded.rules))):
@@ -141,10 +141,10 @@ class ReplyRules:
 
         Raises UserError if a rule matches but cannot reply.
         """
-        self.last = requested = RuleInput(server, input_request, revision)
-        rules = [rule for rule in await self.rules() if rule.is_on and suits(rule, input_request)]
-        rule = await asyncio.to_thread(_first_that_fits, rules, requested) if rules else None
-        return await self._response(rule, requested, is_unasked=True) if rule is not None else None
+        self.last = request = RuleInput(server, input_request, revision)
+        rules = [rule for rule in await self.rules() if rule.is_on and applies_to(rule, input_request)]
+        rule = await asyncio.to_thread(_first_match, rules, request) if rules else None
+        return await self._response(rule, request, is_automatic=True) if rule is not None else None
 
     async def attempt(self, rule: ReplyRule) -> Attempt:
         """Try a rule, enabled or not, on the last request; a script does not advance.
@@ -155,67 +155,65 @@ class ReplyRules:
             raise UserError(
                 "No server request received yet.", "Call a tool that sends a server request, then try again."
             )
-        requested = self.last
+        request = self.last
         try:
-            if not suits(rule, requested.input_request):
-                return Attempt(
-                    requested, reason=f"This rule does not apply to {requested.input_request.method}."
-                )
-            if not await asyncio.to_thread(matches, rule, requested):
-                return Attempt(requested, reason="The filter does not match this server request.")
-            reply = await self._response(rule, requested, is_trial=True)
+            if not applies_to(rule, request.input_request):
+                return Attempt(request, reason=f"This rule does not apply to {request.input_request.method}.")
+            if not await asyncio.to_thread(matches, rule, request):
+                return Attempt(request, reason="The filter does not match this server request.")
+            reply = await self._response(rule, request, is_trial=True)
         except UserError as exc:
-            return Attempt(requested, reason=str(exc))
-        return Attempt(requested, reply, notes=_notes(requested, reply))
+            return Attempt(request, reason=str(exc))
+        return Attempt(request, reply, notes=_notes(request, reply))
 
-    async def draft(self, rule: ReplyRule, requested: RuleInput) -> Reply:
+    async def draft(self, rule: ReplyRule, request: RuleInput) -> Reply:
         """Return a rule's reply at the user's request, whether or not it is enabled or matches.
 
         Raises UserError if it cannot reply.
         """
-        return await self._response(rule, requested)
+        return await self._response(rule, request)
 
     async def _response(
-        self, rule: ReplyRule, requested: RuleInput, *, is_trial: bool = False, is_unasked: bool = False
+        self, rule: ReplyRule, request: RuleInput, *, is_trial: bool = False, is_automatic: bool = False
     ) -> Reply:
         """Return a rule's reply.
 
-        With `is_trial` a script does not advance; `is_unasked` means that no user asked for this reply.
+        With `is_trial` a script does not advance; `is_automatic` means that no user asked for this reply.
         """
         try:
             match rule.kind:
                 case RuleKind.CANNED:
-                    return _reply(rule, rule.answer)
+                    return _reply(rule, rule.reply)
                 case RuleKind.ECHO:
-                    return Reply(_echo(_sampling(requested)), rule=rule.title)
+                    return Reply(_echo(_sampling(request)), rule=rule.title)
                 case RuleKind.SCRIPT:
-                    return await self._next_of_script(rule, requested.input_request, is_trial=is_trial)
+                    return await self._next_of_script(rule, request.input_request, is_trial=is_trial)
                 case RuleKind.ENDPOINT:
-                    if is_unasked:
-                        self._require_pace(rule)
-                    return Reply(await self._ask_endpoint(rule, _sampling(requested)), rule=rule.title)
+                    if is_automatic:
+                        self._require_rate(rule)
+                    return Reply(await self._ask_endpoint(rule, _sampling(request)), rule=rule.title)
         except UserError as exc:
             raise UserError(f"Rule “{rule.title}”: {exc.summary}", exc.next_step) from exc
 
     async def _next_of_script(self, rule: ReplyRule, input_request: RequestItem, *, is_trial: bool) -> Reply:
-        async with self._turn:
-            replies, index = await self._script(rule), self._given.get(rule.id, 0)
+        async with self._script_lock:
+            replies, index = await self._script(rule), self._used.get(rule.id, 0)
             if not replies:
                 raise UserError("Its script contains no replies.", "Add replies to it.")
             if index >= len(replies) and not rule.loops:
                 raise UserError(
-                    f"Its script has used all {plural(len(replies), 'answer')}.",
+                    f"All replies of its script ({len(replies):,}) have been used.",
                     "Restart it, or let it start over after the last reply.",
                 )
             reply = replies[index % len(replies)]
-            if not _suits_reply(reply, input_request):
+            if not _reply_applies(reply, input_request):
                 raise UserError(
                     f"Reply {index % len(replies) + 1:,} of its script is not valid for "
                     f"{input_request.method}.",
                     "Narrow the rule's filter, or fix the script.",
                 )
             if not is_trial:
-                self._given[rule.id] = index + 1
+                self._used[rule.id] = index + 1
             return _reply(rule, reply)
 
     async def _script(self, rule: ReplyRule) -> list[JSON]:
@@ -224,7 +222,7 @@ class ReplyRules:
         folder = self._file.path.parent if self._file is not None else Path()
         return await asyncio.to_thread(_read_script, rule.script.strip(), folder)
 
-    def _require_pace(self, rule: ReplyRule) -> None:
+    def _require_rate(self, rule: ReplyRule) -> None:
         limit = rule.endpoint.per_minute
         if not self._per_minute.take(rule.id, limit):
             raise UserError(
@@ -233,7 +231,7 @@ class ReplyRules:
                 "Reply yourself, or raise the rule's limit.",
             )
 
-    async def _ask_endpoint(self, rule: ReplyRule, requested: SamplingRequest) -> JSONObject:
+    async def _ask_endpoint(self, rule: ReplyRule, request: SamplingRequest) -> JSONObject:
         key = None
         if rule.endpoint.key:
             key = await self._secret(rule.endpoint.key) if self._secret is not None else None
@@ -243,7 +241,7 @@ class ReplyRules:
                 )
         from inspector.engine.inbox.chat_completions import request_completion
 
-        return await request_completion(rule.endpoint, key, requested)
+        return await request_completion(rule.endpoint, key, request)
 
 
 def _read_script(path: str, folder: Path) -> list[JSON]:
@@ -254,24 +252,24 @@ def _read_script(path: str, folder: Path) -> list[JSON]:
         raise UserError(f"The script path is invalid: {exc}.", "Choose the file again.") from exc
 
 
-def suits(rule: ReplyRule, input_request: RequestItem) -> bool:
+def applies_to(rule: ReplyRule, input_request: RequestItem) -> bool:
     """True if the rule can answer this kind of request at all."""
     match rule.kind:
         case RuleKind.CANNED:
-            return _suits_reply(rule.answer, input_request)
+            return _reply_applies(rule.reply, input_request)
         case RuleKind.SCRIPT:
             return input_request.method != ROOTS
         case RuleKind.ECHO | RuleKind.ENDPOINT:
             return input_request.method == SAMPLING
 
 
-def matches(rule: ReplyRule, requested: RuleInput) -> bool:
+def matches(rule: ReplyRule, request: RuleInput) -> bool:
     """True if the rule's filter matches. Raises UserError if the filter is invalid."""
-    return _matches(rule.filter, _log_of(requested))
+    return _matches(rule.filter, _log_of(request))
 
 
-def _first_that_fits(rules: Sequence[ReplyRule], requested: RuleInput) -> ReplyRule | None:
-    log = _log_of(requested)
+def _first_match(rules: Sequence[ReplyRule], request: RuleInput) -> ReplyRule | None:
+    log = _log_of(request)
     for rule in rules:
         with contextlib.suppress(UserError):  # already reported when it was read
             if _matches(rule.filter, log):
@@ -286,24 +284,24 @@ def _matches(filter: str, log: TrafficLog) -> bool:
     return compile(parse(filter), log, now_ns=time.time_ns()).matches(0)
 
 
-def _log_of(requested: RuleInput) -> TrafficLog:
+def _log_of(request: RuleInput) -> TrafficLog:
     """Return the request as a one-message traffic log, for filters to match against.
 
     It is logged as a request in both eras.
     """
     log, clock = TrafficLog(), SystemClock()
-    recorder = Recorder(log, requested.server, clock)
-    recorder.agreed(str(requested.revision))
-    input_request = requested.input_request
-    request: JSONObject = {
+    recorder = Recorder(log, request.server, clock)
+    recorder.set_revision(str(request.revision))
+    input_request = request.input_request
+    message: JSONObject = {
         "jsonrpc": "2.0",
         "id": 1,
         "method": input_request.method,
         "params": input_request.params,
     }
     try:
-        recorder.received([read(to_wire(request))], clock.monotonic_ns())
-    except JSONProblem as exc:
+        recorder.received([read(to_wire(message))], clock.monotonic_ns())
+    except JSONError as exc:
         raise UserError(f"Rules cannot match this server request: {exc}.") from exc
     return log
 
@@ -318,17 +316,17 @@ def _filter_problem(rule: ReplyRule) -> str:
     return ""
 
 
-def _suits_reply(reply: JSON, input_request: RequestItem) -> bool:
+def _reply_applies(reply: JSON, input_request: RequestItem) -> bool:
     """Guess from the reply's shape which requests it answers.
 
-    A shape that is no valid reply answers anything: it is wrong on purpose.
+    A shape that is not a valid reply answers anything: it is wrong on purpose.
     """
     method = input_request.method
     if not isinstance(reply, dict):
         return method == SAMPLING
     if "action" in reply:  # a reply with content is for a form, not consent to open a URL
-        is_page = input_request.params.get("mode") == "url"
-        return method == ELICITATION and not (is_page and "content" in reply)
+        is_url = input_request.params.get("mode") == "url"
+        return method == ELICITATION and not (is_url and "content" in reply)
     if "roots" in reply:
         return method == ROOTS
     return method == SAMPLING if {"role", "model"} & reply.keys() else True
@@ -340,43 +338,43 @@ def _reply(rule: ReplyRule, reply: JSON) -> Reply:
         if not isinstance(error, dict):
             return Reply(reply, rule=rule.title)
         code = error.get("code")
-        assert isinstance(code, int)  # checked by `answer_problem`
+        assert isinstance(code, int)  # checked by `config.reply_rules.reply_problem`
         return Reply(None, code, text_of(error, "message"), error.get("data"), rule=rule.title)
     assert isinstance(reply, str)
-    return Reply(sampled(ASSISTANT, text_block(reply), CANNED_MODEL, END_TURN), rule=rule.title)
+    return Reply(sampling_reply(ASSISTANT, text_block(reply), CANNED_MODEL, END_TURN), rule=rule.title)
 
 
-def _sampling(requested: RuleInput) -> SamplingRequest:
+def _sampling(request: RuleInput) -> SamplingRequest:
     try:
-        read_as = read_server_request(
-            requested.input_request.method, requested.input_request.params, requested.revision
+        parsed = read_server_request(
+            request.input_request.method, request.input_request.params, request.revision
         )
     except ValueError as exc:
         raise UserError(f"Could not read the server request: {one_line(str(exc))}.") from exc
-    if not isinstance(read_as, SamplingRequest):
+    if not isinstance(parsed, SamplingRequest):
         raise UserError("This kind of rule only answers sampling requests.", "Reply yourself.")
-    return read_as
+    return parsed
 
 
-def _echo(requested: SamplingRequest) -> JSONObject:
+def _echo(request: SamplingRequest) -> JSONObject:
     """Return the last user message as text."""
-    for message in reversed(requested.messages):
+    for message in reversed(request.messages):
         texts = [text_of(block, "text") for block in message.blocks if kind_of(block) == "text"]
         if message.role == USER and texts:
-            return sampled(ASSISTANT, text_block("\n".join(texts)), ECHO_MODEL, END_TURN)
+            return sampling_reply(ASSISTANT, text_block("\n".join(texts)), ECHO_MODEL, END_TURN)
     raise UserError("Nothing to echo: no user message contains text.")
 
 
-def _notes(requested: RuleInput, reply: Reply) -> tuple[str, ...]:
+def _notes(request: RuleInput, reply: Reply) -> tuple[str, ...]:
     if reply.result is None:
         return ()
     try:
         input_request = read_server_request(
-            requested.input_request.method, requested.input_request.params, requested.revision
+            request.input_request.method, request.input_request.params, request.revision
         )
     except ValueError as exc:
         return (f"Could not read the server request: {one_line(str(exc))}.",)
-    return problems_of(input_request, reply.result, requested.revision)
+    return reply_problems(input_request, reply.result, request.revision)
 
 
 _MINUTE_NS = 60_000_000_000

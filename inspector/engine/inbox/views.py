@@ -36,7 +36,7 @@ class Reply:
     def is_positive(self) -> bool:
         """Whether the server got what it requested, not a refusal."""
         is_refused = self.result is None or self.result.get("action") in ("decline", "cancel")
-        return self.is_known or not is_refused
+        return self.is_built_in or not is_refused
 
 
 # How a user declines sampling, for which there is no result.

@@ -38,7 +38,7 @@ class Account:
     login: Login | None = None
     adopted: StoredLogin | None = None  # tokens in use that came from the login
     step_up: LoginRequirement | None = None  # additional scopes were requested; no login for them yet
-    wants_sign_in: bool = False  # a browserless login reached the identity provider's login page
+    needs_provider_login: bool = False  # a browserless login reached the identity provider's login page
 
     @property
     def needs_browser(self) -> bool:
@@ -59,16 +59,16 @@ class LoginEnvironment:
 
 def make_account(
     entry: HttpEntry,
-    around: LoginEnvironment,
+    environment: LoginEnvironment,
     log_in: LogIn,
     open_browser: Opener,
     revision: Callable[[], Revision],
     on_tokens: Callable[[], None],
 ) -> Account:
     settings = entry.auth if isinstance(entry.auth, OAuthSettings) else OAuthSettings()
-    clock, target = around.clock, Target(entry.name, entry.url, settings)
-    store = LoginStore(around.secrets, entry.name, entry.url)
-    nonces, recorder = Nonces(), LoginRecorder(around.log, entry.name, clock)
+    clock, target = environment.clock, Target(entry.name, entry.url, settings)
+    store = LoginStore(environment.secrets, entry.name, entry.url)
+    nonces, recorder = Nonces(), LoginRecorder(environment.log, entry.name, clock)
     provider = settings.identity_provider or IdentityProvider()
     allowance = allowance_for(
         entry.url,
@@ -79,8 +79,8 @@ def make_account(
 
     async def look_up() -> Network:
         """Return the network settings, with current secrets. Raises ConfigError if one is missing."""
-        ready = await around.prepare(entry)
-        return network_of(ready if isinstance(ready, HttpEntry) else entry, around.settings)
+        ready = await environment.prepare(entry)
+        return network_of(ready if isinstance(ready, HttpEntry) else entry, environment.settings)
 
     def make_http(allowance: Allowance) -> LoginHttp:
         return LoginHttp(look_up, allowance, clock, recorder)

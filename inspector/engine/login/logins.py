@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from inspector.protocol.auth.scopes import ScopeChoice
 
 
-_UNDER_WAY = "A login for this server is in progress."
-_ONCE_MORE = "Reconnect, or go through the login in the Auth tab."
+_IN_PROGRESS = "A login for this server is in progress."
+_RETRY = "Reconnect, or go through the login in the Auth tab."
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +56,6 @@ class LoginRequested:
     scopes: tuple[str, ...] = ()
 
 
-class _LoadedLater:
-    """A server's authorization that is imported when the first request is sent."""
-
-    def __init__(self, logins: LoginController, server: str) -> None:
-        self._logins = logins
-        self._server = server
-
-    def begin(self, operation: str) -> AuthorizedRequest:
-        return self._logins.authorizer(self._server).begin(operation)
-
-
 class LoginController:
     """Logins of all servers. Runs on the engine's loop.
 
@@ -75,9 +64,9 @@ class LoginController:
 
     Signals:
         changed: A login changed; carries its LoginView.
-        wanted: A server requires a login; carries a LoginWanted.
+        login_requested: A server requires a login; carries a LoginRequested.
         tokens_changed: A server's tokens were issued, refreshed or deleted; carries its name.
-        page_wanted: The browser should open a page; carries the server's name and the URL.
+        url_requested: The browser should open a page; carries the server's name and the URL.
     """
 
     def __init__(
@@ -89,9 +78,9 @@ class LoginController:
         server_of: Callable[[str], Server],
     ) -> None:
         self.changed: Signal[LoginView] = Signal()
-        self.wanted: Signal[LoginRequested] = Signal()
+        self.login_requested: Signal[LoginRequested] = Signal()
         self.tokens_changed: Signal[str] = Signal()
-        self.page_wanted: Signal[str, str] = Signal()
+        self.url_requested: Signal[str, str] = Signal()
         self.opens_browser: frozenset[LoginReason] = frozenset()
         self.open_url: Opener | None = None
         self.options = LoginOptions()
@@ -115,7 +104,7 @@ class LoginController:
             store = LoginStore(self._secrets, entry.name, entry.url)
             return BearerToken(entry.url, store, entry.auth.token)
         self._entries[entry.name] = entry
-        return _LoadedLater(self, entry.name)
+        return _LazyAuthorization(self, entry.name)
 
     def authorizer(self, server: str) -> Authorizer:
         return self._account(server).authorizer
@@ -151,19 +140,19 @@ class LoginController:
         return login.view if login is not None else None
 
     async def next(self, server: str) -> LoginView:
-        return await self._drive(server, lambda login: login.next())
+        return await self._run(server, lambda login: login.next())
 
     async def run(self, server: str) -> LoginView:
-        return await self._drive(server, lambda login: login.run())
+        return await self._run(server, lambda login: login.run())
 
     async def run_to(self, server: str, step: StepId) -> LoginView:
-        return await self._drive(server, lambda login: login.run_to(step))
+        return await self._run(server, lambda login: login.run_to(step))
 
     async def retry(self, server: str) -> LoginView:
-        return await self._drive(server, lambda login: login.retry())
+        return await self._run(server, lambda login: login.retry())
 
     async def back(self, server: str, step: StepId) -> LoginView:
-        return await self._drive(server, lambda login: login.back(step))
+        return await self._run(server, lambda login: login.back(step))
 
     def edit(self, server: str, request: LoginRequest | None) -> None:
         self._login(server).edit(request)
@@ -171,12 +160,12 @@ class LoginController:
     async def allow_hosts(
         self, server: str, is_allowed: bool, requested: Question | None = None
     ) -> LoginView:
-        return await self._drive(server, lambda login: login.allow_hosts(is_allowed, requested))
+        return await self._run(server, lambda login: login.allow_hosts(is_allowed, requested))
 
-    async def give_client(
+    async def set_client(
         self, server: str, client_id: str, secret: str = "", requested: Question | None = None
     ) -> LoginView:
-        return await self._drive(server, lambda login: login.give_client(client_id, secret, requested))
+        return await self._run(server, lambda login: login.set_client(client_id, secret, requested))
 
     def paste(self, server: str, text: str) -> None:
         """Accept a pasted redirect URL. Raises UserError if it is not the callback."""
@@ -205,10 +194,10 @@ class LoginController:
         await account.authorizer.refresh(held)
         return await self.tokens(server)
 
-    async def sign_out(self, server: str) -> str:
+    async def log_out(self, server: str) -> str:
         """Revoke and delete the tokens. Return a sentence about the outcome."""
         account = self._account(server)
-        text = await account.lifetime.sign_out()
+        text = await account.lifetime.log_out()
         self._release(server, account)
         return text
 
@@ -248,7 +237,7 @@ class LoginController:
         if LoginReason.CONNECT not in self.opens_browser or not self.has_login(server):
             return False
         account = self._account(server)
-        if not account.needs_browser and not account.wants_sign_in:
+        if not account.needs_browser and not account.needs_provider_login:
             return False
         from inspector.oauth.login.context import Refused
 
@@ -274,21 +263,21 @@ class LoginController:
         is_connecting = self._server_of(server).session.state.status is Status.CONNECTING
         may_open = need.occasion in self.opens_browser and not is_connecting
         if account.needs_browser and not may_open:
-            raise self._wanting(server, need, is_connecting=is_connecting)
+            raise self._login_required(server, need, is_connecting=is_connecting)
         try:
             return await self._log_in(server, need.refused, need.scopes, opens_browser=may_open)
         except NeedsLogin:
-            if account.wants_sign_in:
-                raise self._wanting(server, need, is_connecting=is_connecting) from None
+            if account.needs_provider_login:
+                raise self._login_required(server, need, is_connecting=is_connecting) from None
             raise
 
-    def _wanting(self, server: str, need: LoginRequirement, *, is_connecting: bool) -> NeedsLogin:
-        """Return the error to raise when the user must log in, and emit `wanted`."""
+    def _login_required(self, server: str, need: LoginRequirement, *, is_connecting: bool) -> NeedsLogin:
+        """Return the error to raise when the user must log in, and emit `login_requested`."""
         if need.occasion is LoginReason.STEP_UP:
             self._account(server).step_up = need
         if not is_connecting:  # otherwise the view shows it, and connecting may continue with a login
             scopes = need.scopes.scopes if need.scopes is not None else ()
-            self.wanted.emit(LoginRequested(server, need.occasion, need.reason, scopes))
+            self.login_requested.emit(LoginRequested(server, need.occasion, need.reason, scopes))
         next_step = "Log in." if is_connecting else "Log in and retry."
         return NeedsLogin(need.reason, next_step, need.refused.status, need.refused.headers)
 
@@ -301,7 +290,7 @@ class LoginController:
         current = self._account(server).login
         if current is not None and current.is_running and not current.is_by_itself:
             next_step = "Finish it in the Auth tab, or cancel it."
-            raise NeedsLogin(_UNDER_WAY, next_step, refused.status, refused.headers)
+            raise NeedsLogin(_IN_PROGRESS, next_step, refused.status, refused.headers)
         login = await self._begin(
             server,
             await self.options.of(server),
@@ -311,7 +300,7 @@ class LoginController:
             opens_browser=opens_browser,
         )
         await login.run_to(StepId.TOKEN_REPLY)
-        self._account(server).wants_sign_in = login.needs_person
+        self._account(server).needs_provider_login = login.needs_person
         if login.held is not None:
             return login.held
         view = login.view
@@ -324,7 +313,7 @@ class LoginController:
         next_step = view.next_step if has_own_advice and not view.is_over else ""
         raise NeedsLogin(
             view.failure or "The login returned no token.",
-            next_step or _ONCE_MORE,
+            next_step or _RETRY,
             refused.status,
             refused.headers,
         )
@@ -364,12 +353,12 @@ class LoginController:
         if account is None or account.login is not login:
             return
         if login.held is not None and login.held is not account.adopted:
-            account.adopted, account.step_up, account.wants_sign_in = login.held, None, False
+            account.adopted, account.step_up, account.needs_provider_login = login.held, None, False
             account.authorizer.adopt(login.held)
             self.tokens_changed.emit(server)
         self.changed.emit(view)
 
-    async def _drive(self, server: str, act: Callable[[Login], Awaitable[None]]) -> LoginView:
+    async def _run(self, server: str, act: Callable[[Login], Awaitable[None]]) -> LoginView:
         login = self._login(server)
         await act(login)
         return login.view
@@ -413,9 +402,20 @@ class LoginController:
         return agreement.revision if agreement is not None else find_revision(known.entry.era) or R5
 
     async def _open(self, server: str, url: str) -> None:
-        self.page_wanted.emit(server, url)
+        self.url_requested.emit(server, url)
         if self.open_url is not None:
             await self.open_url(url)
+
+
+class _LazyAuthorization:
+    """A server's authorization that is imported when the first request is sent."""
+
+    def __init__(self, logins: LoginController, server: str) -> None:
+        self._logins = logins
+        self._server = server
+
+    def begin(self, operation: str) -> AuthorizedRequest:
+        return self._logins.authorizer(self._server).begin(operation)
 
 
 def _has_own_header(entry: HttpEntry) -> bool:

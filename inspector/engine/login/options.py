@@ -37,7 +37,7 @@ class LoginOptions:
             section = None
         return read_overrides(section.get(server) if isinstance(section, dict) else None)
 
-    async def keep(self, server: str, overrides: Overrides) -> None:
+    async def save(self, server: str, overrides: Overrides) -> None:
         """Save the options without secrets. Raises ConfigError."""
         from inspector.oauth.login.steps import write_overrides
 
@@ -50,10 +50,10 @@ class LoginOptions:
         """
         from inspector.oauth.login.steps import Overrides
 
-        chosen = await self.of(before)
+        overrides = await self.of(before)
         with suppress(ConfigError):
-            if chosen != Overrides():
-                await self.keep(after, chosen)
+            if overrides != Overrides():
+                await self.save(after, overrides)
                 await self.forget(before)
 
     async def forget(self, server: str) -> None:
@@ -65,10 +65,10 @@ class LoginOptions:
         return self._file.read() if self._file is not None else self._in_memory
 
     def _put(self, server: str, options: JSONObject) -> None:
-        with self._file.changing() if self._file is not None else nullcontext():
-            self._put_in_turn(server, options)
+        with self._file.locked() if self._file is not None else nullcontext():
+            self._put_locked(server, options)
 
-    def _put_in_turn(self, server: str, options: JSONObject) -> None:
+    def _put_locked(self, server: str, options: JSONObject) -> None:
         document = self._read()
         before = document.get(_SECTION)
         section = dict(before) if isinstance(before, dict) else {}

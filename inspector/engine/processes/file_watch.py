@@ -33,186 +33,12 @@ if TYPE_CHECKING:
 
 Stamp: TypeAlias = tuple[int, int]  # (mtime, size) of a file
 
-MAX_FILES_SEEN = 20_000  # files and folders
-MAX_GLOBS = 50
-_MAX_LENGTH = 500
-_MAX_CHOICES = 64  # expansions of one glob with braces
-_LEFT_OUT = frozenset(
-    (
-        ".git",
-        ".hg",
-        ".svn",
-        ".venv",
-        "venv",
-        "node_modules",
-        "__pycache__",
-        ".mypy_cache",
-        ".pytest_cache",
-        ".ruff_cache",
-        ".tox",
-    )
+_WATCHED_STATUSES = (
+    ServerStatus.CONNECTING,
+    ServerStatus.CONNECTED,
+    ServerStatus.FAILED,
+    ServerStatus.RESTARTING,
 )
-_MAGIC = re.compile(r"[*?\[]")
-
-
-@dataclass(frozen=True, slots=True)
-class FileSnapshot:
-    """Matching files by path. `problem` is a sentence about what was not examined, or ""."""
-
-    files: dict[str, Stamp] = field(default_factory=dict)
-    problem: str = ""
-
-    def changed(self, before: FileSnapshot) -> tuple[str, ...]:
-        """Return paths that were added, removed or modified."""
-        if self.files == before.files:
-            return ()
-        both = sorted({*self.files, *before.files})
-        return tuple(path for path in both if self.files.get(path) != before.files.get(path))
-
-
-def check_globs(globs: Sequence[str]) -> tuple[str, ...]:
-    """Return the globs if they are supported. Raises ConfigError."""
-    if len(globs) > MAX_GLOBS:
-        raise ConfigError(
-            f"There are more than {MAX_GLOBS} file patterns.", "Use fewer, for example with ** and {a,b}."
-        )
-    for glob in globs:
-        shown = one_line(shorten(glob, 60))
-        if not glob.strip() or len(glob) > _MAX_LENGTH or "\0" in glob:
-            raise ConfigError(f"“{shown}” is not a valid file pattern.", "Use one such as src/**/*.py.")
-        for choice in _choices(glob):
-            try:
-                re.compile(_regex(choice))
-            except re.error as exc:
-                raise ConfigError(
-                    f"“{shown}” is not a valid file pattern: {exc}.", "Close the brackets."
-                ) from exc
-    return tuple(globs)
-
-
-def scan_files(folder: Path, globs: Sequence[str]) -> FileSnapshot:
-    """Return all matching files. Raises ConfigError for an unsupported glob."""
-    check_globs(globs)
-    files: dict[str, Stamp] = {}
-    left = MAX_FILES_SEEN
-    for root, (patterns, depth) in _walks(folder, globs, files).items():
-        for path in _walk(root, depth):
-            left -= 1
-            if left < 0:
-                text = (
-                    f"There are more than {MAX_FILES_SEEN:,} files under {one_line(root)}; the rest "
-                    "are not watched."
-                )
-                return FileSnapshot(files, f"{text} Narrow down the folders.")
-            if any(pattern.fullmatch(path) for pattern in patterns):
-                _note(files, path)
-    return FileSnapshot(files)
-
-
-def _walks(
-    folder: Path, globs: Sequence[str], files: dict[str, Stamp]
-) -> dict[str, tuple[list[re.Pattern[str]], int | None]]:
-    """Return where to walk, for which patterns, and how deep (None: unlimited).
-
-    A glob that names a single file is handled here.
-    """
-    walks: dict[str, tuple[list[re.Pattern[str]], int | None]] = {}
-    for glob in globs:
-        for choice in _choices(_expanded(glob, folder)):
-            names = choice.split("/")
-            first = next((position for position, name in enumerate(names) if _MAGIC.search(name)), None)
-            if first is None:
-                _note(files, choice)
-                continue
-            depth = None if "**" in names else len(names) - first - 1
-            root = "/".join(names[:first])
-            root = root if root and not root.endswith(":") else f"{root}/"  # also for a drive root
-            patterns, known = walks.get(root, ([], 0))
-            patterns.append(re.compile(_regex(choice), re.DOTALL))
-            walks[root] = (patterns, None if depth is None or known is None else max(depth, known))
-    return walks
-
-
-def _expanded(glob: str, folder: Path) -> str:
-    """Return the absolute glob, with `/` as separator."""
-    glob = os.path.expanduser(glob.strip()).replace(os.sep, "/")
-    whole = glob if os.path.isabs(glob) else f"{folder.as_posix().rstrip('/')}/{glob}"
-    # Normalizing is safe: globs have no way to name a file `.` or `..`.
-    return os.path.normpath(whole).replace(os.sep, "/")
-
-
-def _choices(glob: str) -> list[str]:
-    """Expand braces, innermost first: `a.{b,c}` becomes `a.b` and `a.c`."""
-    waiting, done = [glob], []
-    while waiting:
-        one = waiting.pop(0)
-        found = re.search(r"\{([^{}]*,[^{}]*)\}", one)
-        if found is None:
-            done.append(one)
-        elif len(waiting) + len(done) > _MAX_CHOICES:
-            shown = one_line(shorten(glob, 60))
-            raise ConfigError(f"“{shown}” expands to too many patterns.", "Use fewer braces.")
-        else:
-            parts = found[1].split(",")
-            waiting.extend(f"{one[: found.start()]}{part}{one[found.end() :]}" for part in parts)
-    return done
-
-
-def _regex(glob: str) -> str:
-    """Translate a glob. `**` between slashes matches any number of folders; elsewhere it is `*`."""
-    parts: list[str] = []
-    position = 0
-    while position < len(glob):
-        if glob.startswith("**/", position) and (position == 0 or glob[position - 1] == "/"):
-            parts.append("(?:.*/)?")
-            position += 3
-        elif glob[position:] == "**" and (position == 0 or glob[position - 1] == "/"):
-            parts.append(".*")
-            position += 2
-        elif glob[position] == "*":
-            parts.append("[^/]*")
-            position += 1
-        elif glob[position] == "?":
-            parts.append("[^/]")
-            position += 1
-        elif glob[position] == "[" and (end := glob.find("]", position + 2)) > 0:
-            inside = glob[position + 1 : end].replace("\\", "\\\\").replace("[", "\\[")
-            parts.append(f"[{'^' + inside[1:] if inside[0] == '!' else inside}]")
-            position = end + 1
-        else:
-            parts.append(re.escape(glob[position]))
-            position += 1
-    return "".join(parts)
-
-
-def _walk(root: str, depth: int | None) -> Iterator[str]:
-    """Yield every file below a folder. Unreadable ones are skipped and retried next time."""
-    waiting = [(root, 0)]
-    while waiting:
-        folder, level = waiting.pop()
-        try:
-            with os.scandir(folder) as entries:
-                found = list(entries)
-        except OSError:
-            continue
-        for entry in found:
-            path = f"{folder.rstrip('/')}/{entry.name}"
-            is_deeper = entry.name not in _LEFT_OUT and (depth is None or level < depth)
-            if is_deeper and entry.is_dir(follow_symlinks=False):
-                waiting.append((path, level + 1))
-            yield path
-
-
-def _note(files: dict[str, Stamp], path: str) -> None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return
-    if stat.S_ISREG(found.st_mode):
-        files[path] = (found.st_mtime_ns, found.st_size)
-
-
-_WANTED = (ServerStatus.CONNECTING, ServerStatus.CONNECTED, ServerStatus.FAILED, ServerStatus.RESTARTING)
 _MAX_NAMED = 3
 _MAX_CHANGED = 100
 
@@ -263,11 +89,11 @@ class FileWatch:
         not_restarted: The restart failed; carries the same, and the reason.
     """
 
-    def __init__(self, engine: Engine, pace: WatchTiming | None = None) -> None:
+    def __init__(self, engine: Engine, timing: WatchTiming | None = None) -> None:
         self.changed: Signal[FileWatchView] = Signal()
         self.restarted: Signal[str, str] = Signal()
         self.not_restarted: Signal[str, str, str] = Signal()
-        self.pace = pace or WatchTiming()
+        self.timing = timing or WatchTiming()
         self._engine = engine
         self._views: dict[str, FileWatchView] = {}
         self._watching: dict[str, asyncio.Task[None]] = {}
@@ -276,7 +102,7 @@ class FileWatch:
         engine.server_removed.connect(self._forget)
 
     async def view(self, server: str) -> FileWatchView:
-        """Return a found server. Raises ConfigError."""
+        """Return the state of a server's file watch. Raises ConfigError."""
         return self._view(server)
 
     async def set_globs(self, server: str, globs: tuple[str, ...]) -> None:
@@ -294,7 +120,7 @@ class FileWatch:
             globs = self._globs(server)
         except ConfigError:
             return  # already removed
-        is_wanted = bool(globs) and view.status in _WANTED
+        is_wanted = bool(globs) and view.status in _WATCHED_STATUSES
         if is_watching and (not is_wanted or globs != self._views[server].globs):
             self._end(server)
             is_watching = False
@@ -319,12 +145,12 @@ class FileWatch:
 
     async def _watch(self, server: str, globs: tuple[str, ...]) -> None:
         try:
-            seen = await self._inspect(server, globs)
+            seen = await self._scan(server, globs)
             while True:
-                now = await self._look_later(server, globs)
+                now = await self._scan_later(server, globs)
                 if not now.changed(seen):
                     continue
-                now = await self._quiet(server, globs, now)
+                now = await self._wait_until_quiet(server, globs, now)
                 changed, seen = now.changed(seen), now
                 if changed and not await self._restart(server, changed):
                     return
@@ -332,14 +158,14 @@ class FileWatch:
                     self._publish(server, globs=chosen, is_on=bool(chosen))
                     if not chosen:
                         return
-                    globs, seen = chosen, await self._inspect(server, chosen)
+                    globs, seen = chosen, await self._scan(server, chosen)
         except ConfigError as exc:  # from a server list edited by hand
             self._publish(server, is_on=False, problem=str(exc))
         finally:
             if self._watching.get(server) is asyncio.current_task():
                 del self._watching[server]
 
-    async def _inspect(self, server: str, globs: tuple[str, ...]) -> FileSnapshot:
+    async def _scan(self, server: str, globs: tuple[str, ...]) -> FileSnapshot:
         folder = Path(self._views[server].folder)
         seen = await asyncio.to_thread(scan_files, folder, globs)
         problem = seen.problem or ("" if seen.files else f"No files match in {one_line(str(folder))}.")
@@ -348,22 +174,24 @@ class FileWatch:
             self._publish(server, files=len(seen.files), problem=problem)
         return seen
 
-    async def _look_later(self, server: str, globs: tuple[str, ...]) -> FileSnapshot:
+    async def _scan_later(self, server: str, globs: tuple[str, ...]) -> FileSnapshot:
         """Scan after a pause; a folder that is slow to scan is scanned less often."""
         loop = asyncio.get_running_loop()
-        await asyncio.sleep(self.pace.poll)
-        begun = loop.time()
-        seen = await self._inspect(server, globs)
-        await asyncio.sleep(max(0.0, self.pace.share * (loop.time() - begun) - self.pace.poll))
+        await asyncio.sleep(self.timing.poll)
+        began = loop.time()
+        seen = await self._scan(server, globs)
+        await asyncio.sleep(max(0.0, self.timing.share * (loop.time() - began) - self.timing.poll))
         return seen
 
-    async def _quiet(self, server: str, globs: tuple[str, ...], seen: FileSnapshot) -> FileSnapshot:
+    async def _wait_until_quiet(
+        self, server: str, globs: tuple[str, ...], seen: FileSnapshot
+    ) -> FileSnapshot:
         """Wait until nothing changes any more, up to the limit."""
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + self.pace.max_delay
+        deadline = loop.time() + self.timing.max_delay
         while loop.time() < deadline:
-            await asyncio.sleep(self.pace.quiet)
-            now = await self._inspect(server, globs)
+            await asyncio.sleep(self.timing.quiet)
+            now = await self._scan(server, globs)
             if not now.changed(seen):
                 return now
             seen = now
@@ -390,9 +218,9 @@ class FileWatch:
         except UserError as exc:
             failure = exc.summary
         status = self._engine.view(server).status
-        is_wanted = status in _WANTED
+        is_wanted = status in _WATCHED_STATUSES
         if status is not ServerStatus.FAILED:
-            failure = ""  # connected or disconnected by someone else
+            failure = ""  # connected or disconnected by the user meanwhile
         self._publish(server, is_restarting=False, is_on=is_wanted, took_ns=took, failure=failure)
         if status is ServerStatus.CONNECTED:
             self.restarted.emit(server, cause)
@@ -418,3 +246,182 @@ class FileWatch:
     def _publish(self, server: str, **changes: Any) -> None:
         view = self._views[server] = replace(self._view(server), **changes)
         self.changed.emit(view)
+
+
+MAX_SCANNED = 20_000  # files and folders
+MAX_GLOBS = 50
+_MAX_GLOB_LENGTH = 500
+_MAX_EXPANSIONS = 64  # expansions of one glob with braces
+_SKIPPED_FOLDERS = frozenset(
+    (
+        ".git",
+        ".hg",
+        ".svn",
+        ".venv",
+        "venv",
+        "node_modules",
+        "__pycache__",
+        ".mypy_cache",
+        ".pytest_cache",
+        ".ruff_cache",
+        ".tox",
+    )
+)
+_WILDCARD = re.compile(r"[*?\[]")
+
+
+@dataclass(frozen=True, slots=True)
+class FileSnapshot:
+    """Matching files by path. `problem` is a sentence about what was not scanned, or ""."""
+
+    files: dict[str, Stamp] = field(default_factory=dict)
+    problem: str = ""
+
+    def changed(self, before: FileSnapshot) -> tuple[str, ...]:
+        """Return paths that were added, removed or modified."""
+        if self.files == before.files:
+            return ()
+        both = sorted({*self.files, *before.files})
+        return tuple(path for path in both if self.files.get(path) != before.files.get(path))
+
+
+def check_globs(globs: Sequence[str]) -> tuple[str, ...]:
+    """Return the globs if they are supported. Raises ConfigError."""
+    if len(globs) > MAX_GLOBS:
+        raise ConfigError(
+            f"There are more than {MAX_GLOBS} file patterns.", "Use fewer, for example with ** and {a,b}."
+        )
+    for glob in globs:
+        shown = one_line(shorten(glob, 60))
+        if not glob.strip() or len(glob) > _MAX_GLOB_LENGTH or "\0" in glob:
+            raise ConfigError(f"“{shown}” is not a valid file pattern.", "Use one such as src/**/*.py.")
+        for expansion in _expansions(glob):
+            try:
+                re.compile(_regex(expansion))
+            except re.error as exc:
+                raise ConfigError(
+                    f"“{shown}” is not a valid file pattern: {exc}.", "Close the brackets."
+                ) from exc
+    return tuple(globs)
+
+
+def scan_files(folder: Path, globs: Sequence[str]) -> FileSnapshot:
+    """Return all matching files. Raises ConfigError for an unsupported glob."""
+    check_globs(globs)
+    files: dict[str, Stamp] = {}
+    left = MAX_SCANNED
+    for root, (patterns, depth) in _walks(folder, globs, files).items():
+        for path in _walk(root, depth):
+            left -= 1
+            if left < 0:
+                text = (
+                    f"There are more than {MAX_SCANNED:,} files under {one_line(root)}; the rest "
+                    "are not watched."
+                )
+                return FileSnapshot(files, f"{text} Use more specific patterns.")
+            if any(pattern.fullmatch(path) for pattern in patterns):
+                _add_file(files, path)
+    return FileSnapshot(files)
+
+
+def _walks(
+    folder: Path, globs: Sequence[str], files: dict[str, Stamp]
+) -> dict[str, tuple[list[re.Pattern[str]], int | None]]:
+    """Return where to walk, for which patterns, and how deep (None: unlimited).
+
+    A glob that names a single file is handled here.
+    """
+    walks: dict[str, tuple[list[re.Pattern[str]], int | None]] = {}
+    for glob in globs:
+        for expansion in _expansions(_expanded(glob, folder)):
+            names = expansion.split("/")
+            first = next((position for position, name in enumerate(names) if _WILDCARD.search(name)), None)
+            if first is None:
+                _add_file(files, expansion)
+                continue
+            depth = None if "**" in names else len(names) - first - 1
+            root = "/".join(names[:first])
+            root = root if root and not root.endswith(":") else f"{root}/"  # also for a drive root
+            patterns, known = walks.get(root, ([], 0))
+            patterns.append(re.compile(_regex(expansion), re.DOTALL))
+            walks[root] = (patterns, None if depth is None or known is None else max(depth, known))
+    return walks
+
+
+def _expanded(glob: str, folder: Path) -> str:
+    """Return the absolute glob, with `/` as separator."""
+    glob = os.path.expanduser(glob.strip()).replace(os.sep, "/")
+    whole = glob if os.path.isabs(glob) else f"{folder.as_posix().rstrip('/')}/{glob}"
+    # Normalizing is safe: globs have no way to name a file `.` or `..`.
+    return os.path.normpath(whole).replace(os.sep, "/")
+
+
+def _expansions(glob: str) -> list[str]:
+    """Expand braces, innermost first: `a.{b,c}` becomes `a.b` and `a.c`."""
+    waiting, done = [glob], []
+    while waiting:
+        one = waiting.pop(0)
+        found = re.search(r"\{([^{}]*,[^{}]*)\}", one)
+        if found is None:
+            done.append(one)
+        elif len(waiting) + len(done) > _MAX_EXPANSIONS:
+            shown = one_line(shorten(glob, 60))
+            raise ConfigError(f"“{shown}” expands to too many patterns.", "Use fewer braces.")
+        else:
+            parts = found[1].split(",")
+            waiting.extend(f"{one[: found.start()]}{part}{one[found.end() :]}" for part in parts)
+    return done
+
+
+def _regex(glob: str) -> str:
+    """Translate a glob. `**` between slashes matches any number of folders; elsewhere it is `*`."""
+    parts: list[str] = []
+    position = 0
+    while position < len(glob):
+        if glob.startswith("**/", position) and (position == 0 or glob[position - 1] == "/"):
+            parts.append("(?:.*/)?")
+            position += 3
+        elif glob[position:] == "**" and (position == 0 or glob[position - 1] == "/"):
+            parts.append(".*")
+            position += 2
+        elif glob[position] == "*":
+            parts.append("[^/]*")
+            position += 1
+        elif glob[position] == "?":
+            parts.append("[^/]")
+            position += 1
+        elif glob[position] == "[" and (end := glob.find("]", position + 2)) > 0:
+            inside = glob[position + 1 : end].replace("\\", "\\\\").replace("[", "\\[")
+            parts.append(f"[{'^' + inside[1:] if inside[0] == '!' else inside}]")
+            position = end + 1
+        else:
+            parts.append(re.escape(glob[position]))
+            position += 1
+    return "".join(parts)
+
+
+def _walk(root: str, depth: int | None) -> Iterator[str]:
+    """Yield every file below a folder. Unreadable ones are skipped and retried next time."""
+    waiting = [(root, 0)]
+    while waiting:
+        folder, level = waiting.pop()
+        try:
+            with os.scandir(folder) as entries:
+                found = list(entries)
+        except OSError:
+            continue
+        for entry in found:
+            path = f"{folder.rstrip('/')}/{entry.name}"
+            is_deeper = entry.name not in _SKIPPED_FOLDERS and (depth is None or level < depth)
+            if is_deeper and entry.is_dir(follow_symlinks=False):
+                waiting.append((path, level + 1))
+            yield path
+
+
+def _add_file(files: dict[str, Stamp], path: str) -> None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return
+    if stat.S_ISREG(found.st_mode):
+        files[path] = (found.st_mtime_ns, found.st_size)

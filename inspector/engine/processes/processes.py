@@ -17,14 +17,14 @@ from inspector.base.plain_text import one_line
 from inspector.base.signals import Signal
 from inspector.engine.processes.sample import Sample, take_sample, tree_cpu_ns
 from inspector.engine.views import CallOutcome
+from inspector.traffic.call_cost import CallCost, cost_of, last_stderr
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.operations import CallCost, cost_of, last_stderr
 from inspector.transport.base import ProcessExited, ProcessStarted
 
 MAX_ENDED = 50
 _LAST_LINES = 5
 _MAX_LINE_LENGTH = 500
-_DEEP_NS = 5_000_000_000  # interval of detailed memory and file samples
+_DEEP_INTERVAL_NS = 5_000_000_000  # interval of detailed memory and file samples
 _GROWTH = 0.25  # … or when memory changed by this fraction since
 
 
@@ -33,7 +33,7 @@ class EndedProcess:
     """A process that ended. `was_requested`: we ended it, to disconnect or reconnect."""
 
     pid: int
-    status: str  # "exited with code 1", "was ended by signal SIGKILL"
+    status: str  # "exited with code 1", "was terminated by signal SIGKILL"
     started_ns: int  # wall time
     ended_ns: int
     was_requested: bool
@@ -82,7 +82,7 @@ class Processes:
         self._running: dict[str, _Running] = {}
         self._ended: dict[str, deque[EndedProcess]] = {}
         self._folders: dict[str, str] = {}
-        self._left: tuple[str, deque[EndedProcess]] | None = None  # history of the last forgotten server
+        self._forgotten: tuple[str, deque[EndedProcess]] | None = None  # history of the last forgotten server
 
     def on_event(self, server: str, event: ProcessStarted | ProcessExited, *, was_requested: bool) -> None:
         """Handle the start or end of a process; `was_requested` if we closed the connection."""
@@ -103,13 +103,13 @@ class Processes:
         self._running.pop(server, None)
         self._folders.pop(server, None)
         ended = self._ended.pop(server, None)
-        self._left = (server, ended) if ended is not None else None
+        self._forgotten = (server, ended) if ended is not None else None
 
     def rename(self, before: str, after: str) -> None:
         """Move the history of the server just forgotten to its new name."""
-        if self._left is not None and self._left[0] == before:
-            self._ended[after] = self._left[1]
-        self._left = None
+        if self._forgotten is not None and self._forgotten[0] == before:
+            self._ended[after] = self._forgotten[1]
+        self._forgotten = None
 
     def folder(self, server: str) -> str:
         """Return the working directory of the latest process; "" if none, or ours."""
@@ -123,7 +123,7 @@ class Processes:
         ended = self._ended.get(server)
         if ended and any(each.rows and not each.last_lines for each in ended):
             read = await asyncio.to_thread(self._with_lines, tuple(ended))
-            self._keep_lines(server, read)
+            self._merge_lines(server, read)
         view = ProcessView(server, ended=tuple(self._ended.get(server, ())))
         if running is None or self._running.get(server) is not running:
             return view
@@ -139,7 +139,7 @@ class Processes:
         now = self._clock.monotonic_ns()
         before = running.sample
         growth = abs(before.rss - running.deep_rss) if before is not None else 0
-        is_deep = now - running.deep_at_ns >= _DEEP_NS or growth > _GROWTH * running.deep_rss
+        is_deep = now - running.deep_at_ns >= _DEEP_INTERVAL_NS or growth > _GROWTH * running.deep_rss
         sample = await asyncio.to_thread(take_sample, running.pid, before, deep=is_deep)
         if sample is not None and running.sample is before:  # otherwise a concurrent sample is newer
             running.sample = sample
@@ -157,30 +157,30 @@ class Processes:
             ended, last_lines=tuple(shorten(text, _MAX_LINE_LENGTH) for text in texts), rows=range(0)
         )
 
-    def _keep_lines(self, server: str, read: tuple[EndedProcess, ...]) -> None:
+    def _merge_lines(self, server: str, read: tuple[EndedProcess, ...]) -> None:
         """Merge the lines read; more processes may have ended meanwhile."""
         known = {(each.pid, each.started_ns): each for each in read}
         ended = self._ended.get(server)
         if ended is not None:
-            kept = [known.get((each.pid, each.started_ns), each) for each in ended]
-            self._ended[server] = deque(kept, maxlen=MAX_ENDED)
+            merged = [known.get((each.pid, each.started_ns), each) for each in ended]
+            self._ended[server] = deque(merged, maxlen=MAX_ENDED)
 
     async def measured(self, server: str, call: Callable[[], Awaitable[CallOutcome]]) -> CallOutcome:
         """Make a call and add its cost (CPU, output) to the outcome, if we started the server."""
         running = self._running.get(server)
         if running is None:
             return await call()
-        begun = await asyncio.to_thread(tree_cpu_ns, running.pid)
+        cpu_before = await asyncio.to_thread(tree_cpu_ns, running.pid)
         first = len(self._log)
         outcome = await call()
-        cost = await asyncio.to_thread(self._cost, server, running.pid, begun, first, len(self._log))
+        cost = await asyncio.to_thread(self._cost, server, running.pid, cpu_before, first, len(self._log))
         if outcome.row is not None:
             operation = self._log.operation(outcome.row)
             self._log.set_cost(outcome.row if operation is None else operation, cost)
             self._log.publish()
         return replace(outcome, cost=cost)
 
-    def _cost(self, server: str, pid: int, begun: int | None, first: int, last: int) -> CallCost:
-        now = tree_cpu_ns(pid) if begun is not None else None
-        used = None if now is None or begun is None else max(0, now - begun)
+    def _cost(self, server: str, pid: int, cpu_before: int | None, first: int, last: int) -> CallCost:
+        now = tree_cpu_ns(pid) if cpu_before is not None else None
+        used = None if now is None or cpu_before is None else max(0, now - cpu_before)
         return cost_of(self._log, server, first, last, used)

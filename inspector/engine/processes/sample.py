@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
-from inspector.base.redaction import masked_text
+from inspector.base.redaction import masked_command
 
 if TYPE_CHECKING:
     import psutil
@@ -115,7 +115,7 @@ def take_sample(pid: int, before: Sample | None, *, deep: bool) -> Sample | None
 def tree_cpu_ns(pid: int) -> int | None:
     """Return the CPU time of our child and its descendants, including ended ones.
 
-    None if it is gone or not accessible. Faster than `take`, as the measured call waits for it.
+    None if it is gone or not accessible. Faster than `take_sample`, as the measured call waits for it.
     """
     import psutil
 
@@ -138,7 +138,7 @@ def _tree(leader: int) -> Iterator[tuple[psutil.Process, int, bool]]:
         return
     children: dict[int, list[psutil.Process]] = {}
     for process in below:
-        children.setdefault(_requested(process.ppid) or leader, []).append(process)
+        children.setdefault(_query(process.ppid) or leader, []).append(process)
     yield from _walk(root, children)
     known = {leader, *(process.pid for process in below)}
     for pid in _group(leader) - known:
@@ -167,7 +167,8 @@ def _listed_children(pid: int) -> list[int]:
     """Read /proc child lists. Raises OSError if unavailable or the process is gone."""
     children: list[int] = []
     for thread in os.listdir(f"/proc/{pid}/task"):
-        children.extend(int(word) for word in Path(f"/proc/{pid}/task/{thread}/children").read_text().split())
+        listed = Path(f"/proc/{pid}/task/{thread}/children").read_text()
+        children.extend(int(child) for child in listed.split())
     return children
 
 
@@ -210,18 +211,18 @@ def _facts(
         started = round(process.create_time() * _SECOND)
         cpu = _cpu_ns(process)
         before = known.get((process.pid, started))
-        memory = _requested(process.memory_info)
+        memory = _query(process.memory_info)
         return ProcessFacts(
             pid=process.pid,
             depth=depth,
-            name=one_line(shorten(_requested(process.name) or "?", 100)),
+            name=one_line(shorten(_query(process.name) or "?", 100)),
             command=_command(process),
-            state=_requested(process.status) or "",
+            state=_query(process.status) or "",
             started_ns=started,
             cpu_ns=cpu,
             share=_share(cpu, before, since_ns),
             rss=memory.rss if memory is not None else None,
-            threads=_requested(process.num_threads),
+            threads=_query(process.num_threads),
             handles=_handles(process),
             is_stray=is_stray,
         )
@@ -235,8 +236,8 @@ def _share(cpu_ns: int | None, before: ProcessFacts | None, since_ns: int) -> fl
 
 
 def _command(process: psutil.Process) -> str:
-    text = _requested(process.cmdline) or []
-    return one_line(shorten(" ".join(masked_text(tuple(text))), _MAX_COMMAND_LENGTH))
+    command = _query(process.cmdline) or []
+    return one_line(shorten(" ".join(masked_command(tuple(command))), _MAX_COMMAND_LENGTH))
 
 
 def _cpu_ns(process: psutil.Process) -> int | None:
@@ -245,12 +246,12 @@ def _cpu_ns(process: psutil.Process) -> int | None:
         # As clock_getcpuclockid(3) computes it; takes a microsecond.
         with contextlib.suppress(OSError):
             return time.clock_gettime_ns((~process.pid << 3) | 2)
-    times = _requested(process.cpu_times)
+    times = _query(process.cpu_times)
     return round((times.user + times.system) * _SECOND) if times is not None else None
 
 
 def _cpu_with_children_ns(process: psutil.Process) -> int | None:
-    own, times = _cpu_ns(process), _requested(process.cpu_times)
+    own, times = _cpu_ns(process), _query(process.cpu_times)
     if own is None or times is None:
         return own
     ended = getattr(times, "children_user", 0.0) + getattr(times, "children_system", 0.0)
@@ -261,14 +262,14 @@ def _handles(process: psutil.Process) -> int | None:
     count: Callable[[], int] | None = getattr(process, "num_fds", None) or getattr(
         process, "num_handles", None
     )
-    return _requested(count) if count is not None else None
+    return _query(count) if count is not None else None
 
 
 def _pss(processes: list[psutil.Process]) -> int | None:
     """Return the total PSS; None unless known for all: a partial sum would be misleading."""
     total = 0
     for process in processes:
-        memory = _requested(process.memory_full_info) if sys.platform == "linux" else None
+        memory = _query(process.memory_full_info) if sys.platform == "linux" else None
         if memory is None:
             return None
         total += memory.pss
@@ -287,18 +288,18 @@ def _files(
                 f"Process {process.pid} has {handles[process.pid]:,} open handles; its files are not listed."
             )
             continue
-        for each in _requested(process.open_files) or []:
+        for each in _query(process.open_files) or []:
             files.append(OpenFile(process.pid, one_line(each.path), getattr(each, "mode", "")))
     if len(files) > MAX_FILES:
         note = f"Showing the first {MAX_FILES:,} of {len(files):,}."
     return tuple(files[:MAX_FILES]), note
 
 
-def _requested(probe: Callable[[], T]) -> T | None:
+def _query(read: Callable[[], T]) -> T | None:
     """Query a process; None if access is denied or not supported."""
     import psutil
 
     try:
-        return probe()
+        return read()
     except (psutil.Error, OSError, NotImplementedError):
         return None

@@ -1,6 +1,6 @@
-"""Servers found in other tools' files, used only after the user has trusted each.
+"""Servers discovered in other tools' files, used only after the user has trusted each.
 
-Nothing is started or contacted. A trusted server is available for this run of the app. Its file is
+Nothing is started or contacted. A trusted server is available until MCP Lens quits. Its file is
 checked again at each connect, and the server is not used if the content is no longer what the user
 approved. The files are never written.
 """
@@ -20,46 +20,50 @@ from inspector.base.plain_text import one_line
 from inspector.base.signals import Signal
 from inspector.config.foreign.discovery import (
     ConfigLocation,
-    Found,
-    FoundFile,
-    FoundServer,
+    DiscoveredFile,
+    DiscoveredServer,
+    DiscoveredServers,
     InputSpec,
     find_servers,
 )
 from inspector.config.servers.entries import Entry, StdioEntry
 from inspector.config.servers.entry_diff import FieldChange, flattened, masked
-from inspector.config.servers.placeholders import Values, expand_known, input_secret, is_expanded, names_in
+from inspector.config.servers.placeholders import (
+    Values,
+    expand_known,
+    has_placeholders,
+    input_secret,
+    names_in,
+)
 from inspector.config.servers.trust import Approval, TrustStore, is_relative, warnings_for
 from inspector.engine.servers.inspection import (
-    FoundReport,
-    FoundView,
     Hashes,
     InspectedServer,
-    Trust,
+    approval_key,
     folder_of,
-    given_names,
     inspect_server,
-    position_of,
+    value_names,
 )
 from inspector.engine.servers.preparation import Permit
 from inspector.engine.servers.registry import ServerRegistry
 from inspector.engine.servers.server import Server
+from inspector.engine.servers.views import DiscoveredServerView, DiscoveryReport, Trust
 from inspector.engine.views import ServerStatus, ServerView
 
-Places: TypeAlias = Callable[[Path], Sequence[ConfigLocation]]
+FindLocations: TypeAlias = Callable[[Path], Sequence[ConfigLocation]]
 
 
 class MakeServer(Protocol):
     def __call__(self, entry: Entry, is_saved: bool, permit: Permit, origin: str, folder: Path) -> Server: ...
 
 
-class FoundServers:
+class ServerDiscovery:
     """Servers in other tools' files, usable once the user trusts them.
 
     `locations` returns where to look, given the working `folder`.
 
     Signals:
-        changed: The servers found or their trust changed; carries a FoundReport.
+        changed: The servers found or their trust changed; carries a DiscoveryReport.
     """
 
     def __init__(
@@ -67,39 +71,39 @@ class FoundServers:
         servers: ServerRegistry,
         make: MakeServer,
         trust: TrustStore | None = None,
-        locations: Places | None = None,
+        locations: FindLocations | None = None,
         folder: Path | None = None,
     ) -> None:
-        self.changed: Signal[FoundReport] = Signal()
-        self.report = FoundReport()
+        self.changed: Signal[DiscoveryReport] = Signal()
+        self.report = DiscoveryReport()
         self._servers = servers
         self._make = make
         self._trust = trust or TrustStore()
         self._locations = locations or (lambda folder: ())
         self.folder = folder or working_folder()
-        self._found: dict[str, FoundServer] = {}
+        self._found: dict[str, DiscoveredServer] = {}
         self._names: dict[str, str] = {}  # id to name of those that are among our servers
-        self._searching = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
-    async def scan(self, folder: Path | None = None) -> FoundReport:
+    async def scan(self, folder: Path | None = None) -> DiscoveryReport:
         """Reread all files, for `folder` if given.
 
         Trusted servers are then among our servers, not connected.
         """
-        async with self._searching:
+        async with self._lock:
             self.folder = folder or self.folder
             found, views, problem = await asyncio.to_thread(self._scan)
             self._found = {view.id: server for view, server in zip(views, found.servers, strict=True)}
-            await self._leave_out_lost({view.id for view in views})
+            await self._drop_missing({view.id for view in views})
             for view in views:
                 if view.trust is Trust.GIVEN and view.id not in self._names:
-                    examined = await asyncio.to_thread(self._examine, self._found[view.id])
-                    self._admit(view.id, examined)
+                    inspected = await asyncio.to_thread(self._inspect, self._found[view.id])
+                    self._admit(view.id, inspected)
             self._report(views, found.files, problem)
         return self.report
 
-    def view(self, id: str) -> FoundView:
-        """Return a found server. Raises ConfigError."""
+    def view(self, id: str) -> DiscoveredServerView:
+        """Return a discovered server. Raises ConfigError."""
         for view in self.report.servers:
             if view.id == id:
                 return view
@@ -107,8 +111,8 @@ class FoundServers:
 
     async def entry_of(self, id: str) -> Entry:
         """Return the entry as in its file now, with its working directory. Raises ConfigError."""
-        found = await asyncio.to_thread(self._again, id)
-        return (await asyncio.to_thread(self._examine, found)).entry
+        found = await asyncio.to_thread(self._reread, id)
+        return (await asyncio.to_thread(self._inspect, found)).entry
 
     async def trust(
         self,
@@ -123,24 +127,24 @@ class FoundServers:
         variable that was not approved is not passed: its default is used, or connecting fails with a
         message.
         """
-        async with self._searching:
-            found, examined = await self._as_seen(id, seen)
-            if examined.problem:
-                raise ConfigError(f"{one_line(found.name)!r} cannot be trusted: {examined.problem}")
-            wanted = names_in(examined.entry).variables
+        async with self._lock:
+            found, inspected = await self._as_seen(id, seen)
+            if inspected.problem:
+                raise ConfigError(f"{one_line(found.name)!r} cannot be trusted: {inspected.problem}")
+            wanted = names_in(inspected.entry).variables
             allowed = frozenset(variables) & frozenset(wanted)
-            examined = await asyncio.to_thread(inspect_server, found, self.folder, allowed)
-            await asyncio.to_thread(self._trust.approve, examined.content, sorted(allowed))
-            name = await self._use(id, examined)
+            inspected = await asyncio.to_thread(inspect_server, found, self.folder, allowed)
+            await asyncio.to_thread(self._trust.approve, inspected.content, sorted(allowed))
+            name = await self._use(id, inspected)
             await self._servers.set_inputs(name, _with_defaults(found, inputs or {}))
         await self.scan()
         return self._servers.get(name).view
 
     async def forget(self, id: str) -> None:
         """Stop trusting a server: disconnect and remove it from ours. Raises ConfigError."""
-        async with self._searching:
+        async with self._lock:
             view = self.view(id)
-            await asyncio.to_thread(self._trust.forget, *self._location(self._found[view.id]))
+            await asyncio.to_thread(self._trust.revoke, *self._location(self._found[view.id]))
             name = self._names.pop(id, "")
             if name and self._servers.has(name):
                 server = await self._servers.drop(name)
@@ -159,15 +163,15 @@ class FoundServers:
 
         The copy is the user's own and gets every variable that it names, so each must be approved.
         """
-        found, examined = await self._as_seen(id, seen)
-        if not examined.is_importable:
-            raise ConfigError(f"{one_line(found.name)!r} cannot be imported: {examined.problem}")
-        if missing := [each for each in names_in(examined.entry).variables if each not in variables]:
+        found, inspected = await self._as_seen(id, seen)
+        if not inspected.is_importable:
+            raise ConfigError(f"{one_line(found.name)!r} cannot be imported: {inspected.problem}")
+        if missing := [each for each in names_in(inspected.entry).variables if each not in variables]:
             raise ConfigError(
                 f"The copy would get {', '.join(missing)} from your environment.",
                 "Approve all of these variables, or trust the server in place without them.",
             )
-        entry = _for_keeping(found, examined, folder_of(found, self.folder))
+        entry = _entry_to_import(found, inspected, folder_of(found, self.folder))
         entry = replace(entry, name=name or self._servers.unique_name(found.name))
         used = names_in(entry).inputs
         values = {
@@ -177,12 +181,12 @@ class FoundServers:
         }
         return await self._servers.save_with_secrets(entry, values)
 
-    def _scan(self) -> tuple[Found, list[FoundView], str]:
+    def _scan(self) -> tuple[DiscoveredServers, list[DiscoveredServerView], str]:
         found = find_servers(self._locations(self.folder))
         approvals, problem = self._approvals()
         strongest = found.by_name()
         hashes = Hashes()
-        views: list[FoundView] = []
+        views: list[DiscoveredServerView] = []
         ids: set[str] = set()
         for server in found.servers:
             approval = approvals.get(self._location(server))
@@ -208,9 +212,11 @@ class FoundServers:
             return {}, str(exc)
         return {(each.file, each.folder, each.name): each for each in approvals}, ""
 
-    def _view(self, found: FoundServer, approval: Approval | None, hashes: Hashes) -> FoundView:
+    def _view(
+        self, found: DiscoveredServer, approval: Approval | None, hashes: Hashes
+    ) -> DiscoveredServerView:
         if found.entry is None:
-            return FoundView(
+            return DiscoveredServerView(
                 "",
                 found.name,
                 found.source,
@@ -222,49 +228,49 @@ class FoundServers:
                 is_importable=False,
             )
         allowed = frozenset(approval.variables) if approval is not None else frozenset()
-        examined = inspect_server(found, self.folder, allowed, hashes)
-        entry, names, program = examined.entry, names_in(examined.entry), examined.program
-        trust, changes = self._status(approval, examined)
+        inspected = inspect_server(found, self.folder, allowed, hashes)
+        entry, names, program = inspected.entry, names_in(inspected.entry), inspected.program
+        trust, changes = self._status(approval, inspected)
         is_command = isinstance(entry, StdioEntry)
-        return FoundView(
+        return DiscoveredServerView(
             id="",
             name=found.name,
             source=found.source,
             line=found.line,
             trust=trust,
-            seen=examined.seen,
-            problem=found.problem or examined.problem,
+            seen=inspected.seen,
+            problem=found.problem or inspected.problem,
             notes=found.notes,
             transport=entry.transport,
             command=entry.command if isinstance(entry, StdioEntry) else "",
             args=entry.args if isinstance(entry, StdioEntry) else (),
-            env_names=given_names(entry) if is_command else (),
+            env_names=value_names(entry) if is_command else (),
             cwd=found.entry.cwd if isinstance(found.entry, StdioEntry) else "",
-            folder=examined.folder,
+            folder=inspected.folder,
             program=program.path if program is not None else "",
             scripts=tuple(path for path, _ in program.scripts) if program is not None else (),
             url="" if isinstance(entry, StdioEntry) else entry.url,
-            header_names=() if is_command else given_names(entry),
+            header_names=() if is_command else value_names(entry),
             variables=names.variables,
             other_names=names.known,
             inputs=_inputs(found, names.inputs),
-            facts=tuple(flattened(masked(examined.content))),
+            facts=tuple(flattened(masked(inspected.content))),
             cautions=warnings_for(entry),
             changes=changes,
             is_enabled=entry.enabled,
-            is_importable=examined.is_importable,
+            is_importable=inspected.is_importable,
         )
 
     def _status(
-        self, approval: Approval | None, examined: InspectedServer
+        self, approval: Approval | None, inspected: InspectedServer
     ) -> tuple[Trust, tuple[FieldChange, ...]]:
         if approval is None:
             return Trust.NONE, ()
-        if self._trust.is_for(approval, examined.content):
+        if self._trust.covers(approval, inspected.content):
             return Trust.GIVEN, ()
-        return Trust.CHANGED, self._trust.changes(approval, examined.content)
+        return Trust.CHANGED, self._trust.changes(approval, inspected.content)
 
-    def _again(self, id: str) -> FoundServer:
+    def _reread(self, id: str) -> DiscoveredServer:
         """Return the server as in its file now. Raises ConfigError."""
         known = self._found.get(id)
         if known is None:
@@ -279,58 +285,58 @@ class FoundServers:
             f"{one_line(known.name)!r} is no longer in {known.source.path}.", "Search again, or import it."
         )
 
-    def _examine(self, found: FoundServer) -> InspectedServer:
-        """Examine with the approved variables. Raises ConfigError."""
+    def _inspect(self, found: DiscoveredServer) -> InspectedServer:
+        """Inspect with the approved variables. Raises ConfigError."""
         if found.entry is None:
             raise ConfigError(f"{one_line(found.name)!r} cannot be used: {found.problem}")
         approval = self._trust.find(*self._location(found))
         allowed = frozenset(approval.variables) if approval is not None else frozenset()
         return inspect_server(found, self.folder, allowed)
 
-    def _location(self, found: FoundServer) -> tuple[str, str, str]:
-        return position_of(found, self.folder)
+    def _location(self, found: DiscoveredServer) -> tuple[str, str, str]:
+        return approval_key(found, self.folder)
 
-    async def _as_seen(self, id: str, seen: str) -> tuple[FoundServer, InspectedServer]:
+    async def _as_seen(self, id: str, seen: str) -> tuple[DiscoveredServer, InspectedServer]:
         """Reread the server. Raises ConfigError if it is not what the user looked at."""
-        found = await asyncio.to_thread(self._again, id)
-        examined = await asyncio.to_thread(self._examine, found)
-        if not seen or examined.seen != seen:
+        found = await asyncio.to_thread(self._reread, id)
+        inspected = await asyncio.to_thread(self._inspect, found)
+        if not seen or inspected.seen != seen:
             raise ConfigError(
                 f"{one_line(found.name)!r} was changed in {found.source.path} while you were reviewing it.",
                 "Review it again.",
             )
-        return found, examined
+        return found, inspected
 
-    async def _use(self, id: str, examined: InspectedServer) -> str:
+    async def _use(self, id: str, inspected: InspectedServer) -> str:
         """Add it to our servers, or update its content there."""
         name = self._names.get(id)
         if name is None or not self._servers.has(name):
-            return self._admit(id, examined)
-        await self._servers.take(name, replace(examined.entry, name=name))
+            return self._admit(id, inspected)
+        await self._servers.apply_entry(name, replace(inspected.entry, name=name))
         return name
 
-    def _admit(self, id: str, examined: InspectedServer) -> str:
+    def _admit(self, id: str, inspected: InspectedServer) -> str:
         found = self._found[id]
         name = self._servers.unique_name(found.name)
         origin = f"{found.source.tool} · {found.source.path}"
         folder = folder_of(found, self.folder)
-        entry = replace(examined.entry, name=name)
+        entry = replace(inspected.entry, name=name)
         self._names[id] = name
-        self._servers.admit(self._make(entry, False, lambda: self._permit(id), origin, folder))
+        self._servers.insert(self._make(entry, False, lambda: self._permit(id), origin, folder))
         return name
 
     async def _permit(self, id: str) -> frozenset[str]:
         """Return the approved variables. Raises ConfigError if the file is not as approved."""
-        found = await asyncio.to_thread(self._again, id)
+        found = await asyncio.to_thread(self._reread, id)
         approval = await asyncio.to_thread(self._trust.find, *self._location(found))
         if approval is None:
             raise ConfigError(f"{one_line(found.name)!r} is not trusted.", "Review it first.")
-        examined = await asyncio.to_thread(self._examine, found)
-        if examined.problem:
-            raise ConfigError(examined.problem)
-        if not await asyncio.to_thread(self._trust.is_for, approval, examined.content):
+        inspected = await asyncio.to_thread(self._inspect, found)
+        if inspected.problem:
+            raise ConfigError(inspected.problem)
+        if not await asyncio.to_thread(self._trust.covers, approval, inspected.content):
             await self.scan()
-            changes = self._trust.changes(approval, examined.content)
+            changes = self._trust.changes(approval, inspected.content)
             locations = ", ".join(one_line(change.field) for change in changes[:5])
             raise ConfigError(
                 f"It changed in {found.source.path} since you trusted it: "
@@ -339,7 +345,7 @@ class FoundServers:
             )
         return frozenset(approval.variables)
 
-    async def _leave_out_lost(self, ids: Collection[str]) -> None:
+    async def _drop_missing(self, ids: Collection[str]) -> None:
         """Remove servers that are no longer in any file, unless connected."""
         for id, name in list(self._names.items()):
             if not self._servers.has(name):
@@ -348,9 +354,11 @@ class FoundServers:
                 del self._names[id]
                 await self._servers.drop(name)
 
-    def _report(self, views: Sequence[FoundView], files: tuple[FoundFile, ...], problem: str) -> None:
+    def _report(
+        self, views: Sequence[DiscoveredServerView], files: tuple[DiscoveredFile, ...], problem: str
+    ) -> None:
         shown = tuple(replace(view, server=self._names.get(view.id, "")) for view in views)
-        self.report = FoundReport(shown, files, problem)
+        self.report = DiscoveryReport(shown, files, problem)
         self.changed.emit(self.report)
 
 
@@ -362,34 +370,34 @@ def working_folder() -> Path:
         return Path.home()
 
 
-def _id_of(server: FoundServer, taken: Collection[str]) -> str:
+def _id_of(server: DiscoveredServer, taken: Collection[str]) -> str:
     """Return an id that is stable across scans."""
     text = f"{server.source}\n{server.name}"
     id = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]
     return id if id not in taken else f"{id}-{len(taken)}"
 
 
-def _inputs(found: FoundServer, ids: Sequence[str]) -> tuple[InputSpec, ...]:
+def _inputs(found: DiscoveredServer, ids: Sequence[str]) -> tuple[InputSpec, ...]:
     """Return the inputs that it uses, described in its file or not."""
     known = {each.id: each for each in found.inputs}
     return tuple(known.get(id, InputSpec(id)) for id in ids)
 
 
-def _with_defaults(found: FoundServer, inputs: Mapping[str, str]) -> dict[str, str]:
+def _with_defaults(found: DiscoveredServer, inputs: Mapping[str, str]) -> dict[str, str]:
     defaults = {each.id: each.default for each in found.inputs if each.default}
     return {**defaults, **inputs}
 
 
-def _for_keeping(found: FoundServer, examined: InspectedServer, folder: Path) -> Entry:
+def _entry_to_import(found: DiscoveredServer, inspected: InspectedServer, folder: Path) -> Entry:
     """Return the server for our own list, with folder and relative program path resolved."""
-    entry = examined.entry
+    entry = inspected.entry
     if found.source.scope == "folder":
         known = {"workspaceFolder": str(folder), "workspaceFolderBasename": folder.name}
         entry = expand_known(entry, Values(known=known), uses_defaults=False)
     elif found.entry is not None:
         entry = found.entry
-    if isinstance(entry, StdioEntry) and not is_expanded(entry.command):
+    if isinstance(entry, StdioEntry) and not has_placeholders(entry.command):
         command = os.path.expanduser(entry.command)
         if is_relative(command, os.path.isabs(command)):
-            entry = replace(entry, command=os.path.normpath(os.path.join(examined.folder, command)))
+            entry = replace(entry, command=os.path.normpath(os.path.join(inspected.folder, command)))
     return entry

@@ -1,7 +1,7 @@
 """Connecting, removing and renaming servers.
 
 Servers connect concurrently, each with its own timeout. A removed server can be restored for a while, in
-its old place. A rename takes along everything that is stored under the name.
+its old place. A rename moves everything that is stored under the name.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from inspector.transport.task_scope import TaskScope
 if TYPE_CHECKING:
     from inspector.engine.servers.registry import ServerRegistry
 
-_UNDER_WAY = (
+_NOT_IDLE = (
     ServerStatus.DISABLED,
     ServerStatus.CONNECTING,
     ServerStatus.CONNECTED,
@@ -69,7 +69,7 @@ class Connector:
         it.
         """
         return self._begin(
-            [server.entry.name for server in self._servers.all() if server.view.status not in _UNDER_WAY]
+            [server.entry.name for server in self._servers.all() if server.view.status not in _NOT_IDLE]
         )
 
     def connect_at_start(self) -> tuple[str, ...]:
@@ -78,7 +78,7 @@ class Connector:
             [
                 server.entry.name
                 for server in self._servers.all()
-                if server.entry.auto_connect and server.view.status not in _UNDER_WAY
+                if server.entry.auto_connect and server.view.status not in _NOT_IDLE
             ]
         )
 
@@ -87,9 +87,6 @@ class Connector:
         server = self._servers.get(name)
         self._logins.stop(name)
         await server.disconnect()
-
-    async def disconnect_all(self) -> None:
-        await asyncio.gather(*(self.disconnect(server.entry.name) for server in self._servers.all()))
 
     async def close(self) -> None:
         await self._tasks.close()
@@ -113,7 +110,7 @@ class Connector:
             await self._servers.get(name).connect()
 
 
-UNDO_TIME = 30.0
+UNDO_TIMEOUT = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +123,11 @@ class Removed:
 
 
 @dataclass(frozen=True, slots=True)
-class _Gone:
+class _RemovedServer:
     entry: Entry
     is_saved: bool
     position: int
-    taken: RemovedEntry | None
+    removed_entry: RemovedEntry | None
     was_in_use: bool
 
 
@@ -140,61 +137,61 @@ class RemovedServers:
     def __init__(self, servers: ServerRegistry, logins: LoginController) -> None:
         self._servers = servers
         self._logins = logins
-        self._gone: dict[int, _Gone] = {}
+        self._removed: dict[int, _RemovedServer] = {}
         self._ids = itertools.count(1)
         self._tasks = TaskScope()
 
     async def remove(self, name: str) -> Removed:
         """Remove a server. Raises ConfigError, leaving it in place."""
-        async with self._servers.changing:
+        async with self._servers.lock:
             server = self._servers.get(name)
             if server.origin:
                 raise ConfigError(f"{name!r} is defined in {server.origin}.", "Stop trusting it instead.")
-            was_in_use = is_used(server)
+            was_in_use = is_in_use(server)
             position = self._servers.position_of(name)
             server_list = self._servers.server_list if server.is_saved else None
-            taken = server_list.remove(name) if server_list is not None else None
+            removed_entry = server_list.remove(name) if server_list is not None else None
             await self._servers.drop(name)
         id = next(self._ids)
-        self._gone[id] = _Gone(server.entry, server.is_saved, position, taken, was_in_use)
+        self._removed[id] = _RemovedServer(server.entry, server.is_saved, position, removed_entry, was_in_use)
         self._tasks.spawn(f"undo of {name}", self._end_later(id))
-        return Removed(id, name, UNDO_TIME)
+        return Removed(id, name, UNDO_TIMEOUT)
 
     async def undo(self, id: int) -> ServerView:
         """Restore a server and reconnect it if it was connected. Raises ConfigError."""
-        gone = self._gone.get(id)
-        if gone is None:
-            raise ConfigError("It is too late to undo this.", "Add the server again.")
-        server = self._servers.make_again(gone.entry, gone.is_saved)
-        if gone.taken is not None and self._servers.server_list is not None:
-            self._servers.server_list.put_back(gone.taken)
-        del self._gone[id]
-        view = self._servers.admit(server, gone.position)
-        if gone.was_in_use:
-            self._servers.connecting.connect_soon(gone.entry.name)
+        removed = self._removed.get(id)
+        if removed is None:
+            raise ConfigError("It is too late to restore this server.", "Add it again.")
+        server = self._servers.make_server(removed.entry, removed.is_saved)
+        if removed.removed_entry is not None and self._servers.server_list is not None:
+            self._servers.server_list.restore(removed.removed_entry)
+        del self._removed[id]
+        view = self._servers.insert(server, removed.position)
+        if removed.was_in_use:
+            self._servers.connector.connect_soon(removed.entry.name)
         return view
 
     async def end(self, id: int) -> None:
         """End the undo period: delete its secrets and login."""
-        gone = self._gone.pop(id, None)
-        if gone is None or self._servers.has(gone.entry.name):  # they now belong to another server
+        removed = self._removed.pop(id, None)
+        if removed is None or self._servers.has(removed.entry.name):  # they now belong to another server
             return
-        await self._logins.forget(gone.entry.name)
-        await self._servers.secrets.forget(gone.entry)
+        await self._logins.forget(removed.entry.name)
+        await self._servers.secrets.forget(removed.entry)
 
-    async def end_of(self, name: str) -> None:
+    async def end_for(self, name: str) -> None:
         """Delete the secrets of a removed server whose name a new one takes."""
-        for id, gone in list(self._gone.items()):
-            if gone.entry.name == name:
+        for id, removed in list(self._removed.items()):
+            if removed.entry.name == name:
                 await self.end(id)
 
     async def close(self) -> None:
         await self._tasks.close()
-        for id in list(self._gone):
+        for id in list(self._removed):
             await self.end(id)
 
     async def _end_later(self, id: int) -> None:
-        await asyncio.sleep(UNDO_TIME)
+        await asyncio.sleep(UNDO_TIMEOUT)
         await self.end(id)
 
 
@@ -222,11 +219,11 @@ class ServerRenamer:
         servers.require_new(entry.name)
         await servers.secrets.put(secrets)
         entry = await servers.secrets.copied(replace(entry, name=old.name), entry.name)
-        is_in_use = is_used(server)
+        was_in_use = is_in_use(server)
         try:
-            async with servers.changing:
+            async with servers.lock:
                 servers.require_still(server)
-                new = servers.make_again(entry, server.is_saved)
+                new = servers.make_server(entry, server.is_saved)
                 if server.is_saved and servers.server_list is not None:
                     servers.server_list.replace(old.name, entry, draft)
                 await self._swap(old, new)
@@ -235,39 +232,39 @@ class ServerRenamer:
             raise
         await self._move(old.name, entry.name)
         await servers.secrets.forget(old)
-        self._connect_again(entry, is_in_use)
+        self._connect_again(entry, was_in_use)
         return new.view
 
-    async def follow(self, old: str, entry: Entry) -> None:
+    async def follow_file(self, old: str, entry: Entry) -> None:
         """Follow a rename in the file; the server keeps referring to its old secrets.
 
         Raises ConfigError if the entry is unusable; the old server is then still there.
         """
         server = self._servers.get(old)
-        new = self._servers.make_again(entry, server.is_saved)
-        is_in_use = is_used(server)
+        new = self._servers.make_server(entry, server.is_saved)
+        was_in_use = is_in_use(server)
         await self._swap(server.entry, new)
         await self._servers.secrets.copy_inputs(entry, old)
         await self._move(old, entry.name)
-        self._connect_again(entry, is_in_use)
+        self._connect_again(entry, was_in_use)
 
     async def _swap(self, old: Entry, new: Server) -> None:
         position = self._servers.position_of(old.name)
         await self._servers.drop(old.name)
         self._servers.renamed.emit(old, new.entry)
-        self._servers.admit(new, position)
+        self._servers.insert(new, position)
 
     async def _move(self, before: str, after: str) -> None:
         await self._servers.secrets.move_logins(before, after)
         await self._logins.options.move(before, after)
-        for take in self.rename_hooks:
-            await take(before, after)
+        for hook in self.rename_hooks:
+            await hook(before, after)
 
-    def _connect_again(self, entry: Entry, is_in_use: bool) -> None:
-        if is_in_use and entry.enabled:
-            self._servers.connecting.connect_soon(entry.name)
+    def _connect_again(self, entry: Entry, was_in_use: bool) -> None:
+        if was_in_use and entry.enabled:
+            self._servers.connector.connect_soon(entry.name)
 
 
-def is_used(server: Server) -> bool:
+def is_in_use(server: Server) -> bool:
     """True if the server is connected or on its way there (connecting, restarting, logging in)."""
     return server.view.status in _IN_USE

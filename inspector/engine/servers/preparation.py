@@ -12,16 +12,16 @@ from typing import TypeAlias
 
 from inspector.base.redaction import secrecy
 from inspector.config.servers.entries import Entry, StdioEntry
-from inspector.config.servers.entry_secrets import filled, references_of
+from inspector.config.servers.entry_secrets import resolve_secrets, secret_references
 from inspector.config.servers.placeholders import Values, expand, input_secret, names_in, needs_expansion
 from inspector.engine.secrets import register_entry_secrets
-from inspector.traffic.log import Credentials
+from inspector.traffic.credentials import Credentials
 from inspector.transport.network import load_library
 
 SecretOf: TypeAlias = Callable[[str], Awaitable[str | None]]
+# Called before a server from another tool's file is used. Returns the environment variables that the user
+# approved; raises ConfigError if the server must not be used.
 Permit: TypeAlias = Callable[[], Awaitable[frozenset[str]]]
-"""Asked before anything is done for a server out of somebody else's file: gives the variables of the
-environment that the person agreed to. Raises ConfigError when the server is not to be used."""
 
 
 class EntryPreparer:
@@ -44,10 +44,10 @@ class EntryPreparer:
 
     def is_needed(self, entry: Entry) -> bool:
         """True if the entry needs resolving."""
-        return self._permit is not None or bool(references_of(entry)) or needs_expansion(entry)
+        return self._permit is not None or bool(secret_references(entry)) or needs_expansion(entry)
 
-    async def ready(self, entry: Entry) -> Entry:
-        """Return the server fully resolved. Raises ConfigError."""
+    async def prepare(self, entry: Entry) -> Entry:
+        """Return the entry fully resolved. Raises ConfigError."""
         if not isinstance(entry, StdioEntry):
             await load_library()
         if not self.is_needed(entry):
@@ -55,10 +55,11 @@ class EntryPreparer:
             return entry
         allowed = await self._permit() if self._permit is not None else None
         expanded = expand(entry, await self._values(entry, allowed))
-        references = references_of(entry)
-        ready = filled(expanded, await self._secrets([reference.ref for reference in references.values()]))
-        register_entry_secrets(self._credentials, ready, references)
-        return ready
+        references = secret_references(entry)
+        values = await self._secrets([reference.ref for reference in references.values()])
+        prepared = resolve_secrets(expanded, values)
+        register_entry_secrets(self._credentials, prepared, references)
+        return prepared
 
     async def _values(self, entry: Entry, allowed: frozenset[str] | None) -> Values:
         names = names_in(entry)
@@ -72,7 +73,7 @@ class EntryPreparer:
         return Values(
             {name: value for name, value in environment.items() if allowed is None or name in allowed},
             inputs,
-            known_values(self._folder or Path.cwd()),
+            predefined_values(self._folder or Path.cwd()),
             frozenset(environment) - allowed if allowed is not None else frozenset(),
         )
 
@@ -85,7 +86,7 @@ class EntryPreparer:
         return values
 
 
-def known_values(folder: Path) -> Mapping[str, str]:
+def predefined_values(folder: Path) -> Mapping[str, str]:
     """Return the values of predefined names, for this working directory."""
     return {
         "userHome": str(Path.home()),

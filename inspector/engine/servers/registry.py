@@ -24,8 +24,8 @@ from inspector.protocol.client_capabilities import ClientCapabilities
 class ServerRegistry:
     """All servers. Runs on the engine's loop.
 
-    `make` creates a server from an entry; `is_saved` ones are saved in the server list. Without a catalog no
-    server is saved.
+    `make` creates a server from an entry; `is_saved` ones are saved in the server list. Without a server
+    list no server is saved.
 
     Signals:
         changed: A server was added or changed; carries its ServerView.
@@ -48,15 +48,15 @@ class ServerRegistry:
         self.order_changed: Signal[tuple[str, ...]] = Signal()
         self.problem_found: Signal[str] = Signal()
         self.server_list = server_list
-        self.connecting = Connector(self, logins)
+        self.connector = Connector(self, logins)
         self.removals = RemovedServers(self, logins)
-        self.renames = ServerRenamer(self, logins)
+        self.renamer = ServerRenamer(self, logins)
         self.secrets = ServerSecrets(secrets)
         self.secrets.problem_found.connect(self.problem_found.emit)
         self._logins = logins
         self._make = make
         self._servers: dict[str, Server] = {}
-        self.changing = asyncio.Lock()  # held while the file and the servers are out of sync
+        self.lock = asyncio.Lock()  # held while the file and the servers are out of sync
         self.load_problems: tuple[str, ...] = ()  # problems in the file when it was loaded
 
     def get(self, name: str) -> Server:
@@ -94,28 +94,28 @@ class ServerRegistry:
         for entry in loaded.entries:
             self.add_quietly(entry)
 
-    def add(self, entry: Entry, *, keep: bool = False) -> ServerView:
-        """Add a server; with `keep` it belongs to the server list. Raises ConfigError."""
-        return self.admit(self._make_new(entry, keep))
+    def add(self, entry: Entry, *, is_saved: bool = False) -> ServerView:
+        """Add a server; with `is_saved` it belongs to the server list. Raises ConfigError."""
+        return self.insert(self.make_server(entry, is_saved))
 
     def add_quietly(self, entry: Entry) -> None:
         """Add a server from the file; problems are reported."""
         try:
-            self.add(entry, keep=True)
+            self.add(entry, is_saved=True)
         except ConfigError as exc:  # does not affect the others
             self._report([str(exc)])
 
     def save(self, entry: Entry) -> ServerView:
         """Add a server and write it to the file; both or neither."""
-        server = self._make_new(entry, self.server_list is not None)
+        server = self.make_server(entry, self.server_list is not None)
         if self.server_list is not None:
             self.server_list.add(entry)
-        return self.admit(server)
+        return self.insert(server)
 
     async def save_with_secrets(self, entry: Entry, values: Mapping[str, str]) -> ServerView:
         """Like `save`, together with the server's secrets, all or nothing. Raises ConfigError."""
         self.require_new(entry.name)  # before overwriting another server's secret
-        await self.removals.end_of(entry.name)
+        await self.removals.end_for(entry.name)
         await self.secrets.put(values)
         try:
             return self.save(entry)
@@ -134,15 +134,15 @@ class ServerRegistry:
         entry = await self.secrets.copied(server.entry, new_name)
         try:
             is_saved = server.is_saved or bool(server.origin)
-            copy = self._make_new(entry, is_saved and self.server_list is not None)
+            copy = self.make_server(entry, is_saved and self.server_list is not None)
             if copy.is_saved and self.server_list is not None:
                 self.server_list.copy(name, entry)
         except (UserError, OSError):
             await self.secrets.forget(entry)
             raise
-        return self.admit(copy, self.position_of(name) + 1 if self.has(name) else None)
+        return self.insert(copy, self.position_of(name) + 1 if self.has(name) else None)
 
-    def admit(self, server: Server, location: int | None = None) -> ServerView:
+    def insert(self, server: Server, location: int | None = None) -> ServerView:
         """Add a new server, at the end or at `location`."""
         items = list(self._servers.items())
         at = len(items) if location is None else min(location, len(items))
@@ -177,26 +177,26 @@ class ServerRegistry:
             raise ConfigError("The server has no name.", "Enter a name.")
         server.require_usable(entry)
         if entry.name != name:
-            return await self.renames.rename(server, entry, secrets or {}, draft)
+            return await self.renamer.rename(server, entry, secrets or {}, draft)
         await self.secrets.put(secrets or {})
-        async with self.changing:
+        async with self.lock:
             self.require_still(server)
             before = server.entry
-            self._keep(server, entry, draft)
-            await self._take(server, entry)
+            self._save_entry(server, entry, draft)
+            await self._apply_entry(server, entry)
         await self.secrets.forget_stale(before, entry)
         return server.view
 
-    async def take(self, name: str, entry: Entry) -> None:
+    async def apply_entry(self, name: str, entry: Entry) -> None:
         """Reconfigure a server without saving. Raises ConfigError."""
         server = self.get(name)
         server.require_usable(entry)
-        await self._take(server, entry)
+        await self._apply_entry(server, entry)
 
-    async def _take(self, server: Server, entry: Entry) -> None:
+    async def _apply_entry(self, server: Server, entry: Entry) -> None:
         """Reconfigure under the same name. A running login continues unless the target changed."""
         name = entry.name
-        if _asks_alike(server.entry, entry):
+        if _has_same_login(server.entry, entry):
             authorization = server.authorization
         else:
             await self._logins.drop(name)
@@ -218,7 +218,7 @@ class ServerRegistry:
         new = {stored[each]: value for each, value in values.items() if each in stored}
         await self.secrets.put({**plain, **new})
         self.require_still(server)
-        self._keep(server, entry)
+        self._save_entry(server, entry)
         server.set_declared(entry)
 
     async def set_inputs(self, name: str, values: Mapping[str, str]) -> None:
@@ -233,7 +233,7 @@ class ServerRegistry:
         """
         server = self.get(name)
         entry = replace(server.entry, enabled=enabled)
-        self._keep(server, entry)
+        self._save_entry(server, entry)
         server.entry = entry
         if not enabled:
             await server.disconnect()
@@ -246,9 +246,9 @@ class ServerRegistry:
         view.
         """
         server = self.get(name)
-        capabilities, is_exact = (None, False) if declared is None else (declared.whole, declared.is_exact)
+        capabilities, is_exact = (None, False) if declared is None else (declared.members, declared.is_exact)
         entry = replace(server.entry, capabilities=capabilities, exact_capabilities=is_exact)
-        self._keep(server, entry)
+        self._save_entry(server, entry)
         server.set_declared(entry)
 
     async def set_auth(self, name: str, auth: Auth | None, secrets: Mapping[str, str] | None = None) -> None:
@@ -258,11 +258,11 @@ class ServerRegistry:
         """
         server = self.get(name)
         if not isinstance(server.entry, HttpEntry):
-            raise ConfigError(f"{name!r} has no login: it does not use HTTP.")
+            raise ConfigError(f"{name!r} has no login: it does not use HTTP.", "Only HTTP servers have one.")
         await self.secrets.put(secrets or {})
         before, entry = server.entry, replace(server.entry, auth=auth)
-        async with self.changing:
-            self._keep(server, entry)
+        async with self.lock:
+            self._save_entry(server, entry)
             await self._logins.drop(name)
             server.set_authorization(entry, self._logins.authorization_for(entry))
         await self.secrets.forget_stale(before, entry, kind=LOGIN)  # a bearer token may be needed again
@@ -271,14 +271,14 @@ class ServerRegistry:
         """Set the result of `roots/list`; notifies the server if declared. Raises UserError."""
         server = self.get(name)
         entry = replace(server.entry, roots=roots)
-        self._keep(server, entry)
+        self._save_entry(server, entry)
         await server.set_roots(entry)
 
     def set_watch(self, name: str, globs: tuple[str, ...]) -> None:
         """Set the globs that restart a server when a matching file changes. Raises ConfigError."""
         server = self.get(name)
         entry = replace(server.entry, watch=globs)
-        self._keep(server, entry)
+        self._save_entry(server, entry)
         server.entry = entry
         server.announce()
 
@@ -299,16 +299,14 @@ class ServerRegistry:
     def reorder(self, names: Sequence[str]) -> None:
         """Put saved servers in file order, before unsaved ones."""
         before = tuple(self._servers)
-        kept = [name for name in names if name in self._servers and self._servers[name].is_saved]
-        rest = [name for name in before if name not in kept]
-        self._servers = {name: self._servers[name] for name in (*kept, *rest)}
+        saved = [name for name in names if name in self._servers and self._servers[name].is_saved]
+        rest = [name for name in before if name not in saved]
+        self._servers = {name: self._servers[name] for name in (*saved, *rest)}
         if tuple(self._servers) != before:
             self.order_changed.emit(tuple(self._servers))
 
-    def make_again(self, entry: Entry, is_saved: bool) -> Server:
-        return self._make_new(entry, is_saved)
-
-    def _make_new(self, entry: Entry, is_saved: bool) -> Server:
+    def make_server(self, entry: Entry, is_saved: bool) -> Server:
+        """Create a server without adding it. Raises ConfigError if its name is taken."""
         self.require_new(entry.name)
         return self._make(entry, is_saved)
 
@@ -319,7 +317,7 @@ class ServerRegistry:
     def require_still(self, server: Server) -> None:
         """Raise ConfigError if the server was removed while waiting for the secret store."""
         if server is not self._servers.get(server.entry.name):
-            raise ConfigError(f"The server {server.entry.name!r} no longer exists.")
+            raise ConfigError(f"The server {server.entry.name!r} no longer exists.", "Add it again.")
 
     def _require_own(self, server: Server) -> None:
         if server.origin:
@@ -328,7 +326,7 @@ class ServerRegistry:
                 "Import it and edit the copy.",
             )
 
-    def _keep(self, server: Server, entry: Entry, draft: JSONObject | None = None) -> None:
+    def _save_entry(self, server: Server, entry: Entry, draft: JSONObject | None = None) -> None:
         """Write the server's entry, if it is in the server list."""
         if server.is_saved and self.server_list is not None:
             self.server_list.replace(entry.name, entry, draft)
@@ -338,7 +336,7 @@ class ServerRegistry:
             self.problem_found.emit(problem)
 
 
-def _asks_alike(one: Entry, other: Entry) -> bool:
+def _has_same_login(one: Entry, other: Entry) -> bool:
     """True if target, headers and auth are the same, so that a login stays valid."""
     if isinstance(one, StdioEntry) or isinstance(other, StdioEntry):
         return isinstance(one, StdioEntry) and isinstance(other, StdioEntry)

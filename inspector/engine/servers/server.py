@@ -31,23 +31,10 @@ from inspector.transport.base import Authorization
 from inspector.transport.orphan_guard import OrphanGuard
 from inspector.transport.task_scope import TaskScope
 
-TRIES = 5
-STEADY = 60.0  # seconds after which a connection counts as stable and the retry count restarts
-_FIRST = 1.0
-_MAX_LENGTH = 30.0
-
-
-def reconnect_delays(tries: int = TRIES, rng: random.Random | None = None) -> Iterator[float]:
-    """Yield the seconds before each attempt: exponential, with jitter to spread many clients."""
-    source = rng or random.Random()
-    for number in range(tries):
-        full = min(_FIRST * 2**number, _MAX_LENGTH)
-        yield full * source.uniform(0.5, 1.0)
-
-
-def restart_delays() -> Iterator[tuple[int, float]]:
-    """Yield the numbered attempts of one series, each with its delay."""
-    return enumerate(reconnect_delays(), 1)
+MAX_ATTEMPTS = 5
+STABLE_AFTER = 60.0  # seconds after which a connection counts as stable and the retry count restarts
+_FIRST_DELAY = 1.0
+_MAX_DELAY = 30.0
 
 
 class Server:
@@ -56,7 +43,7 @@ class Server:
     `connect` and `disconnect` may be called at any time, in any order; the last one wins. With an `inbox`
     the user answers what `handlers` do not; without one, only what these answer is declared.
     `authorization` provides credentials; `authorize` creates it for a URL that is only known on connecting.
-    `preparing` resolves references in the entry. `origin` is the other tool's file that defines the server,
+    `preparer` resolves references in the entry. `origin` is the other tool's file that defines the server,
     "" for the user's own.
     """
 
@@ -74,32 +61,32 @@ class Server:
         inbox: Inbox | None = None,
         authorization: Authorization | None = None,
         authorize: Callable[[Entry], Awaitable[Authorization | None]] | None = None,
-        preparing: EntryPreparer | None = None,
+        preparer: EntryPreparer | None = None,
         origin: str = "",
     ) -> None:
         self.entry = entry
         self._used: Entry | None = None  # the entry of the latest connection
         self._authorized: Entry | None = None  # the entry with the resolved URL, as used for logins
-        self._preparing = preparing or EntryPreparer(log.credentials)
+        self._preparer = preparer or EntryPreparer(log.credentials)
         self.authorization, self._authorize = authorization, authorize
         self.is_saved, self.origin = is_saved, origin
         self._app_settings = settings
         settings = _with_own_timeouts(settings, entry)
         self._handlers = handlers or {}
-        self._is_attended = inbox is not None
+        self._has_inbox = inbox is not None
         known = {ROOTS: roots_of(lambda: self.entry.roots), **self._handlers}
         responder = inbox.responder(entry.name, known, self._note) if inbox else responder_of(known)
         self._guard, self._clock, self._settings = guard, clock, settings
         self.session = Session(self._make_routes(), Recorder(log, entry.name, clock), settings, responder)
-        self.client = Client(self.session, settings.most_pages)
+        self.client = Client(self.session, settings.max_pages)
         self._on_change = on_change
         self._tasks = TaskScope()
         self._connecting: asyncio.Task[None] | None = None
-        self._condition = 0
+        self._generation = 0
         self._restarting: asyncio.Task[None] | None = None
         self._restart_text = ""
         self._logins = 0
-        self._tries = restart_delays()
+        self._attempts = restart_delays()
         self._connected_at = 0.0
         self._was_connected = False
         self._keep_alive = settings.keep_alive
@@ -113,14 +100,14 @@ class Server:
             view = replace(view, status=status, waits_for=waits_for, reason="", next_step="")
         is_connected = view.status is ServerStatus.CONNECTED and self._used is not None
         is_outdated = is_connected and not is_same_connection(self._used, self.entry)
-        return replace(view, client_side=self._our_side(), origin=self.origin, is_outdated=is_outdated)
+        return replace(view, client_side=self._client_side(), origin=self.origin, is_outdated=is_outdated)
 
     async def connect(self) -> None:
         """Connect or reconnect. Raises UserError if that fails or is superseded."""
         generation = self._next_generation()
         self._stop_restarting()
         await self._stop_connecting()
-        if generation != self._condition:
+        if generation != self._generation:
             raise RequestCancelled("The connection attempt was cancelled.")
         task = self._connecting = self._tasks.spawn(f"connect {self.entry.name}", self._connect_quietly())
         await asyncio.wait([task])  # the caller may be cancelled; connecting continues
@@ -133,7 +120,7 @@ class Server:
         generation = self._next_generation()
         self._stop_restarting()
         await self._stop_connecting()
-        if generation == self._condition:
+        if generation == self._generation:
             await self.session.close()
 
     @contextlib.contextmanager
@@ -152,7 +139,7 @@ class Server:
     @property
     def declared(self) -> ClientCapabilities:
         """Client capabilities chosen for this server, or the default."""
-        if self._is_attended:
+        if self._has_inbox:
             return capabilities_for(self.entry, ALL, SERVER_REQUEST_METHODS)
         responded = {*self._handlers, *((ROOTS,) if self.entry.roots else ())}
         return capabilities_for(self.entry, capabilities_for_methods(responded), responded)
@@ -174,7 +161,7 @@ class Server:
 
     async def prepared(self) -> Entry:
         """Return the fully resolved entry, as for connecting now. Raises ConfigError."""
-        return await self._preparing.ready(self.entry)
+        return await self._preparer.prepare(self.entry)
 
     def set_entry(self, entry: Entry, authorization: Authorization | None) -> None:
         """Change the configuration under the same name. An existing connection is unaffected."""
@@ -186,7 +173,7 @@ class Server:
     def set_settings(self, settings: Settings) -> None:
         """Set the app's limits from the next connection on; the entry's own take precedence."""
         self._app_settings = settings
-        self.client.set_max_pages(settings.most_pages)
+        self.client.set_max_pages(settings.max_pages)
         self.set_entry(self.entry, self.authorization)
 
     def set_authorization(self, entry: Entry, authorization: Authorization | None) -> None:
@@ -209,7 +196,7 @@ class Server:
         ):
             await self.client.roots_changed()
 
-    def _our_side(self) -> ClientSide:
+    def _client_side(self) -> ClientSide:
         agreement, declared = self.session.state.agreement, self.declared
         revision = agreement.revision if agreement is not None else find_revision(self.entry.era)
         capabilities = self.session.declared
@@ -228,8 +215,8 @@ class Server:
 
     def _next_generation(self) -> int:
         """Number a connect or disconnect, so that an earlier one notices that it is superseded."""
-        self._condition += 1
-        return self._condition
+        self._generation += 1
+        return self._generation
 
     def _note(self, text: str) -> None:
         self.session.note(text)
@@ -238,24 +225,24 @@ class Server:
         self._on_change(self.view)
 
     async def _connect_quietly(self) -> None:
-        """Store a failure for the caller: the task may have no one awaiting it."""
+        """Store a failure for the caller: nothing may be awaiting the task."""
         self._failure: UserError | None = None
         self._used = self.entry
         try:
-            await self.session.connect(await self._look_up_later())
+            await self.session.connect(await self._look_up_if_needed())
         except UserError as exc:
             self._failure = exc
 
-    async def _look_up_later(self) -> Callable[[], Awaitable[tuple[Route, ...]]] | None:
+    async def _look_up_if_needed(self) -> Callable[[], Awaitable[tuple[Route, ...]]] | None:
         """Return None if nothing needs resolving, to avoid waiting for the secret store."""
-        if self._preparing.is_needed(self.entry):
+        if self._preparer.is_needed(self.entry):
             return self._look_up
-        await self._preparing.ready(self.entry)
+        await self._preparer.prepare(self.entry)
         return None
 
     async def _look_up(self) -> tuple[Route, ...]:
         """Return the routes with current values and secrets. Raises ConfigError if one is missing."""
-        entry = await self._preparing.ready(self.entry)
+        entry = await self._preparer.prepare(self.entry)
         await self._authorize_for(entry)
         return self._make_routes(entry)
 
@@ -270,7 +257,7 @@ class Server:
 
     async def prepare(self, entry: Entry) -> Entry:
         """Return this entry fully resolved, as for connecting. Raises ConfigError."""
-        return await self._preparing.ready(entry)
+        return await self._preparer.prepare(entry)
 
     async def _stop_connecting(self) -> None:
         task, self._connecting = self._connecting, None
@@ -294,9 +281,9 @@ class Server:
         self._connected_at = asyncio.get_running_loop().time()
         self.client.resume()
         if self._keep_alive > 0:
-            self.session.spawn("keep alive", self._stay_in_touch())
+            self.session.spawn("keep alive", self._send_pings())
 
-    async def _stay_in_touch(self) -> None:
+    async def _send_pings(self) -> None:
         """Send pings; responses, or their absence, show in the traffic."""
         while True:
             await asyncio.sleep(self._keep_alive)
@@ -305,17 +292,17 @@ class Server:
 
     def _begin_restarting(self) -> None:
         """Restart; attempts are only reset after a stable connection, so a crash loop ends too."""
-        if asyncio.get_running_loop().time() - self._connected_at >= STEADY:
-            self._tries = restart_delays()
+        if asyncio.get_running_loop().time() - self._connected_at >= STABLE_AFTER:
+            self._attempts = restart_delays()
         self._restarting = self._tasks.spawn(f"restart {self.entry.name}", self._restart())
 
     async def _restart(self) -> None:
         """Reconnect: up to five attempts with increasing delays."""
         try:
-            for number, delay in self._tries:
-                self._show_restarting(f"reconnecting in {delay:.1f} s, attempt {number} of {TRIES}")
+            for number, delay in self._attempts:
+                self._show_restarting(f"reconnecting in {delay:.1f} s, attempt {number} of {MAX_ATTEMPTS}")
                 await asyncio.sleep(delay)
-                self._show_restarting(f"reconnecting, attempt {number} of {TRIES}")
+                self._show_restarting(f"reconnecting, attempt {number} of {MAX_ATTEMPTS}")
                 await self._connect_quietly()
                 if self._failure is None or isinstance(self._failure, NeedsLogin):
                     break
@@ -331,10 +318,23 @@ class Server:
     def _stop_restarting(self) -> None:
         """Stop restarting at the user's request; the next time has all attempts again."""
         task, self._restarting = self._restarting, None
-        self._tries = restart_delays()
+        self._attempts = restart_delays()
         if task is not None:
             task.cancel()
             self._show_restarting("")
+
+
+def reconnect_delays(attempts: int = MAX_ATTEMPTS, rng: random.Random | None = None) -> Iterator[float]:
+    """Yield the seconds before each attempt: exponential, with jitter to spread many clients."""
+    source = rng or random.Random()
+    for number in range(attempts):
+        full = min(_FIRST_DELAY * 2**number, _MAX_DELAY)
+        yield full * source.uniform(0.5, 1.0)
+
+
+def restart_delays() -> Iterator[tuple[int, float]]:
+    """Yield the numbered attempts of one series, each with its delay."""
+    return enumerate(reconnect_delays(), 1)
 
 
 def view_of(entry: Entry, state: SessionState, is_saved: bool, restarting: str = "") -> ServerView:
@@ -368,11 +368,11 @@ def _status(entry: Entry, state: SessionState) -> ServerStatus:
 
 def _with_own_timeouts(settings: Settings, entry: Entry) -> Settings:
     own = entry.timeouts
-    max_length = own.total or settings.longest_request
+    total = own.total or settings.total_timeout
     return replace(
         settings,
         connect_timeout=own.connect or settings.connect_timeout,
-        request_timeout=min(own.request or settings.request_timeout, max_length),
-        longest_request=max_length,
+        request_timeout=min(own.request or settings.request_timeout, total),
+        total_timeout=total,
         keep_alive=settings.keep_alive if own.keep_alive is None else own.keep_alive,
     )

@@ -19,7 +19,7 @@ from inspector.config.servers.server_list import LoadedServerList, ServerListFil
 from inspector.engine.servers.registry import ServerRegistry
 from inspector.transport.task_scope import TaskScope
 
-_PACE = 0.5  # polling interval in seconds; a change counts once the file is stable for one interval
+_POLL_INTERVAL = 0.5  # polling interval in seconds; a change counts once the file is stable for one interval
 
 _Signature: TypeAlias = tuple[int, int, int] | None
 
@@ -30,13 +30,13 @@ class ServerListWatch:
     Signals:
         changed: The file changed and was applied; carries the ServerListDiff.
         problem_found: The file cannot be used as it is; the servers stay as they were. Carries a sentence.
-        problem_over: That problem is gone; carries the sentence.
+        problem_resolved: That problem is gone; carries the sentence.
     """
 
     def __init__(self, servers: ServerRegistry) -> None:
         self.changed: Signal[ServerListDiff] = Signal()
         self.problem_found: Signal[str] = Signal()
-        self.problem_over: Signal[str] = Signal()
+        self.problem_resolved: Signal[str] = Signal()
         self._servers = servers
         self._tasks = TaskScope()
         self._reported: frozenset[str] = frozenset()
@@ -52,37 +52,37 @@ class ServerListWatch:
     async def close(self) -> None:
         await self._tasks.close()
 
-    async def inspect(self) -> ServerListDiff:
+    async def reload(self) -> ServerListDiff:
         """Apply the file's current content, whether it changed or not."""
         server_list = self._servers.server_list
         if server_list is None:
             return ServerListDiff()
-        return await self._take(server_list)
+        return await self._reload(server_list)
 
     async def _watch(self, server_list: ServerListFile) -> None:
         self._reported = frozenset(self._servers.load_problems)
         used = latest = await asyncio.to_thread(_signature, server_list.path)
-        await self._take(server_list)  # it may have changed since it was loaded
+        await self._reload(server_list)  # it may have changed since it was loaded
         while True:
-            await asyncio.sleep(_PACE)
+            await asyncio.sleep(_POLL_INTERVAL)
             before, latest = latest, await asyncio.to_thread(_signature, server_list.path)
             if latest == before and latest != used:  # stable: the writer is done
                 used = latest
-                await self._take(server_list)
+                await self._reload(server_list)
 
-    async def _take(self, server_list: ServerListFile) -> ServerListDiff:
+    async def _reload(self, server_list: ServerListFile) -> ServerListDiff:
         diff = ServerListDiff()
-        async with self._servers.changing:
+        async with self._servers.lock:
             loaded = await _load(server_list)
             problems = loaded.problems
-            if not server_list.path.exists() and self._has_kept():
+            if not server_list.path.exists() and self._has_saved():
                 problems = (
                     f"{server_list.path} no longer exists. Its servers stay until you quit MCP Lens.",
                 )
             elif loaded.is_readable:
                 diff = await self._apply(loaded)
         for problem in self._reported.difference(problems):
-            self.problem_over.emit(problem)
+            self.problem_resolved.emit(problem)
         for problem in problems:
             if problem not in self._reported:
                 self.problem_found.emit(problem)
@@ -96,11 +96,11 @@ class ServerListWatch:
 
         Unchanged connections are left alone, and so is a server whose entry is now unusable.
         """
-        kept = {server.entry.name: server.entry for server in self._servers.all() if server.is_saved}
+        saved = {server.entry.name: server.entry for server in self._servers.all() if server.is_saved}
         new = {entry.name: entry for entry in loaded.entries}
-        keeps_position = {name: kept[name] for name in loaded.broken if name in kept} | new
-        after = [keeps_position[name] for name in loaded.names if name in keeps_position]
-        diff = compare_entries(list(kept.values()), after)
+        usable = {name: saved[name] for name in loaded.broken if name in saved} | new
+        after = [usable[name] for name in loaded.names if name in usable]
+        diff = compare_entries(list(saved.values()), after)
         for name in diff.removed:
             await self._servers.drop(name)
         for before, name in diff.renamed:
@@ -115,18 +115,18 @@ class ServerListWatch:
 
     async def _change(self, entry: Entry) -> None:
         try:
-            await self._servers.take(entry.name, entry)
+            await self._servers.apply_entry(entry.name, entry)
         except UserError as exc:
             self.problem_found.emit(str(exc))
 
     async def _rename(self, before: str, entry: Entry) -> None:
         try:
-            await self._servers.renames.follow(before, entry)
+            await self._servers.renamer.follow_file(before, entry)
         except UserError as exc:  # e.g. the name is taken by an unsaved server
             await self._servers.drop(before)
             self.problem_found.emit(str(exc))
 
-    def _has_kept(self) -> bool:
+    def _has_saved(self) -> bool:
         return any(server.is_saved for server in self._servers.all())
 
 

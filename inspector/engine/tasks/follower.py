@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from inspector.base.clock import Clock
-from inspector.base.errors import ConnectionLost, LensError, NotOffered, RpcError, UserError
+from inspector.base.errors import CapabilityMissing, ConnectionLost, LensError, RpcError, UserError
 from inspector.engine.calls.tool_calls import conclude_task, failed
 from inspector.engine.tasks.views import TaskOrigin, TaskView, TrackingState
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.protocol.connection import ProgressReceived
 from inspector.protocol.jsonrpc import INVALID_PARAMS, RequestId
-from inspector.protocol.tasks import Task, TaskStatus, TaskWatch
+from inspector.protocol.tasks import Task, TaskStatus, TaskTracker
 from inspector.protocol.types import InputRequest
 from inspector.session.pending_requests import HumanWaitTime, OnProgress
 from inspector.session.task_client import TaskClient
@@ -52,28 +52,28 @@ class TaskFollower:
         self,
         server: str,
         task: Task,
-        beginning: TaskStart,
+        start: TaskStart,
         calls: TaskClient,
         clock: Clock,
         scope: TaskScope,
         on_change: Callable[[TaskFollower], None],
     ) -> None:
         self.server = server
-        self.beginning = beginning
+        self.start = start
         self.tracking = TrackingState.STOPPED
-        self.wants_outcome = beginning.origin is TaskOrigin.CALLED
+        self.wants_outcome = start.origin is TaskOrigin.CALLED
         self.outcome: CallOutcome | None = None
-        self._watch = TaskWatch(task)
+        self._tracker = TaskTracker(task)
         self._calls = calls
         self._clock = clock
         self._scope = scope
         self._on_change = on_change
-        self._created_ns = _creation(task, beginning.origin, clock)
+        self._created_ns = _creation_time(task, start.origin, clock)
         self._following: asyncio.Task[None] | None = None
         self._fetching: asyncio.Task[None] | None = None
-        self._human = beginning.human
+        self._human = start.human
         self._input_requests = TaskInputRequests(
-            self._watch, calls, scope, self._human, beginning.row, self._changed, self._on_refused
+            self._tracker, calls, scope, self._human, start.row, self._changed, self._on_refused
         )
         self._waiters: list[asyncio.Future[CallOutcome]] = []
         self._woken = asyncio.Event()
@@ -82,7 +82,7 @@ class TaskFollower:
         self._next_poll_ns: int | None = None
         self._progress: ProgressReceived | None = None
         # Progress token. For this connection only: the next one reuses the same ids.
-        self.progress_token = beginning.request_id
+        self.progress_token = start.request_id
         self._wants_cancel = False
         self._is_result_refused = False
         self._problems: dict[str, None] = {}
@@ -90,7 +90,7 @@ class TaskFollower:
 
     @property
     def task(self) -> Task:
-        return self._watch.task
+        return self._tracker.task
 
     @property
     def is_over(self) -> bool:
@@ -103,8 +103,8 @@ class TaskFollower:
         return TaskView(
             server=self.server,
             task=task,
-            tool=self.beginning.tool,
-            origin=self.beginning.origin,
+            tool=self.start.tool,
+            origin=self.start.origin,
             tracking=self.tracking,
             created_ns=self._created_ns,
             expires_ns=expires,
@@ -118,14 +118,14 @@ class TaskFollower:
             is_fetching=self._fetching is not None,
             note=self._note,
             problems=tuple(self._problems),
-            row=self.beginning.row,
+            row=self.start.row,
             outcome=self.outcome,
         )
 
     def receive(self, task: Task) -> None:
-        """Take the task's current state, however it arrived."""
+        """Update the task's state, however it arrived."""
         is_change = task != self.task
-        changes = self._watch.receive(task)
+        changes = self._tracker.receive(task)
         for problem in changes.problems:
             self.add_problem(problem)
         self._input_requests.withdraw(task)
@@ -133,15 +133,15 @@ class TaskFollower:
             self._input_requests.ask(changes.requested)
         if task.status is TaskStatus.INPUT_REQUIRED and self._may_wait_for_result:
             self._fetch()  # the server sends its requests while that waits
-        if is_change and self.beginning.on_changes is not None and task.id == self.task.id:
-            self.beginning.on_changes(task)
+        if is_change and self.start.on_changes is not None and task.id == self.task.id:
+            self.start.on_changes(task)
         self._woken.set()
         self._changed()
 
     def progressed(self, event: ProgressReceived) -> None:
         self._progress = event
-        if self.beginning.on_progress is not None:
-            self.beginning.on_progress(event)
+        if self.start.on_progress is not None:
+            self.start.on_progress(event)
         self._changed()
 
     def add_problem(self, problem: str) -> None:
@@ -187,25 +187,26 @@ class TaskFollower:
             if waiter in self._waiters:
                 self._waiters.remove(waiter)
 
-    def leave(self) -> None:
+    def detach(self) -> None:
         """Stop waiting for it; the task continues."""
         self._release(
             CallOutcome(
-                OutcomeKind.LEFT,
+                OutcomeKind.DETACHED,
                 self._elapsed(),
-                row=self.beginning.row,
+                row=self.start.row,
                 summary="Stopped waiting for the call; its task continues.",
-                next_step="See Tasks.",
+                next_step="See the Tasks tab.",
                 task_id=self.task.id,
             )
         )
 
-    def lose(self, reason: str) -> None:
+    def on_disconnected(self, reason: str) -> None:
         """Handle the loss of the connection: waiters are released; the task may well continue."""
         self.progress_token = None
         if self.tracking is TrackingState.FOLLOWED or self._fetching is not None:
             self._stop(TrackingState.WAITING, reason)
-            self._abandon(ConnectionLost(reason, "The task is kept and followed again after you reconnect."))
+            next_step = "The task stays in the list and is followed again after you reconnect."
+            self._abandon(ConnectionLost(reason, next_step))
 
     def drop(self, reason: str) -> None:
         """Drop the task locally."""
@@ -214,12 +215,12 @@ class TaskFollower:
 
     async def _follow(self) -> None:
         failures = 0
-        while await self._is_due():
+        while await self._wait_until_due():
             try:
                 task = await self._poll()
             except LensError as exc:
                 failures += 1
-                if self._is_final(exc, failures):
+                if self._handle_failure(exc, failures):
                     return
             else:
                 failures = 0
@@ -227,7 +228,7 @@ class TaskFollower:
                 self.receive(task)
         await self._conclude()
 
-    async def _is_due(self) -> bool:
+    async def _wait_until_due(self) -> bool:
         """Wait until the next poll is due. False if the task ended, possibly by notification."""
         while not self.is_over and not self._wants_poll:
             self._woken.clear()
@@ -251,18 +252,18 @@ class TaskFollower:
         finally:
             self._is_polling = False
 
-    def _is_final(self, error: LensError, failures: int) -> bool:
+    def _handle_failure(self, error: LensError, failures: int) -> bool:
         """Handle a failed poll; return True if there is no point in polling again."""
         if type(error) is ConnectionLost:  # subclasses are about one request only
-            self.lose(error.summary)
+            self.on_disconnected(error.summary)
         elif isinstance(error, RpcError) and error.code == INVALID_PARAMS:
             self._end_unknown(error)
-        elif failures >= _MAX_FAILURES or isinstance(error, NotOffered):
+        elif failures >= _MAX_FAILURES or isinstance(error, CapabilityMissing):
             times = "" if failures == 1 else f" {failures} times in a row"
-            self._stop(TrackingState.STOPPED, f"Polling failed{times}: {_label(error)}")
+            self._stop(TrackingState.STOPPED, f"Polling failed{times}: {_error_text(error)}")
             self._abandon(error)
         else:
-            self._note = f"Polling failed: {_label(error)}"
+            self._note = f"Polling failed: {_error_text(error)}"
             self._changed()
             return False
         return True
@@ -276,7 +277,7 @@ class TaskFollower:
 
     async def _conclude(self) -> None:
         self._input_requests.withdraw(self.task)
-        if self.outcome is None and (self.wants_outcome or not self._calls.has_waiting_result):
+        if self.outcome is None and (self.wants_outcome or not self._calls.can_wait_for_result):
             self._fetch()
             if self._fetching is not None:
                 await asyncio.wait([self._fetching])
@@ -287,7 +288,7 @@ class TaskFollower:
 
     @property
     def _may_wait_for_result(self) -> bool:
-        return self.wants_outcome and self._calls.has_waiting_result and not self._is_result_refused
+        return self.wants_outcome and self._calls.can_wait_for_result and not self._is_result_refused
 
     def _fetch(self) -> None:
         if self._fetching is None and self.outcome is None:
@@ -297,7 +298,7 @@ class TaskFollower:
         task = self.task
         try:
             outcome = await conclude_task(
-                self._calls.outcome(task, self._human), task.id, self.beginning.request_id, self.beginning.row
+                self._calls.outcome(task, self._human), task.id, self.start.request_id, self.start.row
             )
         except LensError as exc:
             self._fetching = None
@@ -315,9 +316,9 @@ class TaskFollower:
 
     def _on_not_fetched(self, error: LensError) -> None:
         if type(error) is ConnectionLost:
-            self.lose(error.summary)
+            self.on_disconnected(error.summary)
             return
-        self._note = f"Could not fetch the result: {_label(error)}"
+        self._note = f"Could not fetch the result: {_error_text(error)}"
         self._abandon(error)
         self._changed()
 
@@ -328,7 +329,7 @@ class TaskFollower:
 
     def _on_refused(self, error: LensError) -> None:
         """Keep the task waiting. The user may poll to be asked again, or cancel it."""
-        self._note = _label(error)
+        self._note = _error_text(error)
         self._abandon(error)
         self._changed()
 
@@ -339,14 +340,14 @@ class TaskFollower:
         self._following = self._fetching = None
         self._input_requests.stop()
         current = asyncio.current_task()
-        for one in work:
-            if one is not None and one is not current:
-                one.cancel()
+        for task in work:
+            if task is not None and task is not current:
+                task.cancel()
         self._changed()
 
     def _abandon(self, error: LensError) -> None:
         outcome = failed(error, self._elapsed())
-        self._release(replace(outcome, row=self.beginning.row, task_id=self.task.id))
+        self._release(replace(outcome, row=self.start.row, task_id=self.task.id))
 
     def _release(self, outcome: CallOutcome) -> None:
         waiters, self._waiters = self._waiters, []
@@ -355,13 +356,13 @@ class TaskFollower:
                 waiter.set_result(outcome)
 
     def _elapsed(self) -> int:
-        return self._clock.monotonic_ns() - (self.beginning.started_ns or self._created_ns)
+        return self._clock.monotonic_ns() - (self.start.started_ns or self._created_ns)
 
     def _changed(self) -> None:
         self._on_change(self)
 
 
-def _creation(task: Task, origin: TaskOrigin, clock: Clock) -> int:
+def _creation_time(task: Task, origin: TaskOrigin, clock: Clock) -> int:
     """Return the creation time on our clock: now for our calls, else as the server states."""
     now = clock.monotonic_ns()
     if origin is TaskOrigin.CALLED:
@@ -374,20 +375,20 @@ def _creation(task: Task, origin: TaskOrigin, clock: Clock) -> int:
     return now - max(age_ns, 0)
 
 
-def _label(error: LensError) -> str:
+def _error_text(error: LensError) -> str:
     return error.summary if isinstance(error, UserError) else str(error)
 
 
 class TaskInputRequests:
     """Server requests inside a task's state, each answered once.
 
-    Asks what `watch` reports as new. `row` is that of the call; `human` counts the time that replies take.
-    `on_change`: `open_count` changed; `on_refused`: the task waits in vain.
+    Asks what `tracker` reports as new. `row` is that of the call; `human` counts the time that replies take.
+    `on_change`: `open_count` changed; `on_refused`: a request was refused, so the task cannot continue.
     """
 
     def __init__(
         self,
-        watch: TaskWatch,
+        tracker: TaskTracker,
         calls: TaskClient,
         scope: TaskScope,
         human: HumanWaitTime,
@@ -395,7 +396,7 @@ class TaskInputRequests:
         on_change: Callable[[], None],
         on_refused: Callable[[LensError], None],
     ) -> None:
-        self._watch = watch
+        self._tracker = tracker
         self._calls = calls
         self._scope = scope
         self._human = human
@@ -416,12 +417,12 @@ class TaskInputRequests:
         return bool(self._refused)
 
     def ask(self, requested: Mapping[str, InputRequest]) -> None:
-        running = self._scope.spawn(f"answer task {self._watch.task.id}", self._response(requested))
+        running = self._scope.spawn(f"answer task {self._tracker.task.id}", self._response(requested))
         self._running[running] = frozenset(requested)
 
     def ask_again(self) -> None:
         """Ask refused requests, or those whose reply was lost, again if still pending."""
-        self._watch.forget(self._refused)
+        self._tracker.forget(self._refused)
         self._refused = set()
 
     def withdraw(self, task: Task) -> None:
@@ -433,16 +434,16 @@ class TaskInputRequests:
 
     def stop(self) -> None:
         """Stop after a disconnect or when polling ends; open requests are asked again later."""
-        self._watch.forget(key for keys in self._running.values() for key in keys)
+        self._tracker.forget(key for keys in self._running.values() for key in keys)
         current = asyncio.current_task()
         for running in tuple(self._running):
             if running is not current:
                 running.cancel()
 
     async def _response(self, requested: Mapping[str, InputRequest]) -> None:
-        id, this = self._watch.task.id, asyncio.current_task()
+        id, this = self._tracker.task.id, asyncio.current_task()
         try:
-            responses = await self._calls.answers_to(id, requested, self._human, self._row)
+            responses = await self._calls.replies_to(id, requested, self._human, self._row)
         except LensError as exc:
             self._on_unanswered(exc, requested)
             return
@@ -457,7 +458,7 @@ class TaskInputRequests:
 
     def _on_unanswered(self, error: LensError, requested: Mapping[str, InputRequest]) -> None:
         if type(error) is ConnectionLost:
-            self._watch.forget(requested)
+            self._tracker.forget(requested)
             return
         self._refused.update(requested)
         self._on_refused(error)

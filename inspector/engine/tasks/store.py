@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from inspector.base.errors import ConfigError, LensError
-from inspector.base.json.values import JSONProblem, shorten
+from inspector.base.json.values import JSONError, shorten
 from inspector.base.plain_text import one_line
 from inspector.base.signals import Signal
 from inspector.engine.tasks.follower import TaskFollower, TaskStart
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 # Per server. Listed tasks are polled up to this number; tasks of our own calls always are.
 _MAX_FOLLOWED = 50
-_MAX_CACHED = 10_000
-_AT_ONCE = 500  # list items per loop turn, so that others get to run
+_MAX_TASKS = 10_000
+_BATCH_SIZE = 500  # list items per loop turn, so that others get to run
 
 _STATES = (CoreTasks.notification, ExtensionTasks.notification)
 _PROGRESS = "notifications/progress"
@@ -52,12 +52,12 @@ class TaskStore:
         self._tasks: dict[str, dict[str, TaskFollower]] = {}
         self._scope = TaskScope()
         self._connected: set[str] = set()
-        self._to_report: set[str] = set()
+        self._to_update: set[str] = set()
         engine.server_changed.connect(self._on_server_changed)
         engine.server_removed.connect(self._on_server_removed)
 
     def views(self, server: str) -> tuple[TaskView, ...]:
-        return tuple(one.view for one in self._tasks.get(server, {}).values())
+        return tuple(follower.view for follower in self._tasks.get(server, {}).values())
 
     async def close(self) -> None:
         await self._scope.close()
@@ -81,7 +81,7 @@ class TaskStore:
         if on_changes is not None:
             on_changes(done.task)
         exchange = done.exchange
-        beginning = TaskStart(
+        start = TaskStart(
             TaskOrigin.CALLED,
             tool,
             exchange.row,
@@ -92,9 +92,9 @@ class TaskStore:
             human or HumanWaitTime(),
         )
         self._drop(server, done.task.id, "Another call became a task with the same id.")
-        one = self._keep(server, done.task, beginning)
-        one.follow()
-        return await one.wait()
+        follower = self._add(server, done.task, start)
+        follower.follow()
+        return await follower.wait()
 
     async def refresh(self, server: str) -> int:
         """Fetch the server's task list; return how many tasks were new. Raises LensError."""
@@ -104,26 +104,26 @@ class TaskStore:
         for number, task in enumerate(listing.items, 1):
             if task.id in known:
                 known[task.id].receive(task)
-            elif len(known) < _MAX_CACHED:
-                self._keep(server, task, TaskStart(TaskOrigin.LISTED))
+            elif len(known) < _MAX_TASKS:
+                self._add(server, task, TaskStart(TaskOrigin.LISTED))
                 new += 1
             else:
                 left_out += 1
-            if number % _AT_ONCE == 0:
+            if number % _BATCH_SIZE == 0:
                 await asyncio.sleep(0)
         if left_out:
-            self._tell_left_out(server, len(listing.items), left_out)
+            self._report_left_out(server, len(listing.items), left_out)
         listed = {task.id for task in listing.items}
-        for id, one in known.items():
-            if id in listed and one.tracking is TrackingState.UNKNOWN:
-                one.follow()
+        for id, follower in known.items():
+            if id in listed and follower.tracking is TrackingState.UNKNOWN:
+                follower.follow()
         self._follow_some(server)
         return new
 
-    def _tell_left_out(self, server: str, listed: int, left_out: int) -> None:
+    def _report_left_out(self, server: str, listed: int, left_out: int) -> None:
         self._engine.problem_found.emit(
             f"“{one_line(shorten(server, 60))}” lists {listed:,} tasks; {left_out:,} of them are not shown. "
-            "Forget those that have ended, or add one by its id."
+            "Remove ended tasks, or add one by its id."
         )
 
     async def add(self, server: str, id: str) -> TaskView:
@@ -135,42 +135,42 @@ class TaskStore:
         task = await self._engine.client(server).tasks.get(id)
         if task.id != id:
             raise ConfigError(f"The server returned a different task, “{shorten(one_line(task.id), 60)}”.")
-        one = self._keep(server, task, TaskStart(TaskOrigin.ADDED))
-        one.follow()
-        return one.view
+        follower = self._add(server, task, TaskStart(TaskOrigin.ADDED))
+        follower.follow()
+        return follower.view
 
     async def find(self, server: str, id: str) -> TaskView:
         """Return a known task. Raises ConfigError."""
-        return self._one(server, id).view
+        return self._get(server, id).view
 
     async def poll(self, server: str, id: str) -> None:
         """Poll it now; unanswered requests are asked again."""
-        self._one(server, id).follow(now=True)
+        self._get(server, id).follow(now=True)
 
     async def fetch(self, server: str, id: str) -> None:
         """Fetch its result, where that takes a separate request."""
-        self._one(server, id).fetch()
+        self._get(server, id).fetch()
 
     async def cancel(self, server: str, id: str) -> None:
         """Ask the server to cancel it. Raises LensError."""
-        one = self._one(server, id)
+        follower = self._get(server, id)
         task = await self._engine.client(server).tasks.cancel(id)
-        one.cancelling()
+        follower.cancelling()
         if task is not None:
-            one.receive(task)
+            follower.receive(task)
 
-    async def leave(self, server: str, id: str) -> None:
+    async def detach(self, server: str, id: str) -> None:
         """Stop waiting for it; the task continues."""
-        self._one(server, id).leave()
+        self._get(server, id).detach()
 
     async def forget(self, server: str, id: str) -> None:
-        self._one(server, id)
+        self._get(server, id)
         self._drop(server, id, "The task was removed from the list.")
 
     async def forget_ended(self, server: str) -> None:
         """Drop ended and unknown tasks."""
-        for id, one in tuple(self._tasks.get(server, {}).items()):
-            if one.tracking in (TrackingState.ENDED, TrackingState.UNKNOWN) or one.is_over:
+        for id, follower in tuple(self._tasks.get(server, {}).items()):
+            if follower.tracking in (TrackingState.ENDED, TrackingState.UNKNOWN) or follower.is_over:
                 self._drop(server, id, "The task was removed from the list.")
 
     def cancel_soon(self, server: str, id: str) -> None:
@@ -183,35 +183,35 @@ class TaskStore:
 
     def on_event(self, server: str, notification: Message) -> None:
         """Handle a task status or progress notification."""
-        with contextlib.suppress(JSONProblem, ValueError):  # visible in the traffic
+        with contextlib.suppress(JSONError, ValueError):  # visible in the traffic
             if notification.method in _STATES:
-                self._on_told(server, Task.read(notification.params))
+                self._on_status(server, Task.read(notification.params))
             elif (progress := read_progress(notification)) is not None:
                 self._on_progress(server, progress)
 
-    def _on_told(self, server: str, task: Task) -> None:
-        one = self._tasks.get(server, {}).get(task.id)
-        if one is not None:
-            one.receive(task)
+    def _on_status(self, server: str, task: Task) -> None:
+        follower = self._tasks.get(server, {}).get(task.id)
+        if follower is not None:
+            follower.receive(task)
 
     def _on_progress(self, server: str, progress: ProgressReceived) -> None:
         """Handle progress: the token of a call stays valid until its task has ended."""
-        for one in self._tasks.get(server, {}).values():
-            if one.progress_token == progress.request_id and not one.is_over:
-                one.progressed(progress)
+        for follower in self._tasks.get(server, {}).values():
+            if follower.progress_token == progress.request_id and not follower.is_over:
+                follower.progressed(progress)
 
     def _on_server_changed(self, view: ServerView) -> None:
         tasks = self._tasks.get(view.name, {})
         if view.status is ServerStatus.CONNECTED:
             if view.name not in self._connected:
                 self._connected.add(view.name)
-                for one in tasks.values():
-                    if one.tracking is TrackingState.WAITING:
-                        one.follow(now=True)
+                for follower in tasks.values():
+                    if follower.tracking is TrackingState.WAITING:
+                        follower.follow(now=True)
         elif view.name in self._connected:
             self._connected.discard(view.name)
-            for one in tasks.values():
-                one.lose(view.reason or "The connection was closed.")
+            for follower in tasks.values():
+                follower.on_disconnected(view.reason or "The connection was closed.")
 
     def _on_server_removed(self, server: str) -> None:
         self._connected.discard(server)
@@ -219,56 +219,60 @@ class TaskStore:
             self._drop(server, id, "The server was removed.")
         self._tasks.pop(server, None)
 
-    def _keep(self, server: str, task: Task, beginning: TaskStart) -> TaskFollower:
+    def _add(self, server: str, task: Task, start: TaskStart) -> TaskFollower:
         engine = self._engine
         calls = engine.client(server).tasks
-        one = TaskFollower(server, task, beginning, calls, engine.clock, self._scope, self._on_changed)
+        follower = TaskFollower(server, task, start, calls, engine.clock, self._scope, self._on_changed)
         known = self._tasks.setdefault(server, {})
-        while len(known) >= _MAX_CACHED and (old := next((x for x in known.values() if x.is_over), None)):
+        while len(known) >= _MAX_TASKS and (old := next((x for x in known.values() if x.is_over), None)):
             self._drop(server, old.task.id, "")
-        known[task.id] = one
-        self._on_changed(one)
-        return one
+        known[task.id] = follower
+        self._on_changed(follower)
+        return follower
 
     def _drop(self, server: str, id: str, reason: str) -> None:
-        one = self._tasks.get(server, {}).pop(id, None)
-        if one is not None:
-            one.drop(reason)
+        follower = self._tasks.get(server, {}).pop(id, None)
+        if follower is not None:
+            follower.drop(reason)
             self.removed.emit(server, id)
-            self._report_soon(server)
+            self._update_subscriptions_soon(server)
 
     def _follow_some(self, server: str) -> None:
         tasks = self._tasks.get(server, {}).values()
-        followed = sum(one.tracking is TrackingState.FOLLOWED for one in tasks)
-        for one in tasks:
+        followed = sum(follower.tracking is TrackingState.FOLLOWED for follower in tasks)
+        for follower in tasks:
             if followed >= _MAX_FOLLOWED:
                 return
-            if one.tracking is TrackingState.STOPPED and not one.is_over:
-                one.follow()
+            if follower.tracking is TrackingState.STOPPED and not follower.is_over:
+                follower.follow()
                 followed += 1
 
-    def _one(self, server: str, id: str) -> TaskFollower:
+    def _get(self, server: str, id: str) -> TaskFollower:
         try:
             return self._tasks[server][id]
         except KeyError:
             text = f"The task “{shorten(one_line(id), 60)}” is no longer in the list."
             raise ConfigError(text, "Add it by its id.") from None
 
-    def _on_changed(self, one: TaskFollower) -> None:
-        if self._tasks.get(one.server, {}).get(one.task.id) is one:
-            self.changed.emit(one.view)
-            self._report_soon(one.server)
+    def _on_changed(self, follower: TaskFollower) -> None:
+        if self._tasks.get(follower.server, {}).get(follower.task.id) is follower:
+            self.changed.emit(follower.view)
+            self._update_subscriptions_soon(follower.server)
 
-    def _report_soon(self, server: str) -> None:
+    def _update_subscriptions_soon(self, server: str) -> None:
         """Schedule one update: many tasks may start or end in one loop turn."""
-        if not self._to_report:
-            asyncio.get_running_loop().call_soon(self._tell_clients)
-        self._to_report.add(server)
+        if not self._to_update:
+            asyncio.get_running_loop().call_soon(self._update_subscriptions)
+        self._to_update.add(server)
 
-    def _tell_clients(self) -> None:
-        servers, self._to_report = self._to_report, set()
+    def _update_subscriptions(self) -> None:
+        servers, self._to_update = self._to_update, set()
         for server in servers & self._connected:
             tasks = self._tasks.get(server, {}).values()
-            followed = (one for one in tasks if one.tracking is TrackingState.FOLLOWED and not one.is_over)
+            ids = tuple(
+                follower.task.id
+                for follower in tasks
+                if follower.tracking is TrackingState.FOLLOWED and not follower.is_over
+            )
             with contextlib.suppress(LensError):
-                self._engine.client(server).hear_of_tasks(tuple(one.task.id for one in followed))
+                self._engine.client(server).subscribe_to_tasks(ids)

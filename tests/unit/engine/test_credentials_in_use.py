@@ -15,7 +15,7 @@ from inspector.config.secrets.store import SecretStore
 from inspector.config.servers.entries import Entry, HttpEntry, NetworkSettings, StdioEntry
 from inspector.engine.calls.library import CallLibrary
 from inspector.engine.secrets import Secrets, register_entry_secrets, register_secret
-from inspector.traffic.log import Credentials
+from inspector.traffic.credentials import Credentials
 from tests.helpers.keychains import FailingKeychain, MemoryKeychain
 from tests.helpers.secretsstage import CHEAP
 
@@ -49,7 +49,7 @@ BASIC = base64.b64encode(b"me:hush-Zz9-1").decode()
 def test_secrets_in_a_server_configuration_are_in_use(entry: Entry, wanted: set[str]) -> None:
     credentials = Credentials()
     register_entry_secrets(credentials, entry)
-    assert {value.decode() for value in credentials.names()} == wanted
+    assert {value.decode() for value in credentials.names_by_value()} == wanted
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_secrets_in_a_server_configuration_are_in_use(entry: Entry, wanted: set[
 def test_secret_read_from_the_store_is_in_use(value: str, wanted: set[str]) -> None:
     credentials = Credentials()
     register_secret(credentials, "header/a/b", value)
-    assert {value.decode() for value in credentials.names()} == wanted
+    assert {value.decode() for value in credentials.names_by_value()} == wanted
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from inspector.base.errors import ConfigError, UserError
-from inspector.config.preferences.sections import KeepCaptures, Preferences
+from inspector.config.preferences.sections import CapturePrefs, CapturePrefsFile
 from inspector.engine.captures import Captures
 from inspector.engine.engine import Engine
 from inspector.engine.exports import ExportFormat
@@ -18,7 +18,7 @@ from inspector.traffic.captures.capture import open_capture
 from inspector.traffic.filter.matcher import compile
 from inspector.traffic.filter.parser import parse
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.masking.masker import Masking, SecretsFound
+from inspector.traffic.masking.masker import Masker, FoundSecrets
 from inspector.traffic.records import KIND_LABELS, Direction, RecordKind, RowNote
 from inspector.transport.task_scope import TaskScope
 from tests.helpers.randomlogs import same
@@ -42,8 +42,8 @@ async def test_traffic_is_recorded_and_can_be_opened_afterwards(tmp_path: Path) 
     await captures.begin()
     _append(log, 50)
     await captures.end()
-    (kept,) = await captures.kept()
-    assert (kept.rows, kept.is_running, kept.is_interrupted) == (50, False, False)
+    (kept,) = await captures.stored()
+    assert (kept.rows, kept.is_recording, kept.is_interrupted) == (50, False, False)
     opened = await captures.open(kept.path)
     assert [opened.log.raw(row) for row in range(50)] == [log.raw(row) for row in range(50)]
     await captures.close(opened)
@@ -63,8 +63,8 @@ async def test_capture_is_closed_even_when_another_close_fails(
         patch.setattr(TaskScope, "close", fail)
         with pytest.raises(OSError, match="a bug"):
             await engine.close()
-    (kept,) = await engine.captures.kept()
-    assert (kept.rows, kept.is_running) == (1, False)
+    (kept,) = await engine.captures.stored()
+    assert (kept.rows, kept.is_recording) == (1, False)
     await engine.close()
 
 
@@ -99,38 +99,38 @@ async def test_unusable_folder_is_reported_and_the_app_keeps_working(tmp_path: P
 
 
 async def test_turning_recording_off_writes_nothing(tmp_path: Path) -> None:
-    preferences = Preferences(tmp_path / "preferences.json")
-    preferences.save_captures(KeepCaptures(is_on=False))
+    preferences = CapturePrefsFile(tmp_path / "preferences.json")
+    preferences.save(CapturePrefs(is_on=False))
     captures = Captures(TrafficLog(), tmp_path / "captures", preferences)
     await captures.begin()
-    assert await captures.kept() == ()
+    assert await captures.stored() == ()
     assert not any(thread.name == "recorder" for thread in threading.enumerate())
 
 
 async def test_enabling_recording_starts_it_and_disabling_closes_the_file(tmp_path: Path) -> None:
     log = TrafficLog()
-    captures = Captures(log, tmp_path / "captures", Preferences(tmp_path / "preferences.json"))
-    await captures.set_limits(KeepCaptures(days=1))
+    captures = Captures(log, tmp_path / "captures", CapturePrefsFile(tmp_path / "preferences.json"))
+    await captures.set_limits(CapturePrefs(days=1))
     _append(log, 3)
-    await captures.set_limits(KeepCaptures(is_on=False))
-    (kept,) = await captures.kept()
-    assert (kept.rows, kept.is_running) == (3, False)
+    await captures.set_limits(CapturePrefs(is_on=False))
+    (kept,) = await captures.stored()
+    assert (kept.rows, kept.is_recording) == (3, False)
 
 
 async def test_recording_disabled_and_enabled_again_continues_in_one_capture(tmp_path: Path) -> None:
     log = TrafficLog()
-    captures = Captures(log, tmp_path / "captures", Preferences(tmp_path / "preferences.json"))
+    captures = Captures(log, tmp_path / "captures", CapturePrefsFile(tmp_path / "preferences.json"))
     await captures.begin()
     _append(log, 3)
-    await captures.set_limits(KeepCaptures(days=1, mebibytes=1, is_on=False))
-    (kept,) = await captures.kept()
+    await captures.set_limits(CapturePrefs(days=1, mebibytes=1, is_on=False))
+    (kept,) = await captures.stored()
     with pytest.raises(UserError, match="traffic of this run"):
         await captures.delete(kept.path)
     _append(log, 2)
-    await captures.set_limits(KeepCaptures())
+    await captures.set_limits(CapturePrefs())
     _append(log, 1)
     await captures.end()
-    (kept,) = await captures.kept()
+    (kept,) = await captures.stored()
     same(open_capture(kept.path).log, log)
 
 
@@ -142,12 +142,12 @@ async def test_limits_are_saved_and_old_captures_are_removed_immediately(tmp_pat
         log.append(log.add_server("one"), RecordKind.TEXT, Direction.IN, 0, 0, b"x" * 1_500_000)
         log.publish()
         await run.end()
-    preferences = Preferences(tmp_path / "preferences.json")
+    preferences = CapturePrefsFile(tmp_path / "preferences.json")
     captures = Captures(TrafficLog(), tmp_path / "captures", preferences)
-    assert len(await captures.kept()) == 2
-    await captures.set_limits(KeepCaptures(mebibytes=2, is_on=False))
-    assert len(await captures.kept()) == 1
-    assert preferences.captures()[0].mebibytes == 2
+    assert len(await captures.stored()) == 2
+    await captures.set_limits(CapturePrefs(mebibytes=2, is_on=False))
+    assert len(await captures.stored()) == 1
+    assert preferences.load()[0].mebibytes == 2
 
 
 async def test_an_open_capture_is_neither_pruned_nor_deleted(tmp_path: Path) -> None:
@@ -157,16 +157,16 @@ async def test_an_open_capture_is_neither_pruned_nor_deleted(tmp_path: Path) -> 
     log.append(log.add_server("one"), RecordKind.TEXT, Direction.IN, 0, 0, b"x" * 1_500_000)
     log.publish()
     await run.end()
-    captures = Captures(TrafficLog(), tmp_path / "captures", Preferences(tmp_path / "preferences.json"))
-    (kept,) = await captures.kept()
+    captures = Captures(TrafficLog(), tmp_path / "captures", CapturePrefsFile(tmp_path / "preferences.json"))
+    (kept,) = await captures.stored()
     opened = await captures.open(kept.path.parent / ".." / "captures" / kept.path.name)
-    await captures.set_limits(KeepCaptures(mebibytes=1, is_on=False))
-    assert len(await captures.kept()) == 1
+    await captures.set_limits(CapturePrefs(mebibytes=1, is_on=False))
+    assert len(await captures.stored()) == 1
     with pytest.raises(UserError, match="is open"):
         await captures.delete(kept.path)
     await captures.close(opened)
     await captures.delete(opened.path)
-    assert await captures.kept() == ()
+    assert await captures.stored() == ()
 
 
 async def test_marks_and_comments_in_an_opened_capture_are_saved(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ async def test_marks_and_comments_in_an_opened_capture_are_saved(tmp_path: Path)
     await captures.begin()
     _append(log, 3)
     await captures.end()
-    path = (await captures.kept())[0].path
+    path = (await captures.stored())[0].path
     opened = await captures.open(path)
     opened.log.set_note(1, RowNote(is_marked=True, comment="look"))
     await captures.save_notes(opened)
@@ -204,15 +204,15 @@ async def test_file_without_traffic_is_rejected_and_leaves_nothing_behind(tmp_pa
     captures = Captures(TrafficLog(), tmp_path / "captures")
     with pytest.raises(UserError, match=r"picture\.har"):
         await captures.open(image)
-    assert await captures.kept() == ()
+    assert await captures.stored() == ()
 
 
 async def test_a_broken_preferences_file_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "preferences.json"
     path.write_text("{")
-    captures = Captures(TrafficLog(), tmp_path / "captures", Preferences(path))
+    captures = Captures(TrafficLog(), tmp_path / "captures", CapturePrefsFile(path))
     with pytest.raises(ConfigError):
-        await captures.set_limits(KeepCaptures(is_on=False))
+        await captures.set_limits(CapturePrefs(is_on=False))
     assert path.read_text() == "{"
 
 
@@ -226,7 +226,7 @@ async def _exported(tmp_path: Path, format: ExportFormat) -> str:
     captures, path = Captures(log), tmp_path / f"out{format.suffix}"
     found = await captures.find_secrets(log, range(len(log)))
     assert len(found) == 1
-    done = await captures.export(log, range(len(log)), format, Masking(found), path)
+    done = await captures.export(log, range(len(log)), format, Masker(found), path)
     assert (done.rows, done.masked) == (1, 1)
     return path.read_text()
 
@@ -242,7 +242,7 @@ async def test_export_says_what_its_format_cannot_represent(tmp_path: Path) -> N
     log = TrafficLog()
     _append(log, 3)
     done = await Captures(log).export(
-        log, range(3), ExportFormat.HAR, Masking(SecretsFound()), tmp_path / "out.har"
+        log, range(3), ExportFormat.HAR, Masker(FoundSecrets()), tmp_path / "out.har"
     )
     assert done.dropped.startswith("3 ")
 
@@ -253,7 +253,7 @@ async def test_failed_export_keeps_the_old_file(tmp_path: Path) -> None:
     target = tmp_path / "taken"
     target.mkdir()
     with pytest.raises(UserError, match="could not be written"):
-        await Captures(log).export(log, range(1), ExportFormat.MARKDOWN, Masking(SecretsFound()), target)
+        await Captures(log).export(log, range(1), ExportFormat.MARKDOWN, Masker(FoundSecrets()), target)
     assert os.listdir(tmp_path) == ["taken"]
 
 
@@ -266,7 +266,7 @@ async def test_every_kind_of_event_is_in_the_capture_and_can_be_filtered(tmp_pat
         log.append(server, kind, Direction.IN, 0, 0, kind.name.encode())
     log.publish()
     await captures.end()
-    opened = await captures.open((await captures.kept())[0].path)
+    opened = await captures.open((await captures.stored())[0].path)
     for row, kind in enumerate(RecordKind):
         word = KIND_LABELS[kind]
         assert list(compile(parse(f'kind="{word}"'), opened.log, now_ns=0).rows(range(len(log)))) == [row]

@@ -62,7 +62,7 @@ async def test_nothing_is_loaded_before_it_is_needed() -> None:
 async def test_storage_changes_run_on_the_secrets_thread(tmp_path: Path) -> None:
     secrets = secrets_in(tmp_path, MemoryKeychain())
     await secrets.put(NAME, VALUE)
-    await secrets.keep_in(StorageLevel.PASSPHRASE, PASSPHRASE)
+    await secrets.move_to(StorageLevel.PASSPHRASE, PASSPHRASE)
     await secrets.lock()
     assert await secrets.get(NAME) is None
     await secrets.unlock(PASSPHRASE)

@@ -14,10 +14,10 @@ import pytest
 from inspector.base.errors import UserError
 from inspector.engine.content.content import read_contents
 from inspector.engine.content.text_formats import pretty_text
-from inspector.engine.workers import AT_ONCE, Worker
+from inspector.engine.workers import INLINE_LIMIT, Worker
 from tests.helpers.servers import gone
 
-BIG = b'["%s"]' % (b"x" * 2 * AT_ONCE)
+BIG = b'["%s"]' % (b"x" * 2 * INLINE_LIMIT)
 
 
 @pytest.fixture
@@ -44,13 +44,13 @@ async def test_values_of_any_size_arrive_intact_however_many_slices_they_take(wo
 
 
 async def test_potentially_endless_work_runs_in_a_worker_however_small(worker: Worker) -> None:
-    assert await worker.run(pretty_text, b"[1]", apart=True) == pretty_text(b"[1]")
+    assert await worker.run(pretty_text, b"[1]", separate=True) == pretty_text(b"[1]")
     assert worker.pid not in (None, os.getpid())
 
 
 async def test_one_worker_process_handles_jobs_sequentially(worker: Worker) -> None:
-    sizes = await asyncio.gather(*(worker.run(len, b"x" * (AT_ONCE + extra)) for extra in range(1, 6)))
-    assert sizes == [AT_ONCE + extra for extra in range(1, 6)]
+    sizes = await asyncio.gather(*(worker.run(len, b"x" * (INLINE_LIMIT + extra)) for extra in range(1, 6)))
+    assert sizes == [INLINE_LIMIT + extra for extra in range(1, 6)]
 
 
 async def test_timeout_kills_the_process_and_says_so() -> None:
@@ -73,7 +73,7 @@ async def test_a_process_that_fails_says_so_and_the_next_one_works(
     worker: Worker, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(UserError, match="The process that reads big frames ended"):
-        await worker.run(json.loads, b"{" * 2 * AT_ONCE)
+        await worker.run(json.loads, b"{" * 2 * INLINE_LIMIT)
     assert await worker.run(len, BIG) == len(BIG)
 
 

@@ -52,7 +52,7 @@ from inspector.protocol.auth.dpop import Nonces
 from inspector.protocol.auth.url_guard import allowance_for
 from inspector.protocol.revisions import R4
 from inspector.protocol.server_requests.request import SAMPLING
-from inspector.traffic.masking.masker import Masking
+from inspector.traffic.masking.masker import Masker
 from inspector.traffic.records import RecordKind
 from inspector.transport.network import Network
 from tests.helpers.atrest import positions_of
@@ -101,7 +101,7 @@ class App:
             server.order("tools/call", replies_with(lambda call: call.response(f"you are {echo}")))
             self.engine.save(entry) if keep else self.engine.add(entry)
             await self.engine.connect(entry.name)
-            outcome = await self.engine.by_hand.call(
+            outcome = await self.engine.tool_caller.call(
                 entry.name, ToolCall("echo", {"api_key": echo}), keep=True
             )
             assert outcome.kind is OutcomeKind.RESULT, outcome
@@ -242,7 +242,7 @@ async def argument_of_a_call(app: App, secret: str) -> None:
         app.engine.add(HttpEntry(name="called", url=server.url(), era="2025-11-25"))
         await app.engine.connect("called")
         call = ToolCall("echo", {"text": "as ${api_token}", "api_key": secret}, variables=variables)
-        outcome = await app.engine.by_hand.call("called", call, keep=True)
+        outcome = await app.engine.tool_caller.call("called", call, keep=True)
         assert outcome.kind is OutcomeKind.RESULT, outcome
         assert secret in server.called("tools/call")[0].body.decode().replace("\\/", "/")
         await app.engine.disconnect("called")
@@ -552,7 +552,7 @@ async def _write_all(app: App) -> None:
     (app.root / "out").mkdir()
     for format in ExportFormat:
         target = app.root / "out" / f"traffic{format.suffix}"
-        await captures.export(log, rows, format, Masking(found), target)
+        await captures.export(log, rows, format, Masker(found), target)
     await captures.save_running(app.root / "out" / "copy.mcpcap")
 
 

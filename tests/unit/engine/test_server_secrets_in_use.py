@@ -61,7 +61,7 @@ async def test_without_the_secret_nothing_is_sent_and_the_server_says_why(
     view = engine.view("a")
     assert view.status is ServerStatus.FAILED
     assert "unreadable" in view.reason
-    assert "Secrets of this server" in view.next_step
+    assert "Server secrets" in view.next_step
     assert server.calls == []
 
 
@@ -73,8 +73,8 @@ async def test_current_secret_is_sent_with_each_connection(engine: Engine, serve
         assert engine.view("a").status is ServerStatus.CONNECTED
         sent = server.called("initialize")[-1].headers
         assert (sent["x-key"], sent["x-plain"]) == (value, "p")
-    assert engine.log.credentials.is_header("X-Key")
-    assert {b"hush-1", b"hush-2"} <= set(engine.log.credentials.names())
+    assert engine.log.credentials.is_secret_header("X-Key")
+    assert {b"hush-1", b"hush-2"} <= set(engine.log.credentials.names_by_value())
 
 
 async def test_reconnecting_without_the_secret_ends_the_previous_connection(
@@ -152,7 +152,7 @@ async def test_moving_moves_the_selected_secrets_and_leaves_the_rest(
 async def test_secrets_are_not_moved_where_they_would_be_lost(
     engine: Engine, server: FaultServer, tmp_path: Path
 ) -> None:
-    await engine.secrets.keep_in(StorageLevel.MEMORY)
+    await engine.secrets.move_to(StorageLevel.MEMORY)
     engine.save(entry(server, X_Key="hush"))
     with pytest.raises(ConfigError, match="in memory only"):
         await engine.set_secrets("a", ["X-Key"], {})

@@ -283,7 +283,8 @@ def _by_body(traffic: ObservedTraffic, http: ObservedHttp) -> Diagnosis | None:
             "wrong-content",
             "content",
             f"The response is {http.content_type or 'of no stated type'}, not a message.",
-            "Check that this is the URL of an MCP endpoint. Responses must be application/json or text/event-stream.",
+            "Check that this is the URL of an MCP endpoint. Responses must be application/json or "
+            "text/event-stream.",
             evidence_of(http),
         )
     return None

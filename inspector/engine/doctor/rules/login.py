@@ -22,7 +22,7 @@ def diagnose_login(
             "The server rejects the configured Authorization header (HTTP 401).",
             "Check that it is complete, not expired, and of the right type (“Bearer …”).",
             evidence,
-            Action(ActionKind.OPEN_SECRETS, "Secrets of this server…"),
+            Action(ActionKind.OPEN_SECRETS, "Server secrets…"),
         )
     log_in = Action(ActionKind.LOG_IN, "Log in…")
     if has_token:

@@ -16,7 +16,7 @@ from inspector.protocol.revisions import REVISIONS, find_revision
 def diagnose_settings(entry: Entry, error: ConfigError, *, is_secret: bool) -> Diagnosis:
     """Diagnose a configuration that cannot be used; the server was not contacted."""
     if is_secret:
-        action = Action(ActionKind.OPEN_SECRETS, "Secrets of this server…")
+        action = Action(ActionKind.OPEN_SECRETS, "Server secrets…")
         return Diagnosis("secret-missing", "settings", error.summary, error.next_step, action=action)
     return Diagnosis("settings-unusable", "settings", error.summary, error.next_step or "Edit the server.")
 

@@ -28,7 +28,7 @@ class Bench:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.engine = Engine(calls=CallLibrary(saved=folder / "calls"))
-        self.engine.filewatch.pace = WatchTiming(poll=0.02, quiet=0.02, max_delay=1.0)
+        self.engine.filewatch.timing = WatchTiming(poll=0.02, quiet=0.02, max_delay=1.0)
         self.reruns = self.engine.reruns
         self.views: list[RerunView] = []
         self._changes = asyncio.Event()

@@ -23,7 +23,7 @@ from inspector.engine.content.json_tree import (
     left_out,
     whole_length,
 )
-from inspector.engine.workers import AT_ONCE
+from inspector.engine.workers import INLINE_LIMIT
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -86,7 +86,7 @@ def test_text_that_cannot_be_a_tree_says_why(raw: bytes, words: str) -> None:
 )
 def test_tree_of_a_big_text_is_bounded_and_picklable(value: JSON) -> None:
     raw = json.dumps(value).encode()
-    assert len(raw) > AT_ONCE
+    assert len(raw) > INLINE_LIMIT
     tree = json_tree(raw)
     seen = list(all_values(tree.value))
     assert tree.is_cut

@@ -18,7 +18,7 @@ from inspector.config.servers.entries import StdioEntry
 from inspector.engine.drift.drift import Drift, DriftView
 from inspector.engine.engine import Engine
 from inspector.engine.views import OutcomeKind
-from inspector.protocol.drift import Became
+from inspector.protocol.drift import ChangeKind
 from inspector.traffic.records import RecordKind
 from tests.helpers.fakes import LoopTime
 from tests.qt.features.feature_stage import offering
@@ -40,7 +40,7 @@ class Harness:
         await self.stop()
         self.views = asyncio.Queue()
         self.engine = Engine(settings=self.settings, baselines=self.folder)
-        self.engine.drift.quiet = 0.0
+        self.engine.drift.grace = 0.0
         self.engine.drift.changed.connect(self.views.put_nowait)
         return self.engine
 
@@ -100,7 +100,7 @@ async def test_change_since_the_last_run_is_reported_until_accepted(harness: Har
     first = await harness.run(tools(ECHO))
     view = await harness.run(tools({**ECHO, "description": "Says it. Also mails it to me."}))
     (change,) = view.changes
-    assert (change.name, change.became, change.fields) == ("echo", Became.CHANGED, ("description",))
+    assert (change.name, change.change_kind, change.fields) == ("echo", ChangeKind.CHANGED, ("description",))
     assert view.taken_ns == first.taken_ns
     again = await harness.run(tools({**ECHO, "description": "Says it. Also mails it to me."}))
     assert again.changes == view.changes
@@ -117,17 +117,17 @@ async def test_kept_baseline_is_not_asked_about_again_until_something_else_chang
     await harness.run(tools(ECHO))
     grows = {"name": "grows", "inputSchema": {"type": "object"}}
     await harness.run(tools(ECHO, grows))
-    await harness.drift.keep("srv", harness.seen)
-    assert (await harness.next()).is_saved
+    await harness.drift.keep_baseline("srv", harness.seen)
+    assert (await harness.next()).is_acknowledged
     assert harness.engine is not None
     await harness.engine.connect("srv")
     again = await harness.next()
-    assert again.is_saved
+    assert again.is_acknowledged
     assert again.changes
     outcome = await harness.engine.call_tool("srv", "grows", {})
     assert outcome.kind is OutcomeKind.RESULT
     grown = await harness.next()
-    assert not grown.is_saved
+    assert not grown.is_acknowledged
     assert len(grown.changes) == 2
 
 
@@ -137,7 +137,7 @@ async def test_change_while_connected_is_reported_without_listing(harness: Harne
     assert harness.engine is not None
     await harness.engine.call_tool("srv", "grows", {})
     (change,) = (await harness.next()).changes
-    assert (change.became, change.kind) == (Became.ADDED, "tools")
+    assert (change.change_kind, change.kind) == (ChangeKind.ADDED, "tools")
 
 
 async def test_changes_after_the_dialog_opened_are_not_accepted(harness: Harness) -> None:
@@ -151,8 +151,8 @@ async def test_changes_after_the_dialog_opened_are_not_accepted(harness: Harness
     with pytest.raises(UserError, match="something else by now"):
         await harness.drift.accept("srv", shown.seen)
     assert harness.drift.view("srv").changes == grown.changes, "and the baseline is what it was"
-    await harness.drift.keep("srv", shown.seen)
-    assert not (await harness.next()).is_saved, "that was about others"
+    await harness.drift.keep_baseline("srv", shown.seen)
+    assert not (await harness.next()).is_acknowledged, "that was about others"
     await harness.drift.accept("srv", grown.seen)
     assert not (await harness.next()).changes
 
@@ -203,10 +203,10 @@ async def test_resources_templates_and_prompts_are_in_the_baseline_too(harness: 
     script["templates"] = [{"uriTemplate": "x://{b}", "name": "b", "mimeType": "text/html"}]
     script["prompts"] = [{"name": "q", "arguments": [{"name": "who"}]}]
     view = await harness.run(offering("srv", **script))
-    assert [(change.kind, change.became) for change in view.changes] == [
-        ("resources", Became.REMOVED),
-        ("templates", Became.CHANGED),
-        ("prompts", Became.RENAMED),
+    assert [(change.kind, change.change_kind) for change in view.changes] == [
+        ("resources", ChangeKind.REMOVED),
+        ("templates", ChangeKind.CHANGED),
+        ("prompts", ChangeKind.RENAMED),
     ]
 
 
@@ -215,13 +215,13 @@ async def test_a_server_without_the_method_for_templates_has_none(harness: Harne
     view = await harness.run(
         offering("srv", resources=[{"uri": "x://a", "name": "a"}], templates=[{"uriTemplate": "x:{a}"}])
     )
-    assert [(change.kind, change.became) for change in view.changes] == [("templates", Became.ADDED)]
+    assert [(change.kind, change.change_kind) for change in view.changes] == [("templates", ChangeKind.ADDED)]
 
 
 async def test_rejected_list_is_not_treated_as_empty(harness: Harness) -> None:
     await harness.run(offering("srv", resources=[{"uri": "x://a", "name": "a"}], prompts=[{"name": "p"}]))
     view = await harness.run(offering("srv", resources=[{"uri": "x://a", "name": "a"}], refuses=True))
-    assert [(change.kind, change.became) for change in view.changes] == [("prompts", Became.REMOVED)]
+    assert [(change.kind, change.change_kind) for change in view.changes] == [("prompts", ChangeKind.REMOVED)]
     await harness.drift.accept("srv", harness.seen)
     (file,) = harness.folder.iterdir()
     assert json.loads(file.read_text())["lists"]["resources"], "what was not seen stays in the baseline"
@@ -230,15 +230,15 @@ async def test_rejected_list_is_not_treated_as_empty(harness: Harness) -> None:
 async def test_withdrawn_capability_counts_as_removed(harness: Harness) -> None:
     await harness.run(tools(ECHO))
     view = await harness.run(tools(ECHO, capabilities={}))
-    assert {(change.kind, change.became) for change in view.changes} == {
-        ("server", Became.CHANGED),
-        ("tools", Became.REMOVED),
+    assert {(change.kind, change.change_kind) for change in view.changes} == {
+        ("server", ChangeKind.CHANGED),
+        ("tools", ChangeKind.REMOVED),
     }
 
 
 async def test_lists_requested_elsewhere_are_not_requested_twice(harness: Harness) -> None:
     engine = await harness.start()
-    engine.drift.quiet = 60.0
+    engine.drift.grace = 60.0
     time = LoopTime()
     engine.add(tools(ECHO))
     await engine.connect("srv")
@@ -249,7 +249,7 @@ async def test_lists_requested_elsewhere_are_not_requested_twice(harness: Harnes
 
 
 async def test_lists_are_not_requested_when_disabled(harness: Harness) -> None:
-    harness.settings = replace(harness.settings, ask_for_lists=False)
+    harness.settings = replace(harness.settings, fetch_all_lists=False)
     await harness.run(tools(ECHO))
     assert "tools/list" not in harness.requests()
     (file,) = harness.folder.iterdir()
@@ -261,7 +261,7 @@ async def test_lists_are_not_requested_when_disabled(harness: Harness) -> None:
 
 
 async def test_baselines_are_not_saved_when_disabled(harness: Harness) -> None:
-    harness.settings = replace(harness.settings, remember_lists=False)
+    harness.settings = replace(harness.settings, save_baselines=False)
     engine = await harness.start()
     engine.add(tools(ECHO))
     await engine.connect("srv")
@@ -321,7 +321,7 @@ async def test_ten_thousand_tools_are_compared_in_a_worker_while_the_engine_cont
         await asyncio.sleep(0)
         max_length, since = max(max_length, thread_time() - since), thread_time()
     (change,) = (await waiting).changes
-    assert (change.name, change.became) == ("tool_09999", Became.REMOVED)
+    assert (change.name, change.change_kind) == ("tool_09999", ChangeKind.REMOVED)
     assert max_length < 0.5, "the engine was held up"  # of its own doing: others on this machine do not count
     diff = await harness.drift.diff("srv", change)
     assert not diff.is_same

@@ -24,7 +24,7 @@ from inspector.session.state import Route
 from inspector.traffic.records import RecordKind
 from tests.helpers.fakes import INITIALIZED, MemoryWire
 
-SETTINGS = Settings(connect_timeout=15, request_timeout=10, longest_request=25)
+SETTINGS = Settings(connect_timeout=15, request_timeout=10, total_timeout=25)
 FORM: JSONObject = {"type": "object", "properties": {"n": {"type": "string"}}}
 ASK: JSONObject = {"message": "Name?", "requestedSchema": FORM}
 SAMPLE: JSONObject = {

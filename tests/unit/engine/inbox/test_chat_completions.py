@@ -11,7 +11,7 @@ from hypothesis import given
 from inspector.base.json.values import JSON, JSONObject
 from inspector.engine.inbox.chat_completions import chat_request, read_chat_response
 from inspector.protocol.revisions import R4
-from inspector.protocol.server_requests.replies import problems_of
+from inspector.protocol.server_requests.replies import reply_problems
 from inspector.protocol.server_requests.request import SAMPLING, SamplingRequest, read_server_request
 from tests.unit.protocol.server_requests.request_samples import (
     any_json,
@@ -179,7 +179,7 @@ def test_tool_uses_are_read_even_when_the_service_says_stop() -> None:
     assert [block["input"] for block in result["content"]] == [{"a": 1}, {"a": 2}, {}]
     assert [block["id"] for block in result["content"]] == ["c1", "call_2", "c3"]
     input_request = requested(sampling(tools=[TOOL]))
-    assert problems_of(input_request, result, R4) == ()
+    assert reply_problems(input_request, result, R4) == ()
 
 
 def test_empty_text_parts_and_refusals_are_replies_too() -> None:

@@ -345,7 +345,7 @@ async def test_card_that_times_out_is_answered_automatically(
     stage: InboxStage, method: str, params: JSONObject, response: JSONObject
 ) -> None:
     peer = await stage.connect()
-    stage.inbox.answer_within = 30
+    stage.inbox.reply_timeout = 30
     time = LoopTime()
     peer.ask(method, params)
     await time.advance(0)
@@ -353,12 +353,12 @@ async def test_card_that_times_out_is_answered_automatically(
     assert len(stage.inbox.inbox_requests()) == 1
     await time.advance(2)
     assert await peer.next() == {"jsonrpc": "2.0", "id": "q", **response}
-    assert await stage.end() == (InboxRequestEnd.OVERDUE, "")
+    assert await stage.end() == (InboxRequestEnd.TIMED_OUT, "")
 
 
 async def test_card_that_times_out_sends_the_replies_it_has(stage: InboxStage) -> None:
     peer = await stage.connect(R5)
-    stage.inbox.answer_within = 30
+    stage.inbox.reply_timeout = 30
     time = LoopTime()
     call = stage.call()
     await peer.ask_in_result(a=FORM_ASKED, b=FORM_ASKED)
@@ -689,7 +689,7 @@ async def test_answered_requests_are_not_retained_by_the_running_call(stage: Inb
         peer.ask("elicitation/create", ASK, number)
         stage.reply(await stage.inbox_request(), DECLINE)
         await peer.next()
-    (waiter,) = stage.engine.servers.get("srv").session.conversation().waiting.of_operation(None)
+    (waiter,) = stage.engine.servers.get("srv").session.conversation().pending.of_operation(None)
     assert len(waiter.response._callbacks) <= 2
     peer.wire.show_message(id=request["id"], result=DONE)
     await call
@@ -711,7 +711,7 @@ async def test_reply_that_cannot_be_sent_is_reported_on_its_card(
     words = "The answer could not be sent: Nothing listens there. Check that the server runs."
     assert await stage.end() == (InboxRequestEnd.NOT_SENT, words)
     assert len(stage.inbox.past()) == 1
-    assert stage.inbox._requested == {}
+    assert stage.inbox._by_server_request == {}
 
 
 async def test_answered_request_leaves_nothing_but_its_card(stage: InboxStage) -> None:
@@ -727,4 +727,4 @@ async def test_answered_request_leaves_nothing_but_its_card(stage: InboxStage) -
     await peer.next()
     stage.reply(await stage.inbox_request(), ACCEPT)
     await settle()
-    assert stage.inbox._requested == {}
+    assert stage.inbox._by_server_request == {}

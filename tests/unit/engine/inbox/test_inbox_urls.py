@@ -37,7 +37,7 @@ async def test_consent_is_sent_immediately_and_the_card_stays_until_completion(s
     peer.ask("elicitation/create", PAGE)
     stage.reply(await stage.inbox_request(), CONSENT)
     assert await peer.next() == {"jsonrpc": "2.0", "id": "q", "result": CONSENT}
-    assert (await stage.inbox_request()).awaits_page
+    assert (await stage.inbox_request()).awaits_completion
     for id in ("e2", "", 5, None):
         complete(peer, id)  # of nobody here
     inbox_request = await stage.inbox_request()
@@ -70,7 +70,7 @@ async def test_completion_before_consent_is_not_awaited(stage: InboxStage) -> No
 
 async def test_card_awaiting_completion_can_be_dismissed_or_marked_done(stage: InboxStage) -> None:
     peer = await stage.connect()
-    for act, note in ((stage.inbox.dismiss, NO_NOTICE), (stage.inbox.page_done, "")):
+    for act, note in ((stage.inbox.dismiss, NO_NOTICE), (stage.inbox.mark_completed, "")):
         peer.ask("elicitation/create", PAGE)
         inbox_request = await stage.inbox_request()
         with pytest.raises(UserError, match="This card waits for an answer"):
@@ -132,7 +132,7 @@ async def test_request_is_retried_when_all_url_elicitations_are_complete(stage: 
     ]
     stage.reply(inbox_request, CONSENT, "e1")
     stage.reply(inbox_request, CONSENT, "e2")
-    assert (await stage.inbox_request()).awaits_page
+    assert (await stage.inbox_request()).awaits_completion
     complete(peer, "e2")
     await settle()
     assert peer.wire.sends_nothing()
@@ -150,7 +150,7 @@ async def test_user_may_mark_the_url_elicitation_as_done(stage: InboxStage) -> N
     await peer.refuse(REQUIRED, {"elicitations": [PAGE]})
     inbox_request = await stage.inbox_request()
     stage.reply(inbox_request, CONSENT, "e1")
-    stage.inbox.page_done(inbox_request.id)
+    stage.inbox.mark_completed(inbox_request.id)
     await peer.reply(**DONE)
     assert (await call).kind is OutcomeKind.RESULT
 
@@ -210,7 +210,7 @@ async def test_cancelling_the_call_or_losing_the_server_closes_the_card(stage: I
 
 async def test_inbox_timeout_ends_with_the_consent(stage: InboxStage) -> None:
     peer = await stage.connect()
-    stage.inbox.answer_within = 30
+    stage.inbox.reply_timeout = 30
     time = LoopTime()
     call = stage.call()
     await peer.refuse(REQUIRED, {"elicitations": [PAGE]})
@@ -218,7 +218,7 @@ async def test_inbox_timeout_ends_with_the_consent(stage: InboxStage) -> None:
     await time.advance(20)
     stage.reply(await stage.inbox_request(), CONSENT, "e1")
     await time.advance(100)
-    assert (await stage.inbox_request()).awaits_page
+    assert (await stage.inbox_request()).awaits_completion
     complete(peer, "e1")
     await peer.reply(**DONE)
     assert (await call).waited_ns == 120 * 10**9
@@ -226,14 +226,14 @@ async def test_inbox_timeout_ends_with_the_consent(stage: InboxStage) -> None:
 
 async def test_late_reply_returns_the_error(stage: InboxStage) -> None:
     peer = await stage.connect()
-    stage.inbox.answer_within = 30
+    stage.inbox.reply_timeout = 30
     time = LoopTime()
     call = stage.call()
     await peer.refuse(REQUIRED, {"elicitations": [PAGE]})
     await stage.inbox_request()
     await time.advance(31)
     assert (await call).kind is OutcomeKind.RPC_ERROR
-    assert await stage.end() == (InboxRequestEnd.OVERDUE, "")
+    assert await stage.end() == (InboxRequestEnd.TIMED_OUT, "")
 
 
 @pytest.mark.parametrize(

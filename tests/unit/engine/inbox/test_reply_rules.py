@@ -27,7 +27,7 @@ DECLINE: JSONObject = {"action": "decline"}
 
 
 def canned(response: JSON, filter: str = "", name: str = "Canned", **more: Any) -> ReplyRule:
-    return ReplyRule(name, name, RuleKind.CANNED, filter, **{"is_on": True, "answer": response, **more})
+    return ReplyRule(name, name, RuleKind.CANNED, filter, **{"is_on": True, "reply": response, **more})
 
 
 def input_request(method: str = SAMPLING, params: JSONObject | None = None) -> RequestItem:
@@ -183,7 +183,7 @@ async def test_script_replies_in_order_and_then_the_user_is_asked(tmp_path: Path
     assert [reported(await replied(responses, input_request())) for _ in range(2)] == ["one", "two"]
     with pytest.raises(UserError, match="Rule “Book”: Its script has given all of its 2 answers"):
         await replied(responses, input_request())
-    assert (await responses.script_position(rule)).given == 2
+    assert (await responses.script_position(rule)).used == 2
     await responses.start_over(rule)
     assert reported(await replied(responses, input_request())) == "one"
 
@@ -303,7 +303,7 @@ async def test_rule_can_be_tried_on_the_last_request(tmp_path: Path) -> None:
     await replied(responses, FORM)
     assert (await responses.attempt(ECHO)).reason == "This rule does not answer elicitation/create."
     filled = await responses.attempt(canned({"action": "accept", "content": {"nome": "Ada"}}, is_on=False))
-    assert filled.requested.server == "demo"
+    assert filled.request.server == "demo"
     assert filled.reply is not None
     assert filled.notes == ("Not asked for: “nome”.",)
     assert (
@@ -314,7 +314,7 @@ async def test_rule_can_be_tried_on_the_last_request(tmp_path: Path) -> None:
     assert unreadable.reason
     book = script(tmp_path / "s.jsonl", DECLINE)
     await responses.attempt(book)
-    assert (await responses.script_position(book)).given == 0
+    assert (await responses.script_position(book)).used == 0
 
 
 async def test_manually_edited_rules_apply_to_the_next_request(tmp_path: Path) -> None:

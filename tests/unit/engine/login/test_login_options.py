@@ -16,7 +16,7 @@ CHOSEN = Overrides(scope="read", is_strict=True)
 async def test_options_are_saved_per_server(tmp_path: Path) -> None:
     path = tmp_path / "preferences.json"
     path.write_text('{"captures": {"keepDays": 3}}')
-    await LoginOptions(path).keep("one", CHOSEN)
+    await LoginOptions(path).save("one", CHOSEN)
     assert await LoginOptions(path).of("one") == CHOSEN
     assert await LoginOptions(path).of("two") == Overrides()
     assert json.loads(path.read_text()) == {
@@ -27,23 +27,23 @@ async def test_options_are_saved_per_server(tmp_path: Path) -> None:
 
 async def test_secrets_are_in_no_file(tmp_path: Path) -> None:
     path = tmp_path / "preferences.json"
-    await LoginOptions(path).keep("one", Overrides(client_id="me", client_secret="hush-1"))
+    await LoginOptions(path).save("one", Overrides(client_id="me", client_secret="hush-1"))
     assert "hush-1" not in path.read_text()
 
 
 async def test_restored_defaults_and_removed_servers_leave_nothing_behind(tmp_path: Path) -> None:
     path = tmp_path / "preferences.json"
     options = LoginOptions(path)
-    await options.keep("one", CHOSEN)
-    await options.keep("two", CHOSEN)
-    await options.keep("one", Overrides())
+    await options.save("one", CHOSEN)
+    await options.save("two", CHOSEN)
+    await options.save("one", Overrides())
     await options.forget("two")
     assert json.loads(path.read_text()) == {"logins": {}}
 
 
 async def test_renamed_server_keeps_its_options(tmp_path: Path) -> None:
     options = LoginOptions(tmp_path / "preferences.json")
-    await options.keep("one", CHOSEN)
+    await options.save("one", CHOSEN)
     await options.move("one", "other")
     assert await options.of("other") == CHOSEN
     assert await options.of("one") == Overrides()
@@ -57,7 +57,7 @@ async def test_engine_moves_options_on_rename_and_deletes_them_with_the_server()
     engine = Engine()
     try:
         engine.add(HttpEntry(name="one", url="http://127.0.0.1:9/mcp"))
-        await engine.logins.options.keep("one", CHOSEN)
+        await engine.logins.options.save("one", CHOSEN)
         await engine.servers.update("one", HttpEntry(name="other", url="http://127.0.0.1:9/mcp"))
         assert await engine.logins.options.of("other") == CHOSEN
         await engine.remove("other")
@@ -82,5 +82,5 @@ async def test_damaged_file_is_left_alone_and_the_defaults_apply(tmp_path: Path)
 
 async def test_without_a_file_options_are_session_only() -> None:
     options = LoginOptions()
-    await options.keep("one", CHOSEN)
+    await options.save("one", CHOSEN)
     assert await options.of("one") == CHOSEN

@@ -118,7 +118,7 @@ async def test_call_with_insufficient_scope_says_so_and_the_next_login_requests_
     engine: Engine, person: Person
 ) -> None:
     wanted: list[LoginRequested] = []
-    engine.logins.wanted.connect(wanted.append)
+    engine.logins.login_requested.connect(wanted.append)
     await engine.connect(NAME)
     outcome = await write(engine)
     assert outcome.kind is OutcomeKind.FAILED
@@ -144,7 +144,7 @@ async def test_retry_without_a_login_gives_the_same_error(engine: Engine) -> Non
 async def test_login_after_a_logout_requests_no_more_than_the_first(engine: Engine, person: Person) -> None:
     await engine.connect(NAME)
     await write(engine)
-    await engine.logins.sign_out(NAME)
+    await engine.logins.log_out(NAME)
     await engine.logins.start(NAME)
     await engine.logins.run(NAME)
     assert [scopes_at(page) for page in person.pages] == [FIRST, FIRST]

@@ -26,7 +26,7 @@ class Watched:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.engine = Engine(ServerListFile(folder / "servers.json"))
-        self.engine.filewatch.pace = WatchTiming(poll=0.02, quiet=0.02, max_delay=1.0)
+        self.engine.filewatch.timing = WatchTiming(poll=0.02, quiet=0.02, max_delay=1.0)
         self.restarts: list[tuple[str, str]] = []
         self._changes = asyncio.Event()
         self.engine.filewatch.changed.connect(lambda view: self._changes.set())
@@ -131,7 +131,7 @@ async def test_files_written_in_quick_succession_cause_one_restart(watched: Watc
     await watched.start("*.txt", "*.py")
     await watched.until_looked()
     time = LoopTime()
-    watched.engine.filewatch.pace = WatchTiming(poll=0.02, quiet=60.0, max_delay=1e9)
+    watched.engine.filewatch.timing = WatchTiming(poll=0.02, quiet=60.0, max_delay=1e9)
     files = watched.view.files
     for number in range(4):
         (watched.folder / f"{number}.txt").write_text("x")

@@ -27,7 +27,7 @@ def work_entry(*args: str, name: str = "srv", cwd: str = "") -> StdioEntry:
 async def call(lab: Lab, tool: str, **arguments: int) -> CallOutcome:
     """As the window does."""
     engine = lab.engine
-    work = engine.by_hand
+    work = engine.tool_caller
     return await engine.processes.measured("srv", lambda: work.call("srv", ToolCall(tool, {**arguments})))
 
 

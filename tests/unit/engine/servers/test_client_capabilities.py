@@ -26,7 +26,7 @@ from tests.helpers.fakes import INITIALIZED
 from tests.unit.engine.inbox.inbox_stage import ACCEPT, ASK, DONE, SAMPLE, InboxStage, Peer, settle
 
 LIST_CHANGED = "notifications/roots/list_changed"
-QUIET = ALL.switched(("sampling",), None)
+QUIET = ALL.with_member(("sampling",), None)
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ async def reconnect(stage: InboxStage, peer: Peer) -> JSONObject:
 
 
 def call_with(stage: InboxStage, call: ToolCall) -> asyncio.Task[CallOutcome]:
-    return stage.start(stage.engine.by_hand.call("srv", call))
+    return stage.start(stage.engine.tool_caller.call("srv", call))
 
 
 @pytest.mark.parametrize("revision", [R1, R3, R4])
@@ -138,8 +138,8 @@ async def test_user_written_capabilities_are_sent_verbatim(stage: InboxStage) ->
 async def test_undeclared_request_is_rejected_with_the_protocol_error(
     stage: InboxStage, path: tuple[str, ...], method: str, params: JSONObject, code: int
 ) -> None:
-    declared = ALL.switched(path, None)
-    peer = await stage.connect(R4, capabilities=declared.whole)
+    declared = ALL.with_member(path, None)
+    peer = await stage.connect(R4, capabilities=declared.members)
     peer.ask(method, params)
     assert (await peer.next())["error"]["code"] == code
     assert stage.seen[-1].end is InboxRequestEnd.REFUSED
@@ -200,12 +200,12 @@ async def test_roots_change_while_connected_and_the_server_is_notified(
 
 @pytest.mark.parametrize(
     ("revision", "declared"),
-    [(R4, ALL.switched(("roots", "listChanged"), None)), (R4, NOTHING), (R5, ALL)],
+    [(R4, ALL.with_member(("roots", "listChanged"), None)), (R4, NOTHING), (R5, ALL)],
 )
 async def test_roots_change_is_not_notified_unless_declared(
     stage: InboxStage, revision: Revision, declared: ClientCapabilities
 ) -> None:
-    peer = await stage.connect(revision, capabilities=declared.whole)
+    peer = await stage.connect(revision, capabilities=declared.members)
     await stage.engine.set_roots("srv", ("/x",))
     await settle()
     assert peer.wire.sends_nothing()
@@ -240,7 +240,7 @@ async def test_choice_is_saved_in_the_server_list(kept: tuple[Engine, Path]) -> 
     plain = written()
     engine.set_declared("srv", QUIET)
     await engine.set_roots("srv", ("/a", "~/b"))
-    assert written() == {**plain, "capabilities": QUIET.whole, "roots": ["/a", "~/b"]}
+    assert written() == {**plain, "capabilities": QUIET.members, "roots": ["/a", "~/b"]}
     odd: JSONObject = {"x": {"ten": 1, "none": None}, "sampling": True}
     engine.set_declared("srv", exact_capabilities(odd))
     assert written()["capabilities"] == odd

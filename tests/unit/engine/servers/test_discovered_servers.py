@@ -19,8 +19,8 @@ from inspector.config.servers.server_list import ServerListFile
 from inspector.config.servers.trust import TrustStore
 from inspector.engine.engine import Engine
 from inspector.engine.servers import inspection
-from inspector.engine.servers.discovered_servers import FoundServers
-from inspector.engine.servers.inspection import FoundView, Trust
+from inspector.engine.servers.discovered_servers import ServerDiscovery
+from inspector.engine.servers.views import DiscoveredServerView, Trust
 from inspector.engine.views import ServerStatus
 from tests.helpers.servers import ARGV, Lab
 
@@ -40,7 +40,7 @@ class Harness:
     def start(self) -> Lab:
         """MCP Lens, started in that folder."""
         engine = Engine(self.server_list, trust=TrustStore(self.store), locations=self.locations)
-        engine.found.folder = self.folder
+        engine.discovery.folder = self.folder
         self.lab = Lab(engine=engine)
         return self.lab
 
@@ -48,18 +48,18 @@ class Harness:
         return locations_for("linux", self.home, {}, folder)
 
     @property
-    def found(self) -> FoundServers:
-        return self.lab.engine.found
+    def found(self) -> ServerDiscovery:
+        return self.lab.engine.discovery
 
     def write(self, **servers: JSONObject) -> None:
         self.file.write_text(json.dumps({"mcpServers": servers}))
 
-    async def scan(self, name: str = "srv") -> FoundView:
+    async def scan(self, name: str = "srv") -> DiscoveredServerView:
         report = await self.found.scan()
         (view,) = [view for view in report.servers if view.name == name]
         return view
 
-    async def trust(self, name: str = "srv", variables: tuple[str, ...] = (), **inputs: str) -> FoundView:
+    async def trust(self, name: str = "srv", variables: tuple[str, ...] = (), **inputs: str) -> DiscoveredServerView:
         view = await self.scan(name)
         await self.found.trust(view.id, view.seen, variables, inputs)
         return self.found.view(view.id)
@@ -95,9 +95,9 @@ async def test_found_servers_are_neither_started_nor_contacted(harness: Harness,
     harness.write(runs=touching(marker), calls={"url": f"http://127.0.0.1:{port}/mcp"})
     engine = harness.lab.engine
     engine.load()
-    engine.servers.connecting.connect_at_start()
+    engine.servers.connector.connect_at_start()
     report = await harness.found.scan()
-    engine.servers.connecting.connect_all()
+    engine.servers.connector.connect_all()
     assert {view.name: view.trust for view in report.servers} == {"runs": Trust.NONE, "calls": Trust.NONE}
     assert engine.views() == ()
     for view in report.servers:

@@ -166,10 +166,10 @@ async def test_calls_and_exits_follow_a_renamed_server(tmp_path: Path) -> None:
     calls = lab.engine.calls
     try:
         lab.engine.add(fault_entry())
-        call = await calls.save(SavedCall("Mine", "echo", "srv", watch=True))
+        call = await calls.save(SavedCall("Mine", "echo", "srv", is_regression=True))
         await calls.save(SavedCall("Another's", "echo", "another"))
         await lab.engine.connect("srv")
-        await lab.engine.by_hand.call("srv", ToolCall("echo", {"n": 1}))
+        await lab.engine.tool_caller.call("srv", ToolCall("echo", {"n": 1}))
         calls.history.add("srv", "echo", {"n": 1}, outcome="result", elapsed_ns=5)
         pid = lab.view().pid
         await lab.engine.servers.update("srv", replace(lab.engine.entry("srv"), name="other"))
@@ -305,7 +305,7 @@ async def test_secrets_are_deleted_only_when_undo_has_expired(
     await lab.engine.servers.removals.end(removed.id)
     assert await lab.engine.secrets.get("header/srv/K") is None
 
-    monkeypatch.setattr(lifecycle, "UNDO_TIME", 0.01)
+    monkeypatch.setattr(lifecycle, "UNDO_TIMEOUT", 0.01)
     await lab.engine.save_with_secrets(entry, {"header/srv/K": "v"})
     removed = await lab.engine.servers.removals.remove("srv")
     async with asyncio.timeout(5):
@@ -359,7 +359,7 @@ async def test_the_value_of_a_secret_variable_is_written_nowhere(
     monkeypatch.setenv("LENS_TOKEN", "s3cr3t-enough")
     lab.engine.save(fault_entry(env={"SEEN": "${LENS_TOKEN}"}))
     await lab.engine.connect("srv")
-    assert lab.engine.log.credentials.names()[b"s3cr3t-enough"] == "LENS_TOKEN"
+    assert lab.engine.log.credentials.names_by_value()[b"s3cr3t-enough"] == "LENS_TOKEN"
 
 
 async def test_only_auto_connect_servers_are_connected_at_startup(lab: Lab) -> None:
@@ -368,7 +368,7 @@ async def test_only_auto_connect_servers_are_connected_at_startup(lab: Lab) -> N
     lab.engine.save(replace(fault_entry(name="off"), auto_connect=True, enabled=False))
     lab.engine.save(replace(shell_entry("exit 3", name="bad"), auto_connect=True))
     lab.engine.save(fault_entry(name="other"))
-    assert lab.engine.servers.connecting.connect_at_start() == ("one", "slow", "bad")
+    assert lab.engine.servers.connector.connect_at_start() == ("one", "slow", "bad")
     await lab.until(ServerStatus.CONNECTED, "one")
     await lab.until(ServerStatus.FAILED, "bad")
     assert lab.view("slow").status is ServerStatus.CONNECTING
@@ -376,10 +376,8 @@ async def test_only_auto_connect_servers_are_connected_at_startup(lab: Lab) -> N
     assert lab.view("slow").status is ServerStatus.IDLE
     assert lab.view("off").status is ServerStatus.DISABLED
     assert lab.view("other").status is ServerStatus.IDLE
-    assert lab.engine.servers.connecting.connect_all() == ("slow", "bad", "other")
+    assert lab.engine.servers.connector.connect_all() == ("slow", "bad", "other")
     await lab.until(ServerStatus.CONNECTED, "other")
-    await lab.engine.servers.connecting.disconnect_all()
-    assert lab.view("slow").status is ServerStatus.IDLE
 
 
 async def test_login_belongs_to_the_expanded_url_and_survives_a_reconnect(

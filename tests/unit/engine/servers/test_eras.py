@@ -29,7 +29,7 @@ from tests.helpers.fakes import INITIALIZED, LoopTime, MemoryWire
 
 PROFILE = ClientProfile("lens", "Lens", "0", NOTHING)
 ENTRY = StdioEntry(name="srv", command="x")
-SETTINGS = Settings(connect_timeout=15, request_timeout=10, longest_request=25)
+SETTINGS = Settings(connect_timeout=15, request_timeout=10, total_timeout=25)
 STREAM = "io.modelcontextprotocol/subscriptionId"
 
 

@@ -14,7 +14,7 @@ from inspector.config.preferences.settings import Settings
 from inspector.config.servers.entries import StdioEntry, Timeouts
 from inspector.engine.engine import Engine
 from inspector.engine.servers import server as server_module
-from inspector.engine.servers.server import TRIES, reconnect_delays
+from inspector.engine.servers.server import MAX_ATTEMPTS, reconnect_delays
 from inspector.engine.views import OutcomeKind, ServerStatus, ServerView
 from inspector.protocol.client_capabilities import NOTHING
 from inspector.protocol.handshake import ClientProfile, InitializeHandshake
@@ -90,7 +90,7 @@ async def yard(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Yard]:
 def test_delays_double_with_jitter_and_end() -> None:
     for seed in range(50):
         waits = list(reconnect_delays(rng=random.Random(seed)))
-        assert len(waits) == TRIES == 5
+        assert len(waits) == MAX_ATTEMPTS == 5
         for number, wait in enumerate(waits):
             assert 0.5 * 2**number <= wait <= 2**number
 
@@ -100,7 +100,7 @@ def test_two_clients_never_reconnect_at_the_same_time() -> None:
 
 
 def test_delay_is_never_longer_than_half_a_minute() -> None:
-    assert max(reconnect_delays(tries=20)) <= 30
+    assert max(reconnect_delays(attempts=20)) <= 30
 
 
 async def test_lost_connection_is_reconnected_and_the_view_says_so(yard: Yard) -> None:
@@ -262,7 +262,7 @@ async def test_pending_calls_fail_with_the_reason_and_recorded_traffic_stays(yar
     log = yard.engine.log
     assert len(log) > rows
     (row,) = (row for row in log.find("srv", RecordKind.REQUEST) if row.method == "tools/call")
-    assert row.status is Status.GIVEN_UP
+    assert row.status is Status.NO_RESPONSE
     assert log.find("srv", RecordKind.ERROR) == []  # an error of ours is not drawn as the server's
 
 

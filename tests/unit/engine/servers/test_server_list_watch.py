@@ -100,7 +100,7 @@ async def test_our_own_writes_are_not_changes(harness: Harness) -> None:
     await harness.engine.servers.duplicate("c")
     await harness.engine.set_enabled("b", False)
     await harness.engine.remove("c 2")
-    assert not await harness.engine.server_list_watch.inspect()
+    assert not await harness.engine.server_list_watch.reload()
     harness.path.write_text(harness.path.read_text().replace('"x"', '"y"'))
     diff = await harness.diffs.get()  # the first that is told is the one by hand
     assert [change.name for change in diff.changed] == ["c"]
@@ -112,7 +112,7 @@ async def test_external_write_just_before_ours_is_applied_too(harness: Harness) 
     harness.engine.load()
     harness.write(a={"command": "x"}, theirs={"command": "y"})
     harness.engine.save(fault_entry(name="ours"))
-    diff = await harness.engine.server_list_watch.inspect()
+    diff = await harness.engine.server_list_watch.reload()
     assert diff.added == ("theirs",)
     assert harness.names() == ["a", "theirs", "ours"]
 
@@ -149,7 +149,7 @@ async def test_server_disabled_in_the_file_is_disconnected(harness: Harness) -> 
     harness.engine.load()
     await harness.engine.connect("a")
     harness.write(a=fault(disabled=True))
-    await harness.engine.server_list_watch.inspect()
+    await harness.engine.server_list_watch.reload()
     assert harness.lab.view("a").status is ServerStatus.DISABLED
 
 
@@ -161,7 +161,7 @@ async def test_server_renamed_in_the_file_keeps_its_identity(harness: Harness) -
     renamed: list[tuple[str, str]] = []
     harness.engine.servers.renamed.connect(lambda old, new: renamed.append((old.name, new.name)))
     harness.write(a={"command": "x"}, new=fault(), z={"command": "x"})
-    diff = await harness.engine.server_list_watch.inspect()
+    diff = await harness.engine.server_list_watch.reload()
     assert (diff.added, diff.removed, diff.renamed) == ((), (), (("old", "new"),))
     assert (harness.names(), renamed) == (["a", "new", "z"], [("old", "new")])
     await harness.lab.until(ServerStatus.CONNECTED, "new")
@@ -173,7 +173,7 @@ async def test_rename_to_a_taken_name_is_reported(harness: Harness) -> None:
     harness.engine.load()
     harness.engine.add(StdioEntry(name="mine", command="y"))
     harness.write(mine={"command": "x"})
-    await harness.engine.server_list_watch.inspect()
+    await harness.engine.server_list_watch.reload()
     assert "There is a server 'mine' already" in await harness.problems.get()
     assert harness.names() == ["mine"]
 
@@ -182,7 +182,7 @@ async def test_ambiguous_rename_is_not_treated_as_a_rename(harness: Harness) -> 
     harness.write(a={"command": "x"}, b={"command": "x"})
     harness.engine.load()
     harness.write(c={"command": "x"}, d={"command": "x"})
-    diff = await harness.engine.server_list_watch.inspect()
+    diff = await harness.engine.server_list_watch.reload()
     assert (diff.added, diff.removed, diff.renamed) == (("c", "d"), ("a", "b"), ())
 
 
@@ -193,7 +193,7 @@ async def test_changed_order_is_shown(harness: Harness) -> None:
     orders: list[tuple[str, ...]] = []
     harness.engine.servers.order_changed.connect(orders.append)
     harness.write(b={"command": "y"}, a={"command": "x"})
-    diff = await harness.engine.server_list_watch.inspect()
+    diff = await harness.engine.server_list_watch.reload()
     assert diff == ServerListDiff(is_reordered=True)
     assert orders == [("b", "a", "passing")]
 
@@ -202,7 +202,7 @@ async def test_secret_changed_in_the_file_is_not_shown(harness: Harness) -> None
     harness.write(a={"url": "http://x/?token=t0p", "headers": {"Authorization": "Bearer one"}})
     harness.engine.load()
     harness.write(a={"url": "http://x/?token=0ther", "headers": {"Authorization": "Bearer two"}})
-    (change,) = (await harness.engine.server_list_watch.inspect()).changed
+    (change,) = (await harness.engine.server_list_watch.reload()).changed
     assert [each.field for each in change.fields] == ["url", "headers.Authorization"]
     for word in ("t0p", "0ther", "one", "two"):
         assert word not in repr(change)
@@ -214,6 +214,6 @@ async def test_name_conflict_with_an_unsaved_server_is_reported(harness: Harness
     problems: list[str] = []
     harness.engine.problem_found.connect(problems.append)
     harness.write(a={"command": "x"}, b={"command": "y"})
-    await harness.engine.server_list_watch.inspect()
+    await harness.engine.server_list_watch.reload()
     assert harness.names() == ["b", "a"]
     assert "There is a server 'a' already" in problems[0]

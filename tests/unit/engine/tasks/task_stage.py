@@ -34,7 +34,7 @@ CORE: JSONObject = {
 }
 EXTENSION: JSONObject = {"tools": {}, "extensions": {TASKS: {}}}
 OUTCOME: JSONObject = {"content": [{"type": "text", "text": "42"}]}
-SETTINGS = Settings(connect_timeout=15, request_timeout=10, longest_request=25)
+SETTINGS = Settings(connect_timeout=15, request_timeout=10, total_timeout=25)
 STREAM = "io.modelcontextprotocol/subscriptionId"
 
 
@@ -136,7 +136,7 @@ class TaskDesk:
         await self.settle()
 
     def call(self) -> asyncio.Task[CallOutcome]:
-        work = self.engine.by_hand.call(
+        work = self.engine.tool_caller.call(
             "srv",
             ToolCall("x", as_task=True),
             on_progress=self.progress.append,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from inspector.base.errors import ConfigError, NotOffered, RpcError
+from inspector.base.errors import CapabilityMissing, ConfigError, RpcError
 from inspector.base.json.values import JSON, JSONObject
 from inspector.engine.servers import server as server_module
 from inspector.engine.tasks.views import TaskOrigin, TrackingState
@@ -216,9 +216,9 @@ async def test_cancelling_the_call_cancels_the_task_and_detaching_does_not(
 ) -> None:
     async with task_harness(revision, monkeypatch) as harness:
         calling = await harness.run()
-        await harness.book.leave("srv", "t")
+        await harness.book.detach("srv", "t")
         outcome = await calling
-        assert (outcome.kind, outcome.task_id) == (OutcomeKind.LEFT, "t")
+        assert (outcome.kind, outcome.task_id) == (OutcomeKind.DETACHED, "t")
         await end(harness)
         assert harness.view.outcome is not None
         calling = await harness.run()  # the same id anew: it replaces the old one
@@ -306,7 +306,7 @@ async def test_long_lists_are_truncated_and_the_omission_is_reported(
 
 async def test_the_extension_has_no_list(monkeypatch: pytest.MonkeyPatch) -> None:
     async with task_harness(R5, monkeypatch) as harness:
-        with pytest.raises(NotOffered):
+        with pytest.raises(CapabilityMissing):
             await harness.book.refresh("srv")
 
 
