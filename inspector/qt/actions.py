@@ -50,8 +50,8 @@ COMMANDS = (
             "Disconnect and connect again; restarts the process of a stdio server"),
     Command("server.login", "Server", "Log in…", "key",
             hint="Log in to this server, in one go or step by step"),
-    Command("server.secrets", "Server", "Secrets of this server…", "key",
-            hint="Manage this server's headers and variables in the secret store"),
+    Command("server.secrets", "Server", "Server secrets…", "key",
+            hint="Manage this server's secret headers and environment variables"),
     Command("server.drift", "Server", "Review changes…", "history",
             hint="Compare what this server offers with the baseline"),
     Command("server.doctor", "Server", "Run Doctor", "search",
@@ -70,7 +70,7 @@ COMMANDS = (
     Command("server.copy_fragment", "Server", ".mcp.json entry", submenu="Copy as",
             hint="Copy this server as an .mcp.json entry; secrets are replaced by placeholders"),
     Command("app.answers", "Server", "Reply rules…", "inbox", begins_group=True,
-            hint="Answer server requests automatically"),
+            hint="Reply to server requests automatically"),
     Command("app.secrets", "Server", "Secrets…", "key",
             hint="Manage stored keys and tokens, and choose where they are stored"),
     Command("app.settings", "Server", "Settings…", "settings", "Ctrl+,",
@@ -202,7 +202,7 @@ COMMANDS = (
             hint="Running processes, their resource usage, and restart on file changes"),
     Command("view.doctor", "View", "Doctor",
             hint="Step-by-step connection checks for this server"),
-    Command("view.raw", "View", "Raw", key="Ctrl+9", hint="Write any message to the server by hand"),
+    Command("view.raw", "View", "Raw", key="Ctrl+9", hint="Write and send any message to the server"),
     Command("view.console", "View", "Console", key="Ctrl+0"),
     Command("view.system", "View", "System theme", is_toggle=True, begins_group=True),
     Command("view.light", "View", "Light theme", "sun", is_toggle=True),
@@ -251,16 +251,16 @@ class Actions(QObject):
         action.setObjectName(command.id)
         action.setCheckable(command.is_toggle)
         if command.icon:
-            theme.style_later(action, command.icon)
+            theme.set_icon_later(action, command.icon)
         if command.key:
             # Qt treats Return and the numpad's Enter as two keys; users expect them to act the same.
-            keys_for_it = dict.fromkeys((command.key, command.key.replace("Return", "Enter")))
-            action.setShortcuts([QKeySequence(each) for each in keys_for_it])
-        action.setToolTip(_tip(command))
+            keys = dict.fromkeys((command.key, command.key.replace("Return", "Enter")))
+            action.setShortcuts([QKeySequence(key) for key in keys])
+        action.setToolTip(_tool_tip(command))
         return action
 
 
-def _tip(command: Command) -> str:
+def _tool_tip(command: Command) -> str:
     text = command.hint or command.text.rstrip("…")
     if not command.key:
         return text

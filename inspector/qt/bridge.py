@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _TICK_MS = 33
-# New rows per tick from which the engine waits for painting, and the longest such wait.
+# New rows per tick from which the engine waits for painting, and the maximum wait.
 _FLOOD_ROWS = 500
 _MAX_PAINT_S = 0.05
 # Tables do their layout in one event round and paint in the next.
@@ -52,25 +52,26 @@ class Bridge(QObject, EngineApi):
         server_removed: A server was removed; carries its name.
         server_renamed: A server was removed and added again under another name; carries both names.
         servers_ordered: The order of the servers changed; carries all names.
-        catalog_changed: The server list file was changed by another program; carries a ServerListDiff.
-        found_changed: The servers found in other tools' config files changed; carries a FoundReport.
+        server_list_changed: The server list file was changed by another program; carries a ServerListDiff.
+        discovered_servers_changed: The servers in other tools' configuration files changed; carries a
+            DiscoveryReport.
         list_changed: A server's tools, resources or prompts changed; carries its name and which list.
         resources_changed: Resources of a server changed; carries its name and the set of their URIs.
-        problem_found: A problem that concerns no particular server; carries the message.
-        problem_over: Such a problem was resolved; carries the same message.
+        problem_found: Something failed that concerns no particular server; carries the message.
+        problem_resolved: It was resolved; carries the same message.
         recording_changed: The recording state changed; carries a RecordingState.
         secrets_changed: The state of the secret store changed; carries a SecretsState.
         login_changed: The state of a login changed; carries its LoginView.
-        login_wanted: A server requires a login that was not started; carries a LoginWanted.
+        login_required: A server requires a login that was not started; carries a LoginRequested.
         tokens_changed: A server's tokens were obtained, refreshed or removed; carries its name.
-        card_changed: An Inbox card was opened, changed or closed; carries the Card.
-        tasks_changed: Tasks were added, changed or dropped; carries their server and a mapping of task ids
-            to their TaskView, None for a dropped task.
+        inbox_changed: A server request was added to the Inbox, changed or ended; carries the InboxRequest.
+        tasks_changed: Tasks were added, changed or removed; carries their server and a mapping of task ids
+            to their TaskView, None for a removed task.
         drift_changed: The difference between a server and its baseline changed; carries a DriftView.
         examination_changed: A Doctor check of a server made progress; carries an Examination.
         process_changed: A server process started or ended; carries the server's name.
         filewatch_changed: The state of a server's file watch changed; carries its FileWatchView.
-        reruns_changed: A server's watched calls changed; carries their RerunView.
+        reruns_changed: A server's regression calls changed; carries their RerunView.
         traffic_grew: Rows were added to the log or changed; carries the log's length.
     """
 
@@ -79,15 +80,15 @@ class Bridge(QObject, EngineApi):
     server_renamed = Signal(str, str)
     servers_ordered = Signal(object)
     server_list_changed = Signal(object)
-    found_changed = Signal(object)
+    discovered_servers_changed = Signal(object)
     list_changed = Signal(str, str)
     resources_changed = Signal(str, object)
     problem_found = Signal(str)
-    problem_over = Signal(str)
+    problem_resolved = Signal(str)
     recording_changed = Signal(object)
     secrets_changed = Signal(object)
     login_changed = Signal(object)
-    login_wanted = Signal(object)
+    login_required = Signal(object)
     tokens_changed = Signal(str)
     inbox_changed = Signal(object)
     tasks_changed = Signal(str, object)
@@ -106,11 +107,11 @@ class Bridge(QObject, EngineApi):
     def __init__(self, log: TrafficLog, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.log = log
-        self.open_page: Callable[[str], None] = _no_browser  # opens a URL, or raises UserError
-        self._early: list[Callable[[], object]] = []
+        self.open_url: Callable[[str], None] = _no_browser  # opens a URL, or raises UserError
+        self._before_attach: list[Callable[[], object]] = []
         self._queue: deque[Callable[[], None]] = deque()
-        self._changed: deque[tuple[str, str]] = deque()
-        self._tasks_changed: deque[tuple[str, str, TaskView | None]] = deque()
+        self._changed_resources: deque[tuple[str, str]] = deque()
+        self._changed_tasks: deque[tuple[str, str, TaskView | None]] = deque()
         self._is_awake = False
         self._is_closed = False
         self._shown_length = 0
@@ -135,9 +136,9 @@ class Bridge(QObject, EngineApi):
         self._engine = thread.engine
         self._tasks = TaskScope()
         self._listen()
-        early, self._early = self._early, []
-        for begin in early:
-            begin()
+        queued, self._before_attach = self._before_attach, []
+        for start in queued:
+            start()
 
     @property
     def is_attached(self) -> bool:
@@ -148,17 +149,17 @@ class Bridge(QObject, EngineApi):
         if self.is_attached:
             self.start(name, work)
         else:
-            self._early.append(partial(self.start, name, work))
+            self._before_attach.append(partial(self.start, name, work))
 
     def start(
         self, name: str, work: Coroutine[Any, Any, object], owner: QObject | None = None
     ) -> asyncio.Task[Any]:
-        """Run a panel's coroutine on the window's loop and show the user the errors meant for them.
+        """Run a panel's coroutine on the window's loop; a UserError is shown to the user.
 
-        Pass the `owner` whose widgets the work touches if it can be deleted before the window: the work may
-        then end with an error about deleted widgets.
+        Pass the `owner` whose widgets the work uses if it can be deleted before the window: errors about
+        its deleted widgets are then ignored.
         """
-        task = self._tasks.spawn(name, self._shown(work, owner))
+        task = self._tasks.spawn(name, self._run(work, owner))
         task.add_done_callback(lambda _: work.close())  # in case it was cancelled before it started
         return task
 
@@ -174,9 +175,9 @@ class Bridge(QObject, EngineApi):
         """Wait until the window has received everything the engine has sent so far."""
         import asyncio
 
-        traffic: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._post(lambda: None if traffic.done() else traffic.set_result(None))
-        await traffic
+        delivered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._post(lambda: None if delivered.done() else delivered.set_result(None))
+        await delivered
 
     def _each(self, callback: Callable[[T], None]) -> Callable[[T], None]:
         """Wrap `callback` for the engine's thread: it runs on the window's, once per value."""
@@ -208,12 +209,12 @@ class Bridge(QObject, EngineApi):
 
         return await asyncio.wrap_future(self._thread.submit(work))
 
-    async def _shown(self, work: Coroutine[Any, Any, object], owner: QObject | None) -> None:
+    async def _run(self, work: Coroutine[Any, Any, object], owner: QObject | None) -> None:
         try:
             await work
         except UserError as exc:
             self.problem_found.emit(str(exc))
-        except RuntimeError:  # also raised when touching a deleted widget
+        except RuntimeError:  # also raised when using a deleted widget
             if owner is None or shiboken6.isValid(owner):
                 raise
 
@@ -229,10 +230,9 @@ class Bridge(QObject, EngineApi):
         watch = engine.server_list_watch
         watch.changed.connect(self._relay(self.server_list_changed))
         watch.problem_found.connect(self._relay(self.problem_found))
-        watch.problem_over.connect(self._relay(self.problem_over))
-        engine.found.changed.connect(self.on_window(self.found_changed.emit))
-        ordered = engine.servers.order_changed
-        ordered.connect(self._relay(self.servers_ordered))
+        watch.problem_resolved.connect(self._relay(self.problem_resolved))
+        engine.discovery.changed.connect(self.on_window(self.discovered_servers_changed.emit))
+        engine.servers.order_changed.connect(self._relay(self.servers_ordered))
         engine.list_changed.connect(self._relay(self.list_changed))
         engine.resource_changed.connect(self._on_resource_changed)
         engine.problem_found.connect(self._relay(self.problem_found))
@@ -242,7 +242,7 @@ class Bridge(QObject, EngineApi):
         engine.inbox.problem_found.connect(self._relay(self.problem_found))
         logins = engine.logins
         logins.changed.connect(self._relay(self.login_changed))
-        logins.wanted.connect(self._relay(self.login_wanted))
+        logins.login_requested.connect(self._relay(self.login_required))
         logins.tokens_changed.connect(self._relay(self.tokens_changed))
         logins.open_url = self._open_url
         engine.drift.changed.connect(self._relay(self.drift_changed))
@@ -275,19 +275,19 @@ class Bridge(QObject, EngineApi):
         loop = asyncio.get_running_loop()
         opened: asyncio.Future[None] = loop.create_future()
 
-        def settle(problem: UserError | None) -> None:
+        def settle(error: UserError | None) -> None:
             if not opened.done():
-                opened.set_result(None) if problem is None else opened.set_exception(problem)
+                opened.set_result(None) if error is None else opened.set_exception(error)
 
-        def open_it() -> None:
+        def open_in_window() -> None:
             try:
-                self.open_page(url)
+                self.open_url(url)
             except UserError as exc:
                 loop.call_soon_threadsafe(settle, exc)
             else:
                 loop.call_soon_threadsafe(settle, None)
 
-        self._post(open_it)
+        self._post(open_in_window)
         await opened
 
     def _on_server_renamed(self, before: Entry, after: Entry) -> None:
@@ -295,28 +295,28 @@ class Bridge(QObject, EngineApi):
 
     def _on_task_changed(self, server: str, id: str, view: TaskView | None) -> None:
         """Coalesce task changes: only the latest state is delivered."""
-        self._tasks_changed.append((server, id, view))
-        if len(self._tasks_changed) == 1:
+        self._changed_tasks.append((server, id, view))
+        if len(self._changed_tasks) == 1:
             self._post(self._deliver_tasks)
 
     def _deliver_tasks(self) -> None:
         latest: dict[str, dict[str, TaskView | None]] = {}
-        while self._tasks_changed:
-            server, id, view = self._tasks_changed.popleft()
+        while self._changed_tasks:
+            server, id, view = self._changed_tasks.popleft()
             latest.setdefault(server, {})[id] = view
         for server, views in latest.items():
             self.tasks_changed.emit(server, views)
 
     def _on_resource_changed(self, server: str, uri: str) -> None:
         """Coalesce resource changes: each is reported once per tick."""
-        self._changed.append((server, uri))
-        if len(self._changed) == 1:
+        self._changed_resources.append((server, uri))
+        if len(self._changed_resources) == 1:
             self._post(self._deliver_changes)
 
     def _deliver_changes(self) -> None:
         changed: dict[str, set[str]] = {}
-        while self._changed:
-            server, uri = self._changed.popleft()
+        while self._changed_resources:
+            server, uri = self._changed_resources.popleft()
             changed.setdefault(server, set()).add(uri)
         for server, uris in changed.items():
             self.resources_changed.emit(server, uris)
@@ -351,9 +351,9 @@ class Bridge(QObject, EngineApi):
     def _hold_engine(self) -> None:
         """In a flood, alternate with the engine: it reads, the window paints, it reads again.
 
-        Painting asks the models for about a thousand values and would have to win the GIL for each from an
-        engine that never yields it: that caused gaps of 240 ms; alternating, 30 ms. What arrives meanwhile
-        waits in the pipe and is timestamped that much later.
+        Painting reads about a thousand values from the models and would compete for the GIL for each of
+        them: that caused gaps of 240 ms, alternating 30 ms. Meanwhile, messages wait in the pipe and get a
+        later timestamp.
         """
         if self._is_painted.is_set():
             self._is_painted.clear()

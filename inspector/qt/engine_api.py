@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from inspector.config.servers.entries import Auth, Entry
     from inspector.engine.calls.library import CallLibrary
     from inspector.engine.calls.output_check import OutputCheck
-    from inspector.engine.calls.repetition import Observation, RepeatPlan, RepeatReport, WatchPlan
+    from inspector.engine.calls.repetition import Observation, PollPlan, RepeatPlan, RepeatReport
     from inspector.engine.calls.reruns import Reruns
     from inspector.engine.calls.tool_calls import ToolCall
     from inspector.engine.captures import Captures
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from inspector.engine.processes.file_watch import FileWatch
     from inspector.engine.processes.processes import Processes
     from inspector.engine.secrets import Secrets
-    from inspector.engine.servers.discovered_servers import FoundServers
+    from inspector.engine.servers.discovered_servers import ServerDiscovery
     from inspector.engine.servers.registry import ServerRegistry
     from inspector.engine.settings import SettingsStore
     from inspector.engine.tasks.store import TaskStore
@@ -71,7 +71,7 @@ class EngineApi:
         """Wrap `callback` for any thread: it runs on the window's, with the latest arguments only."""
 
     async def load(self) -> None:
-        await self._call(_soon(self._engine.load))
+        await self._call(_as_coroutine(self._engine.load))
 
     async def save_server(self, entry: Entry, secrets: Mapping[str, str] | None = None) -> ServerView:
         """Save a server and the secrets it refers to. Raises UserError."""
@@ -85,13 +85,10 @@ class EngineApi:
         await self._call(self._engine.set_secrets(name, moved, values))
 
     async def add_server(self, entry: Entry) -> ServerView:
-        return await self._call(_soon(partial(self._engine.add, entry)))
+        return await self._call(_as_coroutine(partial(self._engine.add, entry)))
 
     async def unique_name(self, name: str) -> str:
-        return await self._call(_soon(partial(self._engine.unique_name, name)))
-
-    async def remove_server(self, name: str) -> None:
-        await self._call(self._engine.remove(name))
+        return await self._call(_as_coroutine(partial(self._engine.unique_name, name)))
 
     async def ask_servers(self, ask: Callable[[ServerRegistry], Coroutine[Any, Any, T]]) -> T:
         """Edit the server list.
@@ -101,25 +98,20 @@ class EngineApi:
         """
         return await self._call(ask(self._engine.servers))
 
-    async def ask_found(self, ask: Callable[[FoundServers], Coroutine[Any, Any, T]]) -> T:
-        """Query the servers found in other tools' files.
-
-        For example `await bridge.ask_found(lambda found: found.look())`.
-
-        Raises UserError.
-        """
-        return await self._call(ask(self._engine.found))
+    async def ask_found(self, ask: Callable[[ServerDiscovery], Coroutine[Any, Any, T]]) -> T:
+        """Query the servers discovered in other tools' files. Raises UserError."""
+        return await self._call(ask(self._engine.discovery))
 
     async def set_enabled(self, name: str, enabled: bool) -> None:
         await self._call(self._engine.set_enabled(name, enabled))
 
     async def view(self, name: str) -> ServerView:
         """Return the current state of a server. Raises UserError."""
-        return await self._call(_soon(partial(self._engine.view, name)))
+        return await self._call(_as_coroutine(partial(self._engine.view, name)))
 
     async def set_declared(self, name: str, declared: ClientCapabilities | None) -> None:
         """Set the client capabilities for a server (`Engine.set_declared`). Raises UserError."""
-        await self._call(_soon(partial(self._engine.set_declared, name, declared)))
+        await self._call(_as_coroutine(partial(self._engine.set_declared, name, declared)))
 
     async def set_roots(self, name: str, roots: tuple[str, ...]) -> None:
         """Set the roots for a server (`Engine.set_roots`). Raises UserError."""
@@ -131,7 +123,7 @@ class EngineApi:
 
     def connect_all(self) -> None:
         """Start connecting all enabled servers. No browser is opened."""
-        self._thread.call(self._engine.servers.connecting.connect_all)
+        self._thread.call(self._engine.servers.connector.connect_all)
 
     def watch_server_list(self) -> None:
         """Start watching the server list file for changes by others."""
@@ -139,7 +131,7 @@ class EngineApi:
 
     def connect_at_start(self) -> None:
         """Start connecting the servers marked to connect at startup."""
-        self._thread.call(self._engine.servers.connecting.connect_at_start)
+        self._thread.call(self._engine.servers.connector.connect_at_start)
 
     async def disconnect_server(self, name: str) -> None:
         await self._call(self._engine.disconnect(name))
@@ -161,7 +153,7 @@ class EngineApi:
         return await self._call(self._engine.read_resource(server, uri))
 
     async def get_prompt(self, server: str, prompt: str, arguments: Mapping[str, str]) -> CallOutcome:
-        """Get a prompt. Every way this can end is an outcome."""
+        """Get a prompt. Failures are outcomes too, not exceptions."""
         return await self._call(self._engine.get_prompt(server, prompt, arguments))
 
     async def complete(
@@ -197,9 +189,9 @@ class EngineApi:
         Cancelling the awaiting task cancels the call.
         """
         relay = self._each(on_task) if on_task is not None else None
-        by_hand = self._engine.by_hand
+        caller = self._engine.tool_caller
         make = partial(
-            by_hand.call, server, call, keep=True, on_progress=self._each(on_progress), on_task=relay
+            caller.call, server, call, keep=True, on_progress=self._each(on_progress), on_task=relay
         )
         return await self._call(self._engine.processes.measured(server, make))
 
@@ -210,33 +202,35 @@ class EngineApi:
 
         Raises UserError.
         """
-        return await self._call(self._engine.by_hand.repeat(server, call, plan, self.on_window(on_report)))
+        return await self._call(
+            self._engine.tool_caller.repeat(server, call, plan, self.on_window(on_report))
+        )
 
-    async def watch_tool(
-        self, server: str, call: ToolCall, plan: WatchPlan, on_observation: Callable[[Observation], None]
+    async def poll_tool(
+        self, server: str, call: ToolCall, plan: PollPlan, on_observation: Callable[[Observation], None]
     ) -> str:
         """Call a tool at intervals and report changes until the server is lost; return why.
 
         Cancelling ends it. Raises UserError.
         """
         return await self._call(
-            self._engine.by_hand.watch_tool(server, call, plan, self._each(on_observation))
+            self._engine.tool_caller.poll_tool(server, call, plan, self._each(on_observation))
         )
 
-    async def watch_resource(
-        self, server: str, uri: str, plan: WatchPlan, on_observation: Callable[[Observation], None]
+    async def poll_resource(
+        self, server: str, uri: str, plan: PollPlan, on_observation: Callable[[Observation], None]
     ) -> str:
-        """Read a resource periodically; otherwise like `watch_tool`."""
+        """Read a resource periodically; otherwise like `poll_tool`."""
         return await self._call(
-            self._engine.by_hand.watch_resource(server, uri, plan, self._each(on_observation))
+            self._engine.tool_caller.poll_resource(server, uri, plan, self._each(on_observation))
         )
 
     async def check_output(self, response: bytes, output_schema: JSON) -> OutputCheck:
         """Validate a tool's result against its outputSchema; `output_schema` is None if it has none."""
-        return await self._call(self._engine.by_hand.check_output(response, output_schema))
+        return await self._call(self._engine.tool_caller.check_output(response, output_schema))
 
     async def ask_calls(self, ask: Callable[[CallLibrary], Coroutine[Any, Any, T]]) -> T:
-        """Access history, saved calls and variables.
+        """Access call history, saved calls and call variables.
 
         For example `await bridge.ask_calls(lambda calls: calls.saved())`.
         """
@@ -274,7 +268,7 @@ class EngineApi:
     async def ask_processes(self, ask: Callable[[Processes], Coroutine[Any, Any, T]]) -> T:
         """Access a server's running and ended processes.
 
-        For example `await bridge.ask_processes(lambda its: its.look(server))`.
+        For example `await bridge.ask_processes(lambda processes: processes.scan(server))`.
         """
         return await self._call(ask(self._engine.processes))
 
@@ -283,43 +277,41 @@ class EngineApi:
         return await self._call(ask(self._engine.filewatch))
 
     async def ask_reruns(self, ask: Callable[[Reruns], Coroutine[Any, Any, T]]) -> T:
-        """Access the calls repeated after a restart. Raises UserError."""
+        """Access the regression calls of a server. Raises UserError."""
         return await self._call(ask(self._engine.reruns))
 
     async def ask_settings(self, ask: Callable[[SettingsStore], Coroutine[Any, Any, T]]) -> T:
-        """Access the settings: `await bridge.ask_settings(lambda desk: desk.set(id, value))`.
+        """Access the settings: `await bridge.ask_settings(lambda store: store.set(id, value))`.
 
         Raises UserError.
         """
         return await self._call(ask(self._engine.settings_store))
 
     async def ask_reply_rules(self, ask: Callable[[ReplyRules], Coroutine[Any, Any, T]]) -> T:
-        """Access the reply rules: `await bridge.ask_answers(lambda answers: answers.rules())`."""
+        """Access the reply rules: `await bridge.ask_reply_rules(lambda rules: rules.rules())`."""
         return await self._call(ask(self._engine.reply_rules))
 
     async def inbox_requests(self) -> tuple[InboxRequest, ...]:
-        """Return the pending Inbox cards, oldest first; `inbox_changed` reports later ones."""
+        """Return the pending server requests, oldest first; `inbox_changed` reports later ones."""
         return await self.ask_inbox(lambda inbox: inbox.inbox_requests())
 
     async def tasks(self, server: str) -> tuple[TaskView, ...]:
         """Return a server's known tasks; `tasks_changed` reports later changes."""
-        return await self._call(_soon(partial(self._engine.tasks.views, server)))
+        return await self._call(_as_coroutine(partial(self._engine.tasks.views, server)))
 
     async def ask_tasks(self, ask: Callable[[TaskStore], Coroutine[Any, Any, T]]) -> T:
-        """Poll, cancel or drop tasks.
-
-        For example `await bridge.ask_tasks(lambda tasks: tasks.poll(server, id))`.
+        """Poll, cancel or remove tasks: `await bridge.ask_tasks(lambda tasks: tasks.poll(server, id))`.
 
         Raises LensError.
         """
         return await self._call(ask(self._engine.tasks))
 
     async def ask_inbox(self, ask: Callable[[Inbox], T]) -> T:
-        """Reply to a card: `await bridge.ask_inbox(lambda inbox: inbox.reply(id, key, reply))`.
+        """Reply to requests: `await bridge.ask_inbox(lambda inbox: inbox.reply(id, key, reply))`.
 
         Raises UserError if the request is no longer pending.
         """
-        return await self._call(_soon(partial(ask, self._engine.inbox)))
+        return await self._call(_as_coroutine(partial(ask, self._engine.inbox)))
 
     async def send_raw(
         self,
@@ -342,21 +334,21 @@ class EngineApi:
         return await self._call(work)
 
     async def next_id(self, server: str) -> int:
-        """Return a request id for a handwritten request, unique in this session."""
-        return await self._call(_soon(partial(self._engine.next_id, server)))
+        """Return an unused id for a raw request."""
+        return await self._call(_as_coroutine(partial(self._engine.next_id, server)))
 
     async def pretty(self, log: TrafficLog, row: int) -> PrettyText:
         return await self._call(self._engine.pretty(log, row))
 
-    async def work_apart(self, function: Callable[[bytes], T], data: bytes) -> T:
-        """Run a function that evaluates a server's schema in another process, with a time limit.
+    async def work_limited(self, function: Callable[[bytes], T], data: bytes) -> T:
+        """Run a function that evaluates a server's schema in a worker process, with a timeout.
 
         Raises UserError on timeout.
         """
-        return await self._call(self._engine.work_apart(function, data))
+        return await self._call(self._engine.work_limited(function, data))
 
     async def work(self, function: Callable[[bytes], T], data: bytes) -> T:
-        """Run a function on bytes without blocking the window if there are many."""
+        """Run a function on bytes; large ones are processed without blocking the window."""
         return await self._call(self._engine.work(function, data))
 
     async def ask_captures(self, ask: Callable[[Captures], Coroutine[Any, Any, T]]) -> T:
@@ -367,7 +359,7 @@ class EngineApi:
         return await self._call(ask(self._engine.captures))
 
 
-def _soon(function: Callable[[], T]) -> Coroutine[Any, Any, T]:
+def _as_coroutine(function: Callable[[], T]) -> Coroutine[Any, Any, T]:
     """Wrap a plain function as a coroutine, to run it on the engine's thread."""
 
     async def run() -> T:

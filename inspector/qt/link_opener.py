@@ -2,7 +2,7 @@
 
 A URL from a server may be a `file:` URL, a custom scheme that starts an installed program, or one whose
 host parsers disagree about. Therefore only http and https are opened (`base.web_link`), only if Qt
-parses the URL to the same place the user was shown, in ASCII encoding and without a shell.
+parses the URL to the same destination that the user was shown, in ASCII encoding and without a shell.
 Callers open server URLs only on a user action. Files are never opened, only MCP Lens's own folders.
 """
 
@@ -16,7 +16,7 @@ from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
 
 from inspector.base.errors import UserError
-from inspector.base.web_link import Link, may_open, read_link
+from inspector.base.web_link import Link, read_link
 
 
 class LinkOpener:
@@ -45,7 +45,7 @@ class LinkOpener:
 
 
 def _vetted(link: Link) -> QUrl:
-    reason = may_open(link)
+    reason = link.problem
     if reason:
         raise UserError(
             f"MCP Lens does not open this URL. {reason}", "Ask the server's operator for another URL."
@@ -61,7 +61,7 @@ def _vetted(link: Link) -> QUrl:
 
 
 def _is_same(link: Link, target: QUrl) -> bool:
-    """Return whether Qt parses the URL, as opened and as written, to the place the user saw."""
+    """Return whether Qt parses the URL, as opened and as written, to the destination shown."""
     return (
         target.isValid()
         and target.scheme() == link.scheme

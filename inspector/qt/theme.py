@@ -135,7 +135,7 @@ def palette(tokens: Tokens) -> QPalette:
 
 
 def stylesheet(tokens: Tokens) -> str:
-    """Return the one style sheet, for Fusion.
+    """Return the application's style sheet, for the Fusion style.
 
     Arrows and ticks come from the `glyphs:` search path set by `Theme`.
     """
@@ -158,7 +158,7 @@ class HasIcon(Protocol):
 
 
 class ThemeTarget(Protocol):
-    """What `Theme` asks of the application object (QApplication fits)."""
+    """The part of QApplication that `Theme` uses."""
 
     def setPalette(self, palette: QPalette, /) -> None: ...
     def setStyleSheet(self, sheet: str, /) -> None: ...
@@ -182,12 +182,12 @@ class Theme(QObject):
         self._scheme = Scheme.SYSTEM
         self._tokens = LIGHT
         self._app: ThemeTarget | None = None
-        self._sheet_of: Tokens | None = None
+        self._sheet_tokens: Tokens | None = None
         self._is_preparing = False
-        self._shapes: dict[tuple[str, int, float], QPixmap] = {}
+        self._glyphs: dict[tuple[str, int, float], QPixmap] = {}
         self._icons: dict[tuple[str, Tone], QIcon] = {}
         self._icon_targets: weakref.WeakKeyDictionary[HasIcon, tuple[str, Tone]] = weakref.WeakKeyDictionary()
-        self._waiting: weakref.WeakKeyDictionary[HasIcon, tuple[str, Tone]] = weakref.WeakKeyDictionary()
+        self._deferred: weakref.WeakKeyDictionary[HasIcon, tuple[str, Tone]] = weakref.WeakKeyDictionary()
         QDir.setSearchPaths("glyphs", [str(icon_folder / "glyphs")])
 
     @property
@@ -214,7 +214,7 @@ class Theme(QObject):
         self._is_preparing = True
         self.apply(app, scheme)
         self._is_preparing = False
-        self._sheet_of = None
+        self._sheet_tokens = None
 
     def apply(self, app: ThemeTarget, scheme: Scheme) -> None:
         """Style the application, now and when the system's scheme changes. Can be called again."""
@@ -242,23 +242,24 @@ class Theme(QObject):
         self._icon_targets[target] = (name, tone)
         target.setIcon(self.icon(name, tone))
 
-    def style_later(self, target: HasIcon, name: str, tone: Tone = "text") -> None:
-        """Like `set_icon`, but when it is shown (`apply_theme_now`) or when idle (`dress_waiting`).
+    def set_icon_later(self, target: HasIcon, name: str, tone: Tone = "text") -> None:
+        """Like `set_icon`, but deferred to `apply_icon` or `apply_deferred_icons`.
 
         Most commands are only seen in a menu; drawing their icons would take a tenth of the startup.
         """
-        self._waiting[target] = (name, tone)
+        self._deferred[target] = (name, tone)
 
-    def apply_theme_now(self, target: HasIcon) -> None:
+    def apply_icon(self, target: HasIcon) -> None:
         """Set a deferred icon now, because the target is about to be shown."""
-        wanted = self._waiting.pop(target, None)
-        if wanted is not None:
-            self.set_icon(target, *wanted)
+        icon = self._deferred.pop(target, None)
+        if icon is not None:
+            self.set_icon(target, *icon)
 
-    def dress_waiting(self) -> None:
-        for target in list(self._waiting):
+    def apply_deferred_icons(self) -> None:
+        """Set all deferred icons, when the application is idle."""
+        for target in list(self._deferred):
             if shiboken6.isValid(target):
-                self.apply_theme_now(target)
+                self.apply_icon(target)
 
     def pixmap(self, name: str, tone: Tone, size: int, ratio: float = 1.0) -> QPixmap:
         """Return an icon at one size, for painting; `ratio` is the device pixel ratio."""
@@ -290,19 +291,19 @@ class Theme(QObject):
     def _apply_tokens(self, tokens: Tokens) -> None:
         assert self._app is not None
         self._app.setPalette(palette(tokens))
-        if tokens is self._sheet_of:
-            return  # Qt resets the palette when the scheme is set; the sheet and icons still fit
-        is_other = tokens is not self._tokens or self._is_preparing
-        self._tokens = self._sheet_of = tokens
-        if is_other:
+        if tokens is self._sheet_tokens:
+            return  # Qt resets the palette when the scheme is set; style sheet and icons are still valid
+        is_changed = tokens is not self._tokens or self._is_preparing
+        self._tokens = self._sheet_tokens = tokens
+        if is_changed:
             self._icons.clear()
         if not self._is_preparing:
             self._app.setStyleSheet(stylesheet(tokens))
-        if is_other:
-            self._dress_again()
+        if is_changed:
+            self._apply_icons()
             self.changed.emit()
 
-    def _dress_again(self) -> None:
+    def _apply_icons(self) -> None:
         for target, (name, tone) in list(self._icon_targets.items()):
             if shiboken6.isValid(target):
                 target.setIcon(self.icon(name, tone))
@@ -319,30 +320,30 @@ class Theme(QObject):
         return icon
 
     def _render(self, name: str, color: QColor, size: int, ratio: float) -> QPixmap:
-        """Render the shape, filled with `color`."""
-        pixmap = QPixmap(self._shape(name, size, ratio))
+        """Render the glyph, filled with `color`."""
+        pixmap = QPixmap(self._glyph(name, size, ratio))
         painter = QPainter(pixmap)
         painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_SourceIn)
         painter.fillRect(pixmap.rect(), color)
         painter.end()
         return pixmap
 
-    def _shape(self, name: str, size: int, ratio: float) -> QPixmap:
+    def _glyph(self, name: str, size: int, ratio: float) -> QPixmap:
         """Return the untinted drawing, cached: parsing the SVG is the slow part."""
         key = (name, size, ratio)
-        if key not in self._shapes:
+        if key not in self._glyphs:
             path = self._icon_folder / f"{name}.svg"
             renderer = QSvgRenderer(QByteArray(path.read_bytes()))
             if not renderer.isValid():
-                raise ValueError(f"No readable icon: {path}")
+                raise ValueError(f"Invalid icon file: {path}")
             pixmap = QPixmap(round(size * ratio), round(size * ratio))
             pixmap.fill(Qt.GlobalColor.transparent)
             painter = QPainter(pixmap)
             renderer.render(painter, QRectF(pixmap.rect()))
             painter.end()
             pixmap.setDevicePixelRatio(ratio)
-            self._shapes[key] = pixmap
-        return self._shapes[key]
+            self._glyphs[key] = pixmap
+        return self._glyphs[key]
 
 
 _QT_SCHEME = {
@@ -353,14 +354,14 @@ _QT_SCHEME = {
 
 
 def _screen_ratios() -> list[float]:
-    """Return the pixel ratios needed: drawing for an unused one costs 15 ms at startup."""
+    """Return the pixel ratios in use: drawing for an unused one takes 15 ms at startup."""
     return sorted({1.0, *(2.0 for screen in QGuiApplication.screens() if screen.devicePixelRatio() > 1)})
 
 
 def _scaled(font: QFont, scale: float, weight: QFont.Weight) -> QFont:
     if font.pointSizeF() > 0:
         font.setPointSizeF(font.pointSizeF() * scale)
-    else:  # some desktops give pixel sizes
+    else:  # some desktops use pixel sizes
         font.setPixelSize(round(font.pixelSize() * scale))
     font.setWeight(weight)
     return font

@@ -1,6 +1,6 @@
 """Common style of lists, trees, tables and sidebars, row delegates, and sidebar entries.
 
-Rows are dense, without a grid, and selected as a whole. A row may have a note on the right and a dot.
+Rows are dense, without a grid, and selected as a whole.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from inspector.base.units import plural
 from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.text.badge import DotShape, badge_size, paint_badge, paint_dot
+
+_MAX_NOTE_SHARE = 0.45  # of the row's width
 
 
 def style_table(view: QTableView, theme: Theme) -> None:
@@ -36,7 +37,7 @@ def style_table(view: QTableView, theme: Theme) -> None:
     view.setShowGrid(False)
     view.setCornerButtonEnabled(False)
     _style_header(view.horizontalHeader(), theme)
-    _style_any(view)
+    _style_view(view)
     view.setWordWrap(False)
     view.setTabKeyNavigation(False)
 
@@ -47,20 +48,20 @@ def style_tree(view: QTreeView, theme: Theme) -> None:
     view.setIndentation(16)
     view.setStyleSheet(f"QTreeView::item {{ height: {theme.row_height()}px; }}")
     _style_header(view.header(), theme)
-    _style_any(view)
+    _style_view(view)
 
 
 def style_list(view: QListView, theme: Theme) -> None:
-    """Style a list: uniform rows as wide as the list; ten thousand of them open at once."""
+    """Style a list: uniform rows as wide as the list, fast with ten thousand of them."""
     view.setUniformItemSizes(True)
     view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     view.setItemDelegate(_NarrowDelegate(view))
     view.setStyleSheet(f"QListView::item {{ height: {theme.row_height()}px; padding-left: 8px; }}")
-    _style_any(view)
+    _style_view(view)
 
 
 class _NarrowDelegate(QStyledItemDelegate):
-    """Asks for no width, so that a long text elides instead of widening the list."""
+    """Has a minimal width, so that a long text elides instead of widening the list."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         return QSize(40, super().sizeHint(option, index).height())
@@ -73,25 +74,22 @@ def style_sidebar(widget: QWidget) -> None:
 
 
 def _style_header(header: QHeaderView, theme: Theme) -> None:
-    header.setFont(theme.ui_font())  # its own: cells may be in another
+    header.setFont(theme.ui_font())  # the cells may have another font
     header.setHighlightSections(False)
     header.setStretchLastSection(True)
     header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
     header.setTextElideMode(Qt.TextElideMode.ElideRight)
 
 
-def _style_any(view: QAbstractItemView) -> None:
+def _style_view(view: QAbstractItemView) -> None:
     view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
     view.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
     view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
     view.setTextElideMode(Qt.TextElideMode.ElideRight)
 
 
-_MAX_NOTE_LENGTH = 0.45  # of the row's width
-
-
-class PaintedRows(QStyledItemDelegate):
-    """Rows with the theme's height; the style paints the background, `paint_row` the text."""
+class RowDelegate(QStyledItemDelegate):
+    """Paints rows of the theme's height: the style paints the background, `paint_row` the text."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -135,8 +133,11 @@ class PaintedRows(QStyledItemDelegate):
         painter.drawText(room, flags, shown)
 
 
-class MarkedRows(PaintedRows):
-    """Rows with a note. `note_role` is its text, `tone_role` its tone; if not muted, with a dot."""
+class NoteDelegate(RowDelegate):
+    """Paints rows with a note on the right, and a dot unless its tone is muted.
+
+    `note_role` and `tone_role` are the model's roles for the note and its tone.
+    """
 
     def __init__(self, theme: Theme, note_role: int, tone_role: int, parent: QWidget) -> None:
         super().__init__(theme, parent)
@@ -158,7 +159,7 @@ class MarkedRows(PaintedRows):
         self.draw_text(painter, room, text)
 
     def _paint_note(self, painter: QPainter, box: QRect, index: QModelIndex | QPersistentModelIndex) -> int:
-        """Paint the note and return where it begins, i.e. where the name ends."""
+        """Paint the note and return its left edge."""
         note = index.data(self._note_role) or ""
         if not note:
             return box.right()
@@ -166,8 +167,8 @@ class MarkedRows(PaintedRows):
         font = self._theme.ui_font(0.9)
         painter.setFont(font)
         painter.setPen(self._theme.color(tone))
-        wanted = QFontMetrics(font).horizontalAdvance(note) + 2
-        width = min(wanted, round(box.width() * _MAX_NOTE_LENGTH))
+        needed = QFontMetrics(font).horizontalAdvance(note) + 2
+        width = min(needed, round(box.width() * _MAX_NOTE_SHARE))
         self.draw_text(
             painter,
             QRect(box.right() - width, box.top(), width, box.height()),
@@ -183,7 +184,7 @@ class MarkedRows(PaintedRows):
 
 
 class SidebarEntry(QAbstractButton):
-    """An entry of the sidebar. Muted while it is empty, checked while it is shown."""
+    """An entry of the sidebar: muted while its count is 0, checked while its view is shown."""
 
     def __init__(
         self, theme: Theme, text: str, icon: str, tone: Tone = "wait", parent: QWidget | None = None
@@ -198,7 +199,7 @@ class SidebarEntry(QAbstractButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setFixedHeight(theme.row_height() + SPACE_2)
-        theme.style_later(self, icon, "muted")
+        theme.set_icon_later(self, icon, "muted")
         theme.changed.connect(self.update)
 
     @property
@@ -213,7 +214,7 @@ class SidebarEntry(QAbstractButton):
         self.update()
 
     def nextCheckState(self) -> None:
-        """Check on a click; only selecting something else unchecks it."""
+        """Check on a click; only selecting another entry unchecks it."""
         self.setChecked(True)
 
     def sizeHint(self) -> QSize:
@@ -243,14 +244,3 @@ class SidebarEntry(QAbstractButton):
             size = badge_size(theme, number)
             at = QRect(inner.right() - size.width(), inner.center().y() - size.height() // 2, *size.toTuple())
             paint_badge(painter, at, theme, number, self._tone)
-
-
-class InboxEntry(SidebarEntry):
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(theme, "Inbox", "inbox", parent=parent)
-        self.set_count(0)
-
-    def set_count(self, count: int) -> None:
-        """Show the number of pending server requests."""
-        waits = f"{plural(count, 'request')} {'waits' if count == 1 else 'wait'} for you"
-        self.show_count(count, waits if count else "No pending requests", "Ctrl+I")

@@ -25,8 +25,110 @@ from inspector.qt.widgets.text.labels import Heading, MutedLabel
 _WIDE_LEVELS = 4
 
 
+class PanelHeader(QWidget):
+    """Title, muted detail (a count, a state) and buttons, with a thin line below.
+
+    Can be used with `QDockWidget.setTitleBarWidget`.
+    """
+
+    def __init__(self, theme: Theme, title: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._title, self._detail = Heading(theme, title), MutedLabel(theme)
+        self._height = max(HEADER_HEIGHT, theme.row_height() + SPACE_3)
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(SPACE_3, 0, SPACE_2, 1)
+        self._row.setSpacing(SPACE_1)
+        self._row.addWidget(self._title)
+        self._row.addSpacing(SPACE_1)
+        self._row.addWidget(self._detail)
+        self._row.addStretch(1)
+        self._stretch_index = self._row.count() - 1
+        self.set_title(title)
+        self.set_detail("")
+        self.setFixedHeight(self._height)
+        theme.changed.connect(self.update)
+
+    def set_title(self, text: str) -> None:
+        self._title.setText(text)
+        self._title.setVisible(bool(text))
+
+    def set_detail(self, text: str) -> None:
+        """Set the text beside the title, such as `12 of 250`."""
+        self._detail.setText(text)
+        self._detail.setVisible(bool(text))
+
+    def add_action(self, action: QAction) -> QToolButton:
+        """Add an icon button on the right; its accessible name is the action's text."""
+        self._theme.apply_icon(action)
+        button = QToolButton(self)
+        button.setDefaultAction(action)
+        button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        button.setAccessibleName(action.iconText())
+        if action.menu() is not None:
+            button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._row.addWidget(button)
+        return button
+
+    def add_widget(self, widget: QWidget, stretch: int = 0) -> None:
+        """Add a control; with `stretch` it takes the space between title and buttons."""
+        if stretch:
+            self._row.setStretch(self._stretch_index, 0)
+        self._row.addWidget(widget, stretch)
+
+    def sizeHint(self) -> QSize:
+        # A dock uses its title bar's size hint, whatever the fixed height.
+        return QSize(super().sizeHint().width(), self._height)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(0, self.height() - 1, self.width(), 1, self._theme.color("line"))
+
+
+class CollapsibleSection(QWidget):
+    """A clickable heading that shows and hides what `make` creates on first use."""
+
+    def __init__(
+        self, theme: Theme, text: str, make: Callable[[], QWidget], parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._make = make
+        self._content: QWidget | None = None
+        self.button = QToolButton()
+        self.button.setCheckable(True)
+        self.button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
+        self.button.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        self.button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.set_text(text)
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(SPACE_1)
+        self._column.addWidget(self.button)
+        self.button.toggled.connect(self._on_toggled)
+        theme.set_icon(self.button, "chevron-right", "muted")
+
+    @property
+    def is_open(self) -> bool:
+        return self.button.isChecked()
+
+    def set_text(self, text: str) -> None:
+        self.button.setText(one_line(text).replace("&", "&&"))
+        self.button.setAccessibleName(one_line(text))
+
+    def _on_toggled(self, is_open: bool) -> None:
+        self._theme.set_icon(self.button, "chevron-down" if is_open else "chevron-right", "muted")
+        if is_open and self._content is None:
+            self._content = self._make()
+            self._column.addWidget(self._content)
+        if self._content is not None:
+            self._content.setVisible(is_open)
+
+
 class IndentedBlock(QWidget):
-    """An indentable column. Deeper levels are indented less, to leave room for the form."""
+    """A column that can be indented; deeper levels are indented less, to save width."""
 
     def __init__(self, depth: int) -> None:
         super().__init__()
@@ -67,8 +169,8 @@ class Pages(QWidget):
             page.setVisible(position == index)
 
 
-class Place(QWidget):
-    """Holds one widget, like a scroll area, and does not scroll it."""
+class WidgetHolder(QWidget):
+    """Holds one widget with the interface of a scroll area, without scrolling."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -86,52 +188,8 @@ class Place(QWidget):
         self._column.addWidget(widget)
 
 
-class CollapsibleSection(QWidget):
-    """A clickable heading that shows and hides what `make` creates on first use."""
-
-    def __init__(
-        self, theme: Theme, text: str, make: Callable[[], QWidget], parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._make = make
-        self._inside: QWidget | None = None
-        self.button = QToolButton()
-        self.button.setCheckable(True)
-        self.button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self.button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
-        self.button.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-        self.button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.set_text(text)
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(SPACE_1)
-        self._column.addWidget(self.button)
-        self.button.toggled.connect(self._on_toggled)
-        theme.set_icon(self.button, "chevron-right", "muted")
-
-    @property
-    def is_open(self) -> bool:
-        return self.button.isChecked()
-
-    def set_text(self, text: str) -> None:
-        self.button.setText(one_line(text).replace("&", "&&"))
-        self.button.setAccessibleName(one_line(text))
-
-    def set_open(self, is_open: bool) -> None:
-        self.button.setChecked(is_open)
-
-    def _on_toggled(self, is_open: bool) -> None:
-        self._theme.set_icon(self.button, "chevron-down" if is_open else "chevron-right", "muted")
-        if is_open and self._inside is None:
-            self._inside = self._make()
-            self._column.addWidget(self._inside)
-        if self._inside is not None:
-            self._inside.setVisible(is_open)
-
-
 def in_row(*widgets: QWidget, fills: bool = True) -> QWidget:
-    """Lay out widgets in a row. With `fills`, wide ones take the free space; else it is last."""
+    """Lay out widgets in a row. With `fills`, wide ones take the free space; else it stays at the end."""
     holder = QWidget()
     row = QHBoxLayout(holder)
     row.setContentsMargins(0, 0, 0, 0)
@@ -153,68 +211,3 @@ def show_tab(tabs: QTabWidget, position: int, is_shown: bool) -> None:
     """
     if tabs.isTabVisible(position) != is_shown:
         tabs.setTabVisible(position, is_shown)
-
-
-class PanelHeader(QWidget):
-    """Title, a muted detail (a count, a state), then buttons; one thin line below.
-
-    Also fits `QDockWidget.setTitleBarWidget`.
-    """
-
-    def __init__(self, theme: Theme, title: str = "", parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._title, self._detail = Heading(theme, title), MutedLabel(theme)
-        self._height = max(HEADER_HEIGHT, theme.row_height() + SPACE_3)
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(SPACE_3, 0, SPACE_2, 1)
-        self._row.setSpacing(SPACE_1)
-        self._row.addWidget(self._title)
-        self._row.addSpacing(SPACE_1)
-        self._row.addWidget(self._detail)
-        self._row.addStretch(1)
-        self._stretch_place = self._row.count() - 1
-        self.set_title(title)
-        self.set_detail("")
-        self.setFixedHeight(self._height)
-        theme.changed.connect(self.update)
-
-    def set_title(self, text: str) -> None:
-        self._title.setText(text)
-        self._title.setVisible(bool(text))
-
-    def set_detail(self, text: str) -> None:
-        """Set the text beside the title, such as `12 of 250`."""
-        self._detail.setText(text)
-        self._detail.setVisible(bool(text))
-
-    def add_action(self, action: QAction) -> QToolButton:
-        """Add an icon button at the right. Tool tip and accessible name are the action's text."""
-        self._theme.apply_theme_now(action)
-        button = QToolButton(self)
-        button.setDefaultAction(action)
-        button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
-        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        button.setAccessibleName(action.iconText())
-        if action.menu() is not None:
-            button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self._row.addWidget(button)
-        return button
-
-    def add_widget(self, widget: QWidget, stretch: int = 0) -> None:
-        """Add a control; with `stretch` it takes the space between title and buttons."""
-        if stretch:
-            self._row.setStretch(self._stretch_place, 0)
-        self._row.addWidget(widget, stretch)
-
-    def add_gap(self) -> None:
-        """Add space between groups of buttons."""
-        self._row.addSpacing(SPACE_2)
-
-    def sizeHint(self) -> QSize:
-        # A dock uses its title bar's size hint, whatever the fixed height.
-        return QSize(super().sizeHint().width(), self._height)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.fillRect(0, self.height() - 1, self.width(), 1, self._theme.color("line"))

@@ -1,1 +1,1 @@
-"""TODO: what lives here."""
+"""Tests of the Console and Raw tabs, and of editing and resending requests."""

@@ -1,4 +1,4 @@
-"""Servers for messages that are written by hand."""
+"""Servers for raw messages."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ _PARROT = Path(__file__).parent.parent.parent / "helpers" / "parrot.py"
 
 
 def parrot(name: str = "parrot") -> StdioEntry:
-    """One that answers with the very bytes that it got."""
+    """Return a server whose responses contain the exact bytes of the request."""
     return StdioEntry(name=name, command=sys.executable, args=("-I", "-S", str(_PARROT)), era="2025-11-25")

@@ -1,4 +1,4 @@
-"""The console, the notice bar and the texts of our own."""
+"""Console panel, notice bar, What's new and About."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def test_selected_lines_are_copied_only_while_the_console_has_focus(lens: Lens) 
     lens.window.show_tab("console")
     lens.window.activateWindow()
     clipboard = QGuiApplication.clipboard()
-    clipboard.setText("kept")
+    clipboard.setText("unchanged")
     lens.window.traffic.scope.setFocus()
     QTest.keyClick(lens.window.traffic.scope, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     console.table.setFocus()
     QTest.keyClick(console.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
-    assert clipboard.text() == "kept", "nothing was chosen"
+    assert clipboard.text() == "unchanged", "no line was selected"
     flags = QItemSelectionModel.SelectionFlag.Select | QItemSelectionModel.SelectionFlag.Rows
     for row in (1, 2):
         console.table.selectionModel().select(console.model.index(row, 0), flags)
@@ -53,7 +53,7 @@ def test_selected_lines_are_copied_only_while_the_console_has_focus(lens: Lens) 
     assert clipboard.text() == "one\ntwo"
 
 
-def test_notice_shows_the_latest_problem_counts_earlier_ones_and_closes_on_click(lens: Lens) -> None:
+def test_notice_bar_shows_the_latest_notice_counts_earlier_ones_and_closes_on_click(lens: Lens) -> None:
     notices = lens.window.notices
     assert not notices.isVisible()
     lens.server_list.write_text("{not json")
@@ -62,7 +62,7 @@ def test_notice_shows_the_latest_problem_counts_earlier_ones_and_closes_on_click
     assert "is not valid JSON" in notices.text()
     lens.app.bridge.problem_found.emit("<b>Second</b>")
     assert "<b>Second</b>" in visible_text(notices).splitlines()
-    assert "and 1 before" in visible_text(notices)
+    assert "and 1 earlier" in visible_text(notices)
     QTest.mouseClick(notices.findChildren(QToolButton)[0], Qt.MouseButton.LeftButton)
     assert not notices.isVisible()
 

@@ -1,4 +1,4 @@
-"""The Raw tab: any message, also wrong on purpose, and what comes back."""
+"""The Raw tab: any message, also invalid on purpose, and its response."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tests.qt.lens_driver import Lens, scripted, visible_text
 
 
 def opened(lens: Lens) -> RawConsole:
-    """The Raw tab of a server that is connected and says back what it got."""
+    """Return the Raw tab of a connected server that echoes the bytes it receives."""
     lens.add(parrot())
     lens.choose("parrot")
     lens.do("server.connect")
     lens.wait_for("parrot", ServerStatus.CONNECTED)
-    # The Tools tab asks by itself; what was asked before the first message here is not listed here.
+    # The Tools tab sends requests too; those before the first raw message are not listed here.
     lens.until(lambda: any(each.method == "tools/list" for each in responses(lens)))
     lens.do("view.raw")
     return lens.workspace.raw
@@ -42,8 +42,8 @@ def cells(raw: RawConsole, column: RawMessageColumn) -> list[str]:
     return [str(raw.model.index(row, column).data()) for row in range(raw.model.rowCount())]
 
 
-def got(raw: RawConsole) -> str:
-    """The bytes that the parrot says it got."""
+def echoed(raw: RawConsole) -> str:
+    """Return the bytes that the server received."""
     return str(json.loads(raw.response.text.shown_text())["result"]["got"])
 
 
@@ -54,15 +54,15 @@ def test_message_is_sent_as_written_except_for_its_id(lens: Lens) -> None:
     send(lens, raw, text)
     lens.until(lambda: '"got"' in raw.response.text.shown_text())
     before, _, rest = text.decode().partition('"mine"')
-    assert got(raw).startswith(before)
-    assert got(raw).endswith(rest)
-    assert '"mine"' not in got(raw)
+    assert echoed(raw).startswith(before)
+    assert echoed(raw).endswith(rest)
+    assert '"mine"' not in echoed(raw)
     assert raw.response.badge.text == "ok"
     assert cells(raw, RawMessageColumn.STATUS) == ["ok", "ok"]
     raw.composer.ids.button(1).click()
     send(lens, raw, text)
     lens.until(lambda: '"mine"' in raw.response.text.shown_text())
-    assert got(raw) == text.decode()
+    assert echoed(raw) == text.decode()
 
 
 def test_invalid_json_is_sent_on_purpose_and_the_error_without_an_id_shows_up(lens: Lens) -> None:
@@ -129,7 +129,7 @@ def test_formatted_text_is_sent_in_its_original_form(lens: Lens) -> None:
     assert raw.composer.editor.text().count("\n") > 5
     raw.send()
     lens.until(lambda: '"got"' in raw.response.text.shown_text())
-    assert got(raw) == text.decode()
+    assert echoed(raw) == text.decode()
 
 
 def test_ctrl_return_sends_the_message_and_calls_no_tool(lens: Lens) -> None:
@@ -151,7 +151,7 @@ def test_alt_up_recalls_sent_messages_and_alt_down_the_draft(lens: Lens) -> None
     editor.set_raw(b"a draft")
     seen = []
     for steps in (-1, -1, -1, 1, 1, 1):
-        raw.go_back(steps)
+        raw.step_history(steps)
         seen.append(editor.raw())
     assert seen == [
         b'{"second": 2}',
@@ -231,7 +231,7 @@ def test_message_rejected_by_http_shows_the_status_and_the_body(lens: Lens) -> N
     lens.run(response.show_outcome(outcome))
     assert response.badge.text == "HTTP 400"
     assert response.text.shown_text() == "Bad Request: no session"
-    assert response.alert.text("outcome") == "The server refused it. Connect again."
+    assert response.alert.text("outcome") == "The server refused it. Reconnect."
 
 
 def test_text_of_a_server_stays_plain_and_on_one_line(lens: Lens) -> None:

@@ -1,4 +1,4 @@
-"""A request of ours is opened as raw JSON, changed, and sent again."""
+"""Edit and resend: a sent request is opened as raw JSON, edited and sent again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ARGUMENTS: JSONObject = {"text": "Liège"}
 
 
 def calls(lens: Lens) -> list[int]:
-    """The rows of the tool calls that were sent."""
+    """Return the rows of the tool calls."""
     log = lens.app.bridge.log
     return [
         row
@@ -33,7 +33,7 @@ def calls(lens: Lens) -> list[int]:
 
 
 def opened(lens: Lens) -> ResendDialog:
-    """The dialog for a call that was made."""
+    """Return the dialog for a call."""
     lens.connect(scripted())
     lens.call("echo", _ARGUMENTS)
     panel, row = lens.window.traffic, calls(lens)[-1]
@@ -44,7 +44,7 @@ def opened(lens: Lens) -> ResendDialog:
 
 
 def send(lens: Lens, dialog: ResendDialog) -> None:
-    """With the button, as most people would."""
+    """Press the Send button and wait for the response."""
     lens.press("Send", dialog)
     lens.until(lambda: not dialog.composer.is_waiting)
 
@@ -53,7 +53,7 @@ def test_request_is_shown_as_sent_and_linked_when_resent(lens: Lens) -> None:
     dialog = opened(lens)
     log, (old,) = lens.app.bridge.log, calls(lens)
     assert dialog.composer.editor.raw() == log.raw(old)
-    assert "A request: tools/call" in dialog.composer.status.text()
+    assert "Request: tools/call" in dialog.composer.status.text()
     dialog.composer.editor.set_raw(log.raw(old).replace(b'"params"', b'"x-unknown":[1.10],"params"'))
     send(lens, dialog)
     new = calls(lens)[-1]
@@ -133,7 +133,7 @@ def test_new_response_is_compared_with_the_old_one(lens: Lens) -> None:
     dialog.compare_action.trigger()
     compare = lens.dialog(CompareDialog)
     lens.until(lambda: compare.diff is not None)
-    assert compare.part.name == "Answers"
+    assert compare.part.name == "Responses"
     assert any("Ghent" in str(entry.right) for _, entry in _differences(compare))
 
 
@@ -182,7 +182,7 @@ def test_request_from_a_capture_goes_to_the_server_the_user_picks(lens: Lens, is
         response = json.loads(dialog.response.text.shown_text())
         assert json.loads(response["result"]["got"])["method"] == "x/y"
         assert not lens.app.bridge.log.resent()
-    lens.run(lens.app.bridge.remove_server("second"))
+    lens.run(lens.app.bridge.ask_servers(lambda servers: servers.remove("second")))
     lens.until(lambda: dialog.server.count() == 1)
     source.deleteLater()
 

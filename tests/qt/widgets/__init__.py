@@ -1,1 +1,1 @@
-"""TODO: what lives here."""
+"""Tests of the widgets that know nothing about MCP, and of hostile text in the whole window."""

@@ -1,4 +1,4 @@
-"""A sound is played where Qt Multimedia is there, and saved where it is not."""
+"""Audio: played with Qt Multimedia, only saved without it."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.media import media
 from tests.qt.lens_driver import visible_text
 
-SOUND = Content(ContentKind.AUDIO, wav(), "audio/wav", "x://beep")
+AUDIO = Content(ContentKind.AUDIO, wav(), "audio/wav", "x://beep")
 OTHER = Content(ContentKind.AUDIO, wav() + b"\0", "audio/wav", "x://boop")
 
 
-class StandIn(QObject):
-    """A QMediaPlayer that has no loudspeaker: the tests say what it would say."""
+class FakeMediaPlayer(QObject):
+    """A QMediaPlayer without output; the tests emit its signals."""
 
     class MediaStatus(Enum):
         LoadedMedia = 1
@@ -34,7 +34,7 @@ class StandIn(QObject):
 
     mediaStatusChanged = Signal(object)
     errorOccurred = Signal(object, str)
-    made: ClassVar[list[StandIn]] = []
+    made: ClassVar[list[FakeMediaPlayer]] = []
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
@@ -58,16 +58,16 @@ class StandIn(QObject):
 
 @pytest.fixture
 def devices() -> Iterator[SimpleNamespace]:
-    StandIn.made.clear()
+    FakeMediaPlayer.made.clear()
     yield SimpleNamespace(is_null=False)
-    StandIn.made.clear()
+    FakeMediaPlayer.made.clear()
 
 
 @pytest.fixture
 def multimedia(monkeypatch: pytest.MonkeyPatch, devices: SimpleNamespace) -> None:
-    """An installation that has it."""
+    """Install a fake Qt Multimedia."""
     module: Any = ModuleType("PySide6.QtMultimedia")
-    module.QMediaPlayer = StandIn
+    module.QMediaPlayer = FakeMediaPlayer
     module.QAudioOutput = QObject
     output = SimpleNamespace(isNull=lambda: devices.is_null)
     module.QMediaDevices = SimpleNamespace(defaultAudioOutput=lambda: output)
@@ -80,22 +80,22 @@ def view(qtbot: QtBot) -> ContentView:
     qtbot.addWidget(view)
     view.resize(500, 400)
     view.show()
-    view.show_content(SOUND)
+    view.show_content(AUDIO)
     return view
 
 
 def buttons(view: ContentView) -> list[str]:
-    """The ones in the middle."""
+    """Return the texts of the visible buttons."""
     page = view._audio
     assert page is not None
     return [each.text() for each in page.findChildren(ActionButton) if each.isVisibleTo(page)]
 
 
-def press(view: ContentView, words: str) -> None:
+def press(view: ContentView, text: str) -> None:
     page = view._audio
     assert page is not None
     found = page.findChildren(ActionButton)
-    next(each for each in found if each.text() == words and each.isVisibleTo(page)).click()
+    next(each for each in found if each.text() == text and each.isVisibleTo(page)).click()
 
 
 def without_multimedia(monkeypatch: pytest.MonkeyPatch, error: ImportError) -> None:
@@ -107,22 +107,22 @@ def without_multimedia(monkeypatch: pytest.MonkeyPatch, error: ImportError) -> N
 
 
 @pytest.mark.parametrize(
-    ("error", "words"),
+    ("error", "text"),
     [
-        (ModuleNotFoundError("No module"), "it has no Qt Multimedia."),
-        (ImportError("libpulse.so.0: not found"), "cannot be loaded (libpulse.so.0: not found)."),
+        (ModuleNotFoundError("No module"), "Qt Multimedia is missing."),
+        (ImportError("libpulse.so.0: not found"), "could not be loaded (libpulse.so.0: not found)."),
     ],
 )
 def test_without_qt_multimedia_audio_is_saved_and_the_reason_shown(
-    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, error: ImportError, words: str
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, error: ImportError, text: str
 ) -> None:
     without_multimedia(monkeypatch, error)
     view = ContentView(Theme(resource_folder() / "icons"))
     qtbot.addWidget(view)
-    view.show_content(SOUND)
+    view.show_content(AUDIO)
     assert view.form() is ContentForm.AUDIO
     assert buttons(view) == ["Save…"]
-    assert words in visible_text(view)
+    assert text in visible_text(view)
     assert "Save the audio to play it." in visible_text(view)
     media.multimedia.cache_clear()
 
@@ -131,8 +131,8 @@ def test_without_qt_multimedia_audio_is_saved_and_the_reason_shown(
 def test_audio_is_played_from_memory_and_stopped(view: ContentView) -> None:
     assert buttons(view) == ["Play", "Save…"]
     press(view, "Play")
-    (playing,) = StandIn.made
-    assert (playing.data, playing.name) == (SOUND.data, "sound.wav")
+    (playing,) = FakeMediaPlayer.made
+    assert (playing.data, playing.name) == (AUDIO.data, "audio.wav")
     assert playing.calls == ["output", "play"]
     press(view, "Stop")
     assert playing.calls[-1] == "stop"
@@ -142,34 +142,34 @@ def test_audio_is_played_from_memory_and_stopped(view: ContentView) -> None:
 @pytest.mark.usefixtures("multimedia")
 def test_finished_audio_can_be_played_again(view: ContentView) -> None:
     press(view, "Play")
-    StandIn.made[0].mediaStatusChanged.emit(StandIn.MediaStatus.LoadedMedia)
+    FakeMediaPlayer.made[0].mediaStatusChanged.emit(FakeMediaPlayer.MediaStatus.LoadedMedia)
     assert buttons(view) == ["Stop", "Save…"]
-    StandIn.made[0].mediaStatusChanged.emit(StandIn.MediaStatus.EndOfMedia)
+    FakeMediaPlayer.made[0].mediaStatusChanged.emit(FakeMediaPlayer.MediaStatus.EndOfMedia)
     press(view, "Play")
-    assert len(StandIn.made) == 2
+    assert len(FakeMediaPlayer.made) == 2
 
 
 @pytest.mark.usefixtures("multimedia")
 def test_audio_stops_when_the_view_changes(view: ContentView) -> None:
     press(view, "Play")
     view.show_content(OTHER)
-    assert StandIn.made[0].calls[-1] == "stop"
+    assert FakeMediaPlayer.made[0].calls[-1] == "stop"
     press(view, "Play")
     view.forms.button(ContentForm.BYTES).click()
-    assert StandIn.made[1].calls[-1] == "stop"
+    assert FakeMediaPlayer.made[1].calls[-1] == "stop"
 
 
 @pytest.mark.usefixtures("multimedia")
 def test_unplayable_audio_says_why_and_can_be_saved(view: ContentView) -> None:
     press(view, "Play")
-    StandIn.made[0].errorOccurred.emit(1, "Could not open file.")
+    FakeMediaPlayer.made[0].errorOccurred.emit(1, "Could not open file.")
     assert buttons(view) == ["Save…"]
-    assert "It cannot be played: Could not open file. Save it to listen to it." in visible_text(view)
+    assert "Could not play the audio: Could not open file. Save the audio to play it." in visible_text(view)
 
 
 @pytest.mark.usefixtures("multimedia")
 def test_computer_without_audio_output_says_so(view: ContentView, devices: SimpleNamespace) -> None:
     devices.is_null = True
-    view.show_content(SOUND)
+    view.show_content(AUDIO)
     assert buttons(view) == ["Save…"]
-    assert "no sound output" in visible_text(view)
+    assert "no audio output" in visible_text(view)

@@ -1,4 +1,4 @@
-"""Copying secrets: after a question, and for a minute only."""
+"""Copying secrets: after a confirmation, and cleared after a minute."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 from inspector.qt.panels.login.step_parts import SecretValue
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.code.json_view import JsonView
-from inspector.qt.widgets.inputs.clipboard import KEPT_SECONDS, SecretClipboard, secret_clipboard
+from inspector.qt.widgets.inputs.clipboard import CLEAR_AFTER_SECONDS, SecretClipboard, secret_clipboard
 
 ICONS = Path(__file__).parents[3] / "resources" / "icons"
 SECRET = "hush-7c1f0a9b"
@@ -27,7 +27,7 @@ def on_clipboard() -> str:
 
 @pytest.fixture
 def board(qapp: object) -> Iterator[SecretClipboard]:
-    """With something else on it."""
+    """Yield the clipboard with other text on it."""
     QGuiApplication.clipboard().setText("before")
     yield secret_clipboard()
     secret_clipboard().clear()
@@ -53,38 +53,38 @@ def view(qtbot: QtBot, board: SecretClipboard) -> JsonView:
 def test_secret_is_copied_only_after_confirmation(value: SecretValue) -> None:
     value.copy_action.trigger()
     assert on_clipboard() == "before"
-    assert value.copying.isVisible()
-    assert "access token" in value.copying.alert.text("copy")
-    value.copying.copy_action.trigger()
+    assert value.copy_prompt.isVisible()
+    assert "access token" in value.copy_prompt.alert.text("copy")
+    value.copy_prompt.copy_action.trigger()
     assert on_clipboard() == SECRET
-    assert not value.copying.isVisible()
+    assert not value.copy_prompt.isVisible()
 
 
 def test_cancel_copies_nothing(value: SecretValue) -> None:
     value.copy_action.trigger()
-    value.copying.cancel_action.trigger()
-    assert not value.copying.isVisible()
+    value.copy_prompt.cancel_action.trigger()
+    assert not value.copy_prompt.isVisible()
     assert on_clipboard() == "before"
-    value.copying.copy_action.trigger()
+    value.copy_prompt.copy_action.trigger()
     assert on_clipboard() == "before"
 
 
 def test_confirmation_is_dismissed_when_its_value_is_gone(value: SecretValue) -> None:
     value.copy_action.trigger()
     value.set_value("another")
-    assert not value.copying.is_requesting
+    assert not value.copy_prompt.is_asking
 
 
 def test_the_clipboard_is_cleared_after_a_minute(board: SecretClipboard, qtbot: QtBot) -> None:
     reported: list[tuple[str, int]] = []
-    board.notified.connect(lambda words, seconds: reported.append((words, seconds)))
+    board.notified.connect(lambda message, seconds: reported.append((message, seconds)))
     board.put(SECRET)
     assert board.timer.isActive()
     assert board.timer.interval() == 60_000
     board.timer.timeout.emit()
     assert on_clipboard() == ""
-    assert [words for words, _ in reported] == [
-        f"Copied. The clipboard is cleared in {KEPT_SECONDS} seconds.",
+    assert [message for message, _ in reported] == [
+        f"Copied. The clipboard is cleared in {CLEAR_AFTER_SECONDS} seconds.",
         "The clipboard was cleared.",
     ]
 
@@ -92,7 +92,7 @@ def test_the_clipboard_is_cleared_after_a_minute(board: SecretClipboard, qtbot: 
 def test_text_copied_after_the_secret_stays(board: SecretClipboard) -> None:
     reported: list[str] = []
     board.put(SECRET)
-    board.notified.connect(lambda words, seconds: reported.append(words))
+    board.notified.connect(lambda message, seconds: reported.append(message))
     QGuiApplication.clipboard().setText("mine")
     board.timer.timeout.emit()
     assert on_clipboard() == "mine"
@@ -118,14 +118,14 @@ def test_text_with_secrets_is_copied_after_confirmation_in_full_or_in_part(view:
     view.set_text(f"token: {SECRET}", "text")
     view.copy_action.trigger()
     assert on_clipboard() == "before"
-    view.copying.copy_action.trigger()
+    view.copy_prompt.copy_action.trigger()
     assert on_clipboard() == f"token: {SECRET}"
     secret_clipboard().clear()
     view._code.selectAll()
     QTest.keyClick(view._code, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     assert on_clipboard() == ""
-    assert view.copying.is_requesting
-    view.copying.copy_action.trigger()
+    assert view.copy_prompt.is_asking
+    view.copy_prompt.copy_action.trigger()
     assert on_clipboard() == f"token: {SECRET}"
 
 
@@ -142,7 +142,7 @@ def test_changed_text_dismisses_the_confirmation(view: JsonView) -> None:
     view.set_text(SECRET, "text")
     view.copy_action.trigger()
     view.set_text("another", "text")
-    assert not view.copying.is_requesting
+    assert not view.copy_prompt.is_asking
 
 
 def test_confirmation_is_scrolled_into_view(qtbot: QtBot, board: SecretClipboard) -> None:
@@ -157,4 +157,4 @@ def test_confirmation_is_scrolled_into_view(qtbot: QtBot, board: SecretClipboard
     qtbot.addWidget(area)
     area.show()
     value.copy_action.trigger()
-    qtbot.waitUntil(lambda: not value.copying.visibleRegion().isEmpty())
+    qtbot.waitUntil(lambda: not value.copy_prompt.visibleRegion().isEmpty())

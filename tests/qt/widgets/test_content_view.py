@@ -1,4 +1,4 @@
-"""Contents for reading: Markdown, tables, bytes; and the words for what is new in a list."""
+"""Content views: Markdown, tables, images, bytes; list changes and URI parts."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_markdown_blocks_are_recognized(text: str, expected: list[Block]) -> Non
         (r"\*a\*", [Span("*"), Span("a"), Span("*")]),
         ("[a](b)", [Span("a", Style.LINK), Span(" (b)", Style.MUTED)]),
         ("[x://y](x://y)", [Span("x://y", Style.LINK)]),
-        ("![a](b)", [Span("[picture: a]", Style.MUTED), Span(" (b)", Style.MUTED)]),
+        ("![a](b)", [Span("[image: a]", Style.MUTED), Span(" (b)", Style.MUTED)]),
         ("<https://a.b>", [Span("https://a.b", Style.LINK)]),
         ("<img src=x>", [Span("<img src=x>")]),
     ],
@@ -99,7 +99,7 @@ def test_inline_styles_are_recognized(text: str, expected: list[Span]) -> None:
 
 
 @given(st.text(alphabet=st.sampled_from("a*_`~[]()!<>#-|> \n\\1.") | st.characters()))
-def test_any_text_is_parsed_into_pieces_that_can_be_laid_out(text: str) -> None:
+def test_any_text_is_parsed_into_blocks_of_bounded_size(text: str) -> None:
     for block in blocks(text):
         assert len(block.text) <= MAX_PARAGRAPH_SIZE + 1
         assert "\n" not in block.text
@@ -117,7 +117,7 @@ def test_long_markdown_is_laid_out_in_steps_and_says_what_is_missing(qtbot: QtBo
     qtbot.addWidget(view)
     view.set_text("**a** `b` " * 40 + "\n\n" + "word\n\n" * MAX_CHARACTERS)
     fills: bool = view.is_filling
-    assert fills, "the window gets its turn"
+    assert fills, "the rest is added in time slices"
     qtbot.waitUntil(lambda: not view.is_filling, timeout=10_000)
     assert not view._note.isHidden()
     view.set_text("short\u202e")
@@ -143,7 +143,7 @@ def test_broken_image_is_shown_as_bytes_with_the_reason(qtbot: QtBot, theme: The
     qtbot.addWidget(view)
     view.show_content(Content(ContentKind.IMAGE, png()[:60], "image/png"))
     assert view.form() is ContentForm.BYTES
-    assert "The picture is broken" in view.alert.text("picture")
+    assert "The image is damaged" in view.alert.text("image")
     view.show_content(Content(ContentKind.IMAGE, png(), "image/png"))
     assert view.form() is ContentForm.IMAGE
     assert view.alert.isHidden()
@@ -160,7 +160,7 @@ def test_text_is_copied_in_full_and_bytes_are_not(qtbot: QtBot, theme: Theme) ->
     assert view.save_action.isEnabled()
 
 
-def test_file_names_are_chosen_by_us_whatever_the_server_says() -> None:
+def test_file_extension_does_not_depend_on_untrusted_text() -> None:
     assert file_extension(Content(ContentKind.IMAGE, b"", "image/png")) == "png"
     assert file_extension(Content(ContentKind.TEXT, b"", "../../etc/passwd")) == "txt"
     assert file_extension(Content(ContentKind.JSON, b"", "application/json", "file:///x.exe")) == "json"

@@ -1,4 +1,4 @@
-"""The filter bar: it suggests, waits, points at mistakes, and brings earlier filters back."""
+"""Filter bar: suggestions, typing pauses, error marks, recent and saved filters."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from pytestqt.qtbot import QtBot
 
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.inputs.completion import Suggestion
-from inspector.qt.widgets.inputs.filter_bar import FilterBar, FilterError
+from inspector.qt.widgets.inputs.filter_bar import FilterBar, TextError
 from inspector.qt.widgets.inputs.popups import NotePopup
 from inspector.qt.widgets.text.labels import PlainLabel
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
 
 ICONS = Path(__file__).parents[3] / "resources" / "icons"
-WORDS = ("method:", "mark", "status")
+FIELDS = ("method:", "mark", "status")
 
 
 def complete(text: str, cursor: int) -> Sequence[Suggestion]:
-    """A language of three words."""
+    """Complete a language with three fields."""
     start = text.rfind(" ", 0, cursor) + 1
     typed = text[start:cursor]
-    found = [word for word in WORDS if typed and word.startswith(typed) and word != typed]
+    found = [word for word in FIELDS if typed and word.startswith(typed) and word != typed]
     return [Suggestion(word, start, cursor, f"about {word}") for word in found]
 
 
-def check(text: str) -> FilterError | None:
-    return FilterError(text.index("!"), "That is no word.") if "!" in text else None
+def check(text: str) -> TextError | None:
+    return TextError(text.index("!"), "That is no word.") if "!" in text else None
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def bar(qapp: QApplication, qtbot: QtBot) -> FilterBar:
 
 @pytest.fixture
 def applied(bar: FilterBar) -> list[str]:
-    """Every filter that the bar has put in force."""
+    """Return the filters that the bar applied, as they are applied."""
     texts: list[str] = []
     bar.filter_changed.connect(texts.append)
     return texts
@@ -60,21 +60,21 @@ def press(bar: FilterBar, *keys: Qt.Key) -> None:
         QTest.keyClick(bar.field, key)
 
 
-def error(bar: FilterBar) -> FilterError | None:
+def error(bar: FilterBar) -> TextError | None:
     return bar.field.error
 
 
-def offered(bar: FilterBar) -> list[str]:
+def suggested(bar: FilterBar) -> list[str]:
     return [each.text for each in bar.field.suggestions()]
 
 
 def test_typing_opens_suggestions_and_tab_accepts_the_first(bar: FilterBar) -> None:
     QTest.keyClicks(bar.field, "m")
-    assert offered(bar) == ["method:", "mark"]
+    assert suggested(bar) == ["method:", "mark"]
     press(bar, Qt.Key.Key_Tab)
     assert bar.field.text() == "method:"
     assert bar.field.hasFocus()
-    assert offered(bar) == []
+    assert suggested(bar) == []
 
 
 def test_arrows_select_a_suggestion_and_enter_inserts_it_mid_text(bar: FilterBar) -> None:
@@ -98,21 +98,21 @@ def test_enter_applies_the_typed_filter_unless_a_suggestion_is_selected(
     QTest.keyClicks(bar.field, "m")
     press(bar, Qt.Key.Key_Return)
     assert applied == ["m"]
-    assert offered(bar) == []
+    assert suggested(bar) == []
 
 
 def test_escape_closes_the_suggestions_then_clears_the_text(bar: FilterBar, applied: list[str]) -> None:
     QTest.keyClicks(bar.field, "m")
     press(bar, Qt.Key.Key_Escape)
-    assert (offered(bar), bar.field.text()) == ([], "m")
+    assert (suggested(bar), bar.field.text()) == ([], "m")
     press(bar, Qt.Key.Key_Escape)
     assert bar.field.text() == ""
 
 
-def test_control_space_asks_for_suggestions(bar: FilterBar) -> None:
+def test_control_space_requests_suggestions(bar: FilterBar) -> None:
     bar.field.setText("s")
     QTest.keyClick(bar.field, Qt.Key.Key_Space, Qt.KeyboardModifier.ControlModifier)
-    assert offered(bar) == ["status"]
+    assert suggested(bar) == ["status"]
 
 
 def test_tab_leaves_the_bar_when_there_are_no_suggestions(bar: FilterBar) -> None:
@@ -127,7 +127,7 @@ def test_filter_applies_when_typing_pauses(bar: FilterBar, applied: list[str], q
     qtbot.waitUntil(lambda: applied == ["xyz"])
     QTest.keyClicks(bar.field, "  ")
     bar.field.settle()
-    assert applied == ["xyz"], "blanks are no other filter"
+    assert applied == ["xyz"], "blanks do not change the filter"
 
 
 def test_error_is_pointed_at_and_the_old_filter_stays(bar: FilterBar, applied: list[str]) -> None:
@@ -135,12 +135,12 @@ def test_error_is_pointed_at_and_the_old_filter_stays(bar: FilterBar, applied: l
     bar.set_text("good and !bad")
     assert applied == ["good"]
     assert bar.applied == "good"
-    assert error(bar) == FilterError(9, "That is no word.")
+    assert error(bar) == TextError(9, "That is no word.")
     assert bar.field.property("state") == "error"
     assert "no word" in bar.field.accessibleDescription()
     note = next(each for each in bar.field.findChildren(PlainLabel) if each.isVisible())
     assert note.text() == "Column 10: That is no word."
-    bar.grab()  # the underline is painted where the text is scrolled, too
+    bar.grab()  # paints the underline, also in scrolled text
     bar.set_text("good again")
     assert note.isHidden()
     assert error(bar) is None
@@ -165,8 +165,8 @@ def test_filter_history_is_newest_first_without_duplicates(bar: FilterBar) -> No
     for text in ("one", "two", "one", ""):
         bar.set_text(text)
     assert list(histories[-1]) == ["one", "two"]
-    words = [action.text() for action in bar.menu().actions()]
-    assert words.index("one") < words.index("two")
+    texts = [action.text() for action in bar.menu().actions()]
+    assert texts.index("one") < texts.index("two")
 
 
 def test_filter_applied_by_a_typing_pause_is_not_added_to_the_history(bar: FilterBar) -> None:
@@ -175,9 +175,9 @@ def test_filter_applied_by_a_typing_pause_is_not_added_to_the_history(bar: Filte
         bar.field.settle()
     QTest.keyClick(bar.field, Qt.Key.Key_Return)
     bar.set_text("")
-    words = [action.text() for action in bar.menu().actions()]
-    assert "xyz" in words
-    assert "xy" not in words
+    texts = [action.text() for action in bar.menu().actions()]
+    assert "xyz" in texts
+    assert "xy" not in texts
 
 
 def test_filter_is_saved_under_a_name_reused_from_the_menu_and_deleted(bar: FilterBar, qtbot: QtBot) -> None:
@@ -194,9 +194,9 @@ def test_filter_is_saved_under_a_name_reused_from_the_menu_and_deleted(bar: Filt
     menu = bar.menu()
     next(action for action in menu.actions() if action.text() == "mine && yours").trigger()
     assert bar.applied == "status"
-    forget = next(each for each in menu.findChildren(QMenu) if each.title() == "Forget")
+    delete = next(each for each in menu.findChildren(QMenu) if each.title() == "Delete")
     with qtbot.waitSignal(bar.saving_requested) as saving:
-        forget.actions()[0].trigger()
+        delete.actions()[0].trigger()
     assert saving.args == ["mine & yours", ""]
 
 
@@ -220,12 +220,12 @@ def test_chip_shows_an_additional_condition_and_removes_it_on_click(bar: FilterB
 
 def test_error_is_shown_elsewhere_after_the_bar_loses_focus(bar: FilterBar, qtbot: QtBot) -> None:
     reported: list[str] = []
-    bar.field.error_left.connect(reported.append)
+    bar.field.unfocused_error_changed.connect(reported.append)
     QTest.keyClicks(bar.field, "good")
     bar.field.settle()
     QTest.keyClicks(bar.field, "!")
     bar.field.settle()
-    assert reported == [], "while it is written, the line says it itself"
+    assert reported == [], "while the field has the focus, it shows the error itself"
     bar.field.clearFocus()
     assert reported == ["Column 5: That is no word."]
     bar.discard()

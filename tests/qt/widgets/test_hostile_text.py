@@ -1,4 +1,4 @@
-"""Text of a server's stays text: no markup is followed, no character hides, no length breaks the window."""
+"""Hostile server text in the whole window: markup, hidden characters and very long names."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def item_texts(model: QAbstractItemModel) -> Iterator[tuple[Qt.ItemDataRole, str
 
 
 def assert_harmless(window: QWidget) -> None:
-    """Nothing on the window, nor in its tool tips, would be taken for markup or hide a character."""
+    """Assert that no text or tool tip is treated as markup or contains hidden characters."""
     for label in window.findChildren(QLabel):
         is_plain = label.textFormat() is Qt.TextFormat.PlainText
         assert is_plain or not GuiQt.mightBeRichText(label.text()), label.text()
         assert_visible(label.text())
     for widget in (window, *window.findChildren(QWidget)):
         for text in (widget.toolTip(), widget.whatsThis(), widget.statusTip()):
-            assert "<img" not in text, "a tool tip of markup loads files"
+            assert "<img" not in text, "a tool tip with markup loads files"
             assert_visible(text)
         assert_visible(widget.accessibleName())
     for view in window.findChildren(QAbstractItemView):
@@ -63,7 +63,7 @@ def assert_visible(text: str) -> None:
     assert not {"\x1b", "\u202e", "\u200b"} & set(text), ascii(text)
 
 
-def look_everywhere(lens: Lens) -> None:
+def check_all_tabs(lens: Lens) -> None:
     for tab in TABS:
         lens.window.show_tab(tab)
         lens.settle()
@@ -84,7 +84,7 @@ def test_markup_and_hidden_characters_stay_plain_and_visible_everywhere(lens: Le
     panel = lens.connect(entry)
     lens.call(HOSTILE)
     lens.do("traffic.events")
-    look_everywhere(lens)
+    check_all_tabs(lens)
     assert_visible(lens.window.windowTitle())
     assert MARKUP in lens.window.windowTitle()
     assert MARKUP in visible_text(lens.workspace.overview)
@@ -105,7 +105,7 @@ def test_error_text_from_a_server_stays_plain_and_visible(lens: Lens) -> None:
     lens.until(lambda: lens.tools.model.total)
     lens.call("dies")
     lens.wait_for("says", ServerStatus.FAILED)
-    look_everywhere(lens)
+    check_all_tabs(lens)
     assert MARKUP in visible_text(lens.workspace.overview)
     lens.app.bridge.problem_found.emit(HOSTILE)
     assert_harmless(lens.window.notices)
@@ -121,7 +121,7 @@ def test_id_containing_markup_is_not_rendered_in_the_tooltip(lens: Lens) -> None
     tips = [
         model.index(row, Column.STATUS).data(Qt.ItemDataRole.ToolTipRole) for row in range(model.rowCount())
     ]
-    assert any(tip and "img src=x" in tip for tip in tips), "the id is there to be read"
+    assert any(tip and "img src=x" in tip for tip in tips), "the id is shown"
 
 
 def test_long_names_do_not_stretch_the_window(style_sheet: None, lens: Lens) -> None:
@@ -130,7 +130,7 @@ def test_long_names_do_not_stretch_the_window(style_sheet: None, lens: Lens) -> 
     entry = scripted(LONG, tools=tools(LONG), info=info, instructions=LONG, stderr=[LONG], stray=[LONG])
     panel = lens.connect(entry)
     lens.call(LONG)
-    look_everywhere(lens)
+    check_all_tabs(lens)
     lens.window.show_tab("tools")
     lens.settle()
     assert lens.window.minimumSizeHint().width() <= max(width, 1200)

@@ -1,4 +1,4 @@
-"""The code view: pages, plain text, colors in sight, find, copy; none of it grows with the content."""
+"""Code view: paging, plain text, highlighting of visible rows, find and copy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from inspector.qt.widgets.code.pager import (
 from inspector.qt.widgets.inputs.search import FindBar, SearchField
 from tests.helpers.steps import steps_of
 
-# The offscreen platform says so of raising windows and grabbing keys; it is not about our widgets.
+# The offscreen platform warns about raising windows and grabbing keys.
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
 
 ICONS = Path(__file__).parents[3] / "resources" / "icons"
@@ -74,7 +74,7 @@ def pages(pager: TextPager | HexPager) -> list[Page]:
 
 
 def text_of(parts: list[Page]) -> str:
-    """What the rows say when those of one line are joined."""
+    """Return the text of the pages, with the rows of each line joined."""
     rows = [(row, number) for page in parts for row, number in zip(page.rows, page.numbers, strict=True)]
     return "".join("\n" * (number > 1) + row for row, number in rows)
 
@@ -132,7 +132,7 @@ def test_hex_rows_have_offset_digits_and_characters() -> None:
     assert rows == ['00000000  7b 22 61 22 3a 20 31 7d  0a 00 ff 78 79 7a 31 32  {"a": 1}...xyz12']
 
 
-def test_keys_strings_numbers_and_literals_are_told_apart() -> None:
+def test_keys_strings_numbers_and_literals_are_distinguished() -> None:
     spans, is_open = scan('{"a" : "b", "n": -1.5e3, "t": true, "x": null}')
     assert [span.kind for span in spans] == [
         "key", "string", "key", "number", "key", "literal", "key", "literal",
@@ -219,7 +219,7 @@ def test_complete_view_has_no_footer(view: JsonView) -> None:
 
 
 class Numbered:
-    """A body that is made as it is read: lines that say where they stand. Knows how much was asked for."""
+    """A generated body of numbered lines; `max_size` is the largest part that was requested."""
 
     def __init__(self, lines: int, line: str = "{:015d}\n") -> None:
         self._line = line
@@ -255,7 +255,7 @@ def test_view_slides_over_the_content_and_its_size_is_bounded(view: JsonView) ->
     assert view.shown_text().startswith("000000000000000\n000000000000001")
 
 
-def test_end_and_start_of_a_big_body_are_one_step_away(view: JsonView) -> None:
+def test_end_and_start_of_a_big_body_are_reached_in_one_step(view: JsonView) -> None:
     body = Numbered(50 * MIB // 16)
     forms: tuple[Form, ...] = ("text", "bytes")
     for form in forms:

@@ -1,4 +1,4 @@
-"""A private key in a field: pasted or read from a file, and never on the screen."""
+"""Secret text field: pasted or read from a file, and never shown."""
 
 from __future__ import annotations
 
@@ -60,42 +60,42 @@ def test_a_key_is_read_from_a_file(field: SecretText, tmp_path: Path) -> None:
     assert isinstance(dialog, QFileDialog)
     dialog.fileSelected.emit(str(path))
     assert field.text() == PEM
-    assert not field.problem.isVisible()
+    assert not field.error_label.isVisible()
     dialog.close()
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("content", "message"),
     [
-        (b"hush-1 is no key", "no private key that can be read"),
-        (b"\xff\xfe\x00hush-1", "is no text"),
-        (b"hush-1" * 20_000, "is bigger than 64 KiB"),
+        (b"hush-1 is no key", "not a readable private key"),
+        (b"\xff\xfe\x00hush-1", "is not a text file"),
+        (b"hush-1" * 20_000, "is larger than 64 KiB"),
         (b"-----BEGIN ENCRYPTED PRIVATE KEY-----\nhush-1", "protected by a password"),
     ],
 )
 def test_a_file_without_a_key_says_why_and_quotes_nothing(
-    field: SecretText, tmp_path: Path, content: bytes, words: str
+    field: SecretText, tmp_path: Path, content: bytes, message: str
 ) -> None:
     field.set_text(PEM)
     path = tmp_path / "other"
     path.write_bytes(content)
     field.read_file(path)
-    assert words in field.problem.text()
+    assert message in field.error_label.text()
     assert "hush-1" not in on_screen(field)
     assert field.text() == PEM
 
 
 def test_missing_file_is_reported(field: SecretText, tmp_path: Path) -> None:
     field.read_file(tmp_path / "gone")
-    assert "gone is no file" in field.problem.text()
+    assert "gone is not a file" in field.error_label.text()
     field.read_file(tmp_path)
-    assert "is no file" in field.problem.text()
+    assert "is not a file" in field.error_label.text()
 
 
 def test_empty_clipboard_is_reported(field: SecretText) -> None:
     QGuiApplication.clipboard().clear()
     field.paste_action.trigger()
-    assert "no text on the clipboard" in field.problem.text()
+    assert "The clipboard contains no text" in field.error_label.text()
 
 
 def test_field_can_be_cleared(field: SecretText, qtbot: QtBot) -> None:
@@ -115,10 +115,10 @@ def test_without_validation_any_text_is_accepted(qtbot: QtBot) -> None:
 
 def test_validation_may_reject_the_text(qtbot: QtBot) -> None:
     def refuse(text: str) -> None:
-        raise UserError("Not this one.", "Take another.")
+        raise UserError("Not this one.", "Choose another.")
 
     field = SecretText(Theme(ICONS), "Secret", refuse)
     qtbot.addWidget(field)
     field.set_text("any")
     assert field.text() == ""
-    assert field.problem.text() == "Not this one. Take another."
+    assert field.error_label.text() == "Not this one. Choose another."

@@ -1,4 +1,4 @@
-"""Text from a server stays text, in every widget that shows some."""
+"""Plain widgets: labels, tool tips, badges, headers, empty states and facts show server text as text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from inspector.qt.widgets.text.badge import Badge, DotShape, StateDot, dot_icon
 from inspector.qt.widgets.text.key_value_list import MAX_FACTS, Fact, KeyValueList
 from inspector.qt.widgets.text.labels import LABEL_LIMIT, Heading, MutedLabel, PlainLabel, plain_tooltip
 
-# The offscreen platform says so of raising windows and grabbing keys; it is not about our widgets.
+# The offscreen platform warns about raising windows and grabbing keys.
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
 
 ICONS = Path(__file__).parents[3] / "resources" / "icons"
@@ -107,8 +107,8 @@ def test_word_too_long_for_a_line_wraps(theme: Theme, qtbot: QtBot, selectable: 
     assert label.heightForWidth(400) >= (lines + 1) * label.fontMetrics().height()
     label.resize(400, label.heightForWidth(400))
     last = label.grab().toImage().copy(0, label.height() - label.fontMetrics().height(), 400, 100)
-    assert len({last.pixel(x, y) for x in range(400) for y in range(10)}) > 1, "its last line is painted"
-    assert label.text() == f"before {word} after", "nothing is put in for it"
+    assert len({last.pixel(x, y) for x in range(400) for y in range(10)}) > 1, "the last line is painted"
+    assert label.text() == f"before {word} after", "the text itself is unchanged"
 
 
 def test_eliding_label_shrinks_and_offers_the_full_text_as_tooltip(theme: Theme, qtbot: QtBot) -> None:
@@ -138,14 +138,14 @@ def test_label_color_follows_the_theme(theme: Theme, qapp: QApplication, qtbot: 
     assert label.palette().windowText().color().name() == DARK.error
 
 
-def test_badge_shows_its_word_with_room_for_it(theme: Theme, qtbot: QtBot) -> None:
+def test_badge_is_wide_enough_for_its_text(theme: Theme, qtbot: QtBot) -> None:
     badge = Badge(theme, "read\nonly", "ok")
     qtbot.addWidget(badge)
     assert badge.accessibleName() == badge.text == "read only"
     assert badge.sizeHint().width() > badge.fontMetrics().horizontalAdvance("read")
 
 
-def test_badge_without_a_word_takes_no_room(theme: Theme, qtbot: QtBot) -> None:
+def test_badge_without_text_is_hidden(theme: Theme, qtbot: QtBot) -> None:
     header = PanelHeader(theme, "Tools")
     qtbot.addWidget(header)
     badge = Badge(theme)
@@ -177,7 +177,7 @@ def test_state_icon_keeps_its_color_in_a_selected_row(theme: Theme) -> None:
     assert icon.pixmap(16, 16).toImage() == icon.pixmap(QSize(16, 16), 1.0, QIcon.Mode.Selected).toImage()
 
 
-def test_state_icon_describes_its_state_in_words(theme: Theme, qtbot: QtBot) -> None:
+def test_state_icon_has_a_text_description(theme: Theme, qtbot: QtBot) -> None:
     dot = StateDot(theme, DotShape.CROSS, "error", "failed: <b>x</b>")
     qtbot.addWidget(dot)
     assert dot.accessibleName() == "failed: <b>x</b>"

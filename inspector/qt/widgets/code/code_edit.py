@@ -28,8 +28,17 @@ from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.code.pager import Page
 
+Kind: TypeAlias = Literal["key", "string", "number", "literal"]
 _KINDS: tuple[Kind, ...] = ("key", "string", "number", "literal")
 _OVERSCAN = 4
+_STRING_REST = r'[^"\\]*(?:\\.[^"\\]*)*'
+_TOKEN = re.compile(
+    rf'(?P<string>"{_STRING_REST}(?P<end>"|\\?$))(?P<colon>\s*:)?'
+    r"|(?P<number>-?\d[\d.eE+-]*)"
+    r"|(?P<literal>\b(?:true|false|null|NaN|-?Infinity)\b)"
+)
+_CONTINUED = re.compile(rf'{_STRING_REST}(?P<end>"|\\?$)')
+_ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 
 
 class CodeEdit(QPlainTextEdit):
@@ -84,7 +93,7 @@ class CodeEdit(QPlainTextEdit):
         self._open_strings[-1] = page.starts_in_string
         self._record(page)
         self.setPlainText("\n".join(page.rows))
-        self.verticalScrollBar().setValue(0)  # without room yet, Qt scrolls past its cursor
+        self.verticalScrollBar().setValue(0)  # before its first layout, Qt scrolls down
         self._fit_gutter()
         self._refresh_visible()
 
@@ -216,11 +225,11 @@ class CodeEdit(QPlainTextEdit):
         spans, self._open_strings[position] = scan(row, self._starts_in_string(position))
         ranges = []
         for start, length, kind in spans:
-            stretch = QTextLayout.FormatRange()
+            range_ = QTextLayout.FormatRange()
             left = qt_column(row, start)
-            stretch.start, stretch.length = left, qt_column(row, start + length) - left
-            stretch.format = self._formats[kind]
-            ranges.append(stretch)
+            range_.start, range_.length = left, qt_column(row, start + length) - left
+            range_.format = self._formats[kind]
+            ranges.append(range_)
         block.layout().setFormats(ranges)
 
     def _starts_in_string(self, position: int) -> bool:
@@ -237,9 +246,9 @@ class CodeEdit(QPlainTextEdit):
         self.setFont(self._theme.mono_font())
         self.setTabStopDistance(2 * self.fontMetrics().horizontalAdvance(" "))
         for kind in _KINDS:
-            shade = QTextCharFormat()
-            shade.setForeground(self._theme.color(kind))
-            self._formats[kind] = shade
+            format = QTextCharFormat()
+            format.setForeground(self._theme.color(kind))
+            self._formats[kind] = format
         self._colored.clear()
         self._refresh_visible()
         self._gutter.update()
@@ -294,7 +303,7 @@ class CodeEdit(QPlainTextEdit):
 
 
 class _Gutter(QWidget):
-    """The strip of line numbers, painted by the edit, which knows where its rows are."""
+    """The strip of line numbers, painted by `CodeEdit`."""
 
     def __init__(self, edit: CodeEdit) -> None:
         super().__init__(edit)
@@ -307,18 +316,6 @@ class _Gutter(QWidget):
         painter = QPainter(self)
         painter.setClipRect(event.rect())
         self._edit.paint_gutter(painter, self.width())
-
-
-Kind: TypeAlias = Literal["key", "string", "number", "literal"]
-
-_STRING_REST = r'[^"\\]*(?:\\.[^"\\]*)*'
-_TOKEN = re.compile(
-    rf'(?P<string>"{_STRING_REST}(?P<end>"|\\?$))(?P<colon>\s*:)?'
-    r"|(?P<number>-?\d[\d.eE+-]*)"
-    r"|(?P<literal>\b(?:true|false|null|NaN|-?Infinity)\b)"
-)
-_CONTINUED = re.compile(rf'{_STRING_REST}(?P<end>"|\\?$)')
-_ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 
 
 class Span(NamedTuple):
@@ -356,7 +353,7 @@ def scan(row: str, in_string: bool = False) -> tuple[list[Span], bool]:
 
 
 def ends_in_string(row: str, in_string: bool) -> bool:
-    """Return what `scan` would say of the row's end, without spans, for rows out of sight."""
+    """Return the second result of `scan` only, for rows that are not visible."""
     quotes = row.replace("\\\\", "").replace('\\"', "").count('"')
     return in_string ^ (quotes % 2 == 1)
 

@@ -19,7 +19,7 @@ from inspector.base import units
 from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.code.code_edit import CodeEdit
 from inspector.qt.widgets.code.pager import Body, HexPager, JsonPager, Page, Pager, TextPager
-from inspector.qt.widgets.inputs.clipboard import SecretCopy
+from inspector.qt.widgets.inputs.clipboard import SecretCopyPrompt
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.inputs.search import FindBar
 from inspector.qt.widgets.text.labels import MutedLabel
@@ -35,7 +35,8 @@ class JsonView(QWidget):
     """A read-only code view with paging, find (Ctrl+F), copy and wrapping.
 
     Its QActions are public so that a panel can put them into its header: `find_action`, `copy_action` (see
-    `copy_all`), `wrap_action`, `save_action`. `copying` asks before secrets are copied.
+    `copy_all`), `wrap_action`, `save_action`. `copy_prompt` asks before secrets are copied.
+    `line_actions` returns more actions for the context menu of a line.
 
     Signals:
         save_requested: The user wants to save the whole content to a file.
@@ -47,11 +48,11 @@ class JsonView(QWidget):
         super().__init__(parent)
         self._source: str | bytes | Body = ""
         self._pager: Pager = TextPager("")
-        self._here: Pager = self._pager  # at the start of the part shown
-        self._before: list[Pager] = []  # likewise, of the parts that were shown before
-        self._window = 0  # characters shown
+        self._here: Pager = self._pager  # positioned at the start of the part shown
+        self._before: list[Pager] = []  # those of the parts shown before
+        self._shown_length = 0  # in characters
         self._is_json = self._is_secret = False
-        self.offers: Callable[[int], Sequence[QAction]] = lambda line: ()
+        self.line_actions: Callable[[int], Sequence[QAction]] = lambda line: ()
         self._code = CodeEdit(theme)
         self._code.setAccessibleName(name)
         self._find = FindBar(theme, self._code)
@@ -61,11 +62,11 @@ class JsonView(QWidget):
         self._more_button = self._footer.add_button(self._more_action)
         self._footer.add_button(self.save_action)
         self._code.copy_requested.connect(self._copy_selected)
-        self.copying = SecretCopy(theme)
+        self.copy_prompt = SecretCopyPrompt(theme)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        for widget in (self._find, self._code, self.copying, self._footer):
+        for widget in (self._find, self._code, self.copy_prompt, self._footer):
             column.addWidget(widget)
         self.setFocusProxy(self._code)
         self.set_wrap(True)
@@ -97,9 +98,9 @@ class JsonView(QWidget):
         self._begin(pagers[form](body), json=form == "pretty")
 
     def set_secret(self, is_secret: bool) -> None:
-        """Set whether unmasked secrets are shown: copying then asks first."""
+        """Set whether unmasked secrets are shown; then a confirmation is required before copying."""
         self._is_secret = is_secret
-        self.copying.close_prompt()
+        self.copy_prompt.close_prompt()
 
     @contextmanager
     def keeping_position(self, keeps_position: bool) -> Iterator[None]:
@@ -122,15 +123,15 @@ class JsonView(QWidget):
         return self._footer.text() if self.is_partial else ""
 
     def show_more(self) -> None:
-        """Add the next page. A full view starts over with it, so that it never grows without bound."""
+        """Add the next page. If the view is full, the page replaces its content."""
         if self._pager.shown >= self._pager.total:
             return
-        if self._window >= MAX_SHOWN:
+        if self._shown_length >= MAX_SHOWN:
             self._before.append(self._here)
             self._show_part(self._pager)
             return
         page = self._pager.next_page()
-        self._window += _length(page)
+        self._shown_length += _length(page)
         self._code.add_page(page)
         self._find.refresh()
         self._report()
@@ -166,11 +167,11 @@ class JsonView(QWidget):
         if text := self._code.selected_text():
             self._copy(lambda: text)
 
-    def _copy(self, give: Callable[[], str]) -> None:
+    def _copy(self, get_text: Callable[[], str]) -> None:
         if self._is_secret:
-            self.copying.ask("this, including its secrets", give)
+            self.copy_prompt.ask("this, including its secrets", get_text)
         else:
-            QGuiApplication.clipboard().setText(give())
+            QGuiApplication.clipboard().setText(get_text())
 
     def _copied_text(self) -> str:
         source = self._source
@@ -181,7 +182,7 @@ class JsonView(QWidget):
         return source if isinstance(source, str) else source.decode("utf-8", "replace")
 
     def _copies_layout(self) -> bool:
-        """Return whether JSON is copied as pretty-printed; one shown in part is copied as received."""
+        """Return whether JSON is copied pretty-printed; if only a part is shown, it is copied as received."""
         return isinstance(self._pager, JsonPager) and not self.is_partial
 
     def _apply_wrap(self) -> None:
@@ -192,8 +193,8 @@ class JsonView(QWidget):
     def _begin(self, pager: Pager, *, json: bool) -> None:
         self._is_json = json
         self._before = []
-        self.copying.close_prompt()
-        self._code.clear()  # before wrapping changes: avoids laying out the old text again
+        self.copy_prompt.close_prompt()
+        self._code.clear()  # before the wrap mode changes: avoids another layout of the old text
         self._pager = pager
         self._apply_wrap()
         self._show_part(pager)
@@ -202,7 +203,7 @@ class JsonView(QWidget):
         """Show only the pager's next page."""
         self._here, self._pager = copy.copy(start), copy.copy(start)
         page = self._pager.next_page()
-        self._window = _length(page)
+        self._shown_length = _length(page)
         is_dump = isinstance(self._pager, HexPager)
         self._code.set_page(page, json=self._is_json, numbered=self._pager.is_counted, is_dump=is_dump)
         self._find.refresh()
@@ -212,7 +213,7 @@ class JsonView(QWidget):
         pager, is_cut = self._pager, self._pager.shown < self._pager.total
         self._more_action.setEnabled(is_cut)
         self._more_button.setVisible(is_cut)
-        self._more_action.setText("Show more" if self._window < MAX_SHOWN else "Continue")
+        self._more_action.setText("Show more" if self._shown_length < MAX_SHOWN else "Continue")
         self._earlier_action.setEnabled(bool(self._before))
         self._end_action.setEnabled(is_cut and pager.can_jump)
         self._earlier_action.setVisible(pager.total > MAX_SHOWN)
@@ -253,10 +254,10 @@ class JsonView(QWidget):
         )
 
     def menu(self, line: int) -> QMenu:
-        """Create the context menu of a line; `offers` may add actions on top."""
+        """Create the context menu of a line."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        for action in self.offers(line):
+        for action in self.line_actions(line):
             action.setParent(menu)
             menu.addAction(action)
         menu.addSeparator()

@@ -1,8 +1,8 @@
-"""Paging of large content: what is put on screen does not grow with what was received.
+"""Paging of large content, so that the amount on screen is bounded.
 
-A page is a list of display rows. A row is a line, or a piece of one too long to lay out at once; a piece
-that continues a line has line number 0. Content is text, bytes or a `Body`, of which only the shown part
-is read. Does not use Qt.
+A page is a list of display rows. A row is a line, or a part of one that is too long to lay out at once; a
+row that continues a line has line number 0. Content is text, bytes or a `Body`, of which only the shown
+part is read. Does not use Qt.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ PAGE_LINES = 3_000
 ROW_LENGTH = 512
 HEX_PAGE_SIZE = 16 * 1024
 
-# Showing hidden characters takes a call each: slices with some count this much more.
+# Replacing hidden characters is slow: slices that contain some have this cost factor.
 _SLICE = 8 * 1024
 _HIDDEN_COST = 12
-# JSON is formatted in pieces: each may become as many lines as it has characters.
-_STRETCH = 2 * 1024
+# JSON is formatted in chunks of this size: each may become as many lines as it has characters.
+_JSON_CHUNK = 2 * 1024
 
 # Invalid UTF-8 (surrogate escapes), and characters that `visible` keeps but a QTextDocument interprets:
 # line separators would start rows, the two noncharacters are Qt's frame marks.
@@ -53,7 +53,7 @@ class Page:
 class Pager(Protocol):
     """Provides content page by page. `shown` and `total` are both bytes or both characters.
 
-    A copy (`copy.copy`) keeps its position: that is how to return to a page.
+    A copy (`copy.copy`) keeps its position, so that it can be used to return to a page.
     """
 
     @property
@@ -62,12 +62,12 @@ class Pager(Protocol):
     def total(self) -> int: ...
     @property
     def is_counted(self) -> bool:
-        """True if lines are numbered from the very first."""
+        """True if the line numbers are known."""
         ...
 
     @property
     def can_jump(self) -> bool:
-        """True if `go_to_end` works; else the end is only reached by reading everything."""
+        """True if `go_to_end` works without reading everything before."""
         ...
 
     def next_page(self) -> Page: ...
@@ -115,7 +115,7 @@ class TextPager:
         return units.size(count) if self._counts_bytes else f"{count:,}"
 
     def _take(self) -> str:
-        """Return the next page's text as shown, as much as is cheap to show."""
+        """Return the next page's text as shown, limited by the cost of showing it."""
         is_text = isinstance(self._source, str)
         text = _head(_text_of(self._source, self.shown, PAGE_SIZE))
         parts: list[str] = []
@@ -131,7 +131,7 @@ class TextPager:
 
 
 class JsonPager:
-    """JSON, pretty-printed on demand. Invalid JSON only gets other white space."""
+    """JSON, pretty-printed on demand; only white space changes, also in invalid JSON."""
 
     is_counted = True
     can_jump = False  # the nesting at the end is only known after reading everything
@@ -170,11 +170,11 @@ class JsonPager:
         """Yield the next pretty-printed pieces. `shown` is the end of the last one."""
         while self.shown < self.total:
             text = _text_of(self._source, self.shown, PAGE_SIZE)
-            for start in range(0, len(text), _STRETCH):
-                stretch = text[start : start + _STRETCH]
-                self.shown += _width(self._source, stretch)
-                is_first = self.shown == _width(self._source, stretch)
-                piece = self._layout.feed(stretch.removeprefix("\ufeff") if is_first else stretch)
+            for start in range(0, len(text), _JSON_CHUNK):
+                chunk = text[start : start + _JSON_CHUNK]
+                self.shown += _width(self._source, chunk)
+                is_first = self.shown == _width(self._source, chunk)
+                piece = self._layout.feed(chunk.removeprefix("\ufeff") if is_first else chunk)
                 yield piece + self._layout.finish() if self.shown >= self.total else piece
 
 

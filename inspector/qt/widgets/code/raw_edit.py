@@ -1,4 +1,4 @@
-"""Editor for raw bytes to send: usually JSON, but kept exactly as given until edited."""
+"""Editor for raw bytes to send, usually JSON; unedited bytes stay exactly the same."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from PySide6.QtWidgets import QPlainTextEdit, QWidget
 from inspector.base.units import size
 from inspector.qt.theme import SPACE_1, Theme
 from inspector.qt.widgets.code.code_edit import Kind, qt_column, scan
+from inspector.qt.widgets.inputs.controls import ENTER_KEYS
 
-# More would make each key press slow: it is shown in part and can only be sent unchanged.
+# Editing more would be slow: larger messages are shown in part and can only be sent unchanged.
 MAX_EDITED = 2 * 1024 * 1024
 _MAX_COLORED = 128 * 1024
-_HEAD = 16 * 1024
-_SUBMITTING = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+_PREVIEW_SIZE = 16 * 1024
 
 
 class RawEdit(QPlainTextEdit):
@@ -56,7 +56,7 @@ class RawEdit(QPlainTextEdit):
         self.is_too_big = len(raw) > MAX_EDITED
         text = raw.decode(errors="replace")
         if self.is_too_big:
-            text = f"{text[:_HEAD]}…"
+            text = f"{text[:_PREVIEW_SIZE]}…"
         self._colors.is_on = len(text) <= _MAX_COLORED
         self._replace(text)
         self.setReadOnly(self.is_too_big)
@@ -79,9 +79,9 @@ class RawEdit(QPlainTextEdit):
     def warning(self) -> str:
         """Return a warning about the bytes that were set, "" if there is none."""
         if self.is_too_big:
-            return f"{size(len(self._raw))}: too large to edit here. You can send it as it is."
+            return f"{size(len(self._raw))}: too large to edit here. You can send it unchanged."
         if self.is_lossy and self.is_changed:
-            return "Bytes that are not valid text were replaced when it was edited."
+            return "Editing replaced bytes that are not valid text."
         if self.is_lossy:
             return "Some bytes are not valid text. They are sent unchanged unless you edit the message."
         return ""
@@ -96,7 +96,7 @@ class RawEdit(QPlainTextEdit):
         self.moveCursor(QTextCursor.MoveOperation.Start)
 
     def event(self, event: QEvent) -> bool:
-        # The window may have another command on these keys; here they send.
+        # The window may have another command for these keys; here they submit.
         if event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and is_submit(event):
             event.accept()
             return True
@@ -116,11 +116,11 @@ class RawEdit(QPlainTextEdit):
 def is_submit(event: QKeyEvent) -> bool:
     """Return whether it is Ctrl+Return, on either Return key."""
     modifiers = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
-    return event.key() in _SUBMITTING and modifiers == Qt.KeyboardModifier.ControlModifier
+    return event.key() in ENTER_KEYS and modifiers == Qt.KeyboardModifier.ControlModifier
 
 
 class _Colors(QSyntaxHighlighter):
-    """Highlights JSON while it is small enough; a string may continue in the next line."""
+    """Highlights JSON if it is small enough; a string may continue in the next line."""
 
     is_on = True
 

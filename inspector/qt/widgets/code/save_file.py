@@ -1,7 +1,4 @@
-"""Saving of bytes or a `Body` of any size to a file, in slices and cancellable.
-
-`BytesBody` gives bytes in memory the `Body` interface.
-"""
+"""Saving to a file: a `Body` of any size in slices with progress and cancel, or a few bytes at once."""
 
 from __future__ import annotations
 
@@ -20,26 +17,14 @@ from inspector.qt.widgets.code.pager import Body
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.text.labels import PlainLabel
 
-
-class BytesBody:
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-
-    def __len__(self) -> int:
-        return len(self._data)
-
-    def part(self, start: int, length: int) -> bytes:
-        return self._data[start : start + length]
-
-
-_SLICE = 1024 * 1024
-_TURN_S = 0.008
+_CHUNK_SIZE = 1024 * 1024
+_SLICE_S = 0.008
 
 
 class BodySaver(QWidget):
-    """A strip that shows the progress of saving; hidden if there is nothing to report.
+    """A strip that shows the progress of saving; hidden before the first save and when dismissed.
 
-    Writes to a temporary file beside the target and renames it, so that no partial file gets its name.
+    Writes to a temporary file beside the target and renames it at the end.
 
     Signals:
         ended: Saving ended, successfully or not; carries the message shown.
@@ -67,7 +52,7 @@ class BodySaver(QWidget):
         theme.changed.connect(self.update)
 
     def ask(self, body: Body, suggestion: str) -> None:
-        """Ask for a path, non-modally, and save. `suggestion` never contains server text."""
+        """Ask for a path, non-modally, and save. `suggestion` must not contain server text."""
         dialog = QFileDialog(self, "Save message")
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
@@ -110,14 +95,14 @@ class BodySaver(QWidget):
     def _write_some(self) -> None:
         assert self._body is not None
         assert self._file is not None
-        until = time.perf_counter() + _TURN_S
+        until = time.perf_counter() + _SLICE_S
         try:
             while self._written < len(self._body) and time.perf_counter() < until:
-                piece = self._body.part(self._written, _SLICE)
-                if not piece:
+                chunk = self._body.part(self._written, _CHUNK_SIZE)
+                if not chunk:
                     raise OSError(None, "its bytes are no longer available")
-                self._file.write(piece)
-                self._written += len(piece)
+                self._file.write(chunk)
+                self._written += len(chunk)
             if self._written >= len(self._body):
                 self._finish()
             else:
@@ -138,17 +123,15 @@ class BodySaver(QWidget):
             file, self._file = self._file, None
             file.close()
 
-    def _fail(self, problem: OSError) -> None:
-        self._end(
-            f"Could not save {self._path}: {problem.strerror}. Choose another location.", is_failure=True
-        )
+    def _fail(self, error: OSError) -> None:
+        self._end(f"Could not save {self._path}: {error.strerror}. Choose another location.", is_failure=True)
 
-    def _end(self, sentence: str, *, is_failure: bool = False) -> None:
+    def _end(self, text: str, *, is_failure: bool = False) -> None:
         self._body = None
         self._stop.setText("Dismiss")
         self._label.set_tone("error" if is_failure else "text")
-        self._report(sentence)
-        self.ended.emit(sentence)
+        self._report(text)
+        self.ended.emit(text)
 
     def _report(self, text: str) -> None:
         self._label.setText(text)
@@ -161,10 +144,23 @@ class BodySaver(QWidget):
             self.hide()
 
 
+class BytesBody:
+    """Bytes in memory as a `Body`."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def part(self, start: int, length: int) -> bytes:
+        return self._data[start : start + length]
+
+
 def save_bytes(parent: QWidget, title: str, suggestion: str, data: bytes) -> None:
     """Ask for a path, non-modally, and save.
 
-    The suggested name is not the server's: server text must not get into a path.
+    `suggestion` must not contain server text, which must not get into a path.
     """
     dialog = QFileDialog(parent, title)
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 from inspector.qt.theme import SPACE_2, Theme
 from inspector.qt.widgets.notices.notices import Alert
 
-KEPT_SECONDS = 60
+CLEAR_AFTER_SECONDS = 60
 # Tells clipboard managers to skip this entry: on KDE and others, on Windows (twice), on macOS.
 _HINTS = {
     "x-kde-passwordManagerHint": b"secret",
@@ -23,35 +23,35 @@ _HINTS = {
 
 
 class SecretClipboard(QObject):
-    """The clipboard, for secrets. Other content copied meanwhile is left alone.
+    """The clipboard for secrets. Other content copied meanwhile is not cleared.
 
     Signals:
-        said: The state of the clipboard changed; carries a message and for how many seconds it holds.
+        notified: The state of the clipboard changed; carries a message and how many seconds to show it.
     """
 
     notified = Signal(str, int)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._digest = b""  # of what was copied, so that the secret itself need not be kept
-        self.timer = QTimer(self, interval=KEPT_SECONDS * 1_000, singleShot=True)
+        self._digest = b""  # of the copied secret, so that the secret itself need not be stored
+        self.timer = QTimer(self, interval=CLEAR_AFTER_SECONDS * 1_000, singleShot=True)
         self.timer.timeout.connect(self._on_time_up)
 
     def put(self, text: str) -> None:
-        """Copy a secret, for a minute."""
+        """Copy a secret; it is cleared after a minute."""
         data = QMimeData()
         data.setText(text)
         for name, value in _HINTS.items():
             data.setData(name, value)
         QGuiApplication.clipboard().setMimeData(data)
-        self.keep_briefly(text)
+        self.clear_later(text)
 
-    def keep_briefly(self, text: str) -> None:
-        """Schedule clearing of a secret already copied from a field that cannot ask."""
+    def clear_later(self, text: str) -> None:
+        """Clear an already copied secret after a minute."""
         self._digest = _digest(text)
         self.timer.start()
-        message = f"Copied. The clipboard is cleared in {KEPT_SECONDS} seconds."
-        self.notified.emit(message, KEPT_SECONDS)
+        message = f"Copied. The clipboard is cleared in {CLEAR_AFTER_SECONDS} seconds."
+        self.notified.emit(message, CLEAR_AFTER_SECONDS)
 
     def clear(self) -> bool:
         """Clear the secret if it is still there; return whether it was."""
@@ -75,12 +75,12 @@ def secret_clipboard() -> SecretClipboard:
     return app.findChild(SecretClipboard) or SecretClipboard(app)
 
 
-class SecretCopy(QWidget):
+class SecretCopyPrompt(QWidget):
     """The inline confirmation before a secret is copied. Does not block."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._give: Callable[[], str] | None = None
+        self._get_text: Callable[[], str] | None = None
         self.alert = Alert(theme)
         self.copy_action = QAction("Copy", self)
         self.copy_action.triggered.connect(self._on_copy)
@@ -92,18 +92,18 @@ class SecretCopy(QWidget):
         self.hide()
 
     @property
-    def is_requesting(self) -> bool:
-        return self._give is not None
+    def is_asking(self) -> bool:
+        return self._get_text is not None
 
-    def ask(self, what: str, give: Callable[[], str]) -> None:
-        """Ask for confirmation; `give` is called for the text once confirmed."""
-        self._give = give
-        message = f"Copy {what}? Anyone who has it can act as its owner."
+    def ask(self, what: str, get_text: Callable[[], str]) -> None:
+        """Ask for confirmation; `get_text` is called once confirmed."""
+        self._get_text = get_text
+        message = f"Copy {what}? Anyone who has it can act as you."
         self.alert.show_message("copy", message, actions=[self.copy_action, self.cancel_action])
         self.show()
-        QTimer.singleShot(0, self, self._come_into_view)  # once it is laid out
+        QTimer.singleShot(0, self, self._scroll_into_view)  # once it is laid out
 
-    def _come_into_view(self) -> None:
+    def _scroll_into_view(self) -> None:
         area = self.parentWidget()
         while area is not None and not isinstance(area, QScrollArea):
             area = area.parentWidget()
@@ -111,15 +111,15 @@ class SecretCopy(QWidget):
             area.ensureWidgetVisible(self, 0, SPACE_2)
 
     def close_prompt(self) -> None:
-        self._give = None
+        self._get_text = None
         self.alert.close_all()
         self.hide()
 
     def _on_copy(self) -> None:
-        give = self._give
+        get_text = self._get_text
         self.close_prompt()
-        if give is not None:
-            secret_clipboard().put(give())
+        if get_text is not None:
+            secret_clipboard().put(get_text())
 
 
 def _digest(text: str) -> bytes:

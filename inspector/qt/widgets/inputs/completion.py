@@ -29,14 +29,15 @@ from PySide6.QtWidgets import QLineEdit, QListView, QStyle, QStyledItemDelegate,
 
 from inspector.base.plain_text import one_line
 from inspector.qt.theme import SPACE_2, SPACE_4, Theme
+from inspector.qt.widgets.inputs.controls import ENTER_KEYS, STEP_KEYS
 from inspector.qt.widgets.text.labels import shortened
 
 DELAY_MS = 200
-_ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-_STEPS = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: 8, Qt.Key.Key_PageUp: -8}
+_MAX_ROWS = 10
+_MAX_LENGTH = 60
 
 
-class CompletedLine(QLineEdit):
+class CompletionLineEdit(QLineEdit):
     """A line edit that requests completions when typing pauses, and shows them.
 
     Tab accepts the first one or the selected one; Enter only the selected one; Escape closes the list. Down
@@ -71,15 +72,15 @@ class CompletedLine(QLineEdit):
             self.completions_requested.emit(self.text())
 
     def show_completions(self, values: Sequence[str]) -> None:
-        """Show completions, unless focus was lost or the only one is the current text."""
-        offered = [Suggestion(value, 0, len(self.text())) for value in values]
-        if not self.hasFocus() or not offered or [each.text for each in offered] == [self.text()]:
+        """Show completions, unless the field lost the focus or the only one is the current text."""
+        suggestions = [Suggestion(value, 0, len(self.text())) for value in values]
+        if not self.hasFocus() or not suggestions or [each.text for each in suggestions] == [self.text()]:
             self._close()
             return
         if self._list is None:
             self._list = SuggestionList(self._theme, self)
             self._list.chosen.connect(self._accept)
-        self._list.show_under(self.mapToGlobal(QPoint(0, self.height() + 2)), offered)
+        self._list.show_under(self.mapToGlobal(QPoint(0, self.height() + 2)), suggestions)
 
     def event(self, event: QEvent) -> bool:
         # Otherwise Tab would leave the field before it is seen as a key.
@@ -99,8 +100,8 @@ class CompletedLine(QLineEdit):
         if self.suggestions() and self._on_list_key(event):
             return
         is_space = event.key() == Qt.Key.Key_Space
-        needs_input = is_space and event.modifiers() == Qt.KeyboardModifier.ControlModifier
-        if self.completes and (needs_input or event.key() == Qt.Key.Key_Down):
+        is_completion_key = is_space and event.modifiers() == Qt.KeyboardModifier.ControlModifier
+        if self.completes and (is_completion_key or event.key() == Qt.Key.Key_Down):
             self.ask()
             return
         super().keyPressEvent(event)
@@ -108,13 +109,13 @@ class CompletedLine(QLineEdit):
     def _on_list_key(self, event: QKeyEvent) -> bool:
         assert self._list is not None
         key, current = Qt.Key(event.key()), self._list.current()
-        if key in _STEPS:
-            self._list.step(_STEPS[key])
+        if key in STEP_KEYS:
+            self._list.step(STEP_KEYS[key])
         elif key == Qt.Key.Key_Escape:
             self._close()
         elif key == Qt.Key.Key_Tab:
             self._accept(current or self._list.suggestions[0])
-        elif key in _ENTER and current is not None and not event.modifiers():
+        elif key in ENTER_KEYS and current is not None and not event.modifiers():
             self._accept(current)
         else:
             return False
@@ -122,10 +123,10 @@ class CompletedLine(QLineEdit):
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         super().focusOutEvent(event)
-        self._abandon()
+        self._dismiss()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        self._abandon()
+        self._dismiss()
         super().hideEvent(event)
 
     def _on_text_edited(self) -> None:
@@ -134,7 +135,7 @@ class CompletedLine(QLineEdit):
         if self.completes:
             self._timer.start()
 
-    def _abandon(self) -> None:
+    def _dismiss(self) -> None:
         self._timer.stop()
         self._close()
         self.completions_dismissed.emit()
@@ -149,10 +150,6 @@ class CompletedLine(QLineEdit):
             self._list.hide()
 
 
-_MAX_ROWS = 10
-_MAX_LENGTH = 60
-
-
 @dataclass(frozen=True, slots=True)
 class Suggestion:
     """Replaces the text from `start` to `end` with `text`. `note` describes it."""
@@ -163,14 +160,8 @@ class Suggestion:
     note: str = ""
 
 
-def floating_sheet(theme: Theme) -> str:
-    """Return the style of a floating popup: its background and border."""
-    ground, edge = theme.color("raised").name(), theme.color("edge").name()
-    return f"background: {ground}; border: 1px solid {edge};"
-
-
 class SuggestionList(QListView):
-    """A popup below a line edit that does not take the focus: the line edit forwards the keys.
+    """A popup below a line edit. It does not take the focus: the line edit forwards the keys.
 
     Signals:
         chosen: Carries the Suggestion that was clicked.
@@ -228,16 +219,12 @@ class SuggestionList(QListView):
         )
         return max(widths, default=0) + 3 * SPACE_4
 
-    def _on_screen(self, position: QPoint, wanted: QSize) -> QRect:
+    def _on_screen(self, position: QPoint, size: QSize) -> QRect:
         """Return a geometry that is fully on the screen."""
         room = self.screen().availableGeometry()
-        left = min(position.x(), room.right() - wanted.width())
-        top = (
-            position.y()
-            if position.y() + wanted.height() <= room.bottom()
-            else room.bottom() - wanted.height()
-        )
-        return QRect(QPoint(max(room.left(), left), max(room.top(), top)), wanted)
+        left = min(position.x(), room.right() - size.width())
+        top = position.y() if position.y() + size.height() <= room.bottom() else room.bottom() - size.height()
+        return QRect(QPoint(max(room.left(), left), max(room.top(), top)), size)
 
     def _on_clicked(self, index: QModelIndex) -> None:
         self.chosen.emit(self.suggestions[index.row()])
@@ -269,3 +256,9 @@ class _TextAndNote(QStyledItemDelegate):
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         return QSize(40, self._theme.row_height())
+
+
+def floating_sheet(theme: Theme) -> str:
+    """Return the style of a floating popup: its background and border."""
+    ground, edge = theme.color("raised").name(), theme.color("edge").name()
+    return f"background: {ground}; border: 1px solid {edge};"

@@ -1,16 +1,11 @@
-"""Small controls: text, action and icon buttons, segmented switch, key bindings, file drops.
-
-Action buttons take text and state from their QAction. Dropped files are accepted by name; their content
-is checked later.
-"""
+"""Small controls: text, action and icon buttons, segmented switch, key bindings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Literal
 
-from PySide6.QtCore import QMimeData, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QAction,
     QEnterEvent,
@@ -37,8 +32,46 @@ from PySide6.QtWidgets import (
 from inspector.qt.theme import ICON_SIZE, Theme
 from inspector.qt.widgets.text.labels import plain_tooltip
 
+ButtonKind = Literal["plain", "primary", "danger", "quiet"]
+ENTER_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+# Keys that move the selection of a list, and by how many rows.
+STEP_KEYS = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: 8, Qt.Key.Key_PageUp: -8}
 _PADDING = 4
-_RADIUS = 4.0
+_TEXT_BUTTON_RADIUS = 4.0
+_SEGMENT_RADIUS = 5.0
+
+
+class ActionButton(QPushButton):
+    """A push button that shows and triggers a QAction (Qt offers this for tool buttons only).
+
+    Text and state are the action's. `kind` selects the style: at most one `primary` in view; `danger` for
+    destructive actions; `quiet` looks like a link.
+    """
+
+    def __init__(self, action: QAction, kind: ButtonKind = "plain", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._action = action
+        self.setProperty("kind", kind)
+        self.clicked.connect(action.trigger)
+        action.changed.connect(self._on_action_changed)
+        self._on_action_changed()
+
+    def _on_action_changed(self) -> None:
+        action = self._action
+        self.setText(action.text())
+        self.setEnabled(action.isEnabled())
+        self.setToolTip(plain_tooltip(action.toolTip() if action.toolTip() != action.iconText() else ""))
+        self.setAccessibleName(action.iconText())
+
+
+def icon_button(action: QAction) -> QToolButton:
+    """Create a button for an action with an icon."""
+    button = QToolButton()
+    button.setDefaultAction(action)
+    button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    button.setAccessibleName(action.iconText())
+    return button
 
 
 class TextButton(QAbstractButton):
@@ -67,66 +100,9 @@ class TextButton(QAbstractButton):
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(self.palette().color(QPalette.ColorRole.Midlight))
-            painter.drawRoundedRect(QRectF(self.rect()), _RADIUS, _RADIUS)
+            painter.drawRoundedRect(QRectF(self.rect()), _TEXT_BUTTON_RADIUS, _TEXT_BUTTON_RADIUS)
         painter.setPen(self.palette().color(self._role))
         painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter.value, self.text())
-
-
-ButtonKind = Literal["plain", "primary", "danger", "quiet"]
-
-
-class ActionButton(QPushButton):
-    """A push button that shows and triggers a QAction (Qt offers this for tool buttons only).
-
-    `kind` selects the style: at most one `primary` in view; `danger` for destructive actions; `quiet` is a
-    link in a strip.
-    """
-
-    def __init__(self, action: QAction, kind: ButtonKind = "plain", parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._action = action
-        self.setProperty("kind", kind)
-        self.clicked.connect(action.trigger)
-        action.changed.connect(self._on_action_changed)
-        self._on_action_changed()
-
-    def _on_action_changed(self) -> None:
-        action = self._action
-        self.setText(action.text())
-        self.setEnabled(action.isEnabled())
-        self.setToolTip(plain_tooltip(action.toolTip() if action.toolTip() != action.iconText() else ""))
-        self.setAccessibleName(action.iconText())
-
-
-_CONFIGURATIONS = (".json", ".jsonc", ".toml")
-
-
-def dropped_config_files(data: QMimeData) -> list[Path]:
-    """Return the dropped files that may contain servers."""
-    paths = [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
-    return [path for path in paths if path.suffix.lower() in _CONFIGURATIONS]
-
-
-def icon_button(action: QAction) -> QToolButton:
-    """Create a button for an action with an icon."""
-    button = QToolButton()
-    button.setDefaultAction(action)
-    button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
-    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-    button.setAccessibleName(action.iconText())
-    return button
-
-
-def bind_keys(
-    widget: QWidget, keys: str | QKeySequence | QKeySequence.StandardKey, act: Callable[[], object]
-) -> QShortcut:
-    shortcut = QShortcut(QKeySequence(keys), widget)
-    shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-    shortcut.activated.connect(act)
-    return shortcut
-
-
-_RADIUS_SEGMENTS = 5.0
 
 
 class Segments(QWidget):
@@ -186,7 +162,7 @@ class Segments(QWidget):
         painter.setPen(QPen(self._theme.color("edge"), 1))
         painter.setBrush(self._theme.color("raised"))
         painter.drawRoundedRect(
-            QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), _RADIUS_SEGMENTS, _RADIUS_SEGMENTS
+            QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), _SEGMENT_RADIUS, _SEGMENT_RADIUS
         )
 
     def _button(self, index: int, label: str) -> QToolButton:
@@ -196,3 +172,12 @@ class Segments(QWidget):
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._group.addButton(button, index)
         return button
+
+
+def bind_keys(
+    widget: QWidget, keys: str | QKeySequence | QKeySequence.StandardKey, action: Callable[[], object]
+) -> QShortcut:
+    shortcut = QShortcut(QKeySequence(keys), widget)
+    shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+    shortcut.activated.connect(action)
+    return shortcut

@@ -1,7 +1,4 @@
-"""Popups: a one-line text field (Enter saves, Escape cancels), and a picker with search.
-
-The picker can be used with the keyboard alone.
-"""
+"""Popups: a picker with search, usable with the keyboard alone, and a one-line text field."""
 
 from __future__ import annotations
 
@@ -33,62 +30,13 @@ from PySide6.QtWidgets import (
 )
 
 from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme, Tone
+from inspector.qt.widgets.inputs.controls import ENTER_KEYS
 from inspector.qt.widgets.text.labels import MutedLabel
 
 _WIDTH = 340
-
-
-class NotePopup(QWidget):
-    """A popup with a text field. Closes when it loses the focus.
-
-    Signals:
-        kept: The user pressed Enter; carries the stripped text.
-    """
-
-    kept = Signal(str)
-
-    def __init__(self, theme: Theme, title: str, text: str, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setWindowFlags(Qt.WindowType.Popup)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._theme = theme
-        self.line = QLineEdit(text)
-        self.line.setAccessibleName(title)
-        self.line.setMaxLength(2_000)
-        self.line.returnPressed.connect(self._on_return_pressed)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_2, SPACE_2, SPACE_2, SPACE_2)
-        column.setSpacing(SPACE_1)
-        column.addWidget(MutedLabel(theme, title))
-        column.addWidget(self.line)
-        self.setFixedWidth(_WIDTH)
-
-    def open_at(self, position: QPoint) -> None:
-        """Open at `position`, in screen coordinates."""
-        self.adjustSize()
-        room = self.screen().availableGeometry()
-        left = max(room.left(), min(position.x(), room.right() - self.width()))
-        top = max(room.top(), min(position.y(), room.bottom() - self.height()))
-        self.move(left, top)
-        self.show()
-        self.line.setFocus(Qt.FocusReason.PopupFocusReason)
-        self.line.selectAll()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setPen(self._theme.color("edge"))
-        painter.setBrush(self._theme.color("raised"))
-        painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
-
-    def _on_return_pressed(self) -> None:
-        self.kept.emit(self.line.text().strip())
-        self.close()
-
-
 _MIN_ROWS, _MAX_ROWS = 3, 14
-_MAX_NOTE_LENGTH = 0.5
-_WALKING = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
-_TAKING = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+_MAX_NOTE_SHARE = 0.5
+_NAVIGATION_KEYS = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +52,13 @@ class Roles:
 class PickerPopup(QWidget):
     """A picker. Closes when something is picked, on Escape, or when it loses the focus.
 
-    The handler of `text_changed` searches the model and then calls `show_found`.
+    The handler of `text_changed` updates the model.
 
     Signals:
-        words_changed: Carries the typed text.
+        text_changed: Carries the typed text.
         picked: Carries the row.
         removal_requested: Delete was pressed on a row; carries it. Only with `removes`.
-        undo_requested: Ctrl+Z was pressed, and not for the typed text. Only with `removes`.
+        undo_requested: Ctrl+Z was pressed without typed text. Only with `removes`.
         closed: The popup was closed.
     """
 
@@ -147,7 +95,7 @@ class PickerPopup(QWidget):
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setFrameShape(QFrame.Shape.NoFrame)
-        self.list.setItemDelegate(_PickRows(theme, roles, self.list))
+        self.list.setItemDelegate(_PickerDelegate(theme, roles, self.list))
         self.list.setStyleSheet("QListView { background: transparent; }")  # the background is the popup's
         self.list.clicked.connect(self._on_clicked)
         self._footer = MutedLabel(theme)
@@ -192,16 +140,16 @@ class PickerPopup(QWidget):
         painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Send list navigation keys to the list; the field keeps the others."""
+        """Send navigation keys to the list, and others to the field."""
         if watched is self.line and event.type() is QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
-            return self._take_key(event)
+            return self._on_key_pressed(event)
         return super().eventFilter(watched, event)
 
-    def _take_key(self, event: QKeyEvent) -> bool:
+    def _on_key_pressed(self, event: QKeyEvent) -> bool:
         key = Qt.Key(event.key())
-        if key in _WALKING:
-            self._walk(key)
-        elif key in _TAKING:
+        if key in _NAVIGATION_KEYS:
+            self._move(key)
+        elif key in ENTER_KEYS:
             self._pick(self.current())
         elif key == Qt.Key.Key_Delete and self._removes and self._is_at_end() and self.current() >= 0:
             self.removal_requested.emit(self.current())
@@ -214,10 +162,10 @@ class PickerPopup(QWidget):
         return True
 
     def _is_at_end(self) -> bool:
-        """Return whether nothing is after the cursor that the key could be meant for."""
+        """Return whether there is no text after the cursor that Delete could remove."""
         return self.line.cursorPosition() == len(self.line.text()) and not self.line.hasSelectedText()
 
-    def _walk(self, key: Qt.Key) -> None:
+    def _move(self, key: Qt.Key) -> None:
         rows = self.list.model().rowCount()
         if not rows:
             return
@@ -265,7 +213,7 @@ class PickerPopup(QWidget):
         self.show_message("")
 
 
-class _PickRows(QStyledItemDelegate):
+class _PickerDelegate(QStyledItemDelegate):
     """Paints an icon, the name with matching letters in bold, and a note on the right."""
 
     def __init__(self, theme: Theme, roles: Roles, parent: QWidget) -> None:
@@ -298,7 +246,7 @@ class _PickRows(QStyledItemDelegate):
         tone: Tone = index.data(self._roles.tone) or "muted"
         font = self._theme.ui_font(0.92)
         metrics = QFontMetrics(font)
-        shown = metrics.elidedText(note, Qt.TextElideMode.ElideRight, round(box.width() * _MAX_NOTE_LENGTH))
+        shown = metrics.elidedText(note, Qt.TextElideMode.ElideRight, round(box.width() * _MAX_NOTE_SHARE))
         painter.setFont(font)
         painter.setPen(self._theme.color(tone))
         flags = Qt.AlignmentFlag.AlignVCenter.value | Qt.AlignmentFlag.AlignRight.value
@@ -312,22 +260,69 @@ class _PickRows(QStyledItemDelegate):
         )
         flags = Qt.AlignmentFlag.AlignVCenter.value | Qt.TextFlag.TextSingleLine.value
         left = box.left()
-        for piece, is_hit in _pieces(shown, positions):
-            font = bold if is_hit else plain
+        for piece, is_match in _runs(shown, positions):
+            font = bold if is_match else plain
             painter.setFont(font)
-            painter.setPen(self._theme.color("accent" if is_hit else "text"))
+            painter.setPen(self._theme.color("accent" if is_match else "text"))
             painter.drawText(QRect(left, box.top(), box.right() - left + 2, box.height()), flags, piece)
             left += QFontMetrics(font).horizontalAdvance(piece)
 
 
-def _pieces(text: str, positions: Sequence[int]) -> list[tuple[str, bool]]:
+def _runs(text: str, positions: Sequence[int]) -> list[tuple[str, bool]]:
     """Split the text into runs of matching and other letters."""
-    hits = set(positions)
+    matches = set(positions)
     runs: list[tuple[str, bool]] = []
     for position, char in enumerate(text):
-        is_hit = position in hits
-        if runs and runs[-1][1] is is_hit:
-            runs[-1] = (runs[-1][0] + char, is_hit)
+        is_match = position in matches
+        if runs and runs[-1][1] is is_match:
+            runs[-1] = (runs[-1][0] + char, is_match)
         else:
-            runs.append((char, is_hit))
+            runs.append((char, is_match))
     return runs
+
+
+class NotePopup(QWidget):
+    """A popup with a text field: Enter accepts, Escape or losing the focus cancels.
+
+    Signals:
+        accepted: The user pressed Enter; carries the stripped text.
+    """
+
+    accepted = Signal(str)
+
+    def __init__(self, theme: Theme, title: str, text: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowFlags(Qt.WindowType.Popup)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._theme = theme
+        self.line = QLineEdit(text)
+        self.line.setAccessibleName(title)
+        self.line.setMaxLength(2_000)
+        self.line.returnPressed.connect(self._on_return_pressed)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_2, SPACE_2, SPACE_2, SPACE_2)
+        column.setSpacing(SPACE_1)
+        column.addWidget(MutedLabel(theme, title))
+        column.addWidget(self.line)
+        self.setFixedWidth(_WIDTH)
+
+    def open_at(self, position: QPoint) -> None:
+        """Open at `position`, in screen coordinates."""
+        self.adjustSize()
+        room = self.screen().availableGeometry()
+        left = max(room.left(), min(position.x(), room.right() - self.width()))
+        top = max(room.top(), min(position.y(), room.bottom() - self.height()))
+        self.move(left, top)
+        self.show()
+        self.line.setFocus(Qt.FocusReason.PopupFocusReason)
+        self.line.selectAll()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setPen(self._theme.color("edge"))
+        painter.setBrush(self._theme.color("raised"))
+        painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
+
+    def _on_return_pressed(self) -> None:
+        self.accepted.emit(self.line.text().strip())
+        self.close()

@@ -10,8 +10,8 @@ from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QHideEvent, QKeyEvent, QShowEvent, QTextCursor
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolButton, QWidget
 
-from inspector.base import units
 from inspector.qt.theme import SPACE_1, SPACE_2, Theme
+from inspector.qt.widgets.inputs.controls import ENTER_KEYS
 from inspector.qt.widgets.text.labels import MutedLabel
 
 MAX_MATCHES = 10_000
@@ -31,7 +31,7 @@ class FindBar(QWidget):
     """A search strip: Enter finds next, Shift+Enter previous, Escape closes. Ignores case.
 
     Signals:
-        closed: The user is done; the focus belongs back in the code.
+        closed: The bar was closed; the code should get the focus.
     """
 
     closed = Signal()
@@ -95,7 +95,7 @@ class FindBar(QWidget):
     def _on_key_pressed(self, event: QKeyEvent) -> bool:
         if event.key() == Qt.Key.Key_Escape:
             self.close_bar()
-        elif event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+        elif event.key() not in ENTER_KEYS:
             return False
         elif self._field.is_waiting:
             self._field.settle()  # the first match, not the one after it
@@ -113,7 +113,7 @@ class FindBar(QWidget):
         return button
 
     def _on_text_settled(self, text: str) -> None:
-        self._matches = _matches(self._code.shown_text(), text)
+        self._matches = _find_matches(self._code.shown_text(), text)
         self._current = 0 if self._matches else -1
         self._show_current()
 
@@ -132,14 +132,14 @@ class FindBar(QWidget):
             return ""
         if not self._matches:
             return "No matches"
-        total = units.plural(len(self._matches), "match").replace("matchs", "matches")
+        total = f"{len(self._matches):,} {'match' if len(self._matches) == 1 else 'matches'}"
         return f"{self._current + 1:,} of {total}" + ("+" if len(self._matches) == MAX_MATCHES else "")
 
 
-def _matches(text: str, wanted: str) -> list[tuple[int, int]]:
-    if not wanted:
+def _find_matches(text: str, searched: str) -> list[tuple[int, int]]:
+    if not searched:
         return []
-    found = re.finditer(re.escape(wanted), text, re.IGNORECASE)
+    found = re.finditer(re.escape(searched), text, re.IGNORECASE)
     return [match.span() for match in islice(found, MAX_MATCHES)]
 
 
@@ -147,7 +147,7 @@ class SearchField(QLineEdit):
     """A search field: icon, clear button, Escape clears, Enter applies at once.
 
     Signals:
-        text_settled: The text, once unchanged for `delay_ms`; never the same twice in a row.
+        text_settled: The text was unchanged for `delay_ms`; carries it, never the same twice in a row.
     """
 
     text_settled = Signal(str)
@@ -201,7 +201,7 @@ class SearchField(QLineEdit):
         clear.triggered.connect(self.clear)
         self.addAction(glass, QLineEdit.ActionPosition.LeadingPosition)
         self.addAction(clear, QLineEdit.ActionPosition.TrailingPosition)
-        clear.setVisible(False)  # only now: the field's button is initially shown
+        clear.setVisible(False)  # after addAction, which shows it
         return clear
 
     def _on_text_changed(self, text: str) -> None:

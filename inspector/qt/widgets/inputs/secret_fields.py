@@ -43,13 +43,13 @@ class SecretText(QWidget):
         self._name, self._check = name, check
         self._text = ""
         self.line = _PasteLine(name)
-        self.problem = PlainLabel(theme, tone="error", wrap=True)
-        self.problem.hide()
+        self.error_label = PlainLabel(theme, tone="error", wrap=True)
+        self.error_label.hide()
         self.paste_action = self._action("Paste", "Paste from the clipboard", self.paste)
         self.open_action = self._action("Open…", "Read from a file", self._ask_for_file)
         self.clear_action = self._action("Clear", "Clear this field", self.clear)
         self.line.pasted.connect(self.paste)
-        self.line.actions_offered = (self.paste_action, self.open_action, self.clear_action)
+        self.line.menu_actions = (self.paste_action, self.open_action, self.clear_action)
         row = QHBoxLayout()
         row.setSpacing(SPACE_2)
         row.addWidget(self.line, 1)
@@ -61,7 +61,7 @@ class SecretText(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACE_1)
         column.addLayout(row)
-        column.addWidget(self.problem)
+        column.addWidget(self.error_label)
         self.setFocusProxy(self.line)
         self.clear()
 
@@ -75,10 +75,10 @@ class SecretText(QWidget):
         except UserError as exc:
             self._show_error(str(exc))
             return
-        self._take(text.strip())
+        self._store(text.strip())
 
     def clear(self) -> None:
-        self._take("")
+        self._store("")
 
     def set_hint(self, hint: str) -> None:
         """Set the placeholder."""
@@ -97,16 +97,16 @@ class SecretText(QWidget):
         except UserError as exc:
             self._show_error(str(exc))
 
-    def _take(self, text: str) -> None:
+    def _store(self, text: str) -> None:
         self._text = text
-        self.problem.hide()
+        self.error_label.hide()
         self.line.setText(f"{MASK} ({len(text):,} characters)" if text else "")
         self.clear_action.setEnabled(bool(text))
         self.changed.emit()
 
     def _show_error(self, text: str) -> None:
-        self.problem.setText(text)
-        self.problem.show()
+        self.error_label.setText(text)
+        self.error_label.show()
 
     def _ask_for_file(self) -> None:
         dialog = QFileDialog(self, f"Open {self._name.lower()}")
@@ -123,7 +123,7 @@ class SecretText(QWidget):
 
 
 class _PasteLine(QLineEdit):
-    """A read-only line: its text is about the secret, and is not the secret."""
+    """A read-only line that shows the length of the secret, not the secret."""
 
     pasted = Signal()
 
@@ -131,7 +131,7 @@ class _PasteLine(QLineEdit):
         super().__init__()
         self.setReadOnly(True)
         self.setAccessibleName(name)
-        self.actions_offered: tuple[QAction, ...] = ()
+        self.menu_actions: tuple[QAction, ...] = ()
 
     def event(self, event: QEvent) -> bool:
         # Otherwise a window shortcut with these keys would take precedence.
@@ -149,7 +149,7 @@ class _PasteLine(QLineEdit):
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addActions(list(self.actions_offered))
+        menu.addActions(list(self.menu_actions))
         menu.popup(event.globalPos())
 
 
@@ -158,7 +158,7 @@ def _is_paste(event: QEvent) -> bool:
 
 
 def _read(path: Path) -> str:
-    """Read a file. Raises UserError, which quotes nothing of the file."""
+    """Read a file. Raises UserError, which does not quote the content."""
     try:
         if not path.is_file():
             raise UserError(f"{path.name} is not a file.", "Choose another file.")

@@ -1,8 +1,8 @@
 """Markdown subset for reading: parser and view of headings, lists, quotes, code and tables.
 
-The text is untrusted, so the parser is MCP Lens's own: linear in the text, no HTML, no images, no
-clickable links; tables stay as written. Qt's parser takes three seconds for 16 KB of table rows and loads
-the images a text names. The parser does not use Qt.
+The text is untrusted, so Qt's parser is not used: it takes three seconds for 16 KB of table rows and
+loads the images that a text names. This one takes linear time and supports no HTML, images or clickable
+links; tables are shown as written.
 """
 
 from __future__ import annotations
@@ -21,9 +21,14 @@ from inspector.base.plain_text import visible
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, SPACE_6, Theme, Tone
 from inspector.qt.widgets.text.labels import MutedLabel
 
-MAX_PARAGRAPH_SIZE = 2_000  # characters laid out as one; a longer one goes on in the next
+MAX_CHARACTERS = 96 * 1024
+MAX_LINES = 10_000
+MAX_BLOCKS = 3_000
+MAX_PARAGRAPH_SIZE = 2_000  # characters; longer paragraphs are split
 _MAX_DEPTH = 8
 _MAX_URL_LENGTH = 120
+_SLICE_S = 0.008
+_HEADING_SIZES = (1.6, 1.35, 1.18, 1.08, 1.0, 1.0)
 
 
 class BlockKind(Enum):
@@ -61,6 +66,169 @@ class Span:
     style: Style = Style.PLAIN
 
 
+class MarkdownView(QWidget):
+    """A read-only page, filled in time slices, so that a long text does not block the window."""
+
+    def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._text = ""
+        self._is_cut = False
+        self._blocks: Iterator[Block] = iter(())
+        self._count = 0
+        self._position = 0
+        self._formats: dict[tuple[Style, BlockKind, int], QTextCharFormat] = {}
+        self.page = QTextEdit()
+        self.page.setReadOnly(True)
+        self.page.setUndoRedoEnabled(False)
+        self.page.setAccessibleName(name)
+        self.page.setFrameShape(QTextEdit.Shape.NoFrame)
+        self.page.document().setDocumentMargin(SPACE_3)
+        self._note = MutedLabel(theme)
+        self._note.setContentsMargins(SPACE_3, SPACE_1, SPACE_3, SPACE_1)
+        self._timer = QTimer(self, interval=0)
+        self._timer.timeout.connect(self._add_some)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.page, 1)
+        column.addWidget(self._note)
+        self.setFocusProxy(self.page)
+        theme.changed.connect(self._on_theme_changed)
+        self._begin()
+
+    @property
+    def is_filling(self) -> bool:
+        return self._timer.isActive()
+
+    def set_text(self, text: str, *, keeps_position: bool = False) -> None:
+        """Set the text. With `keeps_position`, the scroll position stays, for a new version of a text."""
+        if keeps_position and text == self._text:
+            return
+        self._text = text
+        self._begin(keeps_position=keeps_position)
+
+    def clear(self) -> None:
+        self.set_text("")
+
+    def _begin(self, *, keeps_position: bool = False) -> None:
+        position = self._position or self.page.verticalScrollBar().value()
+        self._hold_position(position if keeps_position else 0)
+        self.page.clear()
+        self._count = 0
+        head = "\n".join(self._text[:MAX_CHARACTERS].split("\n", MAX_LINES)[:MAX_LINES])
+        self._is_cut = len(head) < len(self._text)
+        self._blocks = blocks(visible(head))
+        self._report(is_cut=self._is_cut)
+        self._add_some()
+
+    def _add_some(self) -> None:
+        """Add blocks for one time slice. The first runs at once: a short text does not flicker."""
+        until = time.perf_counter() + _SLICE_S
+        cursor = QTextCursor(self.page.document())
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        cursor.beginEditBlock()
+        is_done = False
+        while time.perf_counter() < until:
+            block = next(self._blocks, None)
+            if block is None or self._count >= MAX_BLOCKS:
+                self._report(is_cut=block is not None or self._is_cut)
+                is_done = True
+                break
+            self._add(cursor, block)
+        cursor.endEditBlock()
+        self._reset_cursor()
+        self._restore_position(is_done=is_done)
+        if is_done:
+            self._timer.stop()
+        elif not self._timer.isActive():
+            self._timer.start()
+
+    def _reset_cursor(self) -> None:
+        """Reset the page's cursor, which would follow the added text and scroll the view."""
+        cursor = self.page.textCursor()
+        if not cursor.hasSelection() and cursor.position():
+            cursor.setPosition(0)
+            self.page.setTextCursor(cursor)
+
+    def _hold_position(self, position: int) -> None:
+        """Set the scroll position to restore; nothing is painted until the page is long enough."""
+        self._position = position
+        self.page.setUpdatesEnabled(not position)
+
+    def _restore_position(self, *, is_done: bool) -> None:
+        bar = self.page.verticalScrollBar()
+        if self._position and (is_done or bar.maximum() >= self._position):
+            bar.setValue(self._position)
+            self._hold_position(0)
+
+    def _report(self, *, is_cut: bool) -> None:
+        self._note.setText("Only the beginning is rendered. See Text for the full content." if is_cut else "")
+        self._note.setVisible(is_cut)
+
+    def _add(self, cursor: QTextCursor, block: Block) -> None:
+        format = self._block_format(block)
+        if self._count:
+            cursor.insertBlock(format)
+        else:
+            cursor.setBlockFormat(format)
+        self._count += 1
+        if block.kind is BlockKind.CODE:
+            cursor.insertText(block.text, self._char_format(Style.CODE, block))
+            return
+        if block.kind is BlockKind.RULE:
+            cursor.insertText("─" * 24, self._char_format(Style.MUTED, block))
+            return
+        if block.marker:
+            cursor.insertText(f"{block.marker}\u00a0\u00a0", self._char_format(Style.MUTED, block))
+        for span in spans(block.text):
+            cursor.insertText(span.text, self._char_format(span.style, block))
+
+    def _block_format(self, block: Block) -> QTextBlockFormat:
+        format = QTextBlockFormat()
+        format.setBottomMargin(SPACE_2)
+        match block.kind:
+            case BlockKind.HEADING:
+                format.setTopMargin(SPACE_4 if self._count else 0)
+            case BlockKind.ITEM:
+                format.setBottomMargin(SPACE_1)
+                format.setLeftMargin(SPACE_4 * (block.level + 1))
+                format.setTextIndent(-SPACE_4 + 2)
+            case BlockKind.QUOTE:
+                format.setLeftMargin(SPACE_6 * block.level)
+            case BlockKind.CODE:
+                format.setBackground(self._theme.color("sunken"))
+                format.setLeftMargin(SPACE_2)
+                format.setNonBreakableLines(False)
+        return format
+
+    def _char_format(self, style: Style, block: Block) -> QTextCharFormat:
+        """Return a format, cached per theme: a hostile paragraph has thousands of spans."""
+        key = (style, block.kind, block.level)
+        if key not in self._formats:
+            self._formats[key] = self._make_format(style, block)
+        return self._formats[key]
+
+    def _make_format(self, style: Style, block: Block) -> QTextCharFormat:
+        format = QTextCharFormat()
+        is_heading = block.kind is BlockKind.HEADING
+        scale = _HEADING_SIZES[block.level - 1] if is_heading else 1.0
+        font = self._theme.mono_font(0.95) if Style.CODE in style else self._theme.ui_font(scale)
+        font.setWeight(QFont.Weight.DemiBold if is_heading or Style.STRONG in style else font.weight())
+        font.setItalic(Style.EMPHASIS in style)
+        font.setStrikeOut(Style.STRUCK in style)
+        format.setFont(font)
+        is_quiet = Style.MUTED in style or block.kind is BlockKind.QUOTE
+        tone: Tone = "accent" if Style.LINK in style else "muted" if is_quiet else "text"
+        format.setForeground(self._theme.color(tone))
+        return format
+
+    def _on_theme_changed(self) -> None:
+        self._formats.clear()
+        if self._text:
+            self._begin(keeps_position=True)
+
+
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?$", re.DOTALL)
 _RULE = re.compile(r" {0,3}(?:-[ \t]*){3,}$|^ {0,3}(?:\*[ \t]*){3,}$|^ {0,3}(?:_[ \t]*){3,}$")
@@ -87,7 +255,7 @@ class _Reader:
         fence = ""
         for line in _lines(self._text):
             if not line and not fence:
-                if self._lines:  # asked here: there may be a hundred thousand empty ones in a row
+                if self._lines:  # checked here: there may be a hundred thousand empty lines
                     yield from self._finish()
                 continue
             opened = _FENCE.match(line)
@@ -170,11 +338,11 @@ def _lines(text: str) -> Iterator[str]:
 
 def _joined(lines: list[str]) -> str:
     """Join a paragraph's lines: only two spaces or a backslash make a line break."""
-    words: list[str] = []
+    parts: list[str] = []
     for line in lines:
         is_broken = line.endswith(("  ", "\\"))
-        words.append(line.strip().removesuffix("\\") + ("\u2028" if is_broken else " "))
-    return "".join(words).rstrip(" \u2028")
+        parts.append(line.strip().removesuffix("\\") + ("\u2028" if is_broken else " "))
+    return "".join(parts).rstrip(" \u2028")
 
 
 def _bullet(marker: str) -> str:
@@ -207,7 +375,7 @@ def _code_pieces(lines: list[str]) -> Iterator[str]:
 _INLINE = re.compile(
     r"\\(?P<escaped>[\\`*_{}\[\]()#+\-.!~<>|])"
     r"|(?P<ticks>`{1,3})(?P<code>[^`]{1,500})(?P=ticks)"
-    r"|(?P<bang>!?)\[(?P<words>[^\[\]]{0,300})\]\((?P<url>[^()\s]{0,1000})(?:\s[^()]{0,200})?\)"
+    r"|(?P<bang>!?)\[(?P<text>[^\[\]]{0,300})\]\((?P<url>[^()\s]{0,1000})(?:\s[^()]{0,200})?\)"
     r"|<(?P<auto>(?:https?|mailto):[^<>\s]{1,1000})>"
     r"|(?P<strong>\*\*|__)(?=\S)(?P<strongly>[^*_]{1,300})(?<=\S)(?P=strong)"
     r"|~~(?=\S)(?P<struck>[^~]{1,300})(?<=\S)~~"
@@ -235,7 +403,7 @@ def _styled(match: re.Match[str]) -> Iterator[Span]:
     elif match["code"] is not None:
         yield Span(match["code"], Style.CODE)
     elif match["url"] is not None:
-        yield from _link(match["words"], match["url"], is_image=bool(match["bang"]))
+        yield from _link(match["text"], match["url"], is_image=bool(match["bang"]))
     elif match["auto"] is not None:
         yield Span(match["auto"], Style.LINK)
     elif match["strongly"] is not None:
@@ -247,189 +415,19 @@ def _styled(match: re.Match[str]) -> Iterator[Span]:
 
 
 def _nested(text: str, style: Style) -> Iterator[Span]:
-    """Yield the text between two marks; it contains no more of the same, so nesting is shallow."""
+    """Yield the text between two marks; it contains no such marks, so nesting is shallow."""
     for span in spans(text):
         yield Span(span.text, span.style | style)
 
 
-def _link(words: str, url: str, *, is_image: bool) -> Iterator[Span]:
-    """Yield a link's text and URL: the text alone could be misleading."""
+def _link(text: str, url: str, *, is_image: bool) -> Iterator[Span]:
+    """Yield a link's text and URL: the text alone could mislead."""
     shown = url if len(url) <= _MAX_URL_LENGTH else f"{url[: _MAX_URL_LENGTH - 1]}…"
     if is_image:
-        yield Span(f"[image: {words}]" if words else "[image]", Style.MUTED)
-    elif words and words != url:
-        yield Span(words, Style.LINK)
+        yield Span(f"[image: {text}]" if text else "[image]", Style.MUTED)
+    elif text and text != url:
+        yield Span(text, Style.LINK)
     else:
         yield Span(shown, Style.LINK)
         return
     yield Span(f" ({shown})", Style.MUTED)
-
-
-MAX_CHARACTERS = 96 * 1024
-MAX_LINES = 10_000
-MAX_BLOCKS = 3_000
-_TURN_S = 0.008
-_HEADING_SIZES = (1.6, 1.35, 1.18, 1.08, 1.0, 1.0)
-
-
-class MarkdownView(QWidget):
-    """A read-only page, filled in short turns, so that a long text does not block the window."""
-
-    def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._text = ""
-        self._is_cut = False
-        self._blocks: Iterator[Block] = iter(())
-        self._count = 0
-        self._position = 0
-        self._formats: dict[tuple[Style, BlockKind, int], QTextCharFormat] = {}
-        self.page = QTextEdit()
-        self.page.setReadOnly(True)
-        self.page.setUndoRedoEnabled(False)
-        self.page.setAccessibleName(name)
-        self.page.setFrameShape(QTextEdit.Shape.NoFrame)
-        self.page.document().setDocumentMargin(SPACE_3)
-        self._note = MutedLabel(theme)
-        self._note.setContentsMargins(SPACE_3, SPACE_1, SPACE_3, SPACE_1)
-        self._timer = QTimer(self, interval=0)
-        self._timer.timeout.connect(self._add_some)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.page, 1)
-        column.addWidget(self._note)
-        self.setFocusProxy(self.page)
-        theme.changed.connect(self._on_theme_changed)
-        self._begin()
-
-    @property
-    def is_filling(self) -> bool:
-        return self._timer.isActive()
-
-    def set_text(self, text: str, *, keeps_position: bool = False) -> None:
-        """Set the text. With `keeps_position`, it is a new version, and the page must not move."""
-        if keeps_position and text == self._text:
-            return
-        self._text = text
-        self._begin(keeps_position=keeps_position)
-
-    def clear(self) -> None:
-        self.set_text("")
-
-    def _begin(self, *, keeps_position: bool = False) -> None:
-        position = self._position or self.page.verticalScrollBar().value()
-        self._set_location(position if keeps_position else 0)
-        self.page.clear()
-        self._count = 0
-        head = "\n".join(self._text[:MAX_CHARACTERS].split("\n", MAX_LINES)[:MAX_LINES])
-        self._is_cut = len(head) < len(self._text)
-        self._blocks = blocks(visible(head))
-        self._report(is_cut=self._is_cut)
-        self._add_some()
-
-    def _add_some(self) -> None:
-        """Add blocks for one turn. The first one runs at once: a short text does not flicker."""
-        until = time.perf_counter() + _TURN_S
-        cursor = QTextCursor(self.page.document())
-        cursor.movePosition(QTextCursor.MoveOperation.End)
-        cursor.beginEditBlock()
-        is_done = False
-        while time.perf_counter() < until:
-            block = next(self._blocks, None)
-            if block is None or self._count >= MAX_BLOCKS:
-                self._report(is_cut=block is not None or self._is_cut)
-                is_done = True
-                break
-            self._add(cursor, block)
-        cursor.endEditBlock()
-        self._stay_put()
-        self._go_back(is_done=is_done)
-        if is_done:
-            self._timer.stop()
-        elif not self._timer.isActive():
-            self._timer.start()
-
-    def _stay_put(self) -> None:
-        """Reset the page's cursor, which would follow the added text and scroll the view."""
-        own = self.page.textCursor()
-        if not own.hasSelection() and own.position():
-            own.setPosition(0)
-            self.page.setTextCursor(own)
-
-    def _set_location(self, position: int) -> None:
-        """Set the scroll position to restore; nothing is painted until the page is long enough."""
-        self._position = position
-        self.page.setUpdatesEnabled(not position)
-
-    def _go_back(self, *, is_done: bool) -> None:
-        bar = self.page.verticalScrollBar()
-        if self._position and (is_done or bar.maximum() >= self._position):
-            bar.setValue(self._position)
-            self._set_location(0)
-
-    def _report(self, *, is_cut: bool) -> None:
-        self._note.setText("Only the beginning is rendered. See Text for the full content." if is_cut else "")
-        self._note.setVisible(is_cut)
-
-    def _add(self, cursor: QTextCursor, block: Block) -> None:
-        position = self._block_format(block)
-        if self._count:
-            cursor.insertBlock(position)
-        else:
-            cursor.setBlockFormat(position)
-        self._count += 1
-        if block.kind is BlockKind.CODE:
-            cursor.insertText(block.text, self._char_format(Style.CODE, block))
-            return
-        if block.kind is BlockKind.RULE:
-            cursor.insertText("─" * 24, self._char_format(Style.MUTED, block))
-            return
-        if block.marker:
-            cursor.insertText(f"{block.marker}\u00a0\u00a0", self._char_format(Style.MUTED, block))
-        for span in spans(block.text):
-            cursor.insertText(span.text, self._char_format(span.style, block))
-
-    def _block_format(self, block: Block) -> QTextBlockFormat:
-        position = QTextBlockFormat()
-        position.setBottomMargin(SPACE_2)
-        match block.kind:
-            case BlockKind.HEADING:
-                position.setTopMargin(SPACE_4 if self._count else 0)
-            case BlockKind.ITEM:
-                position.setBottomMargin(SPACE_1)
-                position.setLeftMargin(SPACE_4 * (block.level + 1))
-                position.setTextIndent(-SPACE_4 + 2)
-            case BlockKind.QUOTE:
-                position.setLeftMargin(SPACE_6 * block.level)
-            case BlockKind.CODE:
-                position.setBackground(self._theme.color("sunken"))
-                position.setLeftMargin(SPACE_2)
-                position.setNonBreakableLines(False)
-        return position
-
-    def _char_format(self, style: Style, block: Block) -> QTextCharFormat:
-        """Return a format, created once per theme: a hostile paragraph has thousands of spans."""
-        key = (style, block.kind, block.level)
-        if key not in self._formats:
-            self._formats[key] = self._make_format(style, block)
-        return self._formats[key]
-
-    def _make_format(self, style: Style, block: Block) -> QTextCharFormat:
-        form = QTextCharFormat()
-        is_heading = block.kind is BlockKind.HEADING
-        scale = _HEADING_SIZES[block.level - 1] if is_heading else 1.0
-        font = self._theme.mono_font(0.95) if Style.CODE in style else self._theme.ui_font(scale)
-        font.setWeight(QFont.Weight.DemiBold if is_heading or Style.STRONG in style else font.weight())
-        font.setItalic(Style.EMPHASIS in style)
-        font.setStrikeOut(Style.STRUCK in style)
-        form.setFont(font)
-        is_quiet = Style.MUTED in style or block.kind is BlockKind.QUOTE
-        tone: Tone = "accent" if Style.LINK in style else "muted" if is_quiet else "text"
-        form.setForeground(self._theme.color(tone))
-        return form
-
-    def _on_theme_changed(self) -> None:
-        self._formats.clear()
-        if self._text:
-            self._begin(keeps_position=True)

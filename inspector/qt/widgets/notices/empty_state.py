@@ -19,11 +19,55 @@ from inspector.qt.widgets.text.labels import PlainLabel
 _MARK_SIZE = 28
 _TEXT_WIDTH = 420
 _QUOTED_WIDTH = 720
+_STEP_MS = 50
+_STEP_DEGREES = 20
+_FULL_TURN = 360 * 16  # Qt measures arcs in 1/16 degree
 
 
-class _Title(PlainLabel):
-    def _label_font(self) -> QFont:
-        return self._theme.ui_font(1.15, QFont.Weight.DemiBold)
+class ContentStack(QStackedWidget):
+    """Shows `content` when opened; otherwise why there is none, and what to do."""
+
+    def __init__(self, theme: Theme, content: QWidget, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._content = content
+        self._placeholder = EmptyState(theme)
+        self._explained: tuple[object, ...] = ()
+        self.addWidget(content)
+        self.addWidget(self._placeholder)
+
+    def open(self) -> None:
+        self.setCurrentWidget(self._content)
+
+    def is_open(self) -> bool:
+        return self.currentWidget() is self._content
+
+    def explain(
+        self,
+        state: Literal["empty", "loading", "failed"],
+        icon: str,
+        title: str,
+        sentence: str,
+        next_step: str = "",
+        action: QAction | None = None,
+        other: QAction | None = None,
+    ) -> None:
+        """Hide the content and explain why.
+
+        `action` is the next step, or cancels the wait; `other` is an alternative. Can be called repeatedly
+        with the same values: the button is not recreated under a click.
+        """
+        reported = (state, icon, title, sentence, next_step, action, other)
+        if reported == self._explained and not self.is_open():
+            return
+        self._explained = reported
+        actions = [each for each in (action, other) if each is not None]
+        if state == "loading":
+            self._placeholder.show_loading(title, sentence, action)
+        elif state == "failed":
+            self._placeholder.show_failed(title, sentence, next_step, actions)
+        else:
+            self._placeholder.show_empty(icon, title, sentence, actions)
+        self.setCurrentWidget(self._placeholder)
 
 
 class EmptyState(QWidget):
@@ -37,7 +81,7 @@ class EmptyState(QWidget):
         self._mark.setFixedSize(_MARK_SIZE, _MARK_SIZE)
         self._spinner = Spinner(theme, _MARK_SIZE - 4)
         self._title = _Title(theme, wrap=True)
-        self._sentence = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
+        self._text_label = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
         self._next_step = PlainLabel(theme, wrap=True)
         self._quoted = PlainLabel(theme, wrap=True, mono=True, selectable=True)
         self._buttons: list[ActionButton] = []
@@ -46,7 +90,7 @@ class EmptyState(QWidget):
         theme.changed.connect(self._paint_mark)
 
     def show_empty(self, icon: str, title: str, sentence: str, actions: Sequence[QAction] = ()) -> None:
-        """Show that there is nothing yet: what would be here, and how to get it."""
+        """Show that there is no content: what would be here, and how to get it."""
         self._show(icon, "muted", title, sentence, "", actions, "primary")
 
     def show_failed(self, title: str, cause: str, next_step: str, actions: Sequence[QAction] = ()) -> None:
@@ -66,7 +110,7 @@ class EmptyState(QWidget):
         column.addWidget(self._mark, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addWidget(self._spinner, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addSpacing(SPACE_2)
-        for label in (self._title, self._sentence, self._next_step):
+        for label in (self._title, self._text_label, self._next_step):
             label.setAlignment(Qt.AlignmentFlag.AlignCenter)
             column.addLayout(_centered(label))
         column.addLayout(_centered(self._quoted, _QUOTED_WIDTH))
@@ -89,9 +133,9 @@ class EmptyState(QWidget):
         self._icon = (icon, tone) if icon else None
         self._mark.setVisible(icon is not None)
         self._spinner.setVisible(icon is None)
-        # The lines below quote output, such as a program's last lines: spaces matter in them.
+        # The lines after the first quote output, such as stderr, where spaces matter.
         step, _, quoted = next_step.partition("\n")
-        texts = ((self._title, title), (self._sentence, sentence), (self._next_step, step))
+        texts = ((self._title, title), (self._text_label, sentence), (self._next_step, step))
         for label, text in (*texts, (self._quoted, quoted)):
             label.setText(text)
             label.setVisible(bool(text))
@@ -121,6 +165,11 @@ class EmptyState(QWidget):
             self._mark.setPixmap(self._theme.pixmap(name, tone, _MARK_SIZE, self.devicePixelRatioF()))
 
 
+class _Title(PlainLabel):
+    def _label_font(self) -> QFont:
+        return self._theme.ui_font(1.15, QFont.Weight.DemiBold)
+
+
 def _centered(label: QLabel, width: int = _TEXT_WIDTH) -> QHBoxLayout:
     """Center a label in a readable width; its own alignment would stop it from wrapping."""
     label.setMaximumWidth(width)
@@ -129,57 +178,6 @@ def _centered(label: QLabel, width: int = _TEXT_WIDTH) -> QHBoxLayout:
     row.addWidget(label, 1000)
     row.addStretch(1)
     return row
-
-
-class ContentStack(QStackedWidget):
-    """Shows `content` when opened; otherwise says why not, and what to do."""
-
-    def __init__(self, theme: Theme, content: QWidget, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._content = content
-        self._instead = EmptyState(theme)
-        self._shown_state: tuple[object, ...] = ()
-        self.addWidget(content)
-        self.addWidget(self._instead)
-
-    def open(self) -> None:
-        self.setCurrentWidget(self._content)
-
-    def is_open(self) -> bool:
-        return self.currentWidget() is self._content
-
-    def explain(
-        self,
-        inspect: Literal["empty", "loading", "failed"],
-        icon: str,
-        title: str,
-        sentence: str,
-        next_step: str = "",
-        action: QAction | None = None,
-        other: QAction | None = None,
-    ) -> None:
-        """Hide the content and explain why.
-
-        `action` is the next step, or cancels the wait; `other` is an alternative. Can be called repeatedly
-        with the same values: the button is not recreated under a click.
-        """
-        reported = (inspect, icon, title, sentence, next_step, action, other)
-        if reported == self._shown_state and not self.is_open():
-            return
-        self._shown_state = reported
-        actions = [each for each in (action, other) if each is not None]
-        if inspect == "loading":
-            self._instead.show_loading(title, sentence, action)
-        elif inspect == "failed":
-            self._instead.show_failed(title, sentence, next_step, actions)
-        else:
-            self._instead.show_empty(icon, title, sentence, actions)
-        self.setCurrentWidget(self._instead)
-
-
-_STEP_MS = 50
-_STEP_DEGREES = 20
-_FULL_TURN = 360 * 16  # Qt measures arcs in 1/16 degree
 
 
 class Spinner(QWidget):
@@ -195,10 +193,6 @@ class Spinner(QWidget):
         self.setFixedSize(size, size)
         self.setAccessibleName("Busy")
         theme.changed.connect(self.update)
-
-    @property
-    def is_turning(self) -> bool:
-        return self._timer.isActive()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

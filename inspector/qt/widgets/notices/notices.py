@@ -1,8 +1,8 @@
-"""Inline notices: alerts, job progress, application problems, and status strips.
+"""Inline notices: alerts, application notices, status strips and job progress.
 
-`Alert` is placed below what it concerns and gives the cause, the next step and a button. `JobBar` shows
-progress and a way to stop. `NoticeBar` is for problems of no panel; it is dismissed with a click.
-`StatusStrips` shows the states a view is in, each with the button that ends it.
+`Alert` is placed below what it concerns, with the cause, the next step and a button. `NoticeBar` is for
+errors that concern no panel. `StatusStrips` shows the states of a view, each with the button that ends
+it. `JobBar` shows the progress of jobs, with a Stop button.
 """
 
 from __future__ import annotations
@@ -18,6 +18,11 @@ from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.text.labels import PlainLabel, plain_tooltip
 
+_MAX_NOTICES = 50
+# Shorter jobs are not shown, to avoid flicker.
+_SHOW_DELAY_MS = 300
+_PROGRESS_STEPS = 1000
+
 
 class Alert(QWidget):
     """Any number of wrapped messages, one per topic; hidden if there are none."""
@@ -25,7 +30,7 @@ class Alert(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._lines: dict[str, _Line] = {}
+        self._lines: dict[str, _AlertLine] = {}
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(SPACE_1)
@@ -33,24 +38,24 @@ class Alert(QWidget):
 
     def show_message(
         self,
-        about: str,
+        topic: str,
         message: str,
         next_step: str = "",
         actions: Sequence[QAction] = (),
         tone: Tone = "warn",
     ) -> None:
-        """Show a message about a topic; it replaces an earlier one about the same."""
+        """Show a message topic a topic; it replaces an earlier one topic the same."""
         text = f"{message} {next_step}".strip()
-        known = self._lines.get(about)
+        known = self._lines.get(topic)
         if known is not None and known.text.text() == text:
             return
-        self.close_topic(about)
-        line = self._lines[about] = _Line(self._theme, text, actions, tone)
+        self.close_topic(topic)
+        line = self._lines[topic] = _AlertLine(self._theme, text, actions, tone)
         self._column.addWidget(line)
         self.show()
 
-    def close_topic(self, about: str) -> None:
-        line = self._lines.pop(about, None)
+    def close_topic(self, topic: str) -> None:
+        line = self._lines.pop(topic, None)
         if line is not None:
             self._column.removeWidget(line)
             line.hide()
@@ -58,15 +63,15 @@ class Alert(QWidget):
         self.setVisible(bool(self._lines))
 
     def close_all(self) -> None:
-        for about in tuple(self._lines):
-            self.close_topic(about)
+        for topic in tuple(self._lines):
+            self.close_topic(topic)
 
-    def text(self, about: str) -> str:
-        """Return the message about a topic, "" if none."""
-        return self._lines[about].text.text() if about in self._lines else ""
+    def text(self, topic: str) -> str:
+        """Return the message topic a topic, "" if none."""
+        return self._lines[topic].text.text() if topic in self._lines else ""
 
 
-class _Line(QWidget):
+class _AlertLine(QWidget):
     def __init__(self, theme: Theme, text: str, actions: Sequence[QAction], tone: Tone) -> None:
         super().__init__()
         self._theme = theme
@@ -88,110 +93,10 @@ class _Line(QWidget):
         painter.fillRect(0, 0, 3, self.height(), self._theme.color(self._tone))
 
 
-# Shorter jobs are not worth a strip that appears and disappears.
-_TIMEOUT_MS = 300
-_STEPS = 1000
-
-
-class Job(QObject):
-    """A running job, from `JobBar.begin` until `end`.
-
-    Signals:
-        stopped: The user wants it to stop.
-    """
-
-    stopped = Signal()
-    ended = Signal()
-    progressed = Signal(object, object)  # integers of any size
-
-    def set_progress(self, done: int, total: int) -> None:
-        """Set the progress. Also safe after the end: reports from other threads may be late."""
-        if shiboken6.isValid(self):
-            self.progressed.emit(done, total)
-
-    def end(self) -> None:
-        if shiboken6.isValid(self):  # the window may be closed before the job ends
-            self.ended.emit()
-
-
-class JobBar(QWidget):
-    """One line per running job; hidden if there is none."""
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(0)
-        self.hide()
-
-    def begin(self, message: str) -> Job:
-        """Start a job; `message` describe it: “Opening monday.mcpcap”."""
-        job = Job(self)
-        line = _LineJobbar(self._theme, message, job)
-        self._column.addWidget(line)
-        line.hide()
-        waiting = QTimer(job, singleShot=True, interval=_TIMEOUT_MS)
-        waiting.timeout.connect(lambda: self._show(line))
-        waiting.start()
-        job.ended.connect(lambda: self._remove(job, line))
-        return job
-
-    def lines(self) -> list[str]:
-        """Return the descriptions shown."""
-        return [line.text for line in self.findChildren(_LineJobbar) if line.isVisibleTo(self)]
-
-    def _show(self, line: _LineJobbar) -> None:
-        line.show()
-        self.show()
-
-    def _remove(self, job: Job, line: _LineJobbar) -> None:
-        self._column.removeWidget(line)
-        line.setParent(None)
-        line.deleteLater()
-        job.deleteLater()
-        self.setVisible(bool(self.lines()))
-
-
-class _LineJobbar(QWidget):
-    def __init__(self, theme: Theme, message: str, job: Job) -> None:
-        super().__init__()
-        self.text = message
-        self._theme = theme
-        self._bar = QProgressBar()
-        self._bar.setRange(0, 0)
-        self._bar.setTextVisible(False)
-        self._bar.setFixedSize(220, 6)
-        self._bar.setAccessibleName(message)
-        stop = QAction("Stop", self)
-        theme.set_icon(stop, "stop")
-        stop.triggered.connect(job.stopped)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(SPACE_3, SPACE_1, SPACE_2, SPACE_1)
-        row.setSpacing(SPACE_2)
-        row.addWidget(PlainLabel(theme, message, elide=Qt.TextElideMode.ElideMiddle), 1)
-        row.addWidget(self._bar)
-        row.addWidget(ActionButton(stop, "quiet"))
-        job.progressed.connect(self._on_progressed)
-
-    def _on_progressed(self, done: int, total: int) -> None:
-        """Scale the progress: the bytes of a large capture exceed 32 bits."""
-        self._bar.setRange(0, _STEPS if total else 0)
-        self._bar.setValue(done * _STEPS // total if total else 0)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), self._theme.color("raised"))
-        painter.fillRect(0, self.height() - 1, self.width(), 1, self._theme.color("line"))
-
-
-_MAX_COUNT = 50
-
-
 class NoticeBar(QWidget):
-    """The newest problem; earlier ones are counted and can be read there. Hidden if none.
+    """The newest notice, with the number of earlier ones, which are in a tool tip; hidden if none.
 
-    Repeated problems count once.
+    Repeated notices count once.
     """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -215,11 +120,11 @@ class NoticeBar(QWidget):
         theme.changed.connect(self.update)
 
     def show_problem(self, text: str) -> None:
-        self._texts = [*(each for each in self._texts if each != text), text][-_MAX_COUNT:]
+        self._texts = [*(each for each in self._texts if each != text), text][-_MAX_NOTICES:]
         self._show()
 
     def withdraw(self, text: str) -> None:
-        """Remove a problem that was resolved."""
+        """Remove a notice whose cause was resolved."""
         if text in self._texts:
             self._texts.remove(text)
             self._show()
@@ -258,33 +163,33 @@ class StatusStrips(QWidget):
 
     def show_message(
         self,
-        about: str,
+        topic: str,
         message: str,
         action: QAction | None = None,
         tone: Tone = "wait",
         other: QAction | None = None,
     ) -> None:
-        """Show a message about a topic; it replaces an earlier one about the same."""
-        strip = self._strips.get(about)
+        """Show a message topic a topic; it replaces an earlier one topic the same."""
+        strip = self._strips.get(topic)
         if strip is None or strip.action is not action:
-            self.withdraw(about)
-            strip = self._strips[about] = _Strip(self._theme, action, tone, other)
+            self.withdraw(topic)
+            strip = self._strips[topic] = _Strip(self._theme, action, tone, other)
             self._column.addWidget(strip)
         strip.text.setText(message)
         strip.show()
         self.show()
 
-    def withdraw(self, about: str) -> None:
-        strip = self._strips.pop(about, None)
+    def withdraw(self, topic: str) -> None:
+        strip = self._strips.pop(topic, None)
         if strip is not None:
             self._column.removeWidget(strip)
             strip.hide()
             strip.deleteLater()
         self.setVisible(bool(self._strips))
 
-    def text(self, about: str) -> str:
-        """Return the message about a topic, "" if none."""
-        strip = self._strips.get(about)
+    def text(self, topic: str) -> str:
+        """Return the message topic a topic, "" if none."""
+        strip = self._strips.get(topic)
         return strip.text.text() if strip is not None else ""
 
 
@@ -310,3 +215,97 @@ class _Strip(QWidget):
         painter = QPainter(self)
         painter.fillRect(self.rect(), self._theme.tokens.tint(self._tone))
         painter.fillRect(0, 0, 3, self.height(), self._theme.color(self._tone))
+
+
+class JobBar(QWidget):
+    """One line per running job; hidden if there is none."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(0)
+        self.hide()
+
+    def begin(self, message: str) -> Job:
+        """Start a job; `message` describes it: “Opening monday.mcpcap”."""
+        job = Job(self)
+        line = _JobLine(self._theme, message, job)
+        self._column.addWidget(line)
+        line.hide()
+        delay = QTimer(job, singleShot=True, interval=_SHOW_DELAY_MS)
+        delay.timeout.connect(lambda: self._show(line))
+        delay.start()
+        job.ended.connect(lambda: self._remove(job, line))
+        return job
+
+    def lines(self) -> list[str]:
+        """Return the descriptions shown."""
+        return [line.text for line in self.findChildren(_JobLine) if line.isVisibleTo(self)]
+
+    def _show(self, line: _JobLine) -> None:
+        line.show()
+        self.show()
+
+    def _remove(self, job: Job, line: _JobLine) -> None:
+        self._column.removeWidget(line)
+        line.setParent(None)
+        line.deleteLater()
+        job.deleteLater()
+        self.setVisible(bool(self.lines()))
+
+
+class Job(QObject):
+    """A running job, from `JobBar.begin` until `end`.
+
+    Signals:
+        stopped: The user pressed Stop.
+        ended: The job has ended.
+        progressed: Carries how much is done, and the total.
+    """
+
+    stopped = Signal()
+    ended = Signal()
+    progressed = Signal(object, object)  # integers of any size
+
+    def set_progress(self, done: int, total: int) -> None:
+        """Set the progress. Also safe after the end, as other threads may report late."""
+        if shiboken6.isValid(self):
+            self.progressed.emit(done, total)
+
+    def end(self) -> None:
+        if shiboken6.isValid(self):  # the window may be closed before the job ends
+            self.ended.emit()
+
+
+class _JobLine(QWidget):
+    def __init__(self, theme: Theme, message: str, job: Job) -> None:
+        super().__init__()
+        self.text = message
+        self._theme = theme
+        self._bar = QProgressBar()
+        self._bar.setRange(0, 0)
+        self._bar.setTextVisible(False)
+        self._bar.setFixedSize(220, 6)
+        self._bar.setAccessibleName(message)
+        stop = QAction("Stop", self)
+        theme.set_icon(stop, "stop")
+        stop.triggered.connect(job.stopped)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(SPACE_3, SPACE_1, SPACE_2, SPACE_1)
+        row.setSpacing(SPACE_2)
+        row.addWidget(PlainLabel(theme, message, elide=Qt.TextElideMode.ElideMiddle), 1)
+        row.addWidget(self._bar)
+        row.addWidget(ActionButton(stop, "quiet"))
+        job.progressed.connect(self._on_progressed)
+
+    def _on_progressed(self, done: int, total: int) -> None:
+        """Scale the progress: the bytes of a large capture exceed 32 bits."""
+        self._bar.setRange(0, _PROGRESS_STEPS if total else 0)
+        self._bar.setValue(done * _PROGRESS_STEPS // total if total else 0)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), self._theme.color("raised"))
+        painter.fillRect(0, self.height() - 1, self.width(), 1, self._theme.color("line"))

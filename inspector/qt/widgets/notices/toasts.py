@@ -13,10 +13,10 @@ from inspector.qt.widgets.inputs.controls import ActionButton, ButtonKind
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
 _WIDTH = 352
-_MAX_COUNT = 3
+_MAX_SHOWN = 3
 _SHOWN_MS = 10_000
-_HELD_MS = 2_000  # how often to check whether the user has left it
-_RESTS_MS = 30_000  # a pointer still for this long is ignored
+_CHECK_AGAIN_MS = 2_000  # while the user may be about to use it
+_POINTER_IDLE_MS = 30_000  # a pointer that has not moved for this long is ignored
 _SHADOW = 5
 _RADIUS = 7
 
@@ -24,16 +24,16 @@ _RADIUS = 7
 class Toasts(QWidget):
     """A stack of toasts, newest at the bottom. More than three are queued and counted.
 
-    It never takes the focus, so typing is not interrupted. An ignored toast closes after a while, but not
-    while the pointer is on the stack or its buttons have the focus. A pointer that was already there, or
-    rests there for long, does not count.
+    It never takes the focus, so typing is not interrupted. A toast closes after a while, but not while the
+    pointer is on the stack or its buttons have the focus. A pointer that was already there, or does not
+    move for long, does not count.
 
     Signals:
-        taken: The user pressed a toast's first button; carries its key.
-        all_requested: The user wants to see the queued ones, too.
+        action_triggered: The user pressed a toast's first button; carries its key.
+        all_requested: The user wants to see the queued toasts too.
     """
 
-    taken = Signal(int)
+    action_triggered = Signal(int)
     all_requested = Signal()
 
     def __init__(self, theme: Theme, window: QWidget) -> None:
@@ -42,11 +42,11 @@ class Toasts(QWidget):
         self._window = window
         self._toasts: dict[int, Toast] = {}
         self._pointer = QPoint()  # where it was at the last check
-        self._resting = QElapsedTimer()
-        self._resting.start()
+        self._pointer_idle = QElapsedTimer()
+        self._pointer_idle.start()
         self.more_action = QAction("More", self)
         self.more_action.triggered.connect(self.all_requested)
-        self._more = _Ground(theme)
+        self._more = _FloatingSheet(theme)
         more = QHBoxLayout(self._more)
         more.setContentsMargins(SPACE_1 + _SHADOW, SPACE_1 + _SHADOW, SPACE_1 + _SHADOW, SPACE_1 + _SHADOW)
         more.addWidget(_button(self.more_action, "quiet"))
@@ -61,21 +61,21 @@ class Toasts(QWidget):
     @property
     def shown(self) -> tuple[Toast, ...]:
         """The visible toasts, oldest first."""
-        return tuple(self._toasts.values())[:_MAX_COUNT]
+        return tuple(self._toasts.values())[:_MAX_SHOWN]
 
     def all_keys(self) -> tuple[int, ...]:
         """Return the keys of all toasts, including queued ones."""
         return tuple(self._toasts)
 
-    def put(self, key: int, title: str, text: str, about: str, note: str, act: str) -> None:
-        """Show or update a toast. `note` is beside the title, `about` below the words.
+    def put(self, key: int, title: str, text: str, about: str, note: str, action_text: str) -> None:
+        """Show or update a toast. `note` is beside the title, `about` below the text.
 
-        `act` is the text of its first button.
+        `action_text` is the text of its first button.
         """
         toast = self._toasts.get(key)
         if toast is None:
-            toast = self._toasts[key] = Toast(self._theme, key, act)
-            toast.act_action.triggered.connect(partial(self._on_taken, key))
+            toast = self._toasts[key] = Toast(self._theme, key, action_text)
+            toast.first_action.triggered.connect(partial(self._on_action, key))
             toast.later_action.triggered.connect(partial(self.withdraw, key))
             toast.timer.timeout.connect(partial(self._on_time_up, toast))
             self._column.insertWidget(self._column.count() - 1, toast)
@@ -92,16 +92,12 @@ class Toasts(QWidget):
             toast.deleteLater()
             self._arrange()
 
-    def take_all_back(self) -> None:
-        for key in tuple(self._toasts):
-            self.withdraw(key)
-
-    def _on_taken(self, key: int) -> None:
+    def _on_action(self, key: int) -> None:
         self.withdraw(key)
-        self.taken.emit(key)
+        self.action_triggered.emit(key)
 
     def _is_held(self, toast: Toast) -> bool:
-        """Return whether the user is about to use one."""
+        """Return whether the user is about to use a toast."""
         focused = QApplication.focusWidget()
         return self._is_pointed_at(toast) or (focused is not None and self.isAncestorOf(focused))
 
@@ -109,13 +105,15 @@ class Toasts(QWidget):
         pointer = QCursor.pos()
         if pointer != self._pointer:
             self._pointer = pointer
-            self._resting.restart()
+            self._pointer_idle.restart()
         is_over = self.rect().contains(self.mapFromGlobal(pointer))
-        return is_over and pointer != toast.came_to and self._resting.elapsed() < _RESTS_MS
+        return (
+            is_over and pointer != toast.pointer_at_start and self._pointer_idle.elapsed() < _POINTER_IDLE_MS
+        )
 
     def _on_time_up(self, toast: Toast) -> None:
         if self._is_held(toast):
-            toast.timer.start(_HELD_MS)
+            toast.timer.start(_CHECK_AGAIN_MS)
         else:
             self.withdraw(toast.key)
 
@@ -149,8 +147,8 @@ class Toasts(QWidget):
         return super().eventFilter(watched, event)
 
 
-class _Ground(QWidget):
-    """A floating sheet with a background, an edge and a painted shadow."""
+class _FloatingSheet(QWidget):
+    """A floating sheet with a border and a painted shadow."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -171,19 +169,19 @@ class _Ground(QWidget):
         painter.drawRoundedRect(sheet.adjusted(0.5, 0.5, -0.5, -0.5), _RADIUS, _RADIUS)
 
 
-class Toast(_Ground):
-    """A toast."""
+class Toast(_FloatingSheet):
+    """A toast: title, note, text, and two buttons."""
 
-    def __init__(self, theme: Theme, key: int, act: str) -> None:
+    def __init__(self, theme: Theme, key: int, action_text: str) -> None:
         super().__init__(theme)
         self.key = key
         self.timer = QTimer(self, singleShot=True)
-        self.came_to = QPoint()  # where the pointer was then
+        self.pointer_at_start = QPoint()
         self._title = Heading(theme)
         self._note = MutedLabel(theme)
         self._label = PlainLabel(theme, elide=Qt.TextElideMode.ElideRight)
         self._about = MutedLabel(theme)
-        self.act_action = QAction(act, self)
+        self.first_action = QAction(action_text, self)
         self.later_action = QAction("Later", self)
         self.later_action.setToolTip("Dismiss; the request stays in the Inbox")
         self._lay_out()
@@ -200,7 +198,7 @@ class Toast(_Ground):
         """Start the timer when it becomes visible."""
         if not self.timer.isActive():
             self.timer.start(_SHOWN_MS)
-            self.came_to = QCursor.pos()
+            self.pointer_at_start = QCursor.pos()
             QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.Alert))
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -220,7 +218,7 @@ class Toast(_Ground):
         buttons = QHBoxLayout()
         buttons.setContentsMargins(0, SPACE_1, 0, 0)
         buttons.setSpacing(SPACE_1)
-        buttons.addWidget(_button(self.act_action, "plain"))
+        buttons.addWidget(_button(self.first_action, "plain"))
         buttons.addWidget(_button(self.later_action, "quiet"))
         buttons.addStretch(1)
         column = QVBoxLayout(self)

@@ -1,6 +1,6 @@
 """Badges, state dots and share bars.
 
-A dot's shape tells the state as well as its color does. A share bar shows a value from 0 to 1.
+A dot shows a state by its shape and color. A share bar shows a value from 0 to 1.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from inspector.qt.widgets.text.labels import plain_tooltip, shortened
 
 _PADDING = 6
 _BADGE_LIMIT = 48
+_BAR_SIZE = QSize(64, 6)
 
 
 class Badge(QWidget):
@@ -99,7 +100,7 @@ class DotShape(Enum):
 
 
 class StateDot(QWidget):
-    """A painted state mark, explained by its accessible name and tool tip."""
+    """A state dot, described by its accessible name and tool tip."""
 
     def __init__(
         self, theme: Theme, shape: DotShape, tone: Tone, text: str, parent: QWidget | None = None
@@ -122,7 +123,7 @@ class StateDot(QWidget):
 
 
 def dot_icon(theme: Theme, shape: DotShape, tone: Tone) -> QIcon:
-    """Return the mark as an icon, for a model's decoration role. Recreate on theme changes."""
+    """Return a dot as an icon, for a model's decoration role. Create it again on theme changes."""
     icon = QIcon()
     for ratio in (1, 2):
         pixmap = QPixmap(ICON_SIZE * ratio, ICON_SIZE * ratio)
@@ -137,7 +138,7 @@ def dot_icon(theme: Theme, shape: DotShape, tone: Tone) -> QIcon:
 
 
 def paint_dot(painter: QPainter, rect: QRectF, shape: DotShape, color: QColor) -> None:
-    """Paint the mark centered in `rect`, for delegates."""
+    """Paint a dot centered in `rect`, for delegates."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.translate(rect.center())
@@ -160,25 +161,22 @@ def paint_dot(painter: QPainter, rect: QRectF, shape: DotShape, color: QColor) -
     painter.restore()
 
 
-_BAR = QSize(64, 6)
-
-
 class ShareBar(QWidget):
-    """A label, a bar and a number; the bar is full at 1 and never shows more."""
+    """A label, a bar and a number; the bar is full at 1."""
 
-    def __init__(self, theme: Theme, word: str, share: float, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, label: str, share: float, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._word, self._share = word, share
+        self._label, self._share = label, share
         self._number = f"{share:.3g}"
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName(f"{word} {self._number}")
+        self.setAccessibleName(f"{label} {self._number}")
         theme.changed.connect(self.update)
 
     def sizeHint(self) -> QSize:
         metrics = QFontMetrics(self._theme.ui_font())
-        text = metrics.horizontalAdvance(self._word) + metrics.horizontalAdvance(self._number)
-        return QSize(text + _BAR.width() + 2 * SPACE_2 + 2, metrics.height() + 4)
+        text = metrics.horizontalAdvance(self._label) + metrics.horizontalAdvance(self._number)
+        return QSize(text + _BAR_SIZE.width() + 2 * SPACE_2 + 2, metrics.height() + 4)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -186,9 +184,9 @@ class ShareBar(QWidget):
         painter.setFont(self._theme.ui_font())
         painter.setPen(self._theme.color("muted"))
         left = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
-        painter.drawText(self.rect(), int(left), self._word)
-        at = QFontMetrics(self._theme.ui_font()).horizontalAdvance(self._word) + SPACE_2
-        bar = QRectF(at, (self.height() - _BAR.height()) / 2, _BAR.width(), _BAR.height())
+        painter.drawText(self.rect(), int(left), self._label)
+        at = QFontMetrics(self._theme.ui_font()).horizontalAdvance(self._label) + SPACE_2
+        bar = QRectF(at, (self.height() - _BAR_SIZE.height()) / 2, _BAR_SIZE.width(), _BAR_SIZE.height())
         self._fill(painter, bar, self._theme.tokens.tint("accent", 0.18))
         full = bar.width() * min(max(self._share, 0.0), 1.0)
         self._fill(painter, QRectF(bar.x(), bar.y(), full, bar.height()), self._theme.color("accent"))
@@ -199,4 +197,4 @@ class ShareBar(QWidget):
     def _fill(self, painter: QPainter, rect: QRectF, color: QColor) -> None:
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(color)
-        painter.drawRoundedRect(rect, _BAR.height() / 2, _BAR.height() / 2)
+        painter.drawRoundedRect(rect, _BAR_SIZE.height() / 2, _BAR_SIZE.height() / 2)

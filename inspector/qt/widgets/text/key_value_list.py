@@ -14,7 +14,7 @@ from inspector.base.json.values import JSON
 from inspector.qt.theme import SPACE_2, SPACE_4, Theme, Tone
 from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
 
-# Facts are read, not scrolled through: longer data belongs in a JsonView or a table.
+# Longer data belongs in a JsonView or a table.
 MAX_FACTS = 200
 _LABEL_WIDTH = 160  # longer labels elide below this
 
@@ -23,7 +23,7 @@ _LABEL_WIDTH = 160  # longer labels elide below this
 class Fact:
     """A row of a `KeyValueList`. `mono` is for wire data; `tone` colors the value.
 
-    `term` is a filter word and this value in the filter language.
+    `term` is a field of the filter language and its value.
     """
 
     label: str
@@ -37,7 +37,7 @@ class KeyValueList(QWidget):
     """A read-only list of facts. Long values wrap; the context menu copies one or all.
 
     Signals:
-        filter_requested: Filter for a fact, or exclude it; carries its term and whether to exclude.
+        filter_requested: The user wants to filter by a fact; carries its term and whether to exclude it.
     """
 
     filter_requested = Signal(str, object, bool)
@@ -67,7 +67,7 @@ class KeyValueList(QWidget):
         return self._facts
 
     def set_facts(self, facts: Sequence[Fact]) -> None:
-        """Show these facts. If only values differ, rows and a selection elsewhere stay."""
+        """Show these facts. If only values differ, the rows and the selection are kept."""
         shown = tuple(facts[:MAX_FACTS])
         if [_shape(fact) for fact in shown] == [_shape(fact) for fact in self._facts]:
             self._set_values(shown)
@@ -120,14 +120,14 @@ class KeyValueList(QWidget):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         if fact.term is not None:
-            ask = partial(self.filter_requested.emit, *fact.term)
-            menu.addAction("Filter by this value", partial(ask, False))
-            menu.addAction("Exclude this value", partial(ask, True))
+            request = partial(self.filter_requested.emit, *fact.term)
+            menu.addAction("Filter by this value", partial(request, False))
+            menu.addAction("Exclude this value", partial(request, True))
             menu.addSeparator()
-        offers = {"Copy selection": selected, "Copy value": fact.value, "Copy all": self.as_text()}
-        for message, text in offers.items():
+        copies = {"Copy selection": selected, "Copy value": fact.value, "Copy all": self.as_text()}
+        for label, text in copies.items():
             if text:
-                action = menu.addAction(message)
+                action = menu.addAction(label)
                 action.setData(text)
                 action.triggered.connect(self._on_copy_triggered)
         return menu

@@ -1,4 +1,4 @@
-"""Plain-text labels and tool tips; fonts and labels shared by the parts of a form.
+"""Plain-text labels and tool tips; fonts and labels of forms.
 
 Qt renders a label or tool tip that looks like HTML as HTML and loads the local files it names
 (`<img src=…>`). Server text is therefore shown only by these classes and `plain_tooltip`. Words too long for
@@ -17,7 +17,7 @@ from PySide6.QtCore import QEvent, QPointF, QRect, QSize, Qt
 from PySide6.QtGui import QFont, QHelpEvent, QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import QLabel, QSizePolicy, QToolTip, QWidget
 
-from inspector.base.plain_text import escaped, one_line, visible
+from inspector.base.plain_text import escape_html, one_line, visible
 from inspector.qt.theme import Theme, Tone
 
 if TYPE_CHECKING:
@@ -25,57 +25,10 @@ if TYPE_CHECKING:
 
 MUTED = QPalette.ColorRole.PlaceholderText
 ERROR = QPalette.ColorRole.BrightText
-_LABEL_LIMIT = 600
-
-
-@dataclass(frozen=True)
-class FormStyle:
-    """A theme with the fonts of a form; one per form."""
-
-    theme: Theme
-    title: QFont
-    small: QFont
-    mono: QFont
-    small_mono: QFont
-
-    @classmethod
-    def of(cls, theme: Theme) -> FormStyle:
-        return cls(
-            theme=theme,
-            title=theme.ui_font(weight=QFont.Weight.DemiBold),
-            small=theme.ui_font(0.92),
-            mono=theme.mono_font(),
-            small_mono=theme.mono_font(0.92),
-        )
-
-
-def small_label(inspect: FormStyle, text: str, role: QPalette.ColorRole = MUTED) -> QLabel:
-    """Create a small wrapped plain-text label; the tool tip has text that is too long."""
-    label = BreakingLabel()
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    label.setWordWrap(True)
-    label.setFont(inspect.small)
-    label.setForegroundRole(role)
-    set_label_text(label, text)
-    return label
-
-
-def set_label_text(label: QLabel, text: str) -> None:
-    """Set untrusted text on a plain-text label, shortened."""
-    label.setText(visible(shortened(text, _LABEL_LIMIT)))
-    label.setToolTip(plain_tooltip(text) if len(text) > _LABEL_LIMIT else "")
-
-
-def mark_error(widget: QWidget, wrong: bool) -> None:
-    """Outline an input in the error color; the words beside it say the same."""
-    state = "error" if wrong else ""
-    if (widget.property("state") or "") == state:
-        return
-    widget.setProperty("state", state)
-    widget.style().unpolish(widget)
-    widget.style().polish(widget)
-
-
+# Laying out longer labels would block the window.
+LABEL_LIMIT = 20_000
+TOOLTIP_LIMIT = 2_000
+_FORM_LABEL_LIMIT = 600
 _LONG_WORD = re.compile(r"\S{21}")  # shorter ones fit into the narrowest label
 _TOP, _BOTTOM = Qt.AlignmentFlag.AlignTop, Qt.AlignmentFlag.AlignBottom
 
@@ -112,7 +65,7 @@ class BreakingLabel(QLabel):
         if not self.breaks_words():
             super().paintEvent(event)
         elif (document := self._document()) is not None:
-            super().heightForWidth(self.width())  # makes Qt lay it out first, and then leave it
+            super().heightForWidth(self.width())  # makes Qt lay it out before, and not again
             _break_anywhere(document)
             super().paintEvent(event)
         else:
@@ -160,28 +113,11 @@ def _break_anywhere(document: QTextDocument) -> None:
         document.setDefaultTextOption(option)
 
 
-# A label is for reading at a glance: laying out more than this would freeze the window.
-LABEL_LIMIT = 20_000
-TOOLTIP_LIMIT = 2_000
-
-
-def plain_tooltip(text: str) -> str:
-    """Return `text` as a tool tip that shows exactly these characters, line breaks kept."""
-    if not text:
-        return ""
-    return f'<span style="white-space: pre-wrap">{escaped(visible(shortened(text, TOOLTIP_LIMIT)))}</span>'
-
-
-def shortened(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
 class PlainLabel(BreakingLabel):
     """A plain-text label, colored by a tone.
 
-    It either elides (one line, with the whole text in the tool tip) or, with `wrap`, flows over several
-    lines and breaks words too long for one. `selectable` text is never elided, so that what is copied is
-    what was sent.
+    It either elides (one line, with the full text in the tool tip) or, with `wrap`, uses several lines and
+    breaks words too long for one. `selectable` text is never elided, so that the copy is complete.
     """
 
     def __init__(
@@ -260,7 +196,7 @@ class PlainLabel(BreakingLabel):
 
 
 class Heading(PlainLabel):
-    """The name of what is shown below. Elides on the right."""
+    """A heading that elides on the right."""
 
     def __init__(self, theme: Theme, text: str = "", parent: QWidget | None = None) -> None:
         super().__init__(theme, text, elide=Qt.TextElideMode.ElideRight, parent=parent)
@@ -278,3 +214,64 @@ class MutedLabel(PlainLabel):
         super().__init__(
             theme, text, tone="muted", elide=Qt.TextElideMode.ElideRight, wrap=wrap, parent=parent
         )
+
+
+def plain_tooltip(text: str) -> str:
+    """Return `text` as a tool tip that shows exactly these characters, line breaks kept."""
+    if not text:
+        return ""
+    return (
+        f'<span style="white-space: pre-wrap">{escape_html(visible(shortened(text, TOOLTIP_LIMIT)))}</span>'
+    )
+
+
+def shortened(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+@dataclass(frozen=True)
+class FormStyle:
+    """A theme with the fonts of a form; one per form."""
+
+    theme: Theme
+    title: QFont
+    small: QFont
+    mono: QFont
+    small_mono: QFont
+
+    @classmethod
+    def of(cls, theme: Theme) -> FormStyle:
+        return cls(
+            theme=theme,
+            title=theme.ui_font(weight=QFont.Weight.DemiBold),
+            small=theme.ui_font(0.92),
+            mono=theme.mono_font(),
+            small_mono=theme.mono_font(0.92),
+        )
+
+
+def small_label(style: FormStyle, text: str, role: QPalette.ColorRole = MUTED) -> QLabel:
+    """Create a small wrapped plain-text label; a long text is shortened, and complete in the tool tip."""
+    label = BreakingLabel()
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setWordWrap(True)
+    label.setFont(style.small)
+    label.setForegroundRole(role)
+    set_label_text(label, text)
+    return label
+
+
+def set_label_text(label: QLabel, text: str) -> None:
+    """Set untrusted text on a plain-text label, shortened."""
+    label.setText(visible(shortened(text, _FORM_LABEL_LIMIT)))
+    label.setToolTip(plain_tooltip(text) if len(text) > _FORM_LABEL_LIMIT else "")
+
+
+def mark_error(widget: QWidget, wrong: bool) -> None:
+    """Outline an input in the error color; a label beside it shows the error."""
+    state = "error" if wrong else ""
+    if (widget.property("state") or "") == state:
+        return
+    widget.setProperty("state", state)
+    widget.style().unpolish(widget)
+    widget.style().polish(widget)

@@ -1,7 +1,7 @@
-"""Views of untrusted text: URLs, long texts with the rest on demand, whole texts to review.
+"""Views of untrusted text: URLs, long texts shortened until expanded, full texts to review.
 
-A URL is painted in full with its host emphasized and never parsed as markup. `WholeText` is for text that
-the user decides about, so nothing of it is cut off.
+A URL is painted in full with its host emphasized and never parsed as markup. `FullText` is for text that
+the user must review before a decision, so it is never shortened.
 """
 
 from __future__ import annotations
@@ -26,9 +26,12 @@ from inspector.qt.theme import SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.text.labels import LABEL_LIMIT, PlainLabel
 
+_MAX_PREVIEW_LENGTH, _MAX_PREVIEW_LINES = 1_000, 12
+_MAX_LINES = 14
+
 
 class UrlLabel(QWidget):
-    """Shows a URL in full, on as many lines as needed; the host is bold, the rest muted."""
+    """A URL in full, on as many lines as needed; the host is bold, the rest muted."""
 
     def __init__(self, theme: Theme, link: Link, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -86,36 +89,33 @@ class UrlLabel(QWidget):
     def _formats(self) -> list[QTextLayout.FormatRange]:
         before, host, after = self._parts
         muted, strong = self._theme.color("muted"), self._theme.color("text")
-        found, start = [], 0
+        formats, start = [], 0
         for part, color, is_bold in ((before, muted, False), (host, strong, True), (after, muted, False)):
             length = len(part.encode("utf-16-le")) // 2  # in Qt's UTF-16 units
             if length:
-                found.append(_format(start, length, color, is_bold))
+                formats.append(_format(start, length, color, is_bold))
             start += length
-        return found
+        return formats
 
 
 def _format(start: int, length: int, color: QColor, is_bold: bool) -> QTextLayout.FormatRange:
-    found = QTextLayout.FormatRange()
-    runs = QTextCharFormat()
-    runs.setForeground(color)
+    result = QTextLayout.FormatRange()
+    format = QTextCharFormat()
+    format.setForeground(color)
     if is_bold:
-        runs.setFontWeight(QFont.Weight.Bold)
-    found.start, found.length, found.format = start, length, runs
-    return found
-
-
-_CHARACTERS, _LINES = 1_000, 12
+        format.setFontWeight(QFont.Weight.Bold)
+    result.start, result.length, result.format = start, length, format
+    return result
 
 
 class LongText(QWidget):
-    """A long text in limited space, so that it pushes nothing important out of view."""
+    """A long text, shortened until the user expands it."""
 
     def __init__(self, theme: Theme, text: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._text = text
-        self._beginning = _beginning(text)
-        self.label = PlainLabel(theme, self._beginning, wrap=True, selectable=True)
+        self._preview = _preview(text)
+        self.label = PlainLabel(theme, self._preview, wrap=True, selectable=True)
         self.more_action = QAction("Show all", self)
         self.more_action.triggered.connect(self.show_all)
         self._more = ActionButton(self.more_action, "quiet")
@@ -124,7 +124,7 @@ class LongText(QWidget):
         column.setSpacing(0)
         column.addWidget(self.label)
         column.addWidget(self._more, 0, Qt.AlignmentFlag.AlignLeft)
-        if self._beginning == text:
+        if self._preview == text:
             self._more.hide()
         if len(text) > LABEL_LIMIT:
             self.more_action.setText(f"Show the first {LABEL_LIMIT:,} characters")
@@ -134,19 +134,16 @@ class LongText(QWidget):
         self._more.hide()
 
 
-def _beginning(text: str) -> str:
-    lines = text.split("\n", _LINES)
-    cut = "\n".join(lines[:_LINES])[:_CHARACTERS]
+def _preview(text: str) -> str:
+    lines = text.split("\n", _MAX_PREVIEW_LINES)
+    cut = "\n".join(lines[:_MAX_PREVIEW_LINES])[:_MAX_PREVIEW_LENGTH]
     return cut if cut == text else f"{cut.rstrip()}…"
 
 
-_MAX_LINES = 14
-
-
-class WholeText(QPlainTextEdit):
+class FullText(QPlainTextEdit):
     """A read-only monospace text, as tall as its lines up to a limit, then scrolling.
 
-    Nothing is cut off: long lines wrap and count as several. Hidden characters are shown as tokens.
+    It is never shortened: long lines wrap and count as several. Hidden characters are shown as tokens.
     """
 
     def __init__(

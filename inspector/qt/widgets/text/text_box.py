@@ -1,8 +1,8 @@
 """Text inputs that stay responsive with any pasted text: `TextLine` and `TextBox`.
 
-Qt lays out a line as a whole: one of 700,000 characters takes a second per key press. Long lines are
-therefore shown as several rows. A continued row ends in `GOES_ON`, a Unicode noncharacter, so joining the
-rows restores the exact text. Rows never leave the text widget.
+Qt lays out a line as a whole: one of 700,000 characters takes a second per key press. `TextBox` therefore
+breaks long lines into rows. A row that is continued ends in `CONTINUATION_MARK`, a Unicode noncharacter,
+so that joining the rows restores the exact text.
 """
 
 from __future__ import annotations
@@ -20,72 +20,27 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
 
-GOES_ON = "\ufdef"  # not U+FDD0, which Qt uses as a separator
+CONTINUATION_MARK = "\ufdef"  # not U+FDD0, which Qt uses as a separator
 MAX_ROW_LENGTH = 2000
-_JOINT = f"{GOES_ON}\n"
-
-
-def to_rows(text: str) -> str:
-    """Break long lines into rows. Must not be used for text that contains `GOES_ON`."""
-    if len(text) <= MAX_ROW_LENGTH:
-        return text
-    lines = text.split("\n")
-    if max(map(len, lines)) <= MAX_ROW_LENGTH:
-        return text
-    return "\n".join(line if len(line) <= MAX_ROW_LENGTH else _broken(line) for line in lines)
-
-
-def from_rows(rows: str) -> str:
-    """Return the text of the rows, also after edits."""
-    if GOES_ON not in rows:
-        return rows
-    return rows.replace(_JOINT, "").replace(GOES_ON, "")
-
-
-def row_offset(rows: str, offset: int) -> int:
-    """Convert an offset in the text to one in the rows."""
-    at = 0
-    while offset > 0:
-        joint = rows.find(_JOINT, at)
-        if joint < 0 or offset < joint - at:
-            break
-        offset -= joint - at
-        at = joint + len(_JOINT)
-    return min(at + offset, len(rows))
-
-
-def text_offset(rows: str, offset: int) -> int:
-    """Convert an offset in the rows to one in the text."""
-    return len(from_rows(rows[:offset]))
-
-
-def _broken(line: str) -> str:
-    return _JOINT.join(line[at : at + MAX_ROW_LENGTH] for at in range(0, len(line), MAX_ROW_LENGTH))
-
-
 MAX_LINE_LENGTH = 2000
-_LINES_SHOWN = (2, 12)
+_ROW_JOINT = f"{CONTINUATION_MARK}\n"
+_DEFAULT_LINES = (2, 12)
 _MAX_TEXT_LENGTH = 20_000_000
 
 
-def is_plain_line(text: str) -> bool:
-    """Return whether a line edit shows the text unchanged and stays fast."""
-    return len(text) <= MAX_LINE_LENGTH and text.isprintable()
-
-
 class TextLine(QLineEdit):
-    """A line edit that rejects text too large for one line and passes it on.
+    """A line edit that rejects text too long for one line, and emits it instead.
 
-    Qt would replace line breaks, and takes ten seconds for 700,000 characters.
+    Qt would replace line breaks, and take ten seconds for 700,000 characters.
 
     Signals:
-        overflowed: Pasted or dropped text exceeds a line; carries the whole text.
+        overflowed: Pasted or dropped text is too long; carries the complete text.
     """
 
     overflowed = Signal(str)
 
     def paste(self) -> None:
-        self._take(QGuiApplication.clipboard().mimeData())
+        self._insert_data(QGuiApplication.clipboard().mimeData())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Paste):
@@ -96,7 +51,7 @@ class TextLine(QLineEdit):
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         clipboard = QGuiApplication.clipboard()
         if event.button() is Qt.MouseButton.MiddleButton and clipboard.supportsSelection():
-            self._take(clipboard.mimeData(QClipboard.Mode.Selection))
+            self._insert_data(clipboard.mimeData(QClipboard.Mode.Selection))
         else:
             super().mouseReleaseEvent(event)
 
@@ -105,7 +60,7 @@ class TextLine(QLineEdit):
             super().dropEvent(event)
         else:
             event.acceptProposedAction()
-            self._take(event.mimeData())
+            self._insert_data(event.mimeData())
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         menu = self.createStandardContextMenu()
@@ -116,7 +71,7 @@ class TextLine(QLineEdit):
                 action.triggered.connect(self.paste)
         menu.popup(event.globalPos())
 
-    def _take(self, data: QMimeData | None) -> None:
+    def _insert_data(self, data: QMimeData | None) -> None:
         text = data.text() if data is not None else ""
         if not text or self.isReadOnly():
             return
@@ -129,15 +84,19 @@ class TextLine(QLineEdit):
         self.overflowed.emit(f"{before}{text}{after}")
 
 
+def is_plain_line(text: str) -> bool:
+    """Return whether a line edit shows the text unchanged and stays fast."""
+    return len(text) <= MAX_LINE_LENGTH and text.isprintable()
+
+
 class TextBox(QPlainTextEdit):
     """A text box that grows with its lines; Tab moves to the next field.
 
-    Long lines are broken into rows (`longlines`). `text` returns the original; `toPlainText` would return
-    the rows, with spaces for no-break spaces.
+    `text` returns the original text; `toPlainText` would return the rows, with spaces for no-break spaces.
     """
 
     def __init__(
-        self, font: QFont, parent: QWidget | None = None, *, lines: tuple[int, int] = _LINES_SHOWN
+        self, font: QFont, parent: QWidget | None = None, *, lines: tuple[int, int] = _DEFAULT_LINES
     ) -> None:
         super().__init__(parent)
         self._text: str | None = None
@@ -162,13 +121,13 @@ class TextBox(QPlainTextEdit):
         return self._rows
 
     def set_text(self, text: str) -> bool:
-        """Show a text; return False if it could not be returned exactly."""
-        if GOES_ON in text or len(text) > _MAX_TEXT_LENGTH:
+        """Set the text; return False if `text` cannot return exactly this text."""
+        if CONTINUATION_MARK in text or len(text) > _MAX_TEXT_LENGTH:
             return False
         self.setPlainText(to_rows(text))
         return self.text() == text
 
-    def grow_freely(self) -> None:
+    def fill_height(self) -> None:
         """Take all the available height."""
         self._lines_shown = (0, 0)
         self.setMinimumHeight(0)
@@ -176,7 +135,7 @@ class TextBox(QPlainTextEdit):
 
     def insertFromMimeData(self, source: QMimeData) -> None:
         text = source.text().replace("\r\n", "\n")
-        self.textCursor().insertText(to_rows(text.replace(GOES_ON, "")))
+        self.textCursor().insertText(to_rows(text.replace(CONTINUATION_MARK, "")))
         self.ensureCursorVisible()
 
     def createMimeDataFromSelection(self) -> QMimeData:
@@ -193,3 +152,41 @@ class TextBox(QPlainTextEdit):
         if maximum:
             lines = min(max(self.blockCount(), minimum), maximum)
             self.setFixedHeight(lines * self.fontMetrics().lineSpacing() + 12)
+
+
+def to_rows(text: str) -> str:
+    """Break long lines into rows. Must not be used for text that contains `CONTINUATION_MARK`."""
+    if len(text) <= MAX_ROW_LENGTH:
+        return text
+    lines = text.split("\n")
+    if max(map(len, lines)) <= MAX_ROW_LENGTH:
+        return text
+    return "\n".join(line if len(line) <= MAX_ROW_LENGTH else _split_line(line) for line in lines)
+
+
+def _split_line(line: str) -> str:
+    return _ROW_JOINT.join(line[at : at + MAX_ROW_LENGTH] for at in range(0, len(line), MAX_ROW_LENGTH))
+
+
+def from_rows(rows: str) -> str:
+    """Return the text of the rows, also after edits."""
+    if CONTINUATION_MARK not in rows:
+        return rows
+    return rows.replace(_ROW_JOINT, "").replace(CONTINUATION_MARK, "")
+
+
+def row_offset(rows: str, offset: int) -> int:
+    """Convert an offset in the text to one in the rows."""
+    at = 0
+    while offset > 0:
+        joint = rows.find(_ROW_JOINT, at)
+        if joint < 0 or offset < joint - at:
+            break
+        offset -= joint - at
+        at = joint + len(_ROW_JOINT)
+    return min(at + offset, len(rows))
+
+
+def text_offset(rows: str, offset: int) -> int:
+    """Convert an offset in the rows to one in the text."""
+    return len(from_rows(rows[:offset]))
