@@ -21,22 +21,22 @@ from inspector.traffic.export.writer import (
     APP_VERSION,
     CarriedMessages,
     Dropped,
+    ExportSteps,
     Numbering,
     Sink,
-    Writing,
     carried_by_exchange,
     noun,
     request_body,
     response_body,
 )
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.masking.masker import NO_MASKING, Masking
+from inspector.traffic.masking.masker import NO_MASKING, Masker
 from inspector.traffic.records import HttpExchange, RecordKind
 
 _Headers = tuple[tuple[str, str], ...]
 
 
-def write_har(log: TrafficLog, rows: Iterable[int], sink: Sink, masking: Masking = NO_MASKING) -> Writing:
+def write_har(log: TrafficLog, rows: Iterable[int], sink: Sink, masker: Masker = NO_MASKING) -> ExportSteps:
     """Write the exchanges that these rows are, or were carried by; each whole, and once."""
     numbering, carried = Numbering(rows), carried_by_exchange(log)
     dropped: Counter[str] = Counter()
@@ -50,12 +50,12 @@ def write_har(log: TrafficLog, rows: Iterable[int], sink: Sink, masking: Masking
         elif number not in written:
             sink.write(b",\n" if written else b"\n")
             written.add(number)
-            entry = _Entry(log, number, exchange, carried.get(number, CarriedMessages()), masking)
+            entry = _Entry(log, number, exchange, carried.get(number, CarriedMessages()), masker)
             for piece in entry.pieces():
                 sink.write(piece)
                 yield done - 1
         yield done
-    sink.write(b'],"comment":' + to_wire(_comment(Dropped(dropped), masking)) + b"}}\n")
+    sink.write(b'],"comment":' + to_wire(_comment(Dropped(dropped), masker)) + b"}}\n")
     return Dropped(dropped)
 
 
@@ -64,14 +64,14 @@ def _carrier(log: TrafficLog, row: int) -> int:
     return row if exchange is None or log.kind(row) == RecordKind.HTTP else exchange
 
 
-def _comment(dropped: Dropped, masking: Masking) -> str:
+def _comment(dropped: Dropped, masker: Masker) -> str:
     parts = []
     if dropped:
         parts.append(f"Omitted (not HTTP): {dropped}.")
-    if masking.items:
-        names = ", ".join(item.placeholder for item in masking.items[:50])
+    if masker.items:
+        names = ", ".join(item.placeholder for item in masker.items[:50])
         parts.append(
-            f"Masked: {len(masking.items)} secrets ({names}{', …' if len(masking.items) > 50 else ''})."
+            f"Masked: {len(masker.items)} secrets ({names}{', …' if len(masker.items) > 50 else ''})."
         )
     return " ".join(parts)
 
@@ -80,14 +80,14 @@ class _Entry:
     """An exchange as a HAR entry."""
 
     def __init__(
-        self, log: TrafficLog, row: int, exchange: HttpExchange, carried: CarriedMessages, masking: Masking
+        self, log: TrafficLog, row: int, exchange: HttpExchange, carried: CarriedMessages, masker: Masker
     ) -> None:
         self._log = log
         self._row = row
         self._carried = carried
-        self._masking = masking
+        self._masker = masker
         self._raw = exchange
-        self._exchange = masking.exchange(exchange)
+        self._exchange = masker.exchange(exchange)
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the entry's text; empty pieces while a long body is being processed."""
@@ -97,7 +97,7 @@ class _Entry:
 
     def _masked(self, body: bytes) -> Generator[bytes, None, bytes]:
         pieces = []
-        for piece in self._masking.pieces(body):
+        for piece in self._masker.pieces(body):
             pieces.append(piece)
             yield b""
         return b"".join(pieces)
@@ -105,7 +105,7 @@ class _Entry:
     def _members(self, sent: bytes, received: bytes) -> JSONObject:
         timings = _timings(self._exchange)
         rows: JSONObject = {
-            "server": self._masking.text(self._log.server_name(self._row)),
+            "server": self._masker.text(self._log.server_name(self._row)),
             "row": self._row,
             "requestRows": [*self._carried.sent],
             "responseRows": [*self._carried.received],

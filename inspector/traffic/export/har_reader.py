@@ -17,13 +17,13 @@ from inspector.base.json.values import JSON, JSONObject
 from inspector.protocol.framing import EventStreamReader, EventTooLarge, ServerSentEvent
 from inspector.protocol.jsonrpc import Kind, read
 from inspector.traffic.export.har import header
-from inspector.traffic.export.jsonlines_reader import BadRow, MessageReplay, read_time
+from inspector.traffic.export.replay import BadRow, MessageReplay, read_time
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recorder import comment_text, event_text
 from inspector.traffic.records import Direction, HttpExchange
 
-_KEPT_OF_BODY = 64 * 1024
-_TOLD_OF_EVENT = 2048
+_MAX_BODY_SIZE = 64 * 1024
+_MAX_EVENT_SIZE = 2048
 _EVENT_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
 
@@ -49,7 +49,7 @@ class _Entry:
         return "text/event-stream" in mime or self.received.startswith(_EVENT_FIELDS)
 
     @property
-    def speaks_mcp(self) -> bool:
+    def uses_mcp(self) -> bool:
         if _is_json_rpc(self.sent) or _is_json_rpc(self.received):
             return True
         return self.is_stream and b'"jsonrpc"' in self.received
@@ -60,13 +60,13 @@ class HarReader:
 
     def __init__(self, log: TrafficLog, document: JSON) -> None:
         self.problems: list[str] = []
-        self._open_session = MessageReplay(log)
+        self._replay = MessageReplay(log)
         self._entries = list(self._read(document))
 
     def steps(self) -> Iterator[int]:
         """Do the work; yield the number of half entries done."""
-        wanted = {entry.origin for entry in self._entries if entry.speaks_mcp}
-        used = [entry for entry in self._entries if entry.origin in wanted]
+        origins = {entry.origin for entry in self._entries if entry.uses_mcp}
+        used = [entry for entry in self._entries if entry.origin in origins]
         if len(used) < len(self._entries):
             count = len(self._entries) - len(used)
             self.problems.append(
@@ -75,7 +75,7 @@ class HarReader:
         halves = [(entry.started, 0, entry.number, entry) for entry in used]
         halves += [(entry.ended, 1, entry.number, entry) for entry in used]
         for done, (wall, is_response, _, entry) in enumerate(sorted(halves, key=lambda half: half[:3]), 1):
-            self._open_session.clock.set(wall)
+            self._replay.clock.set(wall)
             try:
                 (self._response if is_response else self._request)(entry)
             except BadRow as exc:
@@ -90,25 +90,25 @@ class HarReader:
                 self.problems.append(f"Entry {number}: {exc}.")
 
     def _request(self, entry: _Entry) -> None:
-        clock, recorder = self._open_session.clock, self._open_session.recorder(entry.server)
+        clock, recorder = self._replay.clock, self._replay.recorder(entry.server)
         carried = -1
         if entry.sent.lstrip()[:1] in (b"{", b"["):
-            carried = self._open_session.add(entry.server, entry.sent, Direction.OUT)
+            carried = self._replay.add(entry.server, entry.sent, Direction.OUT)
         at, wall = clock.monotonic_ns(), clock.wall_ns()
         recorder.http.requested(entry.number, entry.exchange, at, wall, carried)
 
     def _response(self, entry: _Entry) -> None:
-        recorder = self._open_session.recorder(entry.server)
+        recorder = self._replay.recorder(entry.server)
         if entry.is_stream:
             self._stream(entry)
         elif _is_json_rpc(entry.received):
-            self._open_session.add(entry.server, entry.received, Direction.IN, entry.number)
+            self._replay.add(entry.server, entry.received, Direction.IN, entry.number)
         else:
-            recorder.http.update(entry.number, body=entry.received[:_KEPT_OF_BODY])
+            recorder.http.update(entry.number, body=entry.received[:_MAX_BODY_SIZE])
 
     def _stream(self, entry: _Entry) -> None:
         """Add the events of a stream. The file has no time per event: all get that of the end."""
-        recorder, clock = self._open_session.recorder(entry.server), self._open_session.clock
+        recorder, clock = self._replay.recorder(entry.server), self._replay.clock
         try:
             events = EventStreamReader().feed(entry.received + b"\n\n")
         except EventTooLarge as exc:
@@ -117,7 +117,7 @@ class HarReader:
         for event in events:
             recorder.http.event(entry.number, _event_text(event), clock.monotonic_ns(), clock.wall_ns())
             if event.data and (event.event == "message" or _is_json_rpc(event.data)):
-                self._open_session.add(entry.server, event.data, Direction.IN, entry.number)
+                self._replay.add(entry.server, event.data, Direction.IN, entry.number)
 
 
 def entries_of(document: JSON) -> list[JSON] | None:
@@ -225,6 +225,6 @@ def _event_text(event: ServerSentEvent) -> str:
     if not event.event:
         return comment_text(event.comment)
     data = event.data or b""
-    is_reported = event.event != "message" and not _is_json_rpc(data)
-    reported = data[:_TOLD_OF_EVENT] if is_reported else None
-    return event_text(event.event, event.id, event.retry_ms, reported, len(data))
+    is_message = event.event == "message" or _is_json_rpc(data)
+    shown = None if is_message else data[:_MAX_EVENT_SIZE]
+    return event_text(event.event, event.id, event.retry_ms, shown, len(data))

@@ -20,17 +20,15 @@ from inspector.protocol.framing import LineFramer, Overlong
 from inspector.traffic.captures.capture import Capture, open_capture
 from inspector.traffic.captures.file_format import side_files
 from inspector.traffic.captures.recording import Recording
+from inspector.traffic.export.foreign_lines import ForeignJsonLinesReader
 from inspector.traffic.export.har_reader import HarReader, entries_of
-from inspector.traffic.export.jsonlines_reader import (
-    BadRow,
-    ForeignJsonLinesReader,
-    JsonLinesReader,
-    version_problem,
-)
+from inspector.traffic.export.jsonlines_reader import JsonLinesReader, version_problem
+from inspector.traffic.export.replay import BadRow
 from inspector.traffic.log import TrafficLog
 
 _CHUNK = 256 * 1024
 _HEAD = 1024 * 1024
+_SQLITE_MAGIC = b"SQLite format 3\0"
 _MAX_DOCUMENT_SIZE = 1024 * 1024 * 1024
 _MAX_PROBLEMS = 1000
 _HAR = re.compile(rb'\s*\{\s*"log"\s*:')
@@ -46,7 +44,7 @@ class Imported:
     problems: tuple[str, ...]
 
 
-class _Lines(Protocol):
+class _LineReader(Protocol):
     def line(self, line: bytes) -> None: ...
 
     def finish(self) -> int: ...
@@ -66,7 +64,7 @@ class TrafficImporter:
         except OSError as exc:
             raise _unreadable(path, exc) from exc
         self.size = status.st_size
-        self._changed_ns = status.st_mtime_ns
+        self._modified_ns = status.st_mtime_ns
 
     @property
     def imported(self) -> Imported:
@@ -90,7 +88,7 @@ class TrafficImporter:
             self._log.publish()
 
     def _read(self, head: bytes, file: BinaryIO) -> Iterator[int]:
-        if head.startswith(b"SQLite format 3\0"):
+        if head.startswith(_SQLITE_MAGIC):
             raise UserError(f"{self._path.name} is a capture.", "Open it instead of importing it.")
         first = _first_value(head, len(head) == self.size)
         version = version_problem(first)
@@ -101,29 +99,29 @@ class TrafficImporter:
         elif _HAR.match(head.removeprefix(_BOM)) or entries_of(first) is not None:
             yield from self._har((yield from self._document(file)))
         elif isinstance(first, dict | list) or _has_json_line(head):
-            yield from self._lines(file, self._foreign(), has_header=False)
+            yield from self._lines(file, self._foreign_reader(), has_header=False)
         elif head.lstrip()[:1] in (b"{", b"["):
             yield from self._items((yield from self._document(file)))
         else:
             raise UserError(f"{self._path.name} contains no traffic that can be imported.", _NEXT_STEP)
 
-    def _foreign(self) -> ForeignJsonLinesReader:
-        return ForeignJsonLinesReader(self._log, self._path.stem, self._changed_ns)
+    def _foreign_reader(self) -> ForeignJsonLinesReader:
+        return ForeignJsonLinesReader(self._log, self._path.stem, self._modified_ns)
 
-    def _lines(self, file: BinaryIO, lines: _Lines, *, has_header: bool) -> Iterator[int]:
+    def _lines(self, file: BinaryIO, reader: _LineReader, *, has_header: bool) -> Iterator[int]:
         for done, number, line in _numbered(file):
             if not (has_header and number == 1):
-                self._line(lines, number, line)
+                self._line(reader, number, line)
             yield done
-        lost = lines.finish()
+        lost = reader.finish()
         if lost:
             self._problems.append(f"{lost:,} links refer to messages that are not in the file.")
 
-    def _line(self, lines: _Lines, number: int, line: bytes | Overlong) -> None:
+    def _line(self, reader: _LineReader, number: int, line: bytes | Overlong) -> None:
         if isinstance(line, Overlong):
             self._problems.append(f"Line {number}: its size, {size_text(line.size)}, exceeds the limit.")
         elif line.strip():
-            self._attempt(f"Line {number}", lambda: lines.line(line.removeprefix(_BOM)))
+            self._attempt(f"Line {number}", lambda: reader.line(line.removeprefix(_BOM)))
 
     def _attempt(self, name: str, add: Callable[[], None]) -> None:
         try:
@@ -132,16 +130,16 @@ class TrafficImporter:
             self._problems.append(f"{name}: {exc}.")
 
     def _har(self, document: JSON) -> Iterator[int]:
-        reading = HarReader(self._log, document)
-        for _ in reading.steps():
+        reader = HarReader(self._log, document)
+        for _ in reader.steps():
             yield self.size
-        self._problems += reading.problems
+        self._problems += reader.problems
 
     def _items(self, document: JSON) -> Iterator[int]:
         """Read a single JSON text: a list of what would be lines, or one of them."""
-        foreign = self._foreign()
+        reader = self._foreign_reader()
         for number, item in enumerate(document if isinstance(document, list) else [document], 1):
-            self._attempt(f"Item {number}", lambda item=item: foreign.item(item))  # type: ignore[misc]
+            self._attempt(f"Item {number}", lambda item=item: reader.item(item))  # type: ignore[misc]
             yield self.size
 
     def _document(self, file: BinaryIO) -> Generator[int, None, JSON]:
@@ -158,14 +156,6 @@ class TrafficImporter:
             return parse(b"".join(pieces).removeprefix(_BOM).decode())
         except (UnicodeDecodeError, JSONError) as exc:
             raise UserError(f"{self._path.name} is not JSON: {exc}.", _NEXT_STEP) from exc
-
-
-def import_file(path: Path, log: TrafficLog) -> Imported:
-    """Import a small file at once. Raises UserError."""
-    importing = TrafficImporter(path, log)
-    for _ in importing.steps():
-        pass
-    return importing.imported
 
 
 def _numbered(file: BinaryIO) -> Iterator[tuple[int, int, bytes | Overlong]]:
@@ -205,9 +195,6 @@ def _unreadable(path: Path, exc: OSError) -> UserError:
     )
 
 
-_SQLITE = b"SQLite format 3\0"
-
-
 def looks_like_capture(path: Path) -> bool:
     """True if the first bytes are those of a capture.
 
@@ -215,10 +202,10 @@ def looks_like_capture(path: Path) -> bool:
     """
     try:
         with path.open("rb") as file:
-            head = file.read(len(_SQLITE))
+            head = file.read(len(_SQLITE_MAGIC))
     except OSError:
         return True
-    return not head or head == _SQLITE
+    return not head or head == _SQLITE_MAGIC
 
 
 def import_capture(
@@ -229,21 +216,21 @@ def import_capture(
 ) -> Capture:
     """Import JSON Lines or HAR into a new capture at `target`, and open it. Raises UserError."""
     log = TrafficLog()
-    importing = TrafficImporter(path, log)
+    importer = TrafficImporter(path, log)
     recording = Recording(log, target, title=path.name)
     try:
-        for done in importing.steps():
+        for done in importer.steps():
             if is_cancelled is not None and is_cancelled():
                 raise RequestCancelled(f"Opening {path.name} was cancelled.")
             if on_progress is not None:
-                on_progress(done, importing.size)
+                on_progress(done, importer.size)
     except BaseException:
         recording.close()
         _remove(target)
         raise
     recording.close()
     capture = open_capture(target)
-    return replace(capture, problems=(*importing.imported.problems, *capture.problems))
+    return replace(capture, problems=(*importer.imported.problems, *capture.problems))
 
 
 def _remove(target: Path) -> None:

@@ -25,9 +25,9 @@ from datetime import UTC, datetime
 from json.encoder import encode_basestring
 
 from inspector.base.json.values import JSON, JSONError, JSONObject, to_wire
-from inspector.traffic.export.writer import APP, APP_VERSION, Dropped, Numbering, Sink, Writing
+from inspector.traffic.export.writer import APP, APP_VERSION, Dropped, ExportSteps, Numbering, Sink
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.masking.masker import NO_MASKING, Masking
+from inspector.traffic.masking.masker import NO_MASKING, Masker
 from inspector.traffic.records import Direction, HttpExchange, Record, Status
 
 FORMAT = "mcp-lens-traffic"
@@ -42,16 +42,16 @@ _PIECE = 256 * 1024
 
 
 def write_json_lines(
-    log: TrafficLog, rows: Iterable[int], sink: Sink, masking: Masking = NO_MASKING
-) -> Writing:
+    log: TrafficLog, rows: Iterable[int], sink: Sink, masker: Masker = NO_MASKING
+) -> ExportSteps:
     """Write these rows. Dropped: links to rows that are not among them."""
     numbering = Numbering(rows)
-    sink.write(to_wire(_header(log, numbering, masking)) + b"\n")
+    sink.write(to_wire(_header(log, numbering, masker)) + b"\n")
     dropped: Counter[str] = Counter()
     for number, row in enumerate(numbering.rows):
-        members = _members(log, row, number, masking) | _links(log, row, numbering, dropped)
+        members = _members(log, row, number, masker) | _links(log, row, numbering, dropped)
         sink.write(to_wire(members)[:-1])
-        for piece in _body(log.raw(row), masking):
+        for piece in _body(log.raw(row), masker):
             sink.write(piece)
             yield number
         sink.write(b"}\n")
@@ -68,7 +68,7 @@ def time_text(wall_ns: int) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{wall_ns % 1_000_000_000:09d}Z"
 
 
-def _header(log: TrafficLog, numbering: Numbering, masking: Masking) -> JSONObject:
+def _header(log: TrafficLog, numbering: Numbering, masker: Masker) -> JSONObject:
     cut = sum(log.kept(row) < log.size(row) and log.kept(row) > 0 for row in numbering.rows)
     return {
         "format": FORMAT,
@@ -79,41 +79,41 @@ def _header(log: TrafficLog, numbering: Numbering, masking: Masking) -> JSONObje
         "cut_rows": cut,  # too long to be kept whole when they were recorded
         "masked": [
             {"placeholder": item.placeholder, "where": item.where, "count": item.count}
-            for item in masking.items
+            for item in masker.items
         ],
     }
 
 
-def _members(log: TrafficLog, row: int, number: int, masking: Masking) -> JSONObject:
+def _members(log: TrafficLog, row: int, number: int, masker: Masker) -> JSONObject:
     record, note = log.record(row), log.note(row)
     members: JSONObject = {
         "number": number,
         "time": time_text(record.wall_ns),
         "wall_ns": record.wall_ns,
         "monotonic_ns": record.monotonic_ns,
-        "server": masking.text(record.server),
+        "server": masker.text(record.server),
         "kind": record.kind.name.lower(),
         "size": record.size,
     }
-    members |= {name: value for name, value in _optional(record, masking).items() if value not in ("", None)}
+    members |= {name: value for name, value in _optional(record, masker).items() if value not in ("", None)}
     if record.id is not None:
-        members["id"] = masking.text(record.id) if isinstance(record.id, str) else record.id
+        members["id"] = masker.text(record.id) if isinstance(record.id, str) else record.id
     if note.is_marked:
         members["marked"] = True
     if note.comment:
-        members["comment"] = masking.text(note.comment)
+        members["comment"] = masker.text(note.comment)
     exchange = log.http(row) if record.exchange is None else None
     if exchange is not None:
-        members["http"] = _http(masking.exchange(exchange))
+        members["http"] = _http(masker.exchange(exchange))
     return members
 
 
-def _optional(record: Record, masking: Masking) -> JSONObject:
+def _optional(record: Record, masker: Masker) -> JSONObject:
     return {
         "direction": record.direction.name.lower() if record.direction is not Direction.NONE else "",
-        "method": masking.text(record.method),
-        "subject": masking.text(record.subject),
-        "problem": masking.text(record.problem),
+        "method": masker.text(record.method),
+        "subject": masker.text(record.subject),
+        "problem": masker.text(record.problem),
         "status": record.status.name.lower() if record.status is not Status.NONE else "",
         "duration_ns": record.duration_ns,
         "revision": record.revision,
@@ -145,16 +145,16 @@ def _http(exchange: HttpExchange) -> JSONObject:
     return {name: value for name, value in members.items() if value not in (None, "", [])}
 
 
-def _body(raw: bytes, masking: Masking) -> Iterator[bytes]:
+def _body(raw: bytes, masker: Masker) -> Iterator[bytes]:
     """Yield the last member of a line, after a comma."""
     if len(raw) > _LARGE:
         pieces = []
-        for piece in masking.pieces(raw):
+        for piece in masker.pieces(raw):
             pieces.append(piece)
             yield b""
         yield from _as_text(b"".join(pieces))
         return
-    masked = masking.body(raw)
+    masked = masker.body(raw)
     if is_canonical(masked):
         yield b',"message":' + masked
     else:

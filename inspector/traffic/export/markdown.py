@@ -14,38 +14,25 @@ from dataclasses import dataclass
 from inspector.base.json.scanner import reindent
 from inspector.base.plain_text import one_line, visible
 from inspector.base.units import duration, full_time, plural, size, time_of_day
-from inspector.traffic.export.writer import APP, APP_VERSION, Dropped, Numbering, Sink, Writing, noun
+from inspector.traffic.export.writer import APP, APP_VERSION, Dropped, ExportSteps, Numbering, Sink, noun
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.masking.masker import NO_MASKING, Masking
-from inspector.traffic.records import Direction, RecordKind, Status
+from inspector.traffic.masking.masker import NO_MASKING, Masker
+from inspector.traffic.records import STATUS_LABELS, Direction, RecordKind, Status
 
-_SHOWN = 4000  # characters of a body
-_READ = 64 * 1024  # bytes of a body that are formatted for that
+_MAX_SHOWN = 4000  # characters of a body
+_MAX_READ = 64 * 1024  # bytes of a body that are formatted for that
 _TICKS = re.compile("`+")
 _ARROWS = {Direction.OUT: "→", Direction.IN: "←", Direction.NONE: "·"}
-_STATES = {
-    Status.PENDING: "pending",
-    Status.OK: "ok",
-    Status.TOOL_ERROR: "tool error",
-    Status.ERROR: "error",
-    Status.NO_RESPONSE: "no response",
-    Status.NOT_SENT: "not sent",
-    Status.CANCELLED: "cancelled",
-    Status.TIMED_OUT: "timed out",
-}
-_SKIPPED = frozenset(
-    {RecordKind.HTTP, RecordKind.SSE}
-)  # summarized in one line with the messages that they carried
 
 
 def write_markdown(
-    log: TrafficLog, rows: Iterable[int], sink: Sink, masking: Masking = NO_MASKING
-) -> Writing:
+    log: TrafficLog, rows: Iterable[int], sink: Sink, masker: Masker = NO_MASKING
+) -> ExportSteps:
     """Write a report of these rows.
 
     Dropped: server-sent events, whose messages are included anyway.
     """
-    report = _Report(log, Numbering(rows), masking)
+    report = _Report(log, Numbering(rows), masker)
     for part in report.head():
         sink.write(part.encode())
     for done, row in enumerate(report.rows, 1):
@@ -65,12 +52,12 @@ class _Count:
 
 
 class _Report:
-    def __init__(self, log: TrafficLog, numbering: Numbering, masking: Masking) -> None:
+    def __init__(self, log: TrafficLog, numbering: Numbering, masker: Masker) -> None:
         self.rows = numbering.rows
         self.dropped: Counter[str] = Counter()
         self._log = log
         self._numbering = numbering
-        self._masking = masking
+        self._masker = masker
         self._reported: set[int] = set()
         # Exchanges are summarized in one line with the messages that they carried.
         self._carriers = {log.columns.exchange[row] for row in numbering.rows}
@@ -78,12 +65,12 @@ class _Report:
     def head(self) -> Iterator[str]:
         yield "# MCP traffic\n\n"
         yield f"{plural(len(self.rows), 'row')}, {self._span()}exported by {APP} {APP_VERSION}.\n"
-        if self._masking.items:
-            yield f"{plural(len(self._masking.items), 'secret')} masked: "
-            yield ", ".join(code(item.placeholder) for item in self._masking.items) + ".\n"
+        if self._masker.items:
+            yield f"{plural(len(self._masker.items), 'secret')} masked: "
+            yield ", ".join(code(item.placeholder) for item in self._masker.items) + ".\n"
         yield "\n| Server | Messages | Requests | Errors | Findings | Bytes |\n|---|--:|--:|--:|--:|--:|\n"
         for name, count in self._counts().items():
-            server = code(one_line(self._masking.text(name))).replace("|", "\\|")
+            server = code(one_line(self._masker.text(name))).replace("|", "\\|")
             numbers = (count.messages, count.requests, count.errors, count.problems)
             yield f"| {server} | {' | '.join(f'{n:,}' for n in numbers)} | {size(count.bytes)} |\n"
         yield "\n"
@@ -126,45 +113,42 @@ class _Report:
     def _heading(self, row: int) -> str:
         log = self._log
         kind = RecordKind(log.kind(row))
-        what = self._masking.text(f"{log.method(row)} {log.subject(row)}".strip())
+        what = self._masker.text(f"{log.method(row)} {log.subject(row)}".strip())
         # 1-based, as in the table and in filters.
         parts = [f"## {row + 1} {_ARROWS[Direction(log.direction(row))]} {kind.name.lower()}"]
         parts += [code(one_line(what))] if what else []
         taken = log.duration_ns(row)
-        status = _STATES.get(log.status(row), "") if kind is RecordKind.REQUEST else ""
-        parts += (
-            [f"({', '.join(filter(None, (status, duration(taken) if taken is not None else '')))})"]
-            if status
-            else []
-        )
-        return f"{' '.join(parts)}\n\n{code(one_line(self._masking.text(log.server_name(row))))}"
+        status = STATUS_LABELS[log.status(row)] if kind is RecordKind.REQUEST else ""
+        if status:
+            parts.append(f"({status}, {duration(taken)})" if taken is not None else f"({status})")
+        return f"{' '.join(parts)}\n\n{code(one_line(self._masker.text(log.server_name(row))))}"
 
     def _facts(self, row: int) -> Iterator[str]:
         log = self._log
         yield f" at {time_of_day(log.wall_ns(row))}, {size(log.size(row))}"
         exchange = log.http(row)
         if exchange is not None:
-            url = self._masking.text(exchange.url)
-            yield f", HTTP {code(one_line(f'{exchange.method} {url}'))} → {exchange.status or 'no answer'}"
+            url = self._masker.text(exchange.url)
+            yield f", HTTP {code(one_line(f'{exchange.method} {url}'))} → {exchange.status or 'no response'}"
         if log.problem(row):
-            yield f"\n\n**Finding:** {code(one_line(self._masking.text(log.problem(row))))}"
+            yield f"\n\n**Finding:** {code(one_line(self._masker.text(log.problem(row))))}"
         note = log.note(row).comment
         if note:
-            yield f"\n\n**Comment:** {code(one_line(self._masking.text(note)))}"
+            yield f"\n\n**Comment:** {code(one_line(self._masker.text(note)))}"
         yield "\n\n"
 
     def _body(self, row: int) -> Iterator[str]:
         raw = self._wire(row)
         # The first piece is enough, and a secret that reaches beyond it is masked as a whole.
-        masked = next(self._masking.pieces(raw), b"")[:_READ]
+        masked = next(self._masker.pieces(raw), b"")[:_MAX_READ]
         text = masked.decode(errors="replace")
-        is_cut = len(raw) > _READ or self._log.size(row) > self._log.kept(row)
+        is_cut = len(raw) > _MAX_READ or self._log.size(row) > self._log.kept(row)
         is_json = text.lstrip()[:1] in ("{", "[")
-        shown = reindent(text, _SHOWN) if is_json else text
-        is_short = not is_cut and len(shown) <= _SHOWN
+        shown = reindent(text, _MAX_SHOWN) if is_json else text
+        is_short = not is_cut and len(shown) <= _MAX_SHOWN
         if not text:
             return
-        yield fenced(visible(shown if is_short else shown[:_SHOWN]), "json" if is_json else "text")
+        yield fenced(visible(shown if is_short else shown[:_MAX_SHOWN]), "json" if is_json else "text")
         if not is_short:
             yield f"… truncated; the full size is {size(self._log.size(row))}.\n"
         yield "\n"

@@ -19,7 +19,7 @@ from inspector.base.units import size
 from inspector.traffic.export.har import header
 from inspector.traffic.export.writer import carried_by, request_body
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.masking.masker import NO_MASKING, Masking
+from inspector.traffic.masking.masker import NO_MASKING, Masker
 from inspector.traffic.records import HttpExchange, RecordKind
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -40,9 +40,9 @@ class _Request(NamedTuple):
     is_stream: bool
 
 
-def as_curl(log: TrafficLog, row: int, masking: Masking | None = None) -> str:
+def as_curl(log: TrafficLog, row: int, masker: Masker | None = None) -> str:
     """Return an `sh` command that sends a row's HTTP request. Raises UserError if impossible."""
-    request = _request(log, row, masking)
+    request = _request(log, row, masker)
     is_word = _is_word(request.body)
     words = ["--globoff", *_method(request)]
     words += [word for name, value in request.headers for word in ("--header", _header(name, value))]
@@ -56,12 +56,12 @@ def as_curl(log: TrafficLog, row: int, masking: Masking | None = None) -> str:
     return command if is_word else f"printf {shlex.quote(_printf(request.body))} | {command}"
 
 
-def as_python(log: TrafficLog, row: int, masking: Masking | None = None) -> str:
+def as_python(log: TrafficLog, row: int, masker: Masker | None = None) -> str:
     """Return a program that sends a row's HTTP request with httpx.
 
     Raises UserError if impossible.
     """
-    request = _request(log, row, masking)
+    request = _request(log, row, masker)
     arguments = f"{request.exchange.method!r}, url, headers=headers, content=body, timeout=60"
     lines = ["import httpx", "", f"url = {request.exchange.url!r}", "headers = ["]
     lines += [f"    {_python_header(name, value)}," for name, value in request.headers]
@@ -78,30 +78,30 @@ def as_python(log: TrafficLog, row: int, masking: Masking | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_json(log: TrafficLog, row: int, masking: Masking | None = None) -> str:
+def as_json(log: TrafficLog, row: int, masker: Masker | None = None) -> str:
     """Return the request and its response, indented; the row itself if it is neither.
 
     Never raises.
     """
-    masking = masking or NO_MASKING
+    masker = masker or NO_MASKING
     partner = log.partner(row)
     if partner is None:
-        return reindent(_json(masking.body(log.raw(row))))
+        return reindent(_json(masker.body(log.raw(row))))
     requested, responded = sorted((row, partner))
-    request, response = (_json(masking.body(log.raw(number))) for number in (requested, responded))
+    request, response = (_json(masker.body(log.raw(number))) for number in (requested, responded))
     return reindent(f'{{"request":{request},"response":{response}}}')
 
 
-def _request(log: TrafficLog, row: int, masking: Masking | None) -> _Request:
+def _request(log: TrafficLog, row: int, masker: Masker | None) -> _Request:
     exchange, carrier = log.http(row), log.exchange(row)
     if exchange is None:
         raise UserError(
             "This was not sent over HTTP, so there is no request to copy.", "Copy it as JSON instead."
         )
     number = row if carrier is None or log.kind(row) == RecordKind.HTTP else carrier
-    masking = masking or NO_MASKING
-    body = masking.body(request_body(log, carried_by(log, number)))
-    exchange = masking.exchange(exchange)
+    masker = masker or NO_MASKING
+    body = masker.body(request_body(log, carried_by(log, number)))
+    exchange = masker.exchange(exchange)
     if len(body) > _MAX_BODY_LENGTH:
         raise UserError(
             f"The body is {size(len(body))}, which is too large to paste.", "Export the message instead."

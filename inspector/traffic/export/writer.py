@@ -19,6 +19,66 @@ from inspector.traffic.log import TrafficLog
 from inspector.traffic.recorder import EventText, read_event
 from inspector.traffic.records import Direction, HttpExchange, RecordKind
 
+APP = "mcp-lens"
+APP_VERSION = __version__
+
+NOUNS = {
+    RecordKind.STDERR: "stderr line",
+    RecordKind.PROCESS: "process event",
+    RecordKind.STATE: "connection event",
+    RecordKind.LOCAL: "local error",
+    RecordKind.LOGIN: "login step",
+    RecordKind.SSE: "server-sent event",
+    RecordKind.HTTP: "HTTP exchange",
+    RecordKind.TEXT: "stray output line",
+}
+
+
+class Dropped:
+    """What a format could not represent, counted by kind."""
+
+    def __init__(self, counts: Counter[str] | None = None) -> None:
+        self.counts: Counter[str] = counts or Counter()
+
+    def __bool__(self) -> bool:
+        return bool(self.counts)
+
+    def __str__(self) -> str:
+        """Format for display: "3 stderr lines, 1 process event"; "" if nothing was dropped."""
+        return ", ".join(plural(count, noun) for noun, count in sorted(self.counts.items()))
+
+
+# A running export: yields the number of rows done so far, at least once per row; returns what it dropped.
+ExportSteps: TypeAlias = Generator[int, None, Dropped]
+
+
+class Sink(Protocol):
+    """Anything with a `write` for bytes, such as a file."""
+
+    def write(self, data: bytes, /) -> object: ...
+
+
+class Numbering:
+    """The exported rows in log order, and the number of each in the file."""
+
+    def __init__(self, rows: Iterable[int]) -> None:
+        self.rows = array("q", sorted(set(rows)))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def of(self, row: int | None) -> int | None:
+        """Return a row's number; None if it is not exported."""
+        if row is None:
+            return None
+        position = bisect_left(self.rows, row)
+        return position if position < len(self.rows) and self.rows[position] == row else None
+
+
+def noun(log: TrafficLog, row: int) -> str:
+    """Return the noun that a row is counted under."""
+    return NOUNS.get(RecordKind(log.kind(row)), "non-HTTP message")
+
 
 @dataclass(slots=True)
 class CarriedMessages:
@@ -34,8 +94,8 @@ def carried_by_exchange(log: TrafficLog) -> dict[int, CarriedMessages]:
     directions = log.columns.direction
     for row, exchange in enumerate(log.columns.exchange[: len(log)]):
         if exchange >= 0:
-            mine = carried.setdefault(exchange, CarriedMessages())
-            (mine.sent if directions[row] == Direction.OUT else mine.received).append(row)
+            messages = carried.setdefault(exchange, CarriedMessages())
+            (messages.sent if directions[row] == Direction.OUT else messages.received).append(row)
     return carried
 
 
@@ -93,75 +153,3 @@ def _head(event: EventText) -> bytes:
     lines += [f"id: {event.id}"] if event.id is not None else []
     lines += [f"retry: {event.retry_ms}"] if event.retry_ms is not None else []
     return "".join(f"{line}\n" for line in lines).encode()
-
-
-APP = "mcp-lens"
-APP_VERSION = __version__
-
-
-class Sink(Protocol):
-    """Anything with a `write` for bytes, such as a file."""
-
-    def write(self, data: bytes, /) -> object: ...
-
-
-class Dropped:
-    """What a format could not represent, counted by kind."""
-
-    def __init__(self, counts: Counter[str] | None = None) -> None:
-        self.counts: Counter[str] = counts or Counter()
-
-    def __bool__(self) -> bool:
-        return bool(self.counts)
-
-    def __str__(self) -> str:
-        """Format for display: "3 stderr lines, 1 process event"; "" if nothing was dropped."""
-        return ", ".join(plural(count, noun) for noun, count in sorted(self.counts.items()))
-
-
-# A writer: yields the number of rows done so far, at least once per row; returns what it dropped.
-Writing: TypeAlias = Generator[int, None, Dropped]
-
-
-def write_all(writing: Writing) -> Dropped:
-    """Run a writer to its end."""
-    while True:
-        try:
-            next(writing)
-        except StopIteration as done:
-            dropped: Dropped = done.value
-            return dropped
-
-
-class Numbering:
-    """The exported rows in log order, and the number of each in the file."""
-
-    def __init__(self, rows: Iterable[int]) -> None:
-        self.rows = array("q", sorted(set(rows)))
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def of(self, row: int | None) -> int | None:
-        """Return a row's number; None if it is not exported."""
-        if row is None:
-            return None
-        position = bisect_left(self.rows, row)
-        return position if position < len(self.rows) and self.rows[position] == row else None
-
-
-NOUNS = {
-    RecordKind.STDERR: "stderr line",
-    RecordKind.PROCESS: "process event",
-    RecordKind.STATE: "connection event",
-    RecordKind.LOCAL: "local error",
-    RecordKind.LOGIN: "login step",
-    RecordKind.SSE: "server-sent event",
-    RecordKind.HTTP: "HTTP exchange",
-    RecordKind.TEXT: "stray output line",
-}
-
-
-def noun(log: TrafficLog, row: int) -> str:
-    """Return the noun that a row is counted under."""
-    return NOUNS.get(RecordKind(log.kind(row)), "non-HTTP message")

@@ -39,10 +39,10 @@ _OURS = re.compile(
 )
 _MARK = "~secret-"
 _PLACEHOLDER = re.compile(rb"~secret-\d+-[\w-]*~")
-_TOGETHER = 256 * 1024  # bytes searched at a time, holding the GIL
-_MAX_CACHED = 20_000  # restorable secrets: DPoP proofs differ every time
-_MAX_SEEN = 4096
-_MAX_SEEN_LENGTH = 16 * 1024
+_SEARCHED_BYTES = 256 * 1024  # bytes searched at a time, holding the GIL
+_MAX_RESTORABLE = 20_000  # secrets: DPoP proofs differ every time
+_MAX_CACHED_HEADERS = 4096
+_MAX_CACHED_LENGTH = 16 * 1024
 
 
 class AtRestMasker:
@@ -60,11 +60,11 @@ class AtRestMasker:
         self._numbers: dict[bytes, int] = {}
         self._placeholders: dict[bytes, bytes] = {}  # by original
         self._originals: dict[bytes, bytes] = {}
-        self._seen: dict[tuple[str, str], str] = {}  # headers recur with every exchange
+        self._masked_headers: dict[tuple[str, str], str] = {}  # headers recur with every exchange
 
     def rows(self, log: TrafficLog, first: int, last: int) -> dict[int, bytes]:
         """Return the rows of this range (in memory) that need masking, with their masked bytes."""
-        self._learn()
+        self._update_credentials()
         masked: dict[int, bytes] = {}
         for match in _OURS.finditer(log.columns.kind[first:last].tobytes()):
             row = first + match.start()
@@ -85,7 +85,7 @@ class AtRestMasker:
         start, size = first, 0
         for row, kept in enumerate(log.columns.kept[first:last], first):
             size += kept
-            if size < _TOGETHER and row + 1 < last:
+            if size < _SEARCHED_BYTES and row + 1 < last:
                 continue
             raws: list[bytes] = log.in_memory(start, row + 1)  # type: ignore[assignment]
             if len(raws) == 1 or self._has_credential(b"".join(raws)):
@@ -93,11 +93,11 @@ class AtRestMasker:
             start, size = row + 1, 0
 
     def _has_credential(self, data: bytes) -> bool:
-        if len(data) <= 2 * _TOGETHER:
+        if len(data) <= 2 * _SEARCHED_BYTES:
             return any(spelled in data for spelled in self._spelled)
         return any(
-            self._has_credential(data[start : start + _TOGETHER + self._max_length])
-            for start in range(0, len(data), _TOGETHER)
+            self._has_credential(data[start : start + _SEARCHED_BYTES + self._max_length])
+            for start in range(0, len(data), _SEARCHED_BYTES)
         )
 
     def _without_credentials(self, raw: bytes) -> bytes:
@@ -107,7 +107,7 @@ class AtRestMasker:
 
     def exchange(self, exchange: HttpExchange) -> HttpExchange:
         """Return an exchange as it is to be written."""
-        self._learn()
+        self._update_credentials()
         return replace(
             exchange,
             url=self._text("", exchange.url),
@@ -123,12 +123,12 @@ class AtRestMasker:
 
     def text(self, text: str) -> str:
         """Mask our credentials, and nothing else, in strings of messages that rows refer to."""
-        self._learn()
+        self._update_credentials()
         return decoded(self._without_credentials(encoded(text))) if self._spelled else text
 
-    def anything(self, raw: bytes) -> bytes:
+    def any_text(self, raw: bytes) -> bytes:
         """Mask text that is not part of a message: everything recognizable as a secret."""
-        self._learn()
+        self._update_credentials()
         return self._masked(raw, hits)
 
     def _text(self, header: str, text: str) -> str:
@@ -139,7 +139,7 @@ class AtRestMasker:
             and not self._credentials.is_secret_header(header)
         ):
             return text  # a length, different in every exchange
-        known = self._seen.get((header, text))
+        known = self._masked_headers.get((header, text))
         if known is None:
             raw = encoded(text)
             is_secret = self._credentials.is_secret_header(header)
@@ -150,10 +150,10 @@ class AtRestMasker:
                 yield from header_hits(header, data) if header and data is raw else hits(data, start, stop)
 
             known = decoded(self._masked(raw, find))
-            if len(text) <= _MAX_SEEN_LENGTH:
-                if len(self._seen) >= _MAX_SEEN:
-                    self._seen.clear()
-                self._seen[header, text] = known
+            if len(text) <= _MAX_CACHED_LENGTH:
+                if len(self._masked_headers) >= _MAX_CACHED_HEADERS:
+                    self._masked_headers.clear()
+                self._masked_headers[header, text] = known
         return known
 
     def can_restore(self, exchange: HttpExchange) -> bool:
@@ -183,12 +183,12 @@ class AtRestMasker:
     def _restored(self, raw: bytes) -> bytes:
         return _PLACEHOLDER.sub(lambda found: self._originals.get(found[0], found[0]), raw)
 
-    def _learn(self) -> None:
+    def _update_credentials(self) -> None:
         version = self._credentials.version
         if version == self._version:
             return
         self._version = version
-        self._seen.clear()
+        self._masked_headers.clear()
         # An everyday word is no less secret, but masking it would make messages unreadable.
         known = {
             value: name for value, name in self._credentials.names_by_value().items() if is_distinctive(value)
@@ -217,7 +217,7 @@ class AtRestMasker:
     def _replaced(self, raw: bytes, found: Iterable[tuple[int, int, bytes, str]]) -> bytes:
         pieces: list[bytes] = []
         done = 0
-        for begin, end, value, name in _merged(found):
+        for begin, end, value, name in _without_overlaps(found):
             pieces += (raw[done:begin], self._placeholder(raw[begin:end], value, name))
             done = end
         return b"".join((*pieces, raw[done:])) if pieces else raw
@@ -226,7 +226,7 @@ class AtRestMasker:
         known = self._placeholders.get(spelled)
         if known is not None:
             return known
-        if len(self._placeholders) >= _MAX_CACHED:
+        if len(self._placeholders) >= _MAX_RESTORABLE:
             return b"~secret-0-%s~" % slug(name).encode()
         number = self._numbers.setdefault(value, len(self._numbers) + 1)
         made = b"~secret-%d-%s~" % (number, slug(name).encode())
@@ -241,14 +241,14 @@ class AtRestMasker:
 
 def without_secrets(text: bytes, credentials: Credentials | None = None) -> bytes:
     """Mask any text that is written to a file, such as an error report."""
-    return AtRestMasker(credentials or Credentials()).anything(text)
+    return AtRestMasker(credentials or Credentials()).any_text(text)
 
 
 def _raw(log: TrafficLog, row: int) -> bytes:
     return log.in_memory(row, row + 1)[0] or b""
 
 
-def _merged(found: Iterable[tuple[int, int, bytes, str]]) -> Iterator[tuple[int, int, bytes, str]]:
+def _without_overlaps(found: Iterable[tuple[int, int, bytes, str]]) -> Iterator[tuple[int, int, bytes, str]]:
     """Yield the spans in order; overlapping ones as one, under the first one's name."""
     current: tuple[int, int, bytes, str] | None = None
     for begin, end, value, name in sorted(found, key=lambda span: (span[0], -span[1])):

@@ -39,243 +39,33 @@ from inspector.traffic.masking.secret_scan import (
 from inspector.traffic.records import HttpExchange
 
 MIN_LENGTH = 8  # shorter ones occur by chance too often
-_FEW = 40
-
-
-class Literals:
-    """A set of byte strings to find, with their meanings. Those below SHORTEST are ignored."""
-
-    def __init__(self, meanings: Mapping[bytes, str]) -> None:
-        self._meanings = {text: meaning for text, meaning in meanings.items() if len(text) >= MIN_LENGTH}
-        self._lengths: dict[bytes, list[int]] = {}
-        for text in sorted(self._meanings, key=len, reverse=True):
-            lengths = self._lengths.setdefault(text[:MIN_LENGTH], [])
-            if len(text) not in lengths:
-                lengths.append(len(text))
-        beginnings = b"|".join(map(re.escape, self._lengths))
-        self._begins = re.compile(beginnings) if len(self._lengths) <= _FEW else None
-
-    def spans(self, data: bytes, start: int, stop: int) -> Iterator[tuple[int, int, str]]:
-        """Yield start, end and meaning of matches from `start` up to `stop`, longest per position."""
-        for at in self._positions(data, start, stop) if self._lengths else ():
-            length = self._length_at(data, at)
-            if length:
-                yield at, at + length, self._meanings[data[at : at + length]]
-
-    def _positions(self, data: bytes, start: int, stop: int) -> Iterator[int]:
-        if self._begins is None:
-            lengths = self._lengths
-            yield from [
-                at for at in range(start, min(stop, len(data))) if data[at : at + MIN_LENGTH] in lengths
-            ]
-            return
-        end = min(len(data), stop + MIN_LENGTH - 1)
-        while match := self._begins.search(data, start, end):
-            yield match.start()
-            start = match.start() + 1
-
-    def _length_at(self, data: bytes, at: int) -> int:
-        lengths = self._lengths[data[at : at + MIN_LENGTH]]
-        return next((length for length in lengths if data[at : at + length] in self._meanings), 0)
-
+_MAX_ALTERNATIVES = 40
 
 _OVERLAP = 16 * 1024  # how far a credential may reach into the next window
 _SLUG = re.compile(r"[^A-Za-z0-9]+")
 
-
-@dataclass(frozen=True, slots=True)
-class SecretItem:
-    """A secret in the list shown before an export."""
-
-    placeholder: str
-    where: str
-    count: int
-    hint: str  # its first characters and its length
-
-
-class SecretsFound:
-    """All distinct secrets, in order of first occurrence."""
-
-    def __init__(self) -> None:
-        self._placeholders: dict[bytes, str] = {}
-        self._positions: dict[bytes, str] = {}
-        self._counts: dict[bytes, int] = {}
-
-    def __len__(self) -> int:
-        return len(self._placeholders)
-
-    @property
-    def items(self) -> tuple[SecretItem, ...]:
-        return tuple(
-            SecretItem(placeholder, self._positions[value], self._counts[value], _hint(value))
-            for value, placeholder in self._placeholders.items()
-        )
-
-    def values(self) -> dict[bytes, str]:
-        """Return each secret with its placeholder."""
-        return dict(self._placeholders)
-
-    def knows(self, value: bytes) -> bool:
-        return value in self._placeholders
-
-    def add(self, hit: Hit) -> None:
-        if hit.value not in self._placeholders:
-            self._placeholders[hit.value] = f"~secret-{len(self._placeholders) + 1}-{slug(hit.name)}~"
-            self._positions[hit.value] = hit.location
-            self._counts[hit.value] = 0
-        self._counts[hit.value] += 1
-        for password in _basic_passwords(hit):
-            self.add(Hit(0, 0, password, "password", f"password in {hit.location}"))
-
-
-class SecretScan:
-    """Scans rows, and everything carried by their HTTP exchanges, for secrets.
-
-    A HAR contains each exchange whole. `steps` does the work; `found` grows with it.
-    """
-
-    def __init__(self, log: TrafficLog, rows: Iterable[int]) -> None:
-        self.found = SecretsFound()
-        self._log = log
-        self._numbering = Numbering(rows)
-        self._exchanges: set[int] = set()
-        self._carried: dict[int, CarriedMessages] | None = None  # computed for the first exchange
-        self._credentials = _spelled_credentials(log)
-
-    def steps(self) -> Iterator[int]:
-        """Do the work; yield the number of rows scanned, once per row and per window of a long one."""
-        for done, row in enumerate(self._numbering.rows, 1):
-            for _ in chain(self._body(self._log.raw(row)), self._exchange(row)):
-                yield done - 1
-            yield done
-
-    def _body(self, raw: bytes) -> Iterator[None]:
-        for start in range(0, len(raw) or 1, WINDOW):
-            for hit in hits_at_all_levels(raw, start, start + WINDOW):
-                self.found.add(hit)
-            self._credentials_in(raw[start : start + WINDOW + _OVERLAP])
-            yield
-
-    def _credentials_in(self, text: bytes) -> None:
-        for spelled, hit in self._credentials.items():
-            if spelled in text and not self.found.knows(hit.value):
-                self.found.add(hit)
-
-    def _text(self, text: str) -> None:
-        for hit in hits_at_all_levels(encoded(text), 0, len(text) * 4):
-            self.found.add(hit)
-
-    def _exchange(self, row: int) -> Iterator[None]:
-        number, exchange = self._log.exchange(row), self._log.http(row)
-        number = row if number is None else number
-        if exchange is None or number in self._exchanges:
-            return
-        self._exchanges.add(number)
-        self._head(exchange)
-        yield from self._body(exchange.body)
-        for rider in self._unrequested_carried(number):
-            yield from self._body(self._log.raw(rider))
-
-    def _head(self, exchange: HttpExchange) -> None:
-        for name, value in chain(exchange.request_headers, exchange.response_headers):
-            for hit in _distinct(header_hits(name, encoded(value))):
-                self.found.add(hit)
-        self._text(exchange.url)
-        self._text(exchange.error)
-        headers = chain(exchange.request_headers, exchange.response_headers)
-        for text in (exchange.url, exchange.error, *(value for _, value in headers)):
-            self._credentials_in(encoded(text))
-
-    def _unrequested_carried(self, exchange: int) -> list[int]:
-        """Return the rows carried by an exchange that are not scanned anyway."""
-        if self._carried is None:
-            self._carried = carried_by_exchange(self._log)
-        carried = self._carried.get(exchange, CarriedMessages())
-        return [row for row in (*carried.sent, *carried.received) if self._numbering.of(row) is None]
-
-
-def _spelled_credentials(log: TrafficLog) -> dict[bytes, Hit]:
-    """Return the credentials in use, in every spelling."""
-    return {
-        spelled: Hit(0, 0, value, name, "credential in use")
-        for value, name in log.credentials.names_by_value().items()
-        if is_distinctive(value)
-        for spelled in (*spellings(value), *in_json(value))
-    }
-
-
-def find_secrets(log: TrafficLog, rows: Iterable[int]) -> SecretsFound:
-    """Scan a few rows at once."""
-    scan = SecretScan(log, rows)
-    for _ in scan.steps():
-        pass
-    return scan.found
-
-
-def _distinct(hits: Iterable[Hit]) -> list[Hit]:
-    """Remove duplicates: a place may match by the header's name and by its format."""
-    positions: dict[tuple[int, int], Hit] = {}
-    for hit in hits:
-        positions.setdefault((hit.start, hit.end), hit)
-    return list(positions.values())
-
-
-def _basic_passwords(hit: Hit) -> set[bytes]:
-    """Return the passwords in `Authorization: Basic`, also form-decoded, as OAuth encodes them."""
-    if hit.name.lower() not in ("authorization", "proxy-authorization"):
-        return set()
-    try:
-        password = base64.b64decode(hit.value, validate=True).partition(b":")[2]
-    except binascii.Error:
-        return set()
-    return {password, unquote_to_bytes(password.replace(b"+", b" "))} - {b""}
-
-
-def slug(name: str) -> str:
-    """Return the name of a secret as used in its placeholder."""
-    return _SLUG.sub("-", name).strip("-")[:40] or "value"
-
-
-def _hint(value: bytes) -> str:
-    text = value.decode(errors="replace")
-    return f"{text[: min(3, len(text) // 4)]}… ({len(text)} characters)"
-
-
-def encoded(text: str) -> bytes:
-    """Encode any text, including lone surrogates."""
-    return text.encode("utf-8", "surrogatepass")
-
-
-def decoded(raw: bytes) -> str:
-    """Inverse of `encoded`. Masking a binary secret may have split a character."""
-    try:
-        return raw.decode("utf-8", "surrogatepass")
-    except UnicodeDecodeError:
-        return raw.decode(errors="replace")
-
+_MAX_CACHED_LENGTH = 200
+_MAX_CACHED_TEXTS = 4096
 
 _Headers: TypeAlias = tuple[tuple[str, str], ...]
 _Span: TypeAlias = tuple[int, int, str]  # start, end, placeholder
 _Find: TypeAlias = Callable[[bytes, int, int], Iterable[Hit]]
 
-_SHORT = 200
-_REMEMBERED = 4096
 
-
-class Masking:
+class Masker:
     """Replaces secrets with placeholders, except for those that the user excluded."""
 
-    def __init__(self, found: SecretsFound, kept_out: Collection[str] = ()) -> None:
+    def __init__(self, found: FoundSecrets, excluded: Collection[str] = ()) -> None:
         self._placeholders = {
-            value: placeholder for value, placeholder in found.values().items() if placeholder not in kept_out
+            value: placeholder for value, placeholder in found.values().items() if placeholder not in excluded
         }
-        self.items = tuple(item for item in found.items if item.placeholder not in kept_out)
-        everywhere = {value: name for value, name in self._placeholders.items() if is_distinctive(value)}
+        self.items = tuple(item for item in found.items if item.placeholder not in excluded)
+        distinctive = {value: name for value, name in self._placeholders.items() if is_distinctive(value)}
         # A value with a quote in it could span two JSON strings: it is only searched where quotes are
         # distinguishable, which is after resolving escapes, and in what is not JSON.
-        self._plain = Literals(_spellings({v: name for v, name in everywhere.items() if b'"' not in v}))
+        self._plain = Literals(_spellings({v: name for v, name in distinctive.items() if b'"' not in v}))
         self._texts: dict[str, str] = {}  # method and server names recur in every row
-        self._quoted = Literals(_spellings({v: name for v, name in everywhere.items() if b'"' in v}))
+        self._quoted = Literals(_spellings({v: name for v, name in distinctive.items() if b'"' in v}))
 
     def text(self, text: str) -> str:
         if not self._placeholders or not text:
@@ -283,7 +73,7 @@ class Masking:
         known = self._texts.get(text)
         if known is None:
             known = decoded(self.body(encoded(text)))
-            if len(text) <= _SHORT and len(self._texts) < _REMEMBERED:
+            if len(text) <= _MAX_CACHED_LENGTH and len(self._texts) < _MAX_CACHED_TEXTS:
                 self._texts[text] = known
         return known
 
@@ -339,16 +129,6 @@ class Masking:
         return sorted(spans, key=lambda span: (span[0], -span[1]))
 
 
-def masked_alone(raw: bytes) -> bytes:
-    """Mask a short text for display: what is recognizable as a secret on its own."""
-    spans = [
-        (origin(hit.start), origin(hit.end), MASK)
-        for data, first, last, origin in levels(raw, 0, len(raw))
-        for hit in hits(data, first, last)
-    ]
-    return _replaced(raw, 0, len(raw), sorted(spans, key=lambda span: (span[0], -span[1])))[0]
-
-
 def _replaced(raw: bytes, done: int, stop: int, spans: list[_Span]) -> tuple[bytes, int]:
     """Replace spans between `done` and `stop`; return the text and where to continue.
 
@@ -374,4 +154,222 @@ def _spellings(secrets: dict[bytes, str]) -> dict[bytes, str]:
     return spelled
 
 
-NO_MASKING = Masking(SecretsFound())
+def masked_excerpt(raw: bytes) -> bytes:
+    """Mask a short text for display: what is recognizable as a secret on its own."""
+    spans = [
+        (origin(hit.start), origin(hit.end), MASK)
+        for data, first, last, origin in levels(raw, 0, len(raw))
+        for hit in hits(data, first, last)
+    ]
+    return _replaced(raw, 0, len(raw), sorted(spans, key=lambda span: (span[0], -span[1])))[0]
+
+
+def find_secrets(log: TrafficLog, rows: Iterable[int]) -> FoundSecrets:
+    """Scan a few rows at once."""
+    scan = SecretScan(log, rows)
+    for _ in scan.steps():
+        pass
+    return scan.found
+
+
+class SecretScan:
+    """Scans rows, and everything carried by their HTTP exchanges, for secrets.
+
+    A HAR contains each exchange whole. `steps` does the work; `found` grows with it.
+    """
+
+    def __init__(self, log: TrafficLog, rows: Iterable[int]) -> None:
+        self.found = FoundSecrets()
+        self._log = log
+        self._numbering = Numbering(rows)
+        self._exchanges: set[int] = set()
+        self._carried: dict[int, CarriedMessages] | None = None  # computed for the first exchange
+        self._credentials = _spelled_credentials(log)
+
+    def steps(self) -> Iterator[int]:
+        """Do the work; yield the number of rows scanned, once per row and per window of a long one."""
+        for done, row in enumerate(self._numbering.rows, 1):
+            for _ in chain(self._body(self._log.raw(row)), self._exchange(row)):
+                yield done - 1
+            yield done
+
+    def _body(self, raw: bytes) -> Iterator[None]:
+        for start in range(0, len(raw) or 1, WINDOW):
+            for hit in hits_at_all_levels(raw, start, start + WINDOW):
+                self.found.add(hit)
+            self._credentials_in(raw[start : start + WINDOW + _OVERLAP])
+            yield
+
+    def _credentials_in(self, text: bytes) -> None:
+        for spelled, hit in self._credentials.items():
+            if spelled in text and not self.found.knows(hit.value):
+                self.found.add(hit)
+
+    def _text(self, text: str) -> None:
+        for hit in hits_at_all_levels(encoded(text), 0, len(text) * 4):
+            self.found.add(hit)
+
+    def _exchange(self, row: int) -> Iterator[None]:
+        number, exchange = self._log.exchange(row), self._log.http(row)
+        number = row if number is None else number
+        if exchange is None or number in self._exchanges:
+            return
+        self._exchanges.add(number)
+        self._head(exchange)
+        yield from self._body(exchange.body)
+        for carried in self._carried_outside(number):
+            yield from self._body(self._log.raw(carried))
+
+    def _head(self, exchange: HttpExchange) -> None:
+        for name, value in chain(exchange.request_headers, exchange.response_headers):
+            for hit in _distinct(header_hits(name, encoded(value))):
+                self.found.add(hit)
+        self._text(exchange.url)
+        self._text(exchange.error)
+        headers = chain(exchange.request_headers, exchange.response_headers)
+        for text in (exchange.url, exchange.error, *(value for _, value in headers)):
+            self._credentials_in(encoded(text))
+
+    def _carried_outside(self, exchange: int) -> list[int]:
+        """Return the rows carried by an exchange that are not scanned anyway."""
+        if self._carried is None:
+            self._carried = carried_by_exchange(self._log)
+        carried = self._carried.get(exchange, CarriedMessages())
+        return [row for row in (*carried.sent, *carried.received) if self._numbering.of(row) is None]
+
+
+def _spelled_credentials(log: TrafficLog) -> dict[bytes, Hit]:
+    """Return the credentials in use, in every spelling."""
+    return {
+        spelled: Hit(0, 0, value, name, "credential in use")
+        for value, name in log.credentials.names_by_value().items()
+        if is_distinctive(value)
+        for spelled in (*spellings(value), *in_json(value))
+    }
+
+
+def _distinct(hits: Iterable[Hit]) -> list[Hit]:
+    """Remove duplicates: a place may match by the header's name and by its format."""
+    positions: dict[tuple[int, int], Hit] = {}
+    for hit in hits:
+        positions.setdefault((hit.start, hit.end), hit)
+    return list(positions.values())
+
+
+class FoundSecrets:
+    """All distinct secrets that a scan found, in order of first occurrence."""
+
+    def __init__(self) -> None:
+        self._placeholders: dict[bytes, str] = {}
+        self._locations: dict[bytes, str] = {}
+        self._counts: dict[bytes, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._placeholders)
+
+    @property
+    def items(self) -> tuple[SecretItem, ...]:
+        return tuple(
+            SecretItem(placeholder, self._locations[value], self._counts[value], _hint(value))
+            for value, placeholder in self._placeholders.items()
+        )
+
+    def values(self) -> dict[bytes, str]:
+        """Return each secret with its placeholder."""
+        return dict(self._placeholders)
+
+    def knows(self, value: bytes) -> bool:
+        return value in self._placeholders
+
+    def add(self, hit: Hit) -> None:
+        if hit.value not in self._placeholders:
+            self._placeholders[hit.value] = f"~secret-{len(self._placeholders) + 1}-{slug(hit.name)}~"
+            self._locations[hit.value] = hit.location
+            self._counts[hit.value] = 0
+        self._counts[hit.value] += 1
+        for password in _basic_passwords(hit):
+            self.add(Hit(0, 0, password, "password", f"password in {hit.location}"))
+
+
+@dataclass(frozen=True, slots=True)
+class SecretItem:
+    """A secret in the list shown before an export."""
+
+    placeholder: str
+    where: str
+    count: int
+    hint: str  # its first characters and its length
+
+
+def _basic_passwords(hit: Hit) -> set[bytes]:
+    """Return the passwords in `Authorization: Basic`, also form-decoded, as OAuth encodes them."""
+    if hit.name.lower() not in ("authorization", "proxy-authorization"):
+        return set()
+    try:
+        password = base64.b64decode(hit.value, validate=True).partition(b":")[2]
+    except binascii.Error:
+        return set()
+    return {password, unquote_to_bytes(password.replace(b"+", b" "))} - {b""}
+
+
+def slug(name: str) -> str:
+    """Return the name of a secret as used in its placeholder."""
+    return _SLUG.sub("-", name).strip("-")[:40] or "value"
+
+
+def _hint(value: bytes) -> str:
+    text = value.decode(errors="replace")
+    return f"{text[: min(3, len(text) // 4)]}… ({len(text)} characters)"
+
+
+class Literals:
+    """A set of byte strings to find, with their meanings. Those shorter than MIN_LENGTH are ignored."""
+
+    def __init__(self, meanings: Mapping[bytes, str]) -> None:
+        self._meanings = {text: meaning for text, meaning in meanings.items() if len(text) >= MIN_LENGTH}
+        self._lengths: dict[bytes, list[int]] = {}
+        for text in sorted(self._meanings, key=len, reverse=True):
+            lengths = self._lengths.setdefault(text[:MIN_LENGTH], [])
+            if len(text) not in lengths:
+                lengths.append(len(text))
+        beginnings = b"|".join(map(re.escape, self._lengths))
+        self._begins = re.compile(beginnings) if len(self._lengths) <= _MAX_ALTERNATIVES else None
+
+    def spans(self, data: bytes, start: int, stop: int) -> Iterator[tuple[int, int, str]]:
+        """Yield start, end and meaning of matches from `start` up to `stop`, longest per position."""
+        for at in self._positions(data, start, stop) if self._lengths else ():
+            length = self._length_at(data, at)
+            if length:
+                yield at, at + length, self._meanings[data[at : at + length]]
+
+    def _positions(self, data: bytes, start: int, stop: int) -> Iterator[int]:
+        if self._begins is None:
+            lengths = self._lengths
+            yield from [
+                at for at in range(start, min(stop, len(data))) if data[at : at + MIN_LENGTH] in lengths
+            ]
+            return
+        end = min(len(data), stop + MIN_LENGTH - 1)
+        while match := self._begins.search(data, start, end):
+            yield match.start()
+            start = match.start() + 1
+
+    def _length_at(self, data: bytes, at: int) -> int:
+        lengths = self._lengths[data[at : at + MIN_LENGTH]]
+        return next((length for length in lengths if data[at : at + length] in self._meanings), 0)
+
+
+def encoded(text: str) -> bytes:
+    """Encode any text, including lone surrogates."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def decoded(raw: bytes) -> str:
+    """Inverse of `encoded`. Masker a binary secret may have split a character."""
+    try:
+        return raw.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return raw.decode(errors="replace")
+
+
+NO_MASKING = Masker(FoundSecrets())

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from inspector.base.json.values import to_wire
 from inspector.protocol import jsonrpc
-from inspector.traffic.export.writer import Dropped, Writing, write_all
+from inspector.traffic.export.writer import Dropped, ExportSteps
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recorder import Recorder
 from inspector.traffic.records import Direction, HttpExchange, RecordKind, RowNote, Status
+from tests.helpers.exports import run_export
 from tests.helpers.fakes import FakeClock
 
 TOKEN = "tok-4711-abcdef"
@@ -88,8 +89,8 @@ def http_log() -> TrafficLog:
     return conversation.log
 
 
-def written(writing: Writing, sink: BytesIO) -> tuple[bytes, Dropped]:
-    dropped = write_all(writing)
+def written(steps: ExportSteps, sink: BytesIO) -> tuple[bytes, Dropped]:
+    dropped = run_export(steps)
     return sink.getvalue(), dropped
 
 

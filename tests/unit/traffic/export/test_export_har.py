@@ -13,20 +13,20 @@ from jsonschema import Draft7Validator  # type: ignore[import-untyped]  # The SD
 from inspector.protocol import jsonrpc
 from inspector.traffic.export.har import write_har
 from inspector.traffic.export.har_reader import HarReader
-from inspector.traffic.export.importer import import_file
 from inspector.traffic.export.writer import Dropped
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.masking.masker import NO_MASKING, Masking, find_secrets
+from inspector.traffic.masking.masker import NO_MASKING, Masker, find_secrets
 from inspector.traffic.recorder import record_http
 from inspector.traffic.records import Direction, HttpExchange, RecordKind, Status
 from inspector.transport.base import SseReceived
+from tests.helpers.exports import import_file
 from tests.unit.traffic.export.export_logs import TOKEN, Conversation, http_log, logs, written
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "data" / "har-1.2.schema.json").read_text())
 VALIDATOR = Draft7Validator(SCHEMA)
 
 
-def exported(log: TrafficLog, masking: Masking = NO_MASKING) -> tuple[dict[str, Any], Dropped]:
+def exported(log: TrafficLog, masking: Masker = NO_MASKING) -> tuple[dict[str, Any], Dropped]:
     sink = BytesIO()
     text, dropped = written(write_har(log, range(len(log)), sink, masking), sink)
     har: dict[str, Any] = json.loads(text)
@@ -128,7 +128,7 @@ def test_non_http_rows_are_counted_and_mentioned_in_the_file() -> None:
 
 def test_masked_file_contains_no_secret() -> None:
     log = http_log()
-    har, _ = exported(log, Masking(find_secrets(log, range(len(log)))))
+    har, _ = exported(log, Masker(find_secrets(log, range(len(log)))))
     assert TOKEN not in json.dumps(har)
     assert problems(har) == []
     assert "Masked: 4 secrets (~secret-1-Authorization~" in har["log"]["comment"]
@@ -266,6 +266,6 @@ def test_secret_on_an_unselected_row_is_masked_in_the_selected_exchange() -> Non
     log.publish()
     for rows in ([http], [response]):
         sink, found = BytesIO(), find_secrets(log, rows)
-        text, _ = written(write_har(log, rows, sink, Masking(found)), sink)
+        text, _ = written(write_har(log, rows, sink, Masker(found)), sink)
         assert b"correct-horse" not in text
         assert [item.count for item in found.items] == [1]

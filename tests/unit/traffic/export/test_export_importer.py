@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from inspector.base.errors import UserError
 from inspector.base.json.values import JSON
-from inspector.traffic.export.importer import Imported, import_file
-from inspector.traffic.export.jsonlines_reader import read_time
+from inspector.traffic.export.importer import Imported
+from inspector.traffic.export.replay import read_time
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, Status
+from tests.helpers.exports import import_file
 
 CALL: JSON = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "add"}}
 ANSWER: JSON = {"jsonrpc": "2.0", "id": 1, "result": {}}

@@ -11,16 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.base.errors import UserError
-from inspector.traffic.export.importer import TrafficImporter, import_file
+from inspector.traffic.export.importer import TrafficImporter
 from inspector.traffic.export.jsonlines import time_text, write_json_lines
-from inspector.traffic.export.jsonlines_reader import BadRow, JsonLinesReader
+from inspector.traffic.export.jsonlines_reader import JsonLinesReader
+from inspector.traffic.export.replay import BadRow
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.masking.masker import Masking, find_secrets
+from inspector.traffic.masking.masker import Masker, find_secrets
 from inspector.traffic.records import Direction, RecordKind, Status
+from tests.helpers.exports import import_file
 from tests.unit.traffic.export.export_logs import TOKEN, http_log, logs, written
 
 
-def exported(log: TrafficLog, masking: Masking | None = None) -> bytes:
+def exported(log: TrafficLog, masking: Masker | None = None) -> bytes:
     sink = BytesIO()
     arguments = () if masking is None else (masking,)
     return written(write_json_lines(log, range(len(log)), sink, *arguments), sink)[0]
@@ -109,7 +111,7 @@ def test_long_body_is_written_in_steps_and_read_back_in_full(tmp_path: Path) -> 
 
 def test_the_first_line_says_what_was_masked_and_no_secret_is_left() -> None:
     log = http_log()
-    masking = Masking(find_secrets(log, range(len(log))))
+    masking = Masker(find_secrets(log, range(len(log))))
     text = exported(log, masking)
     assert TOKEN.encode() not in text
     header = json.loads(text.splitlines()[0])

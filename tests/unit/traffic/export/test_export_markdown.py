@@ -11,12 +11,12 @@ from markdown_it import MarkdownIt
 from inspector.protocol import jsonrpc
 from inspector.traffic.export.markdown import code, fenced, write_markdown
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.masking.masker import NO_MASKING, Masking, find_secrets
+from inspector.traffic.masking.masker import NO_MASKING, Masker, find_secrets
 from inspector.traffic.records import Direction, RecordKind
 from tests.unit.traffic.export.export_logs import TOKEN, Conversation, http_log, logs, written
 
 
-def report(log: TrafficLog, masking: Masking = NO_MASKING) -> str:
+def report(log: TrafficLog, masking: Masker = NO_MASKING) -> str:
     sink = BytesIO()
     return written(write_markdown(log, range(len(log)), sink, masking), sink)[0].decode()
 
@@ -86,12 +86,12 @@ def test_secret_split_by_truncation_does_not_show_its_first_half() -> None:
     log = TrafficLog()
     log.append(log.add_server("s"), RecordKind.RESULT, Direction.IN, 0, 0, raw)
     log.publish()
-    assert "abc123" not in report(log, Masking(find_secrets(log, [0])))
+    assert "abc123" not in report(log, Masker(find_secrets(log, [0])))
 
 
 def test_report_contains_no_secret() -> None:
     log = http_log()
-    text = report(log, Masking(find_secrets(log, range(len(log)))))
+    text = report(log, Masker(find_secrets(log, range(len(log)))))
     assert TOKEN not in text
     assert "4 secrets masked: `~secret-1-Authorization~`" in text
 

@@ -18,7 +18,7 @@ from inspector.base.errors import UserError
 from inspector.protocol import jsonrpc
 from inspector.traffic.export.snippets import as_curl, as_json, as_python
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.masking.masker import Masking, find_secrets
+from inspector.traffic.masking.masker import Masker, find_secrets
 from inspector.traffic.records import Direction, HttpExchange, RecordKind
 from tests.unit.traffic.export.echo_server import EchoServer, echo_server
 from tests.unit.traffic.export.export_logs import TOKEN, http_log
@@ -201,7 +201,7 @@ def test_stream_is_shown_as_it_arrives() -> None:
 
 def test_secrets_are_masked_on_request() -> None:
     log = http_log()
-    masking = Masking(find_secrets(log, range(len(log))))
+    masking = Masker(find_secrets(log, range(len(log))))
     for copy in (as_curl, as_python, as_json):
         assert TOKEN in copy(log, 1)
         masked = copy(log, 1, masking)

@@ -267,7 +267,7 @@ def test_placeholders_sent_by_a_server_do_not_reveal_a_secret(
 
 
 def test_excess_secrets_get_an_irreversible_placeholder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("inspector.traffic.masking.at_rest._MAX_CACHED", 2)
+    monkeypatch.setattr("inspector.traffic.masking.at_rest._MAX_RESTORABLE", 2)
     at_rest = AtRestMasker(Credentials())
     proofs = [HttpExchange("GET", "https://a/", (("DPoP", f"proof-Xy{n}-12345"),), 0) for n in range(3)]
     masked = [at_rest.exchange(proof) for proof in proofs]

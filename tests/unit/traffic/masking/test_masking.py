@@ -14,11 +14,11 @@ from inspector.base.json.values import JSON
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.masking.masker import (
     NO_MASKING,
-    Masking,
+    FoundSecrets,
+    Masker,
     SecretScan,
-    SecretsFound,
     find_secrets,
-    masked_alone,
+    masked_excerpt,
 )
 from inspector.traffic.masking.secret_scan import WINDOW
 from inspector.traffic.records import Direction, HttpExchange, RecordKind
@@ -38,12 +38,12 @@ def log_of(*bodies: bytes, http: HttpExchange | None = None) -> TrafficLog:
     return log
 
 
-def found_in(*bodies: bytes, http: HttpExchange | None = None) -> SecretsFound:
+def found_in(*bodies: bytes, http: HttpExchange | None = None) -> FoundSecrets:
     log = log_of(*bodies, http=http)
     return find_secrets(log, range(len(log)))
 
 
-def values(found: SecretsFound) -> set[str]:
+def values(found: FoundSecrets) -> set[str]:
     return {value.decode() for value in found.values()}
 
 
@@ -127,7 +127,7 @@ def test_headers_and_cookies_are_secret_by_name_and_their_scheme_is_kept() -> No
         response_headers=(("Set-Cookie", "sid=new-1; Path=/"), ("Mcp-Session-Id", "s1")),
         body=b"hello hunter22",
     )
-    masking = Masking(found_in(http=http))
+    masking = Masker(found_in(http=http))
     masked = masking.exchange(http)
     assert masked.url == "https://h/mcp?key=~secret-7-key~"
     assert masked.request_headers == (
@@ -152,7 +152,7 @@ def test_headers_and_cookies_are_secret_by_name_and_their_scheme_is_kept() -> No
 )
 def test_headers_of_a_login_are_masked_where_they_hold_a_secret(name: str, value: str, masked: str) -> None:
     http = HttpExchange("POST", "https://h/token", ((name, value),), 0)
-    assert Masking(found_in(http=http)).exchange(http).request_headers == ((name, masked),)
+    assert Masker(found_in(http=http)).exchange(http).request_headers == ((name, masked),)
 
 
 def test_client_secret_is_recognized_in_both_basic_encodings() -> None:
@@ -160,7 +160,7 @@ def test_client_secret_is_recognized_in_both_basic_encodings() -> None:
     http = HttpExchange(
         "POST", "https://h/", (("Authorization", f"Basic {basic}"),), 0, body=b"p@ss w0rd-4711"
     )
-    assert b"4711" not in Masking(found_in(http=http)).exchange(http).body
+    assert b"4711" not in Masker(found_in(http=http)).exchange(http).body
 
 
 def test_one_secret_has_one_placeholder_in_every_encoding() -> None:
@@ -172,7 +172,7 @@ def test_one_secret_has_one_placeholder_in_every_encoding() -> None:
         f"echo {base64.b64encode(secret.encode()).decode()}",
         '{"echo":"p\\u002Bq\\/r\\u00204711"}',
     ]
-    masking = Masking(found_in(spellings[0].encode()))
+    masking = Masker(found_in(spellings[0].encode()))
     for spelling in spellings:
         masked = masking.text(spelling)
         assert "~secret-1-password~" in masked
@@ -180,20 +180,20 @@ def test_one_secret_has_one_placeholder_in_every_encoding() -> None:
 
 
 def test_short_secret_is_masked_only_where_it_was_given() -> None:
-    masking = Masking(found_in(b'{"password":"tools"}'))
+    masking = Masker(found_in(b'{"password":"tools"}'))
     assert masking.body(b'{"password":"tools","method":"tools/call"}') == (
         b'{"password":"~secret-1-password~","method":"tools/call"}'
     )
 
 
 def test_number_equal_to_a_secret_stays_a_number() -> None:
-    masking = Masking(found_in(b'{"password":"1234567890"}'))
+    masking = Masker(found_in(b'{"password":"1234567890"}'))
     assert masking.body(b'{"phone":1234567890}') == b'{"phone":1234567890}'
 
 
 def test_secret_with_quotes_does_not_match_across_two_strings() -> None:
     body = json.dumps({"password": 'a1","b":"c2345'}).encode()
-    masking = Masking(found_in(body))
+    masking = Masker(found_in(body))
     assert json.loads(masking.body(b'{"x":"a1","b":"c2345","n":"\\n"}')) == {
         "x": "a1",
         "b": "c2345",
@@ -212,7 +212,7 @@ def test_the_list_says_where_a_secret_was_and_only_hints_at_it() -> None:
 
 def test_secret_removed_from_the_list_is_not_masked() -> None:
     found = found_in(b'{"token":"abcdefgh1234","password":"xyzxyz1234"}')
-    masking = Masking(found, kept_out={"~secret-1-token~"})
+    masking = Masker(found, excluded={"~secret-1-token~"})
     assert masking.body(b"abcdefgh1234 xyzxyz1234") == b"abcdefgh1234 ~secret-2-password~"
     assert [item.placeholder for item in masking.items] == ["~secret-2-password~"]
 
@@ -224,7 +224,7 @@ def test_empty_mask_changes_nothing() -> None:
 
 
 def test_overlapping_secrets_leave_no_part_of_either() -> None:
-    masking = Masking(found_in(b'{"token":"abcdefgh12345","password":"gh12345-tail99"}'))
+    masking = Masker(found_in(b'{"token":"abcdefgh12345","password":"gh12345-tail99"}'))
     assert masking.body(b"<abcdefgh12345-tail99>") == b"<~secret-1-token~>"
 
 
@@ -232,7 +232,7 @@ def test_secret_across_a_chunk_boundary_is_masked_once() -> None:
     found = found_in(b'{"token":"%s"}' % TOKEN.encode())
     for shift in range(-20, 3):
         body = b"." * (WINDOW + shift) + TOKEN.encode() + b"." * 300_000
-        assert Masking(found).body(body) == body.replace(TOKEN.encode(), b"~secret-1-token~")
+        assert Masker(found).body(body) == body.replace(TOKEN.encode(), b"~secret-1-token~")
 
 
 def test_escapes_across_a_chunk_boundary_are_kept() -> None:
@@ -240,13 +240,13 @@ def test_escapes_across_a_chunk_boundary_are_kept() -> None:
     spelled = TOKEN.encode().replace(b"-", b"\\u002d")
     for shift in range(-30, 3):
         body = b'{"x":"' + b"." * (WINDOW + shift) + spelled + b"\\n" * 99 + b'"}'
-        assert Masking(found).body(body) == body.replace(spelled, b"~secret-1-token~")
+        assert Masker(found).body(body) == body.replace(spelled, b"~secret-1-token~")
 
 
 def test_a_thousand_secrets_are_masked_in_one_pass() -> None:
     tokens = [f"tok{number:05}xyz" for number in range(1000)]
     found = found_in(*(json.dumps({"token": token}).encode() for token in tokens))
-    masked = Masking(found).text(" ".join(tokens))
+    masked = Masker(found).text(" ".join(tokens))
     assert masked == " ".join(f"~secret-{number}-token~" for number in range(1, 1001))
 
 
@@ -282,7 +282,7 @@ def shape(value: JSON) -> JSON:
 @given(json_values, st.booleans())
 def test_masked_json_has_the_same_shape(value: JSON, is_ascii: bool) -> None:
     raw = json.dumps(value, ensure_ascii=is_ascii).encode(errors="replace")
-    masked = Masking(found_in(raw)).body(raw)
+    masked = Masker(found_in(raw)).body(raw)
     assert shape(json.loads(masked)) == shape(json.loads(raw))
 
 
@@ -299,7 +299,7 @@ def test_distinctive_secret_leaves_no_trace(
     if is_nested:
         value = {"text": json.dumps(value, ensure_ascii=is_ascii)}
     raw = json.dumps(value, ensure_ascii=is_ascii).encode(errors="replace")
-    masked = json.loads(Masking(found_in(raw)).body(raw))
+    masked = json.loads(Masker(found_in(raw)).body(raw))
     inner = json.loads(masked["text"]) if is_nested else masked
     assert secret not in inner["password"]
     assert secret not in inner["echo"]
@@ -308,7 +308,7 @@ def test_distinctive_secret_leaves_no_trace(
 
 @given(st.binary(), st.binary(min_size=8))
 def test_any_bytes_can_be_masked(raw: bytes, secret: bytes) -> None:
-    masking = Masking(found_in(raw, b"token=" + secret))
+    masking = Masker(found_in(raw, b"token=" + secret))
     masking.body(raw + secret + raw)
     masking.text(raw.decode("latin-1"))
 
@@ -325,4 +325,4 @@ def test_any_bytes_can_be_masked(raw: bytes, secret: bytes) -> None:
     ],
 )
 def test_displayed_text_is_masked_by_its_own_content_alone(text: str, masked: str) -> None:
-    assert masked_alone(text.encode()).decode() == masked
+    assert masked_excerpt(text.encode()).decode() == masked
