@@ -1,7 +1,7 @@
 """Conditions on members (`if`/`then`/`else`, `dependent…`), and the variants of a union.
 
 Conditions decide which members of an object apply to a draft. For a union (`oneOf`, `anyOf`, several
-types), this builds the variants, their titles, and finds the member that tells them apart
+types), this builds the variants, their titles, and finds the member that distinguishes them
 (discriminator).
 """
 
@@ -13,12 +13,28 @@ from functools import partial
 from inspector.base.json.text import write_line
 from inspector.base.json.values import JSON, JSONObject, shorten
 from inspector.schema import keywords
-from inspector.schema.drafts import ABSENT, MAX_STEPS, bare, is_of_type, satisfies
+from inspector.schema.drafts import ABSENT, MAX_STEPS, is_of_type, satisfies, unwrapped
 from inspector.schema.fields import Condition, Field, Variant
 from inspector.schema.flatten import Alternatives, Conditional, Flat, flatten
 from inspector.schema.references import REFERENCES, Document
 
 MAX_CONDITIONS = 50
+MAX_VARIANTS = 200
+ANY_TYPES = ("string", "number", "boolean", "object", "array")
+_TYPE_LABELS = {
+    "string": "string",
+    "number": "number",
+    "integer": "integer",
+    "boolean": "boolean",
+    "object": "object",
+    "array": "array",
+}
+# Keywords about which members are present: a union of only these is no choice between shapes.
+_PRESENCE_KEYWORDS = frozenset(
+    ("required", "not", "title", "description", "$comment", "minProperties", "maxProperties")
+)
+
+Build = Callable[[JSON], Field]
 
 
 def conditions_of(conditionals: list[Conditional], document: Document) -> tuple[Condition, ...]:
@@ -28,7 +44,7 @@ def conditions_of(conditionals: list[Conditional], document: Document) -> tuple[
         if one.key:
             found.append(Condition(f"{shorten(one.key, 40)} is set", partial(_has, one.key)))
         else:
-            found.append(Condition(_as_text(one.test), partial(_satisfies, one.test, document)))
+            found.append(Condition(_condition_text(one.test), partial(_satisfies, one.test, document)))
     return tuple(found)
 
 
@@ -40,17 +56,19 @@ def schemas_under(conditionals: list[Conditional], outcomes: tuple[bool, ...]) -
 
 
 def _has(key: str, draft: Mapping[str, object]) -> bool:
-    return bare(draft.get(key, ABSENT)) is not ABSENT
+    return unwrapped(draft.get(key, ABSENT)) is not ABSENT
 
 
 def _satisfies(test: JSON, document: Document, draft: Mapping[str, object]) -> bool:
     return satisfies(test, draft, document)
 
 
-def _as_text(test: JSON) -> str:
+def _condition_text(test: JSON) -> str:
     """Describe a common condition in words; any other as its schema."""
     if isinstance(test, dict) and test.keys() <= {"properties", "required", "type"}:
-        conditions = [_condition(name, part) for name, part in keywords.named(test, "properties").items()]
+        conditions = [
+            _member_condition_text(name, part) for name, part in keywords.named(test, "properties").items()
+        ]
         names = keywords.names(test, "required") - keywords.named(test, "properties").keys()
         conditions += [f"{shorten(name, 40)} is set" for name in sorted(names)]
         if conditions and all(conditions):
@@ -58,7 +76,7 @@ def _as_text(test: JSON) -> str:
     return f"the value matches {shorten(write_line(test), 80)}"
 
 
-def _condition(name: str, part: JSON) -> str:
+def _member_condition_text(name: str, part: JSON) -> str:
     shown = shorten(name, 40)
     if not isinstance(part, dict):
         return ""
@@ -66,32 +84,14 @@ def _condition(name: str, part: JSON) -> str:
         return f"{shown} is {shorten(write_line(part['const']), 40)}"
     if choices := keywords.schemas(part, "enum"):
         return f"{shown} is one of {shorten(write_line(choices), 80)}"
-    return _negated(shown, part)
+    return _negated_text(shown, part)
 
 
-def _negated(shown: str, part: JSONObject) -> str:
+def _negated_text(shown: str, part: JSONObject) -> str:
     unwanted = part.get("not")
     if isinstance(unwanted, dict) and "const" in unwanted:
         return f"{shown} is not {shorten(write_line(unwanted['const']), 40)}"
     return ""
-
-
-MAX_VARIANTS = 200
-ANY_TYPES = ("string", "number", "boolean", "object", "array")
-_TYPE_LABELS = {
-    "string": "string",
-    "number": "number",
-    "integer": "integer",
-    "boolean": "a boolean",
-    "object": "object",
-    "array": "array",
-}
-# Keywords about which members are present: a union of only these is no choice between shapes.
-_ABOUT_PRESENCE = frozenset(
-    ("required", "not", "title", "description", "$comment", "minProperties", "maxProperties")
-)
-
-Build = Callable[[JSON], Field]
 
 
 def type_variants(schema: JSONObject, types: Sequence[str], build: Build) -> tuple[Variant, ...]:
@@ -99,7 +99,7 @@ def type_variants(schema: JSONObject, types: Sequence[str], build: Build) -> tup
     known = [name for name in types if name != "null" and not (name == "integer" and "number" in types)]
     variants = []
     for name in known:
-        part = {**_without_words(schema), "type": name}
+        part = {**_without_annotations(schema), "type": name}
         test = partial(is_of_type, name=name)
         variants.append(Variant(_TYPE_LABELS.get(name, name[:40]), partial(build, part), satisfies=test))
     return tuple(variants)
@@ -109,7 +109,7 @@ def branch_variants(
     flat: Flat, union: Alternatives, document: Document, build: Build
 ) -> tuple[tuple[Variant, ...], str]:
     """Return a variant for each branch, merged with the common rules, and the discriminator."""
-    common = rest_of(flat, union)
+    common = _common_schemas(flat, union)
     parts = [flatten(branch, document) for branch in union.branches]
     discriminator = _discriminator(parts)
     steps = MAX_STEPS // len(parts)  # in total: a union of many branches must not cost more than one of few
@@ -118,12 +118,12 @@ def branch_variants(
     for branch, part, title in zip(union.branches, parts, titles, strict=True):
         tags = _tags(part, discriminator)
         whole: JSON = {"allOf": [branch, *common]} if common else branch
-        test = partial(_is_right, branch, document, steps)
+        test = partial(_matches_branch, branch, document, steps)
         variants.append(Variant(title, partial(build, whole), tags, test))
     return tuple(variants), discriminator
 
 
-def titles_of(branches: Sequence[JSON], document: Document) -> list[str]:
+def variant_titles(branches: Sequence[JSON], document: Document) -> list[str]:
     """Return a title for each branch of a union, as the form shows it."""
     parts = [flatten(branch, document) for branch in branches]
     return _titles(branches, parts, _discriminator(parts))
@@ -131,7 +131,7 @@ def titles_of(branches: Sequence[JSON], document: Document) -> list[str]:
 
 def is_about_presence(union: Alternatives) -> bool:
     """True if the branches only say which members are required: `anyOf: [{required: …}, …]`."""
-    return all(isinstance(part, dict) and part.keys() <= _ABOUT_PRESENCE for part in union.branches)
+    return all(isinstance(part, dict) and part.keys() <= _PRESENCE_KEYWORDS for part in union.branches)
 
 
 def presence_note(union: Alternatives) -> str:
@@ -146,9 +146,9 @@ def presence_note(union: Alternatives) -> str:
     return f"Requires {how}: {shorten('; '.join(sets), 200)}."
 
 
-def rest_of(flat: Flat, union: Alternatives) -> list[JSON]:
+def _common_schemas(flat: Flat, union: Alternatives) -> list[JSON]:
     """Return what applies besides one union, as schemas."""
-    parts: list[JSON] = [_without_words(flat.schema)] if _without_words(flat.schema) else []
+    parts: list[JSON] = [_without_annotations(flat.schema)] if _without_annotations(flat.schema) else []
     parts += [{other.keyword: other.branches} for other in flat.unions if other is not union]
     for one in flat.conditionals:
         parts.append(
@@ -159,13 +159,13 @@ def rest_of(flat: Flat, union: Alternatives) -> list[JSON]:
     return parts
 
 
-def _without_words(schema: JSONObject) -> JSONObject:
+def _without_annotations(schema: JSONObject) -> JSONObject:
     """Return the schema without the annotations that are shown on the union itself."""
-    reported = ("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly")
-    return {key: part for key, part in schema.items() if key not in reported}
+    annotations = ("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly")
+    return {key: part for key, part in schema.items() if key not in annotations}
 
 
-def _is_right(schema: JSON, document: Document, steps: int, draft: object) -> bool:
+def _matches_branch(schema: JSON, document: Document, steps: int, draft: object) -> bool:
     return satisfies(schema, draft, document, steps)
 
 
@@ -203,16 +203,16 @@ def _title(branch: JSON, part: Flat, tags: tuple[JSON, ...], position: int) -> s
     for title in (
         keywords.text(branch, "title", limit=80) if isinstance(branch, dict) else "",
         keywords.text(part.schema, "title", limit=80),
-        _shown(tags),
+        _tags_text(tags),
         _reference_name(branch),
-        _kind(part),
+        _type_text(part),
     ):
         if title:
             return title
     return f"Variant {position}"
 
 
-def _shown(tags: tuple[JSON, ...]) -> str:
+def _tags_text(tags: tuple[JSON, ...]) -> str:
     parts = [tag if isinstance(tag, str) else write_line(tag) for tag in tags[:3]]
     return shorten(", ".join(parts), 80)
 
@@ -225,13 +225,13 @@ def _reference_name(branch: JSON) -> str:
     return ""
 
 
-def _kind(part: Flat) -> str:
+def _type_text(part: Flat) -> str:
     """Describe a branch without a name: its type and what distinguishes it."""
     choices = keywords.schemas(part.schema, "enum")
     if len(choices) == 1:
         return shorten(write_line(choices[0]), 80)
     if choices:
-        return "one of the given values"
+        return "one of several values"
     types = keywords.implied_types(part.schema)
     if len(types) != 1:
         return ""

@@ -44,13 +44,17 @@ from inspector.schema.fields import (
     TupleField,
     UnionField,
 )
-from inspector.schema.flatten import Alternatives, Flat, evaluated, flatten, of_name
+from inspector.schema.flatten import Alternatives, Flat, evaluated, flatten, member_schema
 from inspector.schema.references import Document, is_null
 
 MAX_DEPTH = 32
 MAX_FIELDS = 4000
+MAX_CHOICES = 1000
+_MAX_EXAMPLES = 10
+_MULTILINE_FORMATS = frozenset(("markdown", "multiline", "textarea", "html", "json", "sql", "code"))
+_MULTILINE_HINTS = frozenset(("textarea", "multiline"))
 _TOO_DEEP = f"The schema is nested more than {MAX_DEPTH} levels deep."
-_SAYS_WHAT_IT_IS = (
+_TYPE_KEYWORDS = (
     "type", "$ref", "$dynamicRef", "enum", "const", "items", "prefixItems", "oneOf", "anyOf", "allOf",
 )  # fmt: skip
 _KNOWN_TYPES = (*ANY_TYPES, "integer")
@@ -61,14 +65,9 @@ def build_form(schema: JSON) -> ObjectField:
     if not isinstance(schema, dict):
         note = f"The server's schema is {keywords.kind_of(schema)} instead of an object. Enter JSON instead."
         return ObjectField(notes=(note,))
-    if not keywords.present(schema, _SAYS_WHAT_IT_IS):
+    if not keywords.present(schema, _TYPE_KEYWORDS):
         schema = {**schema, "type": "object"}  # arguments are an object, even if the schema does not say so
     return _as_object(Builder(Document(schema)).field(schema, 0))
-
-
-def build_field(schema: JSON) -> Field:
-    """Build the field for a value of any type, such as a reply that a server requests."""
-    return Builder(Document(schema)).field(schema, 1)
 
 
 def _as_object(field: Field) -> ObjectField:
@@ -99,20 +98,20 @@ class Builder:
         """Build the field for one part of the document."""
         flat = flatten(schema, self._document)
         if flat.reason:
-            return JsonField(reason=flat.reason, **words_of(flat))
+            return JsonField(reason=flat.reason, **annotations_of(flat))
         notes: list[str] = []
         self._drop_presence_unions(flat, notes)
-        if unshown := sorted(set(flat.not_shown)):
-            notes.append(f"The form does not show these constraints: {', '.join(unshown)}.")
-        return self._kind(flat, words_of(flat, tuple(notes)), depth)
+        if hidden := sorted(set(flat.hidden_keywords)):
+            notes.append(f"The form does not show these constraints: {', '.join(hidden)}.")
+        return self._field_of(flat, annotations_of(flat, tuple(notes)), depth)
 
     def _drop_presence_unions(self, flat: Flat, notes: list[str]) -> None:
         for union in [union for union in flat.unions if is_about_presence(union)]:
             flat.unions.remove(union)
             notes.append(presence_note(union))
 
-    def _kind(self, flat: Flat, words: Words, depth: int) -> Field:
-        choice = choice_field(flat, words)
+    def _field_of(self, flat: Flat, annotations: Annotations, depth: int) -> Field:
+        choice = choice_field(flat, annotations)
         if choice is not None:
             return choice
         types = keywords.implied_types(flat.schema)
@@ -120,50 +119,52 @@ class Builder:
             name for name in types if name != "null" and not (name == "integer" and "number" in types)
         )
         if types and not others:
-            words["nullable"] = False
-            return ConstField(choices=(None,), **words)
+            annotations["nullable"] = False
+            return ConstField(choices=(None,), **annotations)
         if depth > MAX_DEPTH and set(others or ANY_TYPES) & {"object", "array"}:
-            return JsonField(reason=_TOO_DEEP, **words)
+            return JsonField(reason=_TOO_DEEP, **annotations)
         if flat.unions:
-            return self._union(flat, flat.unions[0], words, depth)
+            return self._union(flat, flat.unions[0], annotations, depth)
         if len(others) == 1:
-            return self._of_type(others[0], flat, words, depth)
-        return self._of_types(flat, others, words, depth)
+            return self._single_type_field(others[0], flat, annotations, depth)
+        return self._multi_type_field(flat, others, annotations, depth)
 
-    def _union(self, flat: Flat, union: Alternatives, words: Words, depth: int) -> Field:
+    def _union(self, flat: Flat, union: Alternatives, annotations: Annotations, depth: int) -> Field:
         if len(union.branches) > MAX_VARIANTS:
             count = f"There are {len(union.branches):,} variants; a form shows at most {MAX_VARIANTS:,}."
-            return JsonField(reason=count, **words)
+            return JsonField(reason=count, **annotations)
         build = partial(self.field, depth=depth + 1)
         variants, discriminator = branch_variants(flat, union, self._document, build)
-        return UnionField(variants=variants, discriminator=discriminator, **words)
+        return UnionField(variants=variants, discriminator=discriminator, **annotations)
 
-    def _of_types(self, flat: Flat, types: tuple[str, ...], words: Words, depth: int) -> Field:
+    def _multi_type_field(
+        self, flat: Flat, types: tuple[str, ...], annotations: Annotations, depth: int
+    ) -> Field:
         if unknown := [name for name in types if name not in _KNOWN_TYPES]:
-            return JsonField(reason=_unknown_type(unknown[0]), **words)
+            return JsonField(reason=_unknown_type(unknown[0]), **annotations)
         build = partial(self.field, depth=depth + 1)
         if types:
-            return UnionField(variants=type_variants(flat.schema, types, build), **words)
-        words["nullable"] = True
-        return UnionField(variants=type_variants(flat.schema, ANY_TYPES, build), is_any=True, **words)
+            return UnionField(variants=type_variants(flat.schema, types, build), **annotations)
+        annotations["nullable"] = True
+        return UnionField(variants=type_variants(flat.schema, ANY_TYPES, build), is_any=True, **annotations)
 
-    def _of_type(self, name: str, flat: Flat, words: Words, depth: int) -> Field:
+    def _single_type_field(self, name: str, flat: Flat, annotations: Annotations, depth: int) -> Field:
         match name:
             case "string":
-                return text_field(flat.schema, words)
+                return text_field(flat.schema, annotations)
             case "integer":
-                return number_field(flat.schema, words, IntegerField)
+                return number_field(flat.schema, annotations, IntegerField)
             case "number":
-                return number_field(flat.schema, words, NumberField)
+                return number_field(flat.schema, annotations, NumberField)
             case "boolean":
-                return BooleanField(**words)
+                return BooleanField(**annotations)
             case "array":
-                return self._list(evaluated(flat.schema), words, depth)
+                return self._list(evaluated(flat.schema), annotations, depth)
             case "object":
-                return self._object(flat, words, depth)
-        return JsonField(reason=_unknown_type(name), **words)
+                return self._object(flat, annotations, depth)
+        return JsonField(reason=_unknown_type(name), **annotations)
 
-    def _list(self, schema: JSONObject, words: Words, depth: int) -> Field:
+    def _list(self, schema: JSONObject, annotations: Annotations, depth: int) -> Field:
         item = schema.get("items", True)
         build_item = partial(self.field, item, depth + 1)
         minimum, maximum = keywords.count(schema, "minItems"), keywords.count(schema, "maxItems")
@@ -175,28 +176,30 @@ class Builder:
                 min_items=minimum,
                 max_items=maximum,
                 unique_items=unique,
-                **words,
+                **annotations,
             )
         if item is False:
             maximum = 0
-        return ListField(item=build_item, min_items=minimum, max_items=maximum, unique_items=unique, **words)
+        return ListField(
+            item=build_item, min_items=minimum, max_items=maximum, unique_items=unique, **annotations
+        )
 
-    def _object(self, flat: Flat, words: Words, depth: int) -> Field:
+    def _object(self, flat: Flat, annotations: Annotations, depth: int) -> Field:
         # Members that a condition adds count as evaluated too, so nothing is unevaluated until it is known
         # to hold.
         schema = flat.schema if flat.conditionals else evaluated(flat.schema)
-        properties = _described(schema)
+        properties = _member_schemas(schema)
         is_closed = schema.get("additionalProperties") is False
         is_map = not is_closed or "patternProperties" in schema
         if is_map and not properties and not flat.conditionals and depth > 0:
-            return self._map(schema, words, depth)
+            return self._map(schema, annotations, depth)
         required = keywords.names(schema, "required")
         members = tuple(
             Member(name, partial(self._member, schema, name, depth + 1), name in required)
             for name in list(properties)[:MAX_FIELDS]
         )
-        unshown, forbidden = len(properties) - len(members), required - properties.keys()
-        words["notes"] += _notes_on_members(flat, unshown, forbidden)
+        hidden, forbidden = len(properties) - len(members), required - properties.keys()
+        annotations["notes"] += _notes_on_members(flat, hidden, forbidden)
         return ObjectField(
             members=members,
             is_open=not is_closed,
@@ -205,11 +208,11 @@ class Builder:
             max_properties=keywords.count(schema, "maxProperties"),
             conditions=conditions_of(flat.conditionals, self._document),
             under=lru_cache(maxsize=32)(partial(self._under, flat, depth)) if flat.conditionals else None,
-            **words,
+            **annotations,
         )
 
     def _member(self, schema: JSONObject, name: str, depth: int) -> Field:
-        return self.field(of_name(schema, name), depth)
+        return self.field(member_schema(schema, name), depth)
 
     def _under(self, flat: Flat, depth: int, outcomes: tuple[bool, ...]) -> Field:
         """Build the object for these outcomes of its conditions."""
@@ -218,12 +221,12 @@ class Builder:
 
     def _rest(self, schema: JSONObject, depth: int) -> MapField | None:
         """Build the field for additional keys, if the schema describes them."""
-        says_something = schema.get("additionalProperties", False) is not False
-        if not says_something and "patternProperties" not in schema:
+        is_described = schema.get("additionalProperties", False) is not False
+        if not is_described and "patternProperties" not in schema:
             return None
-        return self._map(schema, words_of(Flat()), depth)
+        return self._map(schema, annotations_of(Flat()), depth)
 
-    def _map(self, schema: JSONObject, words: Words, depth: int) -> MapField:
+    def _map(self, schema: JSONObject, annotations: Annotations, depth: int) -> MapField:
         value = schema.get("additionalProperties", True)
         patterns = keywords.named(schema, "patternProperties")
         names = schema.get("propertyNames")
@@ -236,7 +239,7 @@ class Builder:
             key=self._key(names, depth) if isinstance(names, dict) else TextField(),
             min_properties=keywords.count(schema, "minProperties"),
             max_properties=keywords.count(schema, "maxProperties"),
-            **words,
+            **annotations,
         )
 
     def _key(self, names: JSONObject, depth: int) -> Field:
@@ -248,19 +251,19 @@ def _unknown_type(name: str) -> str:
     return f"{name[:40]!r} is not a JSON Schema type."
 
 
-def _described(schema: JSONObject) -> JSONObject:
+def _member_schemas(schema: JSONObject) -> JSONObject:
     """Return the schemas of the members: `properties`, plus required names not listed there."""
     properties = keywords.named(schema, "properties")
     names = [name for name in keywords.schemas(schema, "required") if isinstance(name, str)]
-    unnamed = {name: of_name(schema, name) for name in names if name not in properties}
+    unnamed = {name: member_schema(schema, name) for name in names if name not in properties}
     allowed = {name: part for name, part in unnamed.items() if part is not False}
     return {**properties, **allowed} if allowed else properties
 
 
-def _notes_on_members(flat: Flat, unshown: int, forbidden: frozenset[str]) -> tuple[str, ...]:
+def _notes_on_members(flat: Flat, hidden: int, forbidden: frozenset[str]) -> tuple[str, ...]:
     notes = []
-    if unshown:
-        notes.append(f"{plural(unshown, 'more field')} not shown: a form shows at most {MAX_FIELDS:,}.")
+    if hidden:
+        notes.append(f"{plural(hidden, 'more field')} not shown: a form shows at most {MAX_FIELDS:,}.")
     if forbidden:
         some = ", ".join(name[:40] for name in sorted(forbidden)[:5])
         notes.append(f"The schema requires properties it does not allow: {some}.")
@@ -271,13 +274,7 @@ def _notes_on_members(flat: Flat, unshown: int, forbidden: frozenset[str]) -> tu
     return tuple(notes)
 
 
-MAX_CHOICES = 1000
-_MAX_EXAMPLES = 10
-_WORDY_FORMATS = frozenset(("markdown", "multiline", "textarea", "html", "json", "sql", "code"))
-_WORDY_HINTS = frozenset(("textarea", "multiline"))
-
-
-class Words(TypedDict):
+class Annotations(TypedDict):
     """Constructor arguments common to all fields."""
 
     title: str
@@ -291,10 +288,10 @@ class Words(TypedDict):
     notes: tuple[str, ...]
 
 
-def words_of(flat: Flat, notes: tuple[str, ...] = ()) -> Words:
+def annotations_of(flat: Flat, notes: tuple[str, ...] = ()) -> Annotations:
     """Return a schema's annotations; nullable if a union or the list of types says so."""
     schema = flat.schema
-    return Words(
+    return Annotations(
         title=keywords.text(schema, "title", limit=200),
         description=keywords.text(schema, "description"),
         default=schema.get("default", ABSENT),
@@ -307,7 +304,7 @@ def words_of(flat: Flat, notes: tuple[str, ...] = ()) -> Words:
     )
 
 
-def text_field(schema: JSONObject, words: Words) -> TextField:
+def text_field(schema: JSONObject, annotations: Annotations) -> TextField:
     format_name = keywords.text(schema, "format", limit=80)
     media_type = keywords.text(schema, "contentMediaType", limit=80)
     encoding = keywords.text(schema, "contentEncoding", limit=40)
@@ -320,14 +317,14 @@ def text_field(schema: JSONObject, words: Words) -> TextField:
         min_length=keywords.count(schema, "minLength"),
         max_length=keywords.count(schema, "maxLength"),
         multiline=not encoding
-        and (format_name in _WORDY_FORMATS or bool(media_type) or bool(hints & _WORDY_HINTS)),
+        and (format_name in _MULTILINE_FORMATS or bool(media_type) or bool(hints & _MULTILINE_HINTS)),
         content_encoding=encoding,
         content_media_type=media_type,
-        **words,
+        **annotations,
     )
 
 
-def number_field(schema: JSONObject, words: Words, kind: type[NumberField]) -> NumberField:
+def number_field(schema: JSONObject, annotations: Annotations, kind: type[NumberField]) -> NumberField:
     multiple_of = keywords.number(schema, "multipleOf")
     bounds = {key: keywords.number(schema, key) for key in ("minimum", "maximum")}
     exclusive = {
@@ -343,45 +340,45 @@ def number_field(schema: JSONObject, words: Words, kind: type[NumberField]) -> N
         exclusive_minimum=exclusive["minimum"],
         exclusive_maximum=exclusive["maximum"],
         multiple_of=multiple_of if multiple_of is not None and multiple_of > 0 else None,
-        **words,
+        **annotations,
     )
 
 
-def choice_field(flat: Flat, words: Words) -> Field | None:
+def choice_field(flat: Flat, annotations: Annotations) -> Field | None:
     """Build the field for `const`, `enum` or titled constants (`oneOf`, `anyOf`), else None."""
-    choices, labels = _titled(flat.unions[0]) if len(flat.unions) == 1 else ([], [])
-    if isinstance(given := flat.schema.get("enum"), list):
-        choices, labels = given, _labels_for(given, choices, labels) or _names_of(flat.schema, given)
+    choices, labels = _titled_constants(flat.unions[0]) if len(flat.unions) == 1 else ([], [])
+    if isinstance(values := flat.schema.get("enum"), list):
+        choices, labels = values, _enum_labels(values, choices, labels) or _enum_names(flat.schema, values)
     if not choices:
         return None
     if len(choices) > MAX_CHOICES:
         reason = f"There are {len(choices):,} choices; a form shows at most {MAX_CHOICES:,}."
-        return JsonField(reason=reason, **words)
+        return JsonField(reason=reason, **annotations)
     if None in choices and len(choices) > 1:  # null is a separate state of every field
         locations = [position for position, choice in enumerate(choices) if choice is not None]
         labels = [labels[position] for position in locations] if labels else []
         choices = [choices[position] for position in locations]
-        words["nullable"] = True
+        annotations["nullable"] = True
     kind = ConstField if len(choices) == 1 else ChoiceField
-    return kind(choices=tuple(choices), labels=tuple(labels), **words)
+    return kind(choices=tuple(choices), labels=tuple(labels), **annotations)
 
 
-def _titled(union: Alternatives) -> tuple[list[JSON], list[str]]:
+def _titled_constants(union: Alternatives) -> tuple[list[JSON], list[str]]:
     """Return the choices of a union of constants, and a title for each, or no titles at all."""
     found: dict[str, tuple[JSON, str]] = {}
     for part in union.branches:
-        given = _given(part)
-        if not given or not isinstance(part, dict):
+        constants = _constants(part)
+        if not constants or not isinstance(part, dict):
             return [], []
-        title = keywords.text(part, "title", limit=200) if len(given) == 1 else ""
-        names = _names_of(part, given) or [title] * len(given)
-        for choice, label in zip(given, names, strict=True):
+        title = keywords.text(part, "title", limit=200) if len(constants) == 1 else ""
+        names = _enum_names(part, constants) or [title] * len(constants)
+        for choice, label in zip(constants, names, strict=True):
             found.setdefault(write_line(choice), (choice, label))
     labels = [label for _, label in found.values()]
     return [choice for choice, _ in found.values()], labels if any(labels) else []
 
 
-def _given(part: JSON) -> list[JSON]:
+def _constants(part: JSON) -> list[JSON]:
     """Return the constants that a branch lists, if any."""
     if not isinstance(part, dict):
         return []
@@ -390,13 +387,13 @@ def _given(part: JSON) -> list[JSON]:
     return [None] if is_null(part) else keywords.schemas(part, "enum")
 
 
-def _names_of(schema: JSONObject, choices: list[JSON]) -> list[str]:
+def _enum_names(schema: JSONObject, choices: list[JSON]) -> list[str]:
     """Return `enumNames`, the older spelling of titles: one for each choice, or none at all."""
     names = [name if isinstance(name, str) else "" for name in keywords.schemas(schema, "enumNames")]
     return [name[:200] for name in names] if len(names) == len(choices) and any(names) else []
 
 
-def _labels_for(choices: list[JSON], titled: list[JSON], labels: list[str]) -> list[str]:
+def _enum_labels(choices: list[JSON], titled: list[JSON], labels: list[str]) -> list[str]:
     """Return the titles that a union beside `enum` gives to the same values."""
     known = dict(zip(map(write_line, titled), labels, strict=False))
     found = [known.get(write_line(choice), "") for choice in choices] if known else []

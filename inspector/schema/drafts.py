@@ -1,17 +1,17 @@
 """Drafts: the entries of a form, the members that apply to them, and variant selection.
 
-A draft is JSON in which a place may also hold something that JSON cannot express:
+A draft is JSON with additional values that JSON cannot express:
 
 - `ABSENT`: nothing is sent;
 - `Unreadable`: JSON text that does not parse;
 - `Picked`, in a `UnionField`: the variant shown, and the draft in it;
 - `Pairs`, in a `MapField`, or in an `ObjectField` for all its keys together: rows of keys and values, in
   which a key may be repeated during editing;
-- `Aside`, for a member of an object: what was entered while the member applied. It is not sent.
+- `InactiveDraft`, for a member of an object: the value entered while the member applied. It is not sent.
 
 `choose` selects a union's variant: the picked one, else the one named by the discriminator, else, among
 those whose schema the draft fits (or among all), the one that knows most of it. A wrong choice loses
-nothing: what a variant does not know is kept, and the user can pick another. `satisfies` is not a validator:
+nothing: unknown members are preserved, and the user can pick another. `satisfies` is not a validator:
 it takes a bounded number of steps, and where it cannot decide, the draft fits.
 """
 
@@ -27,138 +27,16 @@ from inspector.schema import keywords
 from inspector.schema.fields import ABSENT as ABSENT
 from inspector.schema.fields import Absent as Absent
 from inspector.schema.fields import ChoiceField, Field, MapField, Member, ObjectField, UnionField
-from inspector.schema.flatten import evaluated, normal, stands_alone
+from inspector.schema.flatten import evaluated, has_no_applicators, own_keywords
 from inspector.schema.keywords import as_decimal, equal, is_integer, is_multiple, matches
-from inspector.schema.references import REFERENCES, Document, Unusable
+from inspector.schema.references import REFERENCES, Document, UnusableSchema
 
+MAX_STEPS = 5000
 _MAX_ROUNDS = 8  # of conditions that are introduced by members of another condition
-
-
-def effective(field: ObjectField, draft: Mapping[str, Draft]) -> ObjectField:
-    """Return the object for this draft: the members, rules and notes of conditions that hold."""
-    for _ in range(_MAX_ROUNDS):
-        if field.under is None:
-            break
-        inner = field.under(tuple(condition.holds(draft) for condition in field.conditions))
-        if isinstance(inner, UnionField):
-            inner = inner.variants[choose(inner, draft)].field
-        if not isinstance(inner, ObjectField):
-            break  # the schemas under these conditions contradict each other: keep the unconditional members
-        field = inner
-    return field
-
-
-def active(field: ObjectField, draft: Mapping[str, Draft]) -> tuple[Member, ...]:
-    """Return the members to show for this draft, in schema order."""
-    return effective(field, draft).members
-
-
-def settle(field: ObjectField, before: Mapping[str, Draft], after: Mapping[str, Draft]) -> dict[str, Draft]:
-    """Return the draft after an edit: inapplicable members set aside, applicable ones restored.
-
-    Only members that applied before are set aside. A key that was entered as JSON and is unknown to the
-    form is left alone, and is still sent.
-    """
-    if field.under is None:
-        return dict(after)
-    now = {member.name for member in active(field, after)}
-    gone = {member.name for member in active(field, before)} - now
-    settled: dict[str, Draft] = {}
-    for name, part in after.items():
-        if name in now and isinstance(part, Aside):
-            settled[name] = part.draft
-        elif name in gone and not isinstance(part, Aside) and part is not ABSENT:
-            settled[name] = Aside(part)
-        else:
-            settled[name] = part
-    return settled
-
-
-def picked(field: UnionField, draft: Draft) -> Picked:
-    """Return a union's draft together with its variant."""
-    return draft if isinstance(draft, Picked) else Picked(choose(field, draft), draft)
-
-
 _WRONG_TYPE = -1000
 _MAX_DEPTH = 3
 _MAX_STEPS = 500
-
-
-def choose(union: UnionField, draft: object) -> int:
-    """Return the index of the best variant; 0 for an empty draft."""
-    if isinstance(draft, Picked):
-        return draft.variant if 0 <= draft.variant < len(union.variants) else 0
-    value = bare(draft)
-    if value is ABSENT:
-        return 0
-    if (tagged := _tagged(union, value)) is not None:
-        return tagged
-    locations = range(len(union.variants))
-    matching = [position for position in locations if union.variants[position].satisfies(value)]
-    if len(matching) == 1:
-        return matching[0]
-    likeness = _Likeness()
-    return max(
-        matching or locations,
-        key=lambda position: likeness.of(union.variants[position].field, value),
-        default=0,
-    )
-
-
-def is_kind_of(field: Field, draft: object) -> bool:
-    """True if the draft has a type that the field accepts, even if it is otherwise invalid."""
-    return _Likeness().of(field, bare(draft)) > _WRONG_TYPE
-
-
-def _tagged(union: UnionField, value: object) -> int | None:
-    if not union.discriminator or not isinstance(value, Mapping):
-        return None
-    tag = bare(value.get(union.discriminator, ABSENT))
-    for position, variant in enumerate(union.variants):
-        if any(equal(tag, known) for known in variant.tags):
-            return position
-    return None
-
-
-class _Likeness:
-    """Scores how much of a value a field can hold; looks a few levels deep, in bounded steps."""
-
-    def __init__(self) -> None:
-        self._left = _MAX_STEPS
-
-    def of(self, field: Field, value: object, depth: int = 0) -> int:
-        self._left -= 1
-        if value is None:
-            return 0 if field.nullable else _WRONG_TYPE
-        match field:
-            case UnionField():
-                return self._of_variants(field, value, depth)
-            case ChoiceField():
-                return 2 if any(equal(value, choice) for choice in field.choices) else _WRONG_TYPE
-            case ObjectField() if isinstance(value, Mapping):
-                return self._of_members(field, value, depth)
-            case MapField() if isinstance(value, Mapping):
-                return 0
-        return 1 if is_of_type(value, field.json_type) else _WRONG_TYPE
-
-    def _of_variants(self, field: UnionField, value: object, depth: int) -> int:
-        if depth >= _MAX_DEPTH or self._left < 0:
-            return 0
-        return max((self.of(one.field, value, depth + 1) for one in field.variants), default=0)
-
-    def _of_members(self, field: ObjectField, value: Mapping[str, object], depth: int) -> int:
-        names = {name for name, part in value.items() if bare(part) is not ABSENT}
-        known = {member.name for member in field.members}
-        missing = sum(member.required and member.name not in names for member in field.members)
-        unknown = len(names - known) * (1 if field.is_open else 4)
-        points = 2 * len(names & known) - 3 * missing - unknown
-        for member in field.members:
-            if depth >= _MAX_DEPTH or self._left < 0:
-                break
-            part = bare(value.get(member.name, ABSENT))
-            if part is not ABSENT and self.of(member.field, part, depth + 1) <= _WRONG_TYPE // 2:
-                points -= 5
-        return points
+_MAX_MATCH_DEPTH = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,72 +63,192 @@ class Pairs:
 
 
 @dataclass(frozen=True, slots=True)
-class Aside:
-    """A draft that is kept, and not sent, until its member applies again."""
+class InactiveDraft:
+    """A draft that is preserved, but not sent, until its member applies again."""
 
     draft: Draft
 
 
 Draft: TypeAlias = (
-    "bool | int | float | str | Absent | Unreadable | Picked | Pairs | Aside"
+    "bool | int | float | str | Absent | Unreadable | Picked | Pairs | InactiveDraft"
     " | Sequence[Draft] | Mapping[str, Draft] | None"
 )
 
 
-def repeated(pairs: Pairs) -> list[str]:
-    """The keys that would be sent twice, once each."""
-    keys = [key for key, part in pairs.rows if part is not ABSENT and not isinstance(part, Aside)]
+def effective(field: ObjectField, draft: Mapping[str, Draft]) -> ObjectField:
+    """Return the object for this draft: the members, rules and notes of conditions that hold."""
+    for _ in range(_MAX_ROUNDS):
+        if field.under is None:
+            break
+        inner = field.under(tuple(condition.holds(draft) for condition in field.conditions))
+        if isinstance(inner, UnionField):
+            inner = inner.variants[choose(inner, draft)].field
+        if not isinstance(inner, ObjectField):
+            break  # the schemas under these conditions contradict each other: keep the unconditional members
+        field = inner
+    return field
+
+
+def active_members(field: ObjectField, draft: Mapping[str, Draft]) -> tuple[Member, ...]:
+    """Return the members to show for this draft, in schema order."""
+    return effective(field, draft).members
+
+
+def settle_draft(
+    field: ObjectField, before: Mapping[str, Draft], after: Mapping[str, Draft]
+) -> dict[str, Draft]:
+    """Return the draft after an edit: inactive members wrapped in `InactiveDraft`, active ones restored.
+
+    Only members that were active before are wrapped. A key that was entered as JSON and is unknown to the
+    form is left alone, and is still sent.
+    """
+    if field.under is None:
+        return dict(after)
+    now = {member.name for member in active_members(field, after)}
+    inactive = {member.name for member in active_members(field, before)} - now
+    settled: dict[str, Draft] = {}
+    for name, part in after.items():
+        if name in now and isinstance(part, InactiveDraft):
+            settled[name] = part.draft
+        elif name in inactive and not isinstance(part, InactiveDraft) and part is not ABSENT:
+            settled[name] = InactiveDraft(part)
+        else:
+            settled[name] = part
+    return settled
+
+
+def with_variant(field: UnionField, draft: Draft) -> Picked:
+    """Return a union's draft together with its variant."""
+    return draft if isinstance(draft, Picked) else Picked(choose(field, draft), draft)
+
+
+def choose(union: UnionField, draft: object) -> int:
+    """Return the index of the best variant; 0 for an empty draft."""
+    if isinstance(draft, Picked):
+        return draft.variant if 0 <= draft.variant < len(union.variants) else 0
+    value = unwrapped(draft)
+    if value is ABSENT:
+        return 0
+    if (tagged := _tagged(union, value)) is not None:
+        return tagged
+    positions = range(len(union.variants))
+    matching = [position for position in positions if union.variants[position].satisfies(value)]
+    if len(matching) == 1:
+        return matching[0]
+    similarity = _Similarity()
+    return max(
+        matching or positions,
+        key=lambda position: similarity.of(union.variants[position].field, value),
+        default=0,
+    )
+
+
+def accepts_type(field: Field, draft: object) -> bool:
+    """True if the draft has a type that the field accepts, even if it is otherwise invalid."""
+    return _Similarity().of(field, unwrapped(draft)) > _WRONG_TYPE
+
+
+def _tagged(union: UnionField, value: object) -> int | None:
+    if not union.discriminator or not isinstance(value, Mapping):
+        return None
+    tag = unwrapped(value.get(union.discriminator, ABSENT))
+    for position, variant in enumerate(union.variants):
+        if any(equal(tag, known) for known in variant.tags):
+            return position
+    return None
+
+
+class _Similarity:
+    """Scores how much of a value a field can hold; looks a few levels deep, in bounded steps."""
+
+    def __init__(self) -> None:
+        self._steps_left = _MAX_STEPS
+
+    def of(self, field: Field, value: object, depth: int = 0) -> int:
+        self._steps_left -= 1
+        if value is None:
+            return 0 if field.nullable else _WRONG_TYPE
+        match field:
+            case UnionField():
+                return self._of_variants(field, value, depth)
+            case ChoiceField():
+                return 2 if any(equal(value, choice) for choice in field.choices) else _WRONG_TYPE
+            case ObjectField() if isinstance(value, Mapping):
+                return self._of_members(field, value, depth)
+            case MapField() if isinstance(value, Mapping):
+                return 0
+        return 1 if is_of_type(value, field.json_type) else _WRONG_TYPE
+
+    def _of_variants(self, field: UnionField, value: object, depth: int) -> int:
+        if depth >= _MAX_DEPTH or self._steps_left < 0:
+            return 0
+        return max((self.of(one.field, value, depth + 1) for one in field.variants), default=0)
+
+    def _of_members(self, field: ObjectField, value: Mapping[str, object], depth: int) -> int:
+        names = {name for name, part in value.items() if unwrapped(part) is not ABSENT}
+        known = {member.name for member in field.members}
+        missing = sum(member.required and member.name not in names for member in field.members)
+        unknown = len(names - known) * (1 if field.is_open else 4)
+        points = 2 * len(names & known) - 3 * missing - unknown
+        for member in field.members:
+            if depth >= _MAX_DEPTH or self._steps_left < 0:
+                break
+            part = unwrapped(value.get(member.name, ABSENT))
+            if part is not ABSENT and self.of(member.field, part, depth + 1) <= _WRONG_TYPE // 2:
+                points -= 5
+        return points
+
+
+def duplicate_keys(pairs: Pairs) -> list[str]:
+    """Return the keys that would be sent twice, once each."""
+    keys = [key for key, part in pairs.rows if part is not ABSENT and not isinstance(part, InactiveDraft)]
     return [key for key, count in Counter(keys).items() if count > 1]
 
 
-def bare(draft: object) -> object:
+def unwrapped(draft: object) -> object:
     """Return a draft without its `Picked` and `Pairs` wrappers; does not look inside."""
     while isinstance(draft, Picked):
         draft = draft.draft
     if isinstance(draft, Pairs):
         return dict(draft.rows)
-    return ABSENT if isinstance(draft, Aside) else draft
-
-
-_MAX_MATCH_DEPTH = 24
-MAX_STEPS = 5000
+    return ABSENT if isinstance(draft, InactiveDraft) else draft
 
 
 def satisfies(schema: JSON, draft: object, document: Document, steps: int = MAX_STEPS) -> bool:
     """True if a draft matches, as far as can be determined in this many steps."""
-    return _Fitting(document, steps).satisfies(schema, bare(draft), 0)
+    return _Matcher(document, steps).satisfies(schema, unwrapped(draft), 0)
 
 
-class _Fitting:
+class _Matcher:
     """One evaluation, with its step budget."""
 
     def __init__(self, document: Document, steps: int) -> None:
         self._document = document
-        self._left = steps
+        self._steps_left = steps
 
     def satisfies(self, schema: JSON, value: object, depth: int) -> bool:
-        self._left -= 1
+        self._steps_left -= 1
         if not isinstance(schema, dict):
             return schema is not False
-        if self._left < 0 or depth > _MAX_MATCH_DEPTH or isinstance(value, Unreadable):
+        if self._steps_left < 0 or depth > _MAX_MATCH_DEPTH or isinstance(value, Unreadable):
             return True
-        own = evaluated(normal(schema)) if stands_alone(schema) else normal(schema)
+        own = evaluated(own_keywords(schema)) if has_no_applicators(schema) else own_keywords(schema)
         return (
-            all(self.satisfies(part, value, depth + 1) for part in self._referred(schema))
-            and _fits_alone(own, value)
-            and self._fits_combined(schema, value, depth)
-            and self._fits_inside(own, value, depth)
+            all(self.satisfies(part, value, depth + 1) for part in self._targets(schema))
+            and _matches_own_keywords(own, value)
+            and self._matches_applicators(schema, value, depth)
+            and self._matches_contents(own, value, depth)
         )
 
-    def _referred(self, schema: JSONObject) -> Iterator[JSON]:
+    def _targets(self, schema: JSONObject) -> Iterator[JSON]:
         for key in REFERENCES:
             if key in schema:
                 try:
                     yield self._document.target(schema[key])
-                except Unusable:
+                except UnusableSchema:
                     continue
 
-    def _fits_combined(self, schema: JSONObject, value: object, depth: int) -> bool:
+    def _matches_applicators(self, schema: JSONObject, value: object, depth: int) -> bool:
         def one(part: JSON) -> bool:
             return self.satisfies(part, value, depth + 1)
 
@@ -266,33 +264,33 @@ class _Fitting:
             return True
         return one(schema.get("then" if one(schema["if"]) else "else", True))
 
-    def _fits_inside(self, schema: JSONObject, value: object, depth: int) -> bool:
+    def _matches_contents(self, schema: JSONObject, value: object, depth: int) -> bool:
         if isinstance(value, Mapping):
-            return self._fits_members(schema, value, depth)
+            return self._matches_members(schema, value, depth)
         if isinstance(value, list):
-            return self._fits_items(schema, value, depth)
+            return self._matches_items(schema, value, depth)
         return True
 
-    def _fits_members(self, schema: JSONObject, value: Mapping[str, object], depth: int) -> bool:
-        there = {name: part for name, draft in value.items() if (part := bare(draft)) is not ABSENT}
-        if not keywords.names(schema, "required") <= there.keys():
+    def _matches_members(self, schema: JSONObject, value: Mapping[str, object], depth: int) -> bool:
+        present = {name: part for name, draft in value.items() if (part := unwrapped(draft)) is not ABSENT}
+        if not keywords.names(schema, "required") <= present.keys():
             return False
         properties = keywords.named(schema, "properties")
         patterns = keywords.named(schema, "patternProperties")
-        for name, part in there.items():
-            wanted = [subschema for pattern, subschema in patterns.items() if matches(pattern, name)]
+        for name, part in present.items():
+            schemas = [subschema for pattern, subschema in patterns.items() if matches(pattern, name)]
             if name in properties:
-                wanted.append(properties[name])
-            for subschema in wanted or [schema.get("additionalProperties", True)]:
+                schemas.append(properties[name])
+            for subschema in schemas or [schema.get("additionalProperties", True)]:
                 if not self.satisfies(subschema, part, depth + 1):
                     return False
-        return _in_range(schema, len(there), "minProperties", "maxProperties")
+        return _in_range(schema, len(present), "minProperties", "maxProperties")
 
-    def _fits_items(self, schema: JSONObject, value: list[object], depth: int) -> bool:
-        locations = keywords.schemas(schema, "prefixItems")
-        items = [part for draft in value if (part := bare(draft)) is not ABSENT]
+    def _matches_items(self, schema: JSONObject, value: list[object], depth: int) -> bool:
+        positions = keywords.schemas(schema, "prefixItems")
+        items = [part for draft in value if (part := unwrapped(draft)) is not ABSENT]
         for position, part in enumerate(items):
-            subschema = locations[position] if position < len(locations) else schema.get("items", True)
+            subschema = positions[position] if position < len(positions) else schema.get("items", True)
             if not self.satisfies(subschema, part, depth + 1):
                 return False
         if "contains" in schema and schema.get("minContains", 1) != 0:
@@ -302,7 +300,7 @@ class _Fitting:
         return _in_range(schema, len(items), "minItems", "maxItems")
 
 
-def _fits_alone(schema: JSONObject, value: object) -> bool:
+def _matches_own_keywords(schema: JSONObject, value: object) -> bool:
     """Check what can be checked without looking inside the value."""
     types = keywords.types({"type": schema.get("type")})
     if types and not any(is_of_type(value, name) for name in types):
@@ -315,7 +313,7 @@ def _fits_alone(schema: JSONObject, value: object) -> bool:
         fits_pattern = not isinstance(pattern, str) or matches(pattern, value)
         return fits_pattern and _in_range(schema, len(value), "minLength", "maxLength")
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return _fits_bounds(schema, value)
+        return _matches_bounds(schema, value)
     return True
 
 
@@ -344,7 +342,7 @@ _TYPES: Mapping[str, Callable[[object], bool]] = {
 }
 
 
-def _fits_bounds(schema: JSONObject, value: float) -> bool:
+def _matches_bounds(schema: JSONObject, value: float) -> bool:
     exact = as_decimal(value)
     bounds = {key: keywords.number(schema, key) for key in _BOUNDS}
     for key, bound in bounds.items():

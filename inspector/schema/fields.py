@@ -1,12 +1,12 @@
 """Form fields: a tree of frozen values, one class for each way of editing a value.
 
 A field describes what is offered and which values are valid; it holds no value. Whether a value is
-required is a property of the field's place: see `Member`. Nested fields (of members, items, variants) are
+required is a property of its position: see `Member`. Nested fields (of members, items, variants) are
 built when first read (`OnDemand`), because a schema may have thousands of properties or be recursive. So
 the tree may be infinite: walk it along a value.
 
     TextField NumberField IntegerField BooleanField     one value each
-    ChoiceField (ConstField)                            one of given values
+    ChoiceField (ConstField)                            one of the listed values
     ListField TupleField                                items of one type; one type per position
     ObjectField MapField                                known keys; keys chosen by the user
     UnionField                                          one of several fields
@@ -37,84 +37,6 @@ class Absent(Enum):
 
 
 ABSENT: Final = Absent.ABSENT
-
-
-def summary(field: Field) -> str:
-    """Describe a field: "integer, 1 to 100", "string, date, at most 10 characters or null"."""
-    text = ", ".join(word for word in (_kind(field), *_limits(field)) if word)
-    has_null = field.nullable and not (isinstance(field, UnionField) and field.is_any)
-    return f"{text} or null" if has_null else text
-
-
-def _kind(field: Field) -> str:
-    match field:
-        case TextField():
-            return "string"
-        case IntegerField():
-            return "integer"
-        case NumberField():
-            return "number"
-        case BooleanField():
-            return "boolean"
-        case ConstField():
-            return "constant"
-        case ChoiceField():
-            return "enum"
-        case ListField():
-            return f"array of {_kind(field.item)}"
-        case TupleField():
-            return f"array of {plural(len(field.items), 'place')}"
-        case ObjectField():
-            return "object"
-        case MapField():
-            return f"object of {_kind(field.value)}" if field.value is not None else "object"
-        case UnionField(is_any=True):
-            return "any value"
-        case UnionField():
-            return f"one of {plural(len(field.variants), 'variant')}"
-        case JsonField():
-            return "JSON"
-    return ""
-
-
-def _limits(field: Field) -> list[str]:
-    match field:
-        case TextField():
-            kind = field.format or field.content_encoding
-            return [kind, _range(field.min_length, field.max_length, "character")]
-        case NumberField():
-            return _number_limits(field)
-        case MapField() | ObjectField():
-            return [_range(field.min_properties, field.max_properties, "key")]
-        case ListField() | TupleField():
-            unique = "unique items" if field.unique_items else ""
-            return [_range(field.min_items, field.max_items, "item"), unique]
-    return []
-
-
-def _number_limits(field: NumberField) -> list[str]:
-    limits = []
-    if field.minimum is not None and field.maximum is not None:
-        limits.append(f"{write_number(field.minimum)} to {write_number(field.maximum)}")
-    elif field.minimum is not None:
-        limits.append(f"≥ {write_number(field.minimum)}")
-    elif field.maximum is not None:
-        limits.append(f"≤ {write_number(field.maximum)}")
-    if field.exclusive_minimum is not None:
-        limits.append(f"> {write_number(field.exclusive_minimum)}")
-    if field.exclusive_maximum is not None:
-        limits.append(f"< {write_number(field.exclusive_maximum)}")
-    if field.multiple_of is not None:
-        limits.append(f"multiple of {write_number(field.multiple_of)}")
-    return limits
-
-
-def _range(minimum: int | None, maximum: int | None, noun: str) -> str:
-    if minimum is not None and maximum is not None:
-        return plural(minimum, noun) if minimum == maximum else f"{minimum:,} to {plural(maximum, noun)}"
-    if minimum is not None and minimum > 0:
-        return f"at least {plural(minimum, noun)}"
-    return f"at most {plural(maximum, noun)}" if maximum is not None else ""
 
 
 T = TypeVar("T")
@@ -153,7 +75,7 @@ class Field:
     """Base class of all fields.
 
     `title`, `description`, `default` and `examples` come from the server: untrusted, and not checked
-    against the schema. `notes` are ours: sentences about rules that the form neither shows nor checks.
+    against the schema. `notes` are sentences by MCP Lens about rules that the form neither shows nor checks.
     `json_type` is JSON Schema's name for the type of the values, empty where they may have several types.
     """
 
@@ -325,7 +247,7 @@ class ObjectField(Field):
     """An object with known members, in schema order; `is_open` if other keys are allowed too.
 
     `rest` describes the other keys, if the schema does. With `conditions`, the members are those that
-    always apply: call `active.effective` for those that apply to a draft. With `union` (on the outermost
+    always apply: call `drafts.effective` for those that apply to a draft. With `union` (on the outermost
     object only), the members are those of one of its variants, which has to be picked.
     """
 
@@ -358,10 +280,88 @@ class Variant:
 class UnionField(Field):
     """A value of one of several types: `oneOf`, `anyOf`, or a list of types.
 
-    `discriminator` is the member that tells object variants apart (each has `tags`), or empty. `is_any` if
+    `discriminator` is the member that distinguishes object variants (each has `tags`), or empty. `is_any` if
     the schema does not constrain the value: then there is a variant for each JSON type.
     """
 
     variants: tuple[Variant, ...]
     discriminator: str = ""
     is_any: bool = False
+
+
+def summary(field: Field) -> str:
+    """Describe a field: "integer, 1 to 100", "string, date, at most 10 characters or null"."""
+    text = ", ".join(word for word in (_kind(field), *_limits(field)) if word)
+    has_null = field.nullable and not (isinstance(field, UnionField) and field.is_any)
+    return f"{text} or null" if has_null else text
+
+
+def _kind(field: Field) -> str:
+    match field:
+        case TextField():
+            return "string"
+        case IntegerField():
+            return "integer"
+        case NumberField():
+            return "number"
+        case BooleanField():
+            return "boolean"
+        case ConstField():
+            return "constant"
+        case ChoiceField():
+            return "enum"
+        case ListField():
+            return f"array of {_kind(field.item)}"
+        case TupleField():
+            return f"array of {plural(len(field.items), 'item')}"
+        case ObjectField():
+            return "object"
+        case MapField():
+            return f"object of {_kind(field.value)}" if field.value is not None else "object"
+        case UnionField(is_any=True):
+            return "any value"
+        case UnionField():
+            return f"one of {plural(len(field.variants), 'variant')}"
+        case JsonField():
+            return "JSON"
+    return ""
+
+
+def _limits(field: Field) -> list[str]:
+    match field:
+        case TextField():
+            kind = field.format or field.content_encoding
+            return [kind, _range(field.min_length, field.max_length, "character")]
+        case NumberField():
+            return _number_limits(field)
+        case MapField() | ObjectField():
+            return [_range(field.min_properties, field.max_properties, "key")]
+        case ListField() | TupleField():
+            unique = "unique items" if field.unique_items else ""
+            return [_range(field.min_items, field.max_items, "item"), unique]
+    return []
+
+
+def _number_limits(field: NumberField) -> list[str]:
+    limits = []
+    if field.minimum is not None and field.maximum is not None:
+        limits.append(f"{write_number(field.minimum)} to {write_number(field.maximum)}")
+    elif field.minimum is not None:
+        limits.append(f"≥ {write_number(field.minimum)}")
+    elif field.maximum is not None:
+        limits.append(f"≤ {write_number(field.maximum)}")
+    if field.exclusive_minimum is not None:
+        limits.append(f"> {write_number(field.exclusive_minimum)}")
+    if field.exclusive_maximum is not None:
+        limits.append(f"< {write_number(field.exclusive_maximum)}")
+    if field.multiple_of is not None:
+        limits.append(f"multiple of {write_number(field.multiple_of)}")
+    return limits
+
+
+def _range(minimum: int | None, maximum: int | None, noun: str) -> str:
+    if minimum is not None and maximum is not None:
+        return plural(minimum, noun) if minimum == maximum else f"{minimum:,} to {plural(maximum, noun)}"
+    if minimum is not None and minimum > 0:
+        return f"at least {plural(minimum, noun)}"
+    return f"at most {plural(maximum, noun)}" if maximum is not None else ""

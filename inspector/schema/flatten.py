@@ -7,7 +7,7 @@ schemas:
 
 | keyword | merged |
 | --- | --- |
-| `type`, `enum`, `const` | what both allow; Unusable if nothing is left |
+| `type`, `enum`, `const` | what both allow; UnusableSchema if nothing is left |
 | `minimum`, `minLength`, `minItems` … | the larger one; `maximum` …: the smaller one |
 | `multipleOf` | the least common multiple |
 | `properties`, `patternProperties` | union; a name in both: `allOf` of the two, merged when read |
@@ -30,12 +30,16 @@ from inspector.base.json.text import same, write_line
 from inspector.base.json.values import JSON, JSONObject, read_number, shorten
 from inspector.schema import keywords
 from inspector.schema.keywords import as_decimal, equal, matches
-from inspector.schema.references import REFERENCES, Document, Unusable, is_null
+from inspector.schema.references import REFERENCES, Document, UnusableSchema, is_null
 
 _MAX_PARTS = 1500
 _MAX_MEMBERS = 200_000
+_MEMBER_KEYWORDS = ("properties", "patternProperties", "additionalProperties")
+_ITEM_KEYWORDS = ("prefixItems", "items")
+_MAX_PATTERNS = 100  # per name
+_MAX_NUMBER_LENGTH = 60  # digits of a least common multiple; a longer one is of no use
 # Keywords that apply other schemas to the same value.
-_PARTS = (
+_APPLICATORS = (
     *REFERENCES,
     "allOf",
     "anyOf",
@@ -48,8 +52,8 @@ _PARTS = (
     "dependencies",
 )
 # Excluded from the merged schema: handled here, or not shown in a form.
-_TAKEN_APART = frozenset(
-    (*_PARTS, "dependentRequired", "additionalItems", "const", "$defs", "definitions", "$schema", "$id",
+_NOT_MERGED = frozenset(
+    (*_APPLICATORS, "dependentRequired", "additionalItems", "const", "$defs", "definitions", "$schema", "$id",
      "$anchor", "$dynamicAnchor", "$vocabulary", "$comment")
 )  # fmt: skip
 
@@ -83,7 +87,7 @@ class Flat:
     unions: list[Alternatives] = field(default_factory=list)
     conditionals: list[Conditional] = field(default_factory=list)
     nullable: bool = False
-    not_shown: list[str] = field(default_factory=list)
+    hidden_keywords: list[str] = field(default_factory=list)
     reason: str = ""
 
 
@@ -91,57 +95,59 @@ def flatten(schema: JSON, document: Document) -> Flat:
     """Flatten a schema. Never raises: `reason` says why one cannot be flattened."""
     flat = Flat()
     try:
-        _Flattening(flat, document).run(schema)
-    except Unusable as exc:
+        _Flattener(flat, document).run(schema)
+    except UnusableSchema as exc:
         flat.reason = str(exc)
     return flat
 
 
-class _Flattening:
+class _Flattener:
     def __init__(self, flat: Flat, document: Document) -> None:
         self._flat = flat
         self._document = document
-        self._left: list[tuple[JSON, tuple[str, ...]]] = []
+        self._pending: list[tuple[JSON, tuple[str, ...]]] = []
         self._parts = 0
         self._members = 0
 
     def run(self, schema: JSON) -> None:
-        self._left.append((schema, ()))
-        while self._left or self._unwrap_union():
+        self._pending.append((schema, ()))
+        while self._pending or self._unwrap_union():
             self._parts += 1
             if self._parts > _MAX_PARTS:
-                raise Unusable(f"The schema is composed of more than {_MAX_PARTS:,} parts.")
-            self._take(*self._left.pop())
+                raise UnusableSchema(f"The schema is composed of more than {_MAX_PARTS:,} parts.")
+            self._add(*self._pending.pop())
 
-    def _take(self, schema: JSON, trail: tuple[str, ...]) -> None:
+    def _add(self, schema: JSON, trail: tuple[str, ...]) -> None:
         """Merge one part; the schemas it wraps come after it, so that its own annotations win."""
         if schema is True:
             return
         if keywords.is_never(schema):
-            raise Unusable("The schema allows no value here (it is false).")
+            raise UnusableSchema("The schema allows no value here (it is false).")
         if not isinstance(schema, dict):
-            raise Unusable(f"The schema is {keywords.kind_of(schema)} instead of an object.")
-        self._merge(normal(schema))
-        self._take_beside(schema)
+            raise UnusableSchema(f"The schema is {keywords.kind_of(schema)} instead of an object.")
+        self._merge(own_keywords(schema))
+        self._add_applicators(schema)
         inner = [(part, trail) for part in keywords.schemas(schema, "allOf")]
-        inner += [self._followed(schema[key], trail) for key in REFERENCES if key in schema]
-        self._left.extend(reversed(inner))
+        inner += [self._target_of(schema[key], trail) for key in REFERENCES if key in schema]
+        self._pending.extend(reversed(inner))
 
     def _merge(self, own: JSONObject) -> None:
         mine = self._flat.schema
         self._members += len(keywords.named(mine, "properties")) + len(keywords.named(own, "properties"))
         if mine and self._members > _MAX_MEMBERS:
-            raise Unusable(f"Merging the schema's parts takes more than {_MAX_MEMBERS:,} steps.")
+            raise UnusableSchema(f"Merging the schema's parts takes more than {_MAX_MEMBERS:,} steps.")
         self._flat.schema = merge(mine, own) if mine else own
 
-    def _followed(self, reference: JSON, trail: tuple[str, ...]) -> tuple[JSON, tuple[str, ...]]:
+    def _target_of(self, reference: JSON, trail: tuple[str, ...]) -> tuple[JSON, tuple[str, ...]]:
         target = self._document.target(reference)
         assert isinstance(reference, str)
         if reference in trail:
-            raise Unusable(f"The schema refers back to itself ({shorten(reference, 80)}) and never ends.")
+            raise UnusableSchema(
+                f"The schema refers back to itself ({shorten(reference, 80)}) and never ends."
+            )
         return target, (*trail, reference)
 
-    def _take_beside(self, schema: JSONObject) -> None:
+    def _add_applicators(self, schema: JSONObject) -> None:
         flat = self._flat
         for key in ("oneOf", "anyOf"):
             if branches := keywords.schemas(schema, key):
@@ -150,7 +156,7 @@ class _Flattening:
             then, otherwise = schema.get("then", True), schema.get("else", True)
             flat.conditionals.append(Conditional(schema["if"], then, otherwise))
         flat.conditionals.extend(_dependents(schema))
-        flat.not_shown.extend(key for key in ("not", "contains") if key in schema)
+        flat.hidden_keywords.extend(key for key in ("not", "contains") if key in schema)
 
     def _unwrap_union(self) -> bool:
         """Drop the null branches of unions and unwrap one-branch unions; False if there were none."""
@@ -158,16 +164,16 @@ class _Flattening:
         for position, union in enumerate(unions):
             some = [branch for branch in union.branches if branch is not False]
             others = [branch for branch in some if not is_null(branch)]
-            if len(others) < len(some) and self._takes_null():
+            if len(others) < len(some) and self._allows_null():
                 self._flat.nullable = True
             if len(others) <= 1:
                 del unions[position]
-                self._left.append((others[0] if others else {"type": "null"} if some else False, ()))
+                self._pending.append((others[0] if others else {"type": "null"} if some else False, ()))
                 return True
             unions[position] = Alternatives(union.keyword, others)
         return False
 
-    def _takes_null(self) -> bool:
+    def _allows_null(self) -> bool:
         types = keywords.types({"type": self._flat.schema.get("type")})
         return not types or "null" in types
 
@@ -185,9 +191,9 @@ def _dependents(schema: JSONObject) -> list[Conditional]:
     return found
 
 
-def normal(schema: JSONObject) -> JSONObject:
-    """Return a schema's own keywords in 2020-12 spelling, without those that are taken apart."""
-    own = {key: part for key, part in schema.items() if key not in _TAKEN_APART}
+def own_keywords(schema: JSONObject) -> JSONObject:
+    """Return a schema's own keywords in 2020-12 spelling, without those that are handled separately."""
+    own = {key: part for key, part in schema.items() if key not in _NOT_MERGED}
     if "const" in schema:
         own["enum"] = [schema["const"]]
     if isinstance(own.get("items"), list) and "prefixItems" not in own:  # a tuple, up to 2019-09
@@ -207,66 +213,60 @@ def evaluated(schema: JSONObject) -> JSONObject:
     return own
 
 
-def stands_alone(schema: JSONObject) -> bool:
+def has_no_applicators(schema: JSONObject) -> bool:
     """True if nothing but its own keywords evaluates the contents of a value."""
-    return not keywords.present(schema, _PARTS)
-
-
-_ABOUT_MEMBERS = ("properties", "patternProperties", "additionalProperties")
-_ABOUT_PLACES = ("prefixItems", "items")
-_MAX_PATTERNS = 100  # per name
-_MAX_NUMBER_LENGTH = 60  # digits of a least common multiple; a longer one helps no one
+    return not keywords.present(schema, _APPLICATORS)
 
 
 def merge(outer: JSONObject, inner: JSONObject) -> JSONObject:
-    """Merge two schemas into one that requires both. Raises Unusable if nothing can match both."""
+    """Merge two schemas into one that requires both. Raises UnusableSchema if nothing can match both."""
     merged = {**inner, **outer}
     for key in outer.keys() & inner.keys():
-        if key in _MERGED and not same(outer[key], inner[key]):
-            merged[key] = _MERGED[key](outer[key], inner[key])
+        if key in _MERGERS and not same(outer[key], inner[key]):
+            merged[key] = _MERGERS[key](outer[key], inner[key])
     if "enum" in outer and "enum" in inner and not same(outer["enum"], inner["enum"]):
         merged.pop("enumNames", None)  # they refer to one side's choices by index
-    if all(keywords.present(side, _ABOUT_MEMBERS) for side in (outer, inner)):
+    if all(keywords.present(side, _MEMBER_KEYWORDS) for side in (outer, inner)):
         _merge_members(outer, inner, merged)
-    if all(keywords.present(side, _ABOUT_PLACES) for side in (outer, inner)):
-        _merge_places(outer, inner, merged)
+    if all(keywords.present(side, _ITEM_KEYWORDS) for side in (outer, inner)):
+        _merge_items(outer, inner, merged)
     return merged
 
 
 def both(*parts: JSON) -> JSON:
     """Return a schema that requires all parts; false if one of them is false."""
-    wanted: list[JSON] = [part for part in parts if part is not True]
-    if False in wanted:
+    schemas: list[JSON] = [part for part in parts if part is not True]
+    if False in schemas:
         return False
-    if not wanted:
+    if not schemas:
         return True
-    return wanted[0] if len(wanted) == 1 else {"allOf": wanted}
+    return schemas[0] if len(schemas) == 1 else {"allOf": schemas}
 
 
 def _merge_members(outer: JSONObject, inner: JSONObject, merged: JSONObject) -> None:
     order = {**keywords.named(outer, "properties"), **keywords.named(inner, "properties")}
     united: JSONObject = {}
     for name in order:
-        part = both(of_name(outer, name), of_name(inner, name))
+        part = both(member_schema(outer, name), member_schema(inner, name))
         if part is not False:  # one side knows the name, the other forbids it: no value, no member
             united[name] = part
     if order:
         merged["properties"] = united
     patterns = [keywords.named(side, "patternProperties") for side in (outer, inner)]
     if any(patterns):
-        merged["patternProperties"] = _united(patterns[0], patterns[1])
+        merged["patternProperties"] = _merge_by_name(patterns[0], patterns[1])
 
 
-def of_name(side: JSONObject, name: str) -> JSON:
+def member_schema(side: JSONObject, name: str) -> JSON:
     """Return what one side requires of the member of this name."""
     properties = keywords.named(side, "properties")
     patterns = islice(keywords.named(side, "patternProperties").items(), _MAX_PATTERNS)
-    wanted = [properties[name]] if name in properties else []
-    wanted += [part for pattern, part in patterns if matches(pattern, name)]
-    return both(*wanted) if wanted else side.get("additionalProperties", True)
+    schemas = [properties[name]] if name in properties else []
+    schemas += [part for pattern, part in patterns if matches(pattern, name)]
+    return both(*schemas) if schemas else side.get("additionalProperties", True)
 
 
-def _merge_places(outer: JSONObject, inner: JSONObject, merged: JSONObject) -> None:
+def _merge_items(outer: JSONObject, inner: JSONObject, merged: JSONObject) -> None:
     sides = (outer, inner)
     max_length = max(len(keywords.schemas(side, "prefixItems")) for side in sides)
     if max_length:
@@ -282,7 +282,7 @@ def _at(side: JSONObject, position: int) -> JSON:
     return locations[position] if position < len(locations) else side.get("items", True)
 
 
-def _united(outer: JSON, inner: JSON) -> JSON:
+def _merge_by_name(outer: JSON, inner: JSON) -> JSON:
     """Merge schemas by name; a name on both sides requires both."""
     if not isinstance(outer, dict) or not isinstance(inner, dict):
         return outer if isinstance(outer, dict) else inner
@@ -295,7 +295,7 @@ def _types(outer: JSON, inner: JSON) -> JSON:
     left: list[JSON] = [name for name in one if name in other or (name == "integer" and "number" in other)]
     left += [name for name in other if name == "integer" and "number" in one and name not in left]
     if not left:
-        raise Unusable(
+        raise UnusableSchema(
             f"Two parts of the schema contradict each other: one requires {' or '.join(one)[:60]}, the "
             f"other {' or '.join(other)[:60]}."
         )
@@ -308,7 +308,7 @@ def _choices(outer: JSON, inner: JSON) -> JSON:
     left = [choice for choice in outer if any(equal(choice, other) for other in inner)]
     if not left:
         shown = " and ".join(shorten(write_line(side), 60) for side in (outer, inner))
-        raise Unusable(f"Two parts of the schema contradict each other: no value is in both {shown}.")
+        raise UnusableSchema(f"Two parts of the schema contradict each other: no value is in both {shown}.")
     return left
 
 
@@ -359,13 +359,13 @@ def _either(outer: JSON, inner: JSON) -> JSON:
 
 
 _Merger = Callable[[JSON, JSON], JSON]
-_MERGED: Mapping[str, _Merger] = {
+_MERGERS: Mapping[str, _Merger] = {
     "type": _types,
     "enum": _choices,
     "multipleOf": _multiple,
     "required": _names,
     "dependentRequired": _names_by_name,
-    "dependentSchemas": _united,
+    "dependentSchemas": _merge_by_name,
     "additionalProperties": both,
     "items": both,
     "propertyNames": both,

@@ -19,6 +19,18 @@ if TYPE_CHECKING:
     import jsonschema_rs
 
 
+_KEYWORDS_BY_TYPE = (
+    ("object", ("required", "patternProperties", "additionalProperties", "unevaluatedProperties",
+                "propertyNames", "minProperties", "maxProperties")),
+    ("array", ("minItems", "maxItems", "uniqueItems", "contains", "unevaluatedItems")),
+    ("string", ("pattern", "format", "minLength", "maxLength", "contentEncoding", "contentMediaType")),
+    ("number", ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")),
+)  # fmt: skip
+_MAX_STEPS = 100_000
+_MAX_TEXT_LENGTH = 10_000
+_MAX_SIZE = 1 << 20  # bytes of a compiled pattern
+
+
 def equal(one: object, other: JSON) -> bool:
     """True if JSON Schema considers two values equal.
 
@@ -38,15 +50,6 @@ def _equal(one: object, other: JSON) -> bool:
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_equal(part, other[name]) for name, part in one.items())
     return one == other
-
-
-_SPOKEN_OF = (
-    ("object", ("required", "patternProperties", "additionalProperties", "unevaluatedProperties",
-                "propertyNames", "minProperties", "maxProperties")),
-    ("array", ("minItems", "maxItems", "uniqueItems", "contains", "unevaluatedItems")),
-    ("string", ("pattern", "format", "minLength", "maxLength", "contentEncoding", "contentMediaType")),
-    ("number", ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")),
-)  # fmt: skip
 
 
 def text(schema: JSONObject, key: str, limit: int = 4000) -> str:
@@ -104,8 +107,8 @@ def implied_types(schema: JSONObject) -> tuple[str, ...]:
     """Like `types`, but also inferred from keywords for a single type, such as `minLength`."""
     if found := types(schema):
         return found
-    spoken_of = tuple(name for name, keys in _SPOKEN_OF if any(key in schema for key in keys))
-    return spoken_of if len(spoken_of) == 1 else ()
+    implied = tuple(name for name, keys in _KEYWORDS_BY_TYPE if any(key in schema for key in keys))
+    return implied if len(implied) == 1 else ()
 
 
 def is_never(schema: JSON) -> bool:
@@ -119,7 +122,7 @@ def present(schema: JSONObject, keys: Iterable[str]) -> list[str]:
 
 
 def kind_of(value: JSON) -> str:
-    """Name a value's type in plain words, for "expected …, got …"."""
+    """Name a value's type, for "expected …, got …"."""
     match value:
         case None:
             return "null"
@@ -158,12 +161,7 @@ def is_multiple(number: int | float, of: int | float) -> bool:
         return True
 
 
-_MAX_STEPS = 100_000
-_MAX_TEXT_LENGTH = 10_000
-_MAX_SIZE = 1 << 20  # bytes of a compiled pattern
-
-
-def engines() -> tuple[jsonschema_rs.RegexOptions, jsonschema_rs.FancyRegexOptions]:
+def regex_engines() -> tuple[jsonschema_rs.RegexOptions, jsonschema_rs.FancyRegexOptions]:
     """Return the regex options: linear time, and bounded backtracking for what that cannot run."""
     import jsonschema_rs  # 15 MB, and few forms have patterns for their keys
 
@@ -189,7 +187,7 @@ def matches(pattern: str, text: str) -> bool:
 def _validator(pattern: str) -> jsonschema_rs.Validator | None:
     import jsonschema_rs
 
-    for options in engines():
+    for options in regex_engines():
         try:
             return jsonschema_rs.Draft202012Validator(
                 {"pattern": pattern}, pattern_options=options, offline=True

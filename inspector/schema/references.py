@@ -23,9 +23,17 @@ REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _MAX_PARTS_SEARCHED = 300_000
 # These hold values, not schemas: an "$id" in them is not an identifier.
 _VALUES = frozenset(("const", "enum", "default", "examples"))
+_MAX_STEPS = 32
+# Annotations, which do not constrain a value: the outer one wins.
+_ANNOTATIONS = frozenset(
+    ("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment")
+)
+_IDENTIFIERS = frozenset(
+    ("$defs", "definitions", "$schema", "$id", "$anchor", "$dynamicAnchor", "$vocabulary")
+)
 
 
-class Unusable(Exception):
+class UnusableSchema(Exception):
     """A part of a schema cannot be used; the message is a sentence that says why."""
 
 
@@ -36,19 +44,21 @@ class Document:
         self.root = root
 
     def target(self, reference: JSON) -> JSON:
-        """Resolve a reference. Raises Unusable."""
+        """Resolve a reference. Raises UnusableSchema."""
         if not isinstance(reference, str):
-            raise Unusable(f"The schema's $ref is {keywords.kind_of(reference)} instead of a string.")
+            raise UnusableSchema(f"The schema's $ref is {keywords.kind_of(reference)} instead of a string.")
         shown = shorten(reference, 80)
         try:
             location, fragment = urldefrag(urljoin(self._base, reference))
             resource = self._resource(location)
         except (LookupError, ValueError):
-            raise Unusable(f"The schema refers to {shown}, which is external and never fetched.") from None
+            raise UnusableSchema(
+                f"The schema refers to {shown}, which is external and never fetched."
+            ) from None
         try:
             return self._named(location, unquote(fragment), resource)
         except (LookupError, ValueError):
-            raise Unusable(f"The schema refers to {shown}, which does not exist in it.") from None
+            raise UnusableSchema(f"The schema refers to {shown}, which does not exist in it.") from None
 
     @property
     def _base(self) -> str:
@@ -60,26 +70,26 @@ class Document:
 
     def _named(self, location: str, fragment: str, resource: JSON) -> JSON:
         if not fragment or fragment.startswith("/"):
-            return _look_up(fragment, resource)
+            return _resolve_pointer(fragment, resource)
         return self._names[f"{'' if location == self._base else location}#{fragment}"]
 
     @cached_property
     def _names(self) -> dict[str, JSON]:
         """Parts by `$id` and `$id#anchor`; the outermost wins for repeated names."""
         found: dict[str, JSON] = {}
-        left: list[tuple[JSON, str]] = [(self.root, "")]
+        pending: list[tuple[JSON, str]] = [(self.root, "")]
         for _ in range(_MAX_PARTS_SEARCHED):
-            if not left:
+            if not pending:
                 break
-            part, location = left.pop()
+            part, location = pending.pop()
             if isinstance(part, dict):
-                location = self._note_names(part, location, found)
-                left.extend((inner, location) for key, inner in _reversed(part) if key not in _VALUES)
+                location = self._add_names(part, location, found)
+                pending.extend((inner, location) for key, inner in _reversed(part) if key not in _VALUES)
             elif isinstance(part, list):
-                left.extend((inner, location) for inner in reversed(part))
+                pending.extend((inner, location) for inner in reversed(part))
         return found
 
-    def _note_names(self, part: JSONObject, location: str, found: dict[str, JSON]) -> str:
+    def _add_names(self, part: JSONObject, location: str, found: dict[str, JSON]) -> str:
         name = part.get("$id")
         if isinstance(name, str) and part is not self.root:
             if name.startswith("#"):  # how drafts 6 and 7 write an anchor
@@ -98,7 +108,7 @@ def _reversed(part: JSONObject) -> list[tuple[str, JSON]]:
     return list(part.items())[::-1]
 
 
-def _look_up(pointer: str, root: JSON) -> JSON:
+def _resolve_pointer(pointer: str, root: JSON) -> JSON:
     """Resolve a JSON pointer (RFC 6901)."""
     location = root
     for part in pointer.split("/")[1:]:
@@ -110,16 +120,6 @@ def _look_up(pointer: str, root: JSON) -> JSON:
         else:
             raise LookupError(pointer)
     return location
-
-
-_MAX_STEPS = 32
-# Annotations, which do not constrain a value: the outer one wins.
-_ANNOTATIONS = frozenset(
-    ("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment")
-)
-_BOOKKEEPING = frozenset(
-    ("$defs", "definitions", "$schema", "$id", "$anchor", "$dynamicAnchor", "$vocabulary")
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ def resolve(schema: JSON, root: JSON, trail: tuple[str, ...]) -> Resolved:
                 return Resolved(schema, trail, nullable)
             nullable, trail = nullable or wrapped.nullable, wrapped.trail
             schema = _merged(wrapped.inner, wrapped.outer)
-    except Unusable as exc:
+    except UnusableSchema as exc:
         return Resolved(schema, trail, nullable, str(exc))
     return Resolved(schema, trail, nullable, f"The schema is nested in more than {_MAX_STEPS} wrappers.")
 
@@ -192,7 +192,7 @@ def _wrapped(schema: JSONObject, root: JSON, trail: tuple[str, ...]) -> _Wrapped
 def _target(reference: JSON, root: JSON, trail: tuple[str, ...]) -> JSON:
     target = Document(root).target(reference)
     if reference in trail:
-        raise Unusable(f"The schema refers back to itself ({shorten(str(reference), 80)}).")
+        raise UnusableSchema(f"The schema refers back to itself ({shorten(str(reference), 80)}).")
     return target
 
 
@@ -201,12 +201,12 @@ def _merged(inner: JSON, outer: JSONObject) -> JSONObject:
     if inner is True:
         return outer
     if not isinstance(inner, dict):
-        raise Unusable(f"A part of the schema is {keywords.kind_of(inner)} instead of an object.")
+        raise UnusableSchema(f"A part of the schema is {keywords.kind_of(inner)} instead of an object.")
     for key in outer.keys() & inner.keys():
         if key not in _ANNOTATIONS and not same(outer[key], inner[key]):
-            raise Unusable(f"Two parts of the schema both define {shorten(key, 40)!r}.")
+            raise UnusableSchema(f"Two parts of the schema both define {shorten(key, 40)!r}.")
     return {**inner, **outer}
 
 
 def _without(schema: JSONObject, key: str) -> JSONObject:
-    return {name: part for name, part in schema.items() if name != key and name not in _BOOKKEEPING}
+    return {name: part for name, part in schema.items() if name != key and name not in _IDENTIFIERS}

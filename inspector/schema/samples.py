@@ -36,7 +36,7 @@ from inspector.schema.keywords import as_decimal, matches
 
 T = TypeVar("T")
 
-_LEAVES = (TextField, NumberField, BooleanField, ChoiceField)
+_SIMPLE_FIELDS = (TextField, NumberField, BooleanField, ChoiceField)
 _MAX_DEPTH = 12
 _OPTIONAL_DEPTH = 2
 _MAX_ITEMS = 50
@@ -44,20 +44,48 @@ _MAX_DIGITS = 200
 _MAX_VALUES = 5_000  # per example; after that, only simple values are filled in
 _MAX_CHECKED = 2_000  # values in a default: a larger one is not checked
 
-Slices: TypeAlias = Generator[None, None, T]
+_MAX_LENGTH = 10_000
+_MAX_PATTERN_LENGTH = 200
+_MAX_STEPS = 20_000
+_FORMATS = {
+    "date": "2026-01-{:02}",
+    "date-time": "2026-01-{:02}T12:00:00Z",
+    "time": "12:{:02}:00Z",
+    "duration": "P{}D",
+    "email": "someone{}@example.com",
+    "idn-email": "someone{}@example.com",
+    "hostname": "host{}.example.com",
+    "idn-hostname": "host{}.example.com",
+    "ipv4": "192.0.2.{}",
+    "ipv6": "2001:db8::{}",
+    "uri": "https://example.com/{}",
+    "url": "https://example.com/{}",
+    "iri": "https://example.com/{}",
+    "uri-reference": "/path/{}",
+    "iri-reference": "/path/{}",
+    "uri-template": "/path/{{id}}/{}",
+    "uuid": "00000000-0000-4000-8000-0000000000{:02}",
+    "json-pointer": "/path/{}",
+    "relative-json-pointer": "{}/path",
+    "regex": "^a{{{}}}$",
+}
+_CATEGORIES = {"CATEGORY_DIGIT": "0", "CATEGORY_WORD": "a", "CATEGORY_SPACE": " "}
+_NEGATIVE = {"CATEGORY_NOT_DIGIT": "a", "CATEGORY_NOT_WORD": "-", "CATEGORY_NOT_SPACE": "a"}
+
+Steps: TypeAlias = Generator[None, None, T]
 
 
 def example(field: Field) -> JSON:
     """Return an example value; for an object, with its outermost optional members."""
-    slices = example_slices(field)
+    steps = example_steps(field)
     while True:
         try:
-            next(slices)
+            next(steps)
         except StopIteration as done:
             return cast(JSON, done.value)
 
 
-def example_slices(field: Field) -> Slices[JSON]:
+def example_steps(field: Field) -> Steps[JSON]:
     """Like `example`, as a generator of small steps: a schema can require a lot of values."""
     return _Sampler().example(field, 0, 0)
 
@@ -66,16 +94,16 @@ class _Sampler:
     """Builds one example with a bounded number of values."""
 
     def __init__(self) -> None:
-        self._left = _MAX_VALUES
+        self._remaining = _MAX_VALUES
         self._texts = TextSampler()
 
-    def example(self, field: Field, depth: int, number: int) -> Slices[JSON]:
+    def example(self, field: Field, depth: int, number: int) -> Steps[JSON]:
         """Build an example; `number` counts those in a list, so that they can differ."""
-        self._left -= 1
+        self._remaining -= 1
         yield
-        given = field.examples[number:] or (() if number else (field.default,))
-        for value in given[:_MAX_ITEMS]:
-            if value is not ABSENT and (_is_big(value) or not check(field, value)):
+        candidates = field.examples[number:] or (() if number else (field.default,))
+        for value in candidates[:_MAX_ITEMS]:
+            if value is not ABSENT and (_is_large(value) or not check(field, value)):
                 return value
         match field:
             case TextField():
@@ -90,7 +118,7 @@ class _Sampler:
             return None
         return (yield from self._whole(field, depth, number))
 
-    def _whole(self, field: Field, depth: int, number: int) -> Slices[JSON]:
+    def _whole(self, field: Field, depth: int, number: int) -> Steps[JSON]:
         match field:
             case UnionField() if field.variants:
                 return (yield from self._of_variants(field, depth, number))
@@ -107,9 +135,9 @@ class _Sampler:
                 return (yield from self._object(field, depth, number))
         return None
 
-    def _of_variants(self, field: UnionField, depth: int, number: int) -> Slices[JSON]:
+    def _of_variants(self, field: UnionField, depth: int, number: int) -> Steps[JSON]:
         """Use the first variant, or the simplest one if that nests too deeply."""
-        if (field.nullable and depth > _OPTIONAL_DEPTH) or depth > _MAX_DEPTH or self._left < 0:
+        if (field.nullable and depth > _OPTIONAL_DEPTH) or depth > _MAX_DEPTH or self._remaining < 0:
             return None
         variants = [variant.field for variant in field.variants]
         plain = [
@@ -118,13 +146,13 @@ class _Sampler:
         chosen = plain[0] if plain and depth > _OPTIONAL_DEPTH else variants[0]
         return (yield from self.example(chosen, depth + 1, number))
 
-    def _object(self, field: ObjectField, depth: int, number: int) -> Slices[JSON]:
+    def _object(self, field: ObjectField, depth: int, number: int) -> Steps[JSON]:
         value: JSONObject = {}
         if depth > _MAX_DEPTH:
             return value
         for _ in range(3):  # a member may require others
             for member in effective(field, value).members:
-                wanted = member.required or (depth < _OPTIONAL_DEPTH and _is_reported(member.field))
+                wanted = member.required or (depth < _OPTIONAL_DEPTH and _is_worth_showing(member.field))
                 if wanted and member.name not in value and self._has_room_for(member.field):
                     value[member.name] = yield from self.example(member.field, depth + 1, number)
         if field.rest is not None and len(value) < (field.min_properties or 0):
@@ -133,37 +161,37 @@ class _Sampler:
         return value
 
     def _has_room_for(self, field: Field) -> bool:
-        return self._left > (-_MAX_VALUES if isinstance(field, _LEAVES) else 0)
+        return self._remaining > (-_MAX_VALUES if isinstance(field, _SIMPLE_FIELDS) else 0)
 
-    def _list(self, field: ListField, depth: int, number: int) -> Slices[JSON]:
+    def _list(self, field: ListField, depth: int, number: int) -> Steps[JSON]:
         items: list[JSON] = []
         for position in range(_count(field.min_items, field.max_items, depth)):
-            if self._left > 0:
+            if self._remaining > 0:
                 items.append((yield from self.example(field.item, depth + 1, position + number)))
         return items
 
-    def _tuple(self, field: TupleField, depth: int) -> Slices[JSON]:
+    def _tuple(self, field: TupleField, depth: int) -> Steps[JSON]:
         minimum = max(field.min_items or 0, len(field.items) if depth < _MAX_DEPTH else 0)
         count = min(minimum, field.max_items if field.max_items is not None else minimum)
         items: list[JSON] = []
         for number in range(min(count, len(field.items) + _MAX_ITEMS)):
             item = field.item_at(number)
-            if item is not None and self._left > 0:
+            if item is not None and self._remaining > 0:
                 items.append((yield from self.example(item, depth + 1, number)))
         return items
 
-    def _rows(self, field: MapField, count: int, depth: int) -> Slices[JSONObject]:
+    def _rows(self, field: MapField, count: int, depth: int) -> Steps[JSONObject]:
         rows: JSONObject = {}
         for number in range(min(count, _MAX_ITEMS)):
             key = yield from self.example(field.key, depth + 1, number)
             name = key if isinstance(key, str) and field.key != TextField() else f"key{number + 1}"
             inner = field.value_for(name)
-            if inner is not None and self._left > 0:
+            if inner is not None and self._remaining > 0:
                 rows[name] = yield from self.example(inner, depth + 1, number)
         return rows
 
 
-def _is_big(value: JSON) -> bool:
+def _is_large(value: JSON) -> bool:
     """True if a value is too large to be checked quickly."""
     left, rest = _MAX_CHECKED, [value]
     while rest and left > 0:
@@ -175,7 +203,7 @@ def _is_big(value: JSON) -> bool:
     return left <= 0
 
 
-def _is_reported(field: Field) -> bool:
+def _is_worth_showing(field: Field) -> bool:
     """True if an optional member is worth showing: not if it could be anything, or is recursive."""
     return not (isinstance(field, MapField | UnionField | JsonField) or field.deprecated or field.read_only)
 
@@ -215,35 +243,6 @@ def _bounds(field: NumberField) -> tuple[Decimal | None, Decimal | None]:
     return max(minimum, default=None), min(maximum, default=None)
 
 
-_MAX_LENGTH = 10_000
-_MAX_PATTERN_LENGTH = 200
-_MAX_STEPS = 20_000
-_FORMATS = {
-    "date": "2026-01-{:02}",
-    "date-time": "2026-01-{:02}T12:00:00Z",
-    "time": "12:{:02}:00Z",
-    "duration": "P{}D",
-    "email": "someone{}@example.com",
-    "idn-email": "someone{}@example.com",
-    "hostname": "host{}.example.com",
-    "idn-hostname": "host{}.example.com",
-    "ipv4": "192.0.2.{}",
-    "ipv6": "2001:db8::{}",
-    "uri": "https://example.com/{}",
-    "url": "https://example.com/{}",
-    "iri": "https://example.com/{}",
-    "uri-reference": "/path/{}",
-    "iri-reference": "/path/{}",
-    "uri-template": "/path/{{id}}/{}",
-    "uuid": "00000000-0000-4000-8000-0000000000{:02}",
-    "json-pointer": "/path/{}",
-    "relative-json-pointer": "{}/path",
-    "regex": "^a{{{}}}$",
-}
-_CATEGORIES = {"CATEGORY_DIGIT": "0", "CATEGORY_WORD": "a", "CATEGORY_SPACE": " "}
-_NEGATIVE = {"CATEGORY_NOT_DIGIT": "a", "CATEGORY_NOT_WORD": "-", "CATEGORY_NOT_SPACE": "a"}
-
-
 class TextSampler:
     """Creates the texts of one example.
 
@@ -251,7 +250,7 @@ class TextSampler:
     """
 
     def __init__(self) -> None:
-        self._left = _MAX_STEPS
+        self._remaining = _MAX_STEPS
         self._known: dict[tuple[str, int | None, int | None], str | None] = {}
 
     def text(self, field: TextField, number: int = 0) -> str:
@@ -321,8 +320,8 @@ class TextSampler:
                     raise ValueError(str(name))
 
     def _step(self) -> None:
-        self._left -= 1
-        if self._left < 0:
+        self._remaining -= 1
+        if self._remaining < 0:
             raise ValueError("the patterns require too many steps")
 
 

@@ -4,8 +4,8 @@
 fetched: a part that refers outside the schema is not checked, and a note says so. Patterns run in a
 linear-time engine where possible, else with a step limit. The draft is the one named by `$schema`;
 without it 2020-12, unless the schema looks like draft 7. `field_errors` translates errors. For a union
-that does not match, it reports what the closest variant lacks: that none of five variants is valid helps
-no one.
+that does not match, it reports what the closest variant lacks, because "none of five variants is valid"
+says too little.
 """
 
 from __future__ import annotations
@@ -21,16 +21,22 @@ from inspector.base.json.text import write_line
 from inspector.base.json.values import JSON, ExactNumber, JSONObject, shorten
 from inspector.base.units import plural
 from inspector.schema import keywords
-from inspector.schema.applicators import titles_of
-from inspector.schema.check import MAX_CHOICES_NAMED, MISSING, UNKNOWN_KEY, one_of, shown
-from inspector.schema.keywords import engines
-from inspector.schema.references import REFERENCES, Document, Unusable
+from inspector.schema.applicators import variant_titles
+from inspector.schema.check import MAX_LISTED_CHOICES, MISSING, UNKNOWN_KEY, one_of, short_text
+from inspector.schema.keywords import regex_engines
+from inspector.schema.references import REFERENCES, Document, UnusableSchema
 from inspector.schema.values import FieldError, child, readable
 
 if TYPE_CHECKING:
     import jsonschema_rs
     from jsonschema_rs import ValidationError
 
+MAX_ERRORS = 200
+_MAX_DIGITS = 5000
+_TOO_DEEP = "Not checked: the value or the schema is nested too deeply."
+_MAX_LISTED_REFERENCES = 3
+_DRAFT_7_KEYWORDS = ("definitions", "dependencies", "additionalItems")
+_LATER_KEYWORDS = ("$defs", "prefixItems", "dependentRequired", "dependentSchemas")
 _MAX_DEPTH = 6  # unions inside unions
 _TYPES = {
     "string": "a string",
@@ -44,179 +50,8 @@ _TYPES = {
 _UNIONS = ("AnyOf", "OneOfNotValid")
 
 
-def field_errors(error: ValidationError, document: Document, depth: int = 0) -> Iterator[FieldError]:
-    """Yield a validation error as field errors; for a union, also those of its closest variant."""
-    pointer = _pointer(error.instance_path)
-    kind = type(error.kind).__name__
-    if kind in _UNIONS and depth < _MAX_DEPTH:
-        yield from _union_errors(error, document, depth)
-    elif kind == "Required":
-        yield FieldError(child(pointer, _of(error, "property")), MISSING)
-    elif kind in ("AdditionalProperties", "UnevaluatedProperties"):
-        yield from (FieldError(child(pointer, name), UNKNOWN_KEY) for name in _of(error, "unexpected"))
-    elif kind == "PropertyNames":
-        yield from _key_errors(_of(error, "error"), pointer, document, depth)
-    else:
-        yield FieldError(pointer, _label(kind, error))
-
-
-def _key_errors(inner: ValidationError, pointer: str, document: Document, depth: int) -> Iterator[FieldError]:
-    position = child(pointer, inner.instance) if isinstance(inner.instance, str) else pointer
-    for error in field_errors(inner, document, depth + 1):
-        yield FieldError(position, f"the key {error.problem}")
-
-
-def _union_errors(error: ValidationError, document: Document, depth: int) -> Iterator[FieldError]:
-    pointer = _pointer(error.instance_path)
-    branches: list[list[ValidationError]] = _of(error, "context")
-    titles = _titles(error, document, len(branches))
-    if all(_is_of_other_type(errors, error.instance_path) for errors in branches):
-        named = ", ".join(titles[:MAX_CHOICES_NAMED])
-        yield FieldError(pointer, f"must be one of: {named}; got {_got(error)}")
-        return
-    nearest = min(
-        range(len(branches)), key=lambda position: _distance(branches[position], error.instance_path)
-    )
-    inside = [one for part in branches[nearest] for one in field_errors(part, document, depth + 1)]
-    lacks = "; ".join(_relative(one, pointer) for one in inside[:3])
-    count = plural(len(branches), "variant")
-    yield FieldError(pointer, f"matches none of the {count}. The closest is {titles[nearest]}: {lacks}")
-    yield from (one for one in inside if one.pointer != pointer)
-
-
-def _is_of_other_type(errors: Sequence[ValidationError], path: Sequence[str | int]) -> bool:
-    return any(type(one.kind).__name__ == "Type" and list(one.instance_path) == list(path) for one in errors)
-
-
-def _distance(errors: Sequence[ValidationError], path: Sequence[str | int]) -> int:
-    """Return how far a value is from a variant: a wrong type or discriminator value counts most."""
-    far = 1000 if _is_of_other_type(errors, path) else 0
-    named = [one for one in errors if type(one.kind).__name__ in ("Constant", "Enum")]
-    return far + 20 * len(named) + len(errors)
-
-
-def _relative(error: FieldError, pointer: str) -> str:
-    position = readable(error.pointer.removeprefix(pointer))
-    return f"{position} {error.problem}" if position else error.problem
-
-
-def _titles(error: ValidationError, document: Document, count: int) -> list[str]:
-    """Return the titles of the variants, looked up where the union is in the schema."""
-    position: JSON = document.root
-    for step in error.schema_path:
-        if isinstance(position, dict) and isinstance(step, str):
-            position = position.get(step)
-        elif isinstance(position, list) and isinstance(step, int) and step < len(position):
-            position = position[step]
-        else:
-            position = None
-    if isinstance(position, list) and len(position) == count:
-        return titles_of(position, document)
-    return [f"variant {number}" for number in range(1, count + 1)]
-
-
-def _label(kind: str, error: ValidationError) -> str:
-    make = _MESSAGES.get(kind)
-    return make(error) if make is not None else shorten(error.message.partition("\n")[0], 200)
-
-
-def _of(error: ValidationError, name: str) -> Any:
-    """Return an attribute of the error's kind; each kind has different ones."""
-    return getattr(error.kind, name)
-
-
-def _got(error: ValidationError) -> str:
-    value = error.instance
-    return str(value)[:60] if isinstance(value, Decimal) else shown(value)  # type: ignore[arg-type]
-
-
-def _type(error: ValidationError) -> str:
-    wanted = [_TYPES.get(name, name) for name in _of(error, "types")]
-    return f"must be {' or '.join(sorted(wanted))}, got {_got(error)}"
-
-
-def _bound(text: str) -> Callable[[ValidationError], str]:
-    def describe(error: ValidationError) -> str:
-        return f"must be {text} {_of(error, 'limit')}, got {_got(error)}"
-
-    return describe
-
-
-def _size(text: str, noun: str) -> Callable[[ValidationError], str]:
-    def describe(error: ValidationError) -> str:
-        size = len(error.instance) if isinstance(error.instance, str | list | dict) else 0
-        return f"{text} {plural(_of(error, 'limit'), noun)}, has {size:,}"
-
-    return describe
-
-
-def _false(error: ValidationError) -> str:
-    last = error.evaluation_path[-1] if error.evaluation_path else ""
-    if last in ("items", "additionalItems", "unevaluatedItems"):
-        return "is an extra item that the schema does not allow"
-    if last in ("additionalProperties", "unevaluatedProperties"):
-        return "has a key that the schema does not allow"
-    return "is not allowed: the schema accepts no value here"
-
-
-def _not(error: ValidationError) -> str:
-    unwanted = _of(error, "schema")
-    if isinstance(unwanted, dict) and (names := sorted(keywords.names(unwanted, "required"))):
-        return f"must not have {' and '.join(names)}{' together' if len(names) > 1 else ''}"
-    return f"must not match {shorten(write_line(unwanted), 100)}"
-
-
-_MINIMUM, _MAX_COUNT = "must have at least", "must have at most"
-_MESSAGES: Mapping[str, Callable[[ValidationError], str]] = {
-    "Type": _type,
-    "Enum": lambda error: f"must be {one_of(_of(error, 'options'))}, got {_got(error)}",
-    "Constant": lambda error: f"must be {shown(_of(error, 'expected_value'))}, got {_got(error)}",
-    "Minimum": _bound("at least"),
-    "Maximum": _bound("at most"),
-    "ExclusiveMinimum": _bound("greater than"),
-    "ExclusiveMaximum": _bound("less than"),
-    "MultipleOf": lambda error: f"must be a multiple of {_of(error, 'multiple_of')}, got {_got(error)}",
-    "MinLength": _size(_MINIMUM, "character"),
-    "MaxLength": _size(_MAX_COUNT, "character"),
-    "MinItems": _size(_MINIMUM, "item"),
-    "MaxItems": _size(_MAX_COUNT, "item"),
-    "MinProperties": _size(_MINIMUM, "key"),
-    "MaxProperties": _size(_MAX_COUNT, "key"),
-    "AdditionalItems": lambda error: f"must have at most {plural(_of(error, 'limit'), 'item')}",
-    "UnevaluatedItems": lambda error: "has more items than the schema allows",
-    "UniqueItems": lambda error: "two items are equal, but items must be unique",
-    "Contains": lambda error: "does not contain the required items, or not the right number of them",
-    "Format": lambda error: f"is not a valid {_of(error, 'format')}, got {_got(error)}",
-    "Pattern": lambda error: (
-        f"does not match the pattern {shorten(_of(error, 'pattern'), 100)}, got {_got(error)}"
-    ),
-    "BacktrackLimitExceeded": lambda error: "was not checked against its pattern, which takes too long",
-    "RegexEngineFailure": lambda error: "was not checked against its pattern, which takes too long",
-    "FalseSchema": _false,
-    "Not": _not,
-    "OneOfMultipleValid": lambda error: "matches more than one variant, but must match exactly one",
-    "ContentEncoding": lambda error: f"is not {_of(error, 'content_encoding')}",
-    "ContentMediaType": lambda error: f"is not {_of(error, 'content_media_type')}",
-}
-
-
-def _pointer(path: Sequence[str | int]) -> str:
-    pointer = ""
-    for step in path:
-        pointer = child(pointer, step)
-    return pointer
-
-
-MAX_ERRORS = 200
-_MAX_DIGITS = 5000
-_TOO_DEEP = "Not checked: the value or the schema is nested too deeply."
-_MAX_REFERENCES_NAMED = 3
-_DRAFT_7_WORDS = ("definitions", "dependencies", "additionalItems")
-_LATER_WORDS = ("$defs", "prefixItems", "dependentRequired", "dependentSchemas")
-
-
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ValidationResult:
     """Validation result: the errors, and a note on what could not be checked.
 
     If both are empty, the value is valid.
@@ -234,67 +69,69 @@ def pack(schema: JSON, value: JSON) -> bytes:
     return pickle.dumps((schema, value))
 
 
-def validate_packed(data: bytes) -> Verdict:
+def validate_packed(data: bytes) -> ValidationResult:
     """Run `validate` in a worker process: bytes in, a picklable value out."""
     schema, value = pickle.loads(data)  # noqa: S301  # packed by ourselves, a moment ago
     return validate(schema, value)
 
 
-def validate(schema: JSON, value: JSON) -> Verdict:
+def validate(schema: JSON, value: JSON) -> ValidationResult:
     """Validate a value.
 
     Never raises because of a schema's or value's content, and may take long: see above.
     """
     try:
-        return _Validation(schema).verdict(_plain(value))
+        return _SchemaValidation(schema).result(_plain(value))
     except RecursionError:
-        return Verdict(unchecked=_TOO_DEEP)
+        return ValidationResult(unchecked=_TOO_DEEP)
     except (ValueError, TypeError, OverflowError) as exc:
         deep = "recursion limit" in str(exc).lower()
-        return Verdict(unchecked=_TOO_DEEP if deep else f"Not checked: {_first_line(exc)}")
+        return ValidationResult(unchecked=_TOO_DEEP if deep else f"Not checked: {_first_line(exc)}")
 
 
-class _Validation:
+class _SchemaValidation:
     """A prepared schema."""
 
     def __init__(self, schema: JSON) -> None:
         self._schema = _plain(schema)
         self._document = Document(self._schema)
-        self._left_out: list[str] = []
+        self._unresolved: list[str] = []
 
-    def verdict(self, value: Any) -> Verdict:
+    def result(self, value: Any) -> ValidationResult:
         import jsonschema_rs
 
         if not isinstance(self._schema, dict | bool):
-            return Verdict(unchecked="Not checked: the server's schema is not an object.")
+            return ValidationResult(unchecked="Not checked: the server's schema is not an object.")
         try:
             validator = self._validator()
         except jsonschema_rs.ValidationError as exc:
             position = readable("".join(child("", step) for step in exc.instance_path))
             text = f"at {position}: {_first_line(exc)}" if position else _first_line(exc)
-            return Verdict(unchecked=f"Not checked: the server's schema is not a valid JSON Schema, {text}")
+            return ValidationResult(
+                unchecked=f"Not checked: the server's schema is not a valid JSON Schema, {text}"
+            )
         found = (one for error in validator.iter_errors(value) for one in field_errors(error, self._document))
-        return Verdict(tuple(dict.fromkeys(islice(found, MAX_ERRORS))), self._unchecked())
+        return ValidationResult(tuple(dict.fromkeys(islice(found, MAX_ERRORS))), self._unchecked())
 
     def _validator(self) -> jsonschema_rs.Validator:
         import jsonschema_rs
 
         problem: jsonschema_rs.ValidationError | None = None
         for kind in _drafts(self._schema):
-            for options in engines():
+            for options in regex_engines():
                 try:
                     return kind(self._usable(), pattern_options=options, offline=True, validate_formats=True)
                 except jsonschema_rs.ValidationError as exc:
-                    if type(exc.kind).__name__ == "Referencing" and not self._left_out:
-                        self._drop_references()
+                    if type(exc.kind).__name__ == "Referencing" and not self._unresolved:
+                        self._remove_unresolved()
                         return self._validator()
                     problem = problem or exc
         assert problem is not None  # there is at least one draft and one engine
         raise problem
 
-    def _drop_references(self) -> None:
-        self._schema = self._known(self._schema)
-        self._left_out = self._left_out or ["something"]
+    def _remove_unresolved(self) -> None:
+        self._schema = self._without_unresolved(self._schema)
+        self._unresolved = self._unresolved or ["something"]
 
     def _usable(self) -> Any:
         """Return the schema without a `$schema` that is not a known draft: it would be looked up."""
@@ -302,29 +139,29 @@ class _Validation:
             return {key: part for key, part in self._schema.items() if key != "$schema"}
         return self._schema
 
-    def _known(self, part: Any) -> Any:
+    def _without_unresolved(self, part: Any) -> Any:
         """Return the schema without unresolvable references: they allow anything."""
         if isinstance(part, list):
-            return [self._known(inner) for inner in part]
+            return [self._without_unresolved(inner) for inner in part]
         if not isinstance(part, dict):
             return part
-        kept = {key: self._known(inner) for key, inner in part.items()}
+        resolved = {key: self._without_unresolved(inner) for key, inner in part.items()}
         for key in REFERENCES:
-            if isinstance(part.get(key), str) and not self._leads_somewhere(part[key]):
-                self._left_out.append(part[key])
-                del kept[key]
-        return kept
+            if isinstance(part.get(key), str) and not self._is_resolvable(part[key]):
+                self._unresolved.append(part[key])
+                del resolved[key]
+        return resolved
 
-    def _leads_somewhere(self, reference: str) -> bool:
+    def _is_resolvable(self, reference: str) -> bool:
         try:
             return isinstance(self._document.target(reference), dict | bool)
-        except Unusable:
+        except UnusableSchema:
             return False
 
     def _unchecked(self) -> str:
-        if not self._left_out:
+        if not self._unresolved:
             return ""
-        some = list(dict.fromkeys(self._left_out))[:_MAX_REFERENCES_NAMED]
+        some = list(dict.fromkeys(self._unresolved))[:_MAX_LISTED_REFERENCES]
         outside = f"{', '.join(shorten(name, 80) for name in some)}, which is external and never fetched"
         return f"Parts of the value are not checked: the schema refers to {outside}."
 
@@ -337,7 +174,9 @@ def _drafts(schema: JSON) -> list[type[jsonschema_rs.Validator]]:
     if isinstance(schema, dict):
         if (named := _named_draft(schema)) is not None:
             return [named, older] if named is newest else [named]
-        if any(key in schema for key in _DRAFT_7_WORDS) and not any(key in schema for key in _LATER_WORDS):
+        if any(key in schema for key in _DRAFT_7_KEYWORDS) and not any(
+            key in schema for key in _LATER_KEYWORDS
+        ):
             return [older, newest]
     return [newest, older, jsonschema_rs.Draft4Validator]
 
@@ -380,3 +219,166 @@ def _text(text: str) -> str:
 
 def _first_line(exc: BaseException) -> str:
     return shorten(str(exc).partition("\n")[0], 200)
+
+
+def field_errors(error: ValidationError, document: Document, depth: int = 0) -> Iterator[FieldError]:
+    """Yield a validation error as field errors; for a union, also those of its closest variant."""
+    pointer = _pointer(error.instance_path)
+    kind = type(error.kind).__name__
+    if kind in _UNIONS and depth < _MAX_DEPTH:
+        yield from _union_errors(error, document, depth)
+    elif kind == "Required":
+        yield FieldError(child(pointer, _detail(error, "property")), MISSING)
+    elif kind in ("AdditionalProperties", "UnevaluatedProperties"):
+        yield from (FieldError(child(pointer, name), UNKNOWN_KEY) for name in _detail(error, "unexpected"))
+    elif kind == "PropertyNames":
+        yield from _key_errors(_detail(error, "error"), pointer, document, depth)
+    else:
+        yield FieldError(pointer, _message(kind, error))
+
+
+def _key_errors(inner: ValidationError, pointer: str, document: Document, depth: int) -> Iterator[FieldError]:
+    position = child(pointer, inner.instance) if isinstance(inner.instance, str) else pointer
+    for error in field_errors(inner, document, depth + 1):
+        yield FieldError(position, f"the key {error.problem}")
+
+
+def _union_errors(error: ValidationError, document: Document, depth: int) -> Iterator[FieldError]:
+    pointer = _pointer(error.instance_path)
+    branches: list[list[ValidationError]] = _detail(error, "context")
+    titles = _titles(error, document, len(branches))
+    if all(_is_of_other_type(errors, error.instance_path) for errors in branches):
+        named = ", ".join(titles[:MAX_LISTED_CHOICES])
+        yield FieldError(pointer, f"must be one of: {named}; got {_got(error)}")
+        return
+    nearest = min(
+        range(len(branches)), key=lambda position: _distance(branches[position], error.instance_path)
+    )
+    inside = [one for part in branches[nearest] for one in field_errors(part, document, depth + 1)]
+    lacks = "; ".join(_relative(one, pointer) for one in inside[:3])
+    count = plural(len(branches), "variant")
+    yield FieldError(pointer, f"matches none of the {count}. The closest is {titles[nearest]}: {lacks}")
+    yield from (one for one in inside if one.pointer != pointer)
+
+
+def _is_of_other_type(errors: Sequence[ValidationError], path: Sequence[str | int]) -> bool:
+    return any(type(one.kind).__name__ == "Type" and list(one.instance_path) == list(path) for one in errors)
+
+
+def _distance(errors: Sequence[ValidationError], path: Sequence[str | int]) -> int:
+    """Return how far a value is from a variant: a wrong type or discriminator value counts most."""
+    far = 1000 if _is_of_other_type(errors, path) else 0
+    named = [one for one in errors if type(one.kind).__name__ in ("Constant", "Enum")]
+    return far + 20 * len(named) + len(errors)
+
+
+def _relative(error: FieldError, pointer: str) -> str:
+    position = readable(error.pointer.removeprefix(pointer))
+    return f"{position} {error.problem}" if position else error.problem
+
+
+def _titles(error: ValidationError, document: Document, count: int) -> list[str]:
+    """Return the titles of the variants, looked up where the union is in the schema."""
+    position: JSON = document.root
+    for step in error.schema_path:
+        if isinstance(position, dict) and isinstance(step, str):
+            position = position.get(step)
+        elif isinstance(position, list) and isinstance(step, int) and step < len(position):
+            position = position[step]
+        else:
+            position = None
+    if isinstance(position, list) and len(position) == count:
+        return variant_titles(position, document)
+    return [f"variant {number}" for number in range(1, count + 1)]
+
+
+def _message(kind: str, error: ValidationError) -> str:
+    make = _MESSAGES.get(kind)
+    return make(error) if make is not None else shorten(error.message.partition("\n")[0], 200)
+
+
+def _detail(error: ValidationError, name: str) -> Any:
+    """Return an attribute of the error's kind; each kind has different ones."""
+    return getattr(error.kind, name)
+
+
+def _got(error: ValidationError) -> str:
+    value = error.instance
+    return str(value)[:60] if isinstance(value, Decimal) else short_text(value)  # type: ignore[arg-type]
+
+
+def _type(error: ValidationError) -> str:
+    expected = [_TYPES.get(name, name) for name in _detail(error, "types")]
+    return f"must be {' or '.join(sorted(expected))}, got {_got(error)}"
+
+
+def _bound(text: str) -> Callable[[ValidationError], str]:
+    def describe(error: ValidationError) -> str:
+        return f"must be {text} {_detail(error, 'limit')}, got {_got(error)}"
+
+    return describe
+
+
+def _size(text: str, noun: str) -> Callable[[ValidationError], str]:
+    def describe(error: ValidationError) -> str:
+        size = len(error.instance) if isinstance(error.instance, str | list | dict) else 0
+        return f"{text} {plural(_detail(error, 'limit'), noun)}, has {size:,}"
+
+    return describe
+
+
+def _false(error: ValidationError) -> str:
+    last = error.evaluation_path[-1] if error.evaluation_path else ""
+    if last in ("items", "additionalItems", "unevaluatedItems"):
+        return "is an extra item that the schema does not allow"
+    if last in ("additionalProperties", "unevaluatedProperties"):
+        return "has a key that the schema does not allow"
+    return "is not allowed: the schema accepts no value here"
+
+
+def _not(error: ValidationError) -> str:
+    excluded = _detail(error, "schema")
+    if isinstance(excluded, dict) and (names := sorted(keywords.names(excluded, "required"))):
+        return f"must not have {' and '.join(names)}{' together' if len(names) > 1 else ''}"
+    return f"must not match {shorten(write_line(excluded), 100)}"
+
+
+_AT_LEAST, _AT_MOST = "must have at least", "must have at most"
+_MESSAGES: Mapping[str, Callable[[ValidationError], str]] = {
+    "Type": _type,
+    "Enum": lambda error: f"must be {one_of(_detail(error, 'options'))}, got {_got(error)}",
+    "Constant": lambda error: f"must be {short_text(_detail(error, 'expected_value'))}, got {_got(error)}",
+    "Minimum": _bound("at least"),
+    "Maximum": _bound("at most"),
+    "ExclusiveMinimum": _bound("greater than"),
+    "ExclusiveMaximum": _bound("less than"),
+    "MultipleOf": lambda error: f"must be a multiple of {_detail(error, 'multiple_of')}, got {_got(error)}",
+    "MinLength": _size(_AT_LEAST, "character"),
+    "MaxLength": _size(_AT_MOST, "character"),
+    "MinItems": _size(_AT_LEAST, "item"),
+    "MaxItems": _size(_AT_MOST, "item"),
+    "MinProperties": _size(_AT_LEAST, "key"),
+    "MaxProperties": _size(_AT_MOST, "key"),
+    "AdditionalItems": lambda error: f"must have at most {plural(_detail(error, 'limit'), 'item')}",
+    "UnevaluatedItems": lambda error: "has more items than the schema allows",
+    "UniqueItems": lambda error: "two items are equal, but items must be unique",
+    "Contains": lambda error: "does not contain the required items, or not the right number of them",
+    "Format": lambda error: f"is not a valid {_detail(error, 'format')}, got {_got(error)}",
+    "Pattern": lambda error: (
+        f"does not match the pattern {shorten(_detail(error, 'pattern'), 100)}, got {_got(error)}"
+    ),
+    "BacktrackLimitExceeded": lambda error: "was not checked against its pattern, which takes too long",
+    "RegexEngineFailure": lambda error: "was not checked against its pattern, which takes too long",
+    "FalseSchema": _false,
+    "Not": _not,
+    "OneOfMultipleValid": lambda error: "matches more than one variant, but must match exactly one",
+    "ContentEncoding": lambda error: f"is not {_detail(error, 'content_encoding')}",
+    "ContentMediaType": lambda error: f"is not {_detail(error, 'content_media_type')}",
+}
+
+
+def _pointer(path: Sequence[str | int]) -> str:
+    pointer = ""
+    for step in path:
+        pointer = child(pointer, step)
+    return pointer

@@ -19,14 +19,23 @@ _PROMPT = re.compile(r"^\s*(?:\$|%|PS [^>\n]*>|[A-Za-z]:\\[^>\n]*>)\s+")
 _CONTINUED = re.compile(r"[ \t]*(?:\\|`|\^)\r?\n\s*")  # POSIX shells, PowerShell and cmd
 _WINDOWS_PATH = re.compile(r"(?:^|[\s\"'=])[A-Za-z]:\\")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
-_SHELL_WORDS = frozenset({"&&", "||", "|", ";", "&", ">", ">>", "<", "2>&1", "2>"})
+_SHELL_OPERATORS = frozenset({"&&", "||", "|", ";", "&", ">", ">>", "<", "2>&1", "2>"})
 _QUOTED = re.compile(r"'[^']*+'|\"(?:[^\"\\]|\\.)*+\"|\\.", re.DOTALL)
 _UNEXPANDED = re.compile(r"\$[A-Za-z_][A-Za-z0-9_]*|%[A-Za-z_]\w*%")
 _DOCKER_FLAGS = frozenset(
     {"-i", "-t", "-it", "-ti", "-d", "--rm", "--init", "--interactive", "--tty", "--privileged"}
 )
-_ADDERS = ("claude", "codex", "gemini", "qwen", "copilot")
+_MCP_ADD_PROGRAMS = ("claude", "codex", "gemini", "qwen", "copilot")
 _EDITORS = ("code", "code-insiders", "codium", "cursor", "windsurf")
+_OPTIONS = {
+    "-e": "env", "--env": "env", "-H": "header", "--header": "header",
+    "-t": "transport", "--transport": "transport", "-s": "scope", "--scope": "scope",
+    "--url": "url", "--bearer-token-env-var": "bearer", "--client-id": "client", "--callback-port": "port",
+    "--oauth-client-id": "client", "--timeout": "timeout", "--description": "description",
+    "--include-tools": "", "--exclude-tools": "", "--oauth-resource": "",
+}  # fmt: skip
+_FLAGS = frozenset({"--client-secret", "--trust"})
+_TOOLS = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +60,12 @@ def read_command(line: str) -> PastedCommand:
     env = _leading_assignments(words)
     if not words:
         raise ConfigError("No command found.", "Paste the whole command line.")
-    pasted = _read_words(words)
+    pasted = _parse_words(words)
     if not env:
         return pasted
-    given = pasted.raw.get("env")
-    return PastedCommand(
-        pasted.name, {**pasted.raw, "env": {**env, **(given if isinstance(given, dict) else {})}}, pasted.tool
-    )
+    own = pasted.raw.get("env")
+    merged = {**env, **(own if isinstance(own, dict) else {})}
+    return PastedCommand(pasted.name, {**pasted.raw, "env": merged}, pasted.tool)
 
 
 def _split(line: str) -> list[str]:
@@ -70,18 +78,18 @@ def _split(line: str) -> list[str]:
         words = list(lexer)
     except ValueError as exc:
         raise ConfigError(f"Could not parse the command line: {exc}.", "Close the quotes.") from exc
-    _refuse_shell(line)
+    _reject_shell_syntax(line)
     return words
 
 
-def _refuse_shell(line: str) -> None:
+def _reject_shell_syntax(line: str) -> None:
     """Reject shell syntax. Anything in quotes is an argument."""
     bare = _QUOTED.sub("x", line)
-    shell = next((word for word in bare.split() if word in _SHELL_WORDS), None)
-    shell = shell or next((mark for mark in ("$(", "`") if mark in bare), None)
-    if shell is not None:
+    operator = next((word for word in bare.split() if word in _SHELL_OPERATORS), None)
+    operator = operator or next((mark for mark in ("$(", "`") if mark in bare), None)
+    if operator is not None:
         raise ConfigError(
-            f"“{shell}” requires a shell, and MCP Lens never uses one.",
+            f"“{operator}” requires a shell, and MCP Lens never uses one.",
             "Paste one command that starts the server, without pipes or redirections.",
         )
     if bare.split()[:1] in (["export"], ["set"], ["cd"]):
@@ -102,14 +110,14 @@ def _leading_assignments(words: list[str]) -> JSONObject:
     return env
 
 
-def _read_words(words: list[str]) -> PastedCommand:
+def _parse_words(words: list[str]) -> PastedCommand:
     program = re.split(r"[/\\]", words[0])[-1].removesuffix(".exe").removesuffix(".cmd")
     if program in _EDITORS and "--add-mcp" in words:
-        return _added_to_editor(words[words.index("--add-mcp") + 1 :])
-    if program in _ADDERS and words[1:3] == ["mcp", "add-json"]:
-        return _added_as_json(words[3:])
-    if program in _ADDERS and words[1:3] == ["mcp", "add"]:
-        return _added(program, words[3:])
+        return _parse_editor_command(words[words.index("--add-mcp") + 1 :])
+    if program in _MCP_ADD_PROGRAMS and words[1:3] == ["mcp", "add-json"]:
+        return _parse_mcp_add_json(words[3:])
+    if program in _MCP_ADD_PROGRAMS and words[1:3] == ["mcp", "add"]:
+        return _parse_mcp_add(program, words[3:])
     return PastedCommand(name_of(words), {"command": words[0], "args": list(words[1:])})
 
 
@@ -132,13 +140,13 @@ def unexpanded_in(words: Sequence[str]) -> list[str]:
     return [name for word in words for name in _UNEXPANDED.findall(word)]
 
 
-def _added_to_editor(rest: Sequence[str]) -> PastedCommand:
+def _parse_editor_command(rest: Sequence[str]) -> PastedCommand:
     config = _json(rest[0] if rest else "")
     name = config.get("name")
     return PastedCommand(name if isinstance(name, str) else "", config, "VS Code")
 
 
-def _added_as_json(rest: Sequence[str]) -> PastedCommand:
+def _parse_mcp_add_json(rest: Sequence[str]) -> PastedCommand:
     words = _without_options(rest, {"-s", "--scope"})
     if len(words) < 2:
         raise ConfigError(
@@ -148,18 +156,18 @@ def _added_as_json(rest: Sequence[str]) -> PastedCommand:
 
 
 def _without_options(words: Sequence[str], with_value: set[str]) -> list[str]:
-    kept: list[str] = []
+    positional: list[str] = []
     skip = False
     for word in words:
         if skip or word.startswith("-"):
             skip = not skip and word in with_value
             continue
-        kept.append(word)
-    return kept
+        positional.append(word)
+    return positional
 
 
 @dataclass(slots=True)
-class _Added:
+class _McpAdd:
     """Parsed arguments of `… mcp add`."""
 
     argv: list[str] = field(default_factory=list)
@@ -168,18 +176,7 @@ class _Added:
     options: dict[str, str] = field(default_factory=dict)
 
 
-_OPTIONS = {
-    "-e": "env", "--env": "env", "-H": "header", "--header": "header",
-    "-t": "transport", "--transport": "transport", "-s": "scope", "--scope": "scope",
-    "--url": "url", "--bearer-token-env-var": "bearer", "--client-id": "client", "--callback-port": "port",
-    "--oauth-client-id": "client", "--timeout": "timeout", "--description": "description",
-    "--include-tools": "", "--exclude-tools": "", "--oauth-resource": "",
-}  # fmt: skip
-_FLAGS = frozenset({"--client-secret", "--trust"})
-_TOOLS = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
-
-
-def _added(program: str, rest: Sequence[str]) -> PastedCommand:
+def _parse_mcp_add(program: str, rest: Sequence[str]) -> PastedCommand:
     """Parse `… mcp add`. Options may appear anywhere before `--`; the rest is the command."""
     added = _read_options(rest)
     if not added.argv:
@@ -201,7 +198,7 @@ def _added(program: str, rest: Sequence[str]) -> PastedCommand:
     return PastedCommand(name, raw, _TOOLS.get(program, ""))
 
 
-def _raw_url(url: str, added: _Added) -> JSONObject:
+def _raw_url(url: str, added: _McpAdd) -> JSONObject:
     raw: JSONObject = {"url": url, "headers": added.headers}
     if "transport" in added.options:
         raw["type"] = added.options["transport"]
@@ -217,8 +214,8 @@ def _raw_url(url: str, added: _Added) -> JSONObject:
     return raw
 
 
-def _read_options(rest: Sequence[str]) -> _Added:
-    added = _Added()
+def _read_options(rest: Sequence[str]) -> _McpAdd:
+    added = _McpAdd()
     words = list(rest)
     while words:
         word = words.pop(0)
@@ -233,19 +230,19 @@ def _read_options(rest: Sequence[str]) -> _Added:
                 raise ConfigError(f"{flag} has no value.", "Paste the whole command.")
             _set(added, _OPTIONS[flag], inline if equals else words.pop(0))
             if _OPTIONS[flag] == "env" and not equals:
-                _take_more_variables(added, words)
+                _read_more_variables(added, words)
         else:
             added.argv.append(word)
     return added
 
 
-def _take_more_variables(added: _Added, words: list[str]) -> None:
+def _read_more_variables(added: _McpAdd, words: list[str]) -> None:
     """Read further variables: Claude Code accepts several after one `--env`."""
     while words and _ASSIGNMENT.fullmatch(words[0]):
         _set(added, "env", words.pop(0))
 
 
-def _set(added: _Added, option: str, value: str) -> None:
+def _set(added: _McpAdd, option: str, value: str) -> None:
     if option == "env":
         name, equals, content = value.partition("=")
         if not name or not equals:

@@ -1,7 +1,7 @@
-"""Where other tools keep their servers on each platform, and the servers found there.
+"""Discovered servers: where other tools store their servers on each platform, and what is there.
 
-Read-only: nothing is started, contacted, written or expanded. The result is untrusted content; a found
-server is not permission to use it.
+Read-only: nothing is started, contacted, written or expanded. The result is untrusted content;
+discovering a server is not permission to use it.
 
 Locations are in order of precedence, highest first. Claude Code documents: managed by the system, then
 local (its own file, for this folder), then project (`.mcp.json`), then user. Gemini CLI: system settings,
@@ -20,6 +20,12 @@ from inspector.base.json.values import JSONObject
 from inspector.config.servers.entries import Entry
 
 PASTED = "pasted"
+
+Scope: TypeAlias = Literal["folder", "user", "system"]
+
+_MAX_PARENTS = 32
+_CLINE_SETTINGS = "globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
+_VSCODE_FOLDERS = {"VS Code": "Code", "VS Code Insiders": "Code - Insiders", "VSCodium": "VSCodium"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +54,10 @@ class InputSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundServer:
+class DiscoveredServer:
     """A server found in a file.
 
-    `raw` is the file's content, `entry` the same converted to our settings, or None with a `problem`.
+    `raw` is the file's content, `entry` the same as an `Entry`, or None with a `problem`.
     `notes` say what was ignored or interpreted differently. `line` is where it begins, 0 if unknown.
     """
 
@@ -66,60 +72,53 @@ class FoundServer:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundFile:
+class DiscoveredFile:
     """An existing file. With a `problem`, which names line and column, it may have no servers."""
 
     source: Source
-    servers: tuple[FoundServer, ...] = ()
+    servers: tuple[DiscoveredServer, ...] = ()
     problem: str = ""
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DiscoveredServers:
     """All files found, by precedence: of two servers with the same name, the first wins."""
 
-    files: tuple[FoundFile, ...] = ()
+    files: tuple[DiscoveredFile, ...] = ()
 
     @property
-    def servers(self) -> tuple[FoundServer, ...]:
+    def servers(self) -> tuple[DiscoveredServer, ...]:
         return tuple(server for file in self.files for server in file.servers)
 
-    def by_name(self) -> dict[str, tuple[FoundServer, ...]]:
+    def by_name(self) -> dict[str, tuple[DiscoveredServer, ...]]:
         """Return the servers by name: the effective one first, then those it overrides."""
-        names: dict[str, tuple[FoundServer, ...]] = {}
+        names: dict[str, tuple[DiscoveredServer, ...]] = {}
         for server in self.servers:
             names[server.name] = (*names.get(server.name, ()), server)
         return names
 
 
-def find_servers(locations: Sequence[ConfigLocation]) -> Found:
-    """Read all existing files. Blocking disk I/O with size limits; never raises for bad content."""
-    from inspector.config.foreign.reader import read_locations  # import the readers only when needed
-
-    return Found(read_locations(locations))
-
-
-Scope: TypeAlias = Literal["folder", "user", "system"]
-
-_MAX_PARENTS = 32
-_CLINE = "globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
-_VSCODES = {"VS Code": "Code", "VS Code Insiders": "Code - Insiders", "VSCodium": "VSCodium"}
-
-
 @dataclass(frozen=True, slots=True)
 class ConfigLocation:
-    """A file that may contain servers: whose it is, its format, and why we look there.
+    """A file that may contain servers: its tool, its format and its scope.
 
-    `form` is a key of `formats.forms.FORMS`. `folder` is the folder that its servers are for; in a file
+    `format` is a key of `formats.FILE_FORMATS`. `folder` is the folder that its servers are for; in a file
     with servers for several folders, the one to look up.
     """
 
     tool: str
     scope: Scope
     path: Path
-    form: str
+    format: str
     folder: Path | None = None
+
+
+def find_servers(locations: Sequence[ConfigLocation]) -> DiscoveredServers:
+    """Read all existing files. Blocking disk I/O with size limits; never raises for bad content."""
+    from inspector.config.foreign.reader import read_locations  # import the readers only when needed
+
+    return DiscoveredServers(read_locations(locations))
 
 
 def locations_for(
@@ -127,28 +126,28 @@ def locations_for(
 ) -> tuple[ConfigLocation, ...]:
     """Return all files to look at. `platform` is `sys.platform`; `folder` None skips projects."""
     machine = _Machine(platform, home, environment)
-    of_user = tuple(_of_person(machine))
+    user = tuple(_user_locations(machine))
     # In the home folder the same files would be listed twice; count them as user-level.
-    theirs = {location.path for location in of_user if location.form != "claude-user"}
-    of_folder = (location for location in _of_folder(machine, folder) if location.path not in theirs)
-    found = (*_of_system(machine), *of_folder, *of_user, *_defaults(machine))
-    return tuple({(location.path, location.form): location for location in found}.values())
+    user_paths = {location.path for location in user if location.format != "claude-user"}
+    project = (each for each in _folder_locations(machine, folder) if each.path not in user_paths)
+    locations = (*_system_locations(machine), *project, *user, *_default_locations(machine))
+    return tuple({(location.path, location.format): location for location in locations}.values())
 
 
 def local_locations(folder: Path | None = None) -> tuple[ConfigLocation, ...]:
-    """Return the places on this machine, for a folder or the current working directory."""
+    """Return the locations on this machine, for a folder or the current working directory."""
     import os
     import sys
 
     try:
-        working = (folder or Path.cwd()).absolute()
+        working_directory = (folder or Path.cwd()).absolute()
     except FileNotFoundError:  # removed meanwhile
         return locations_for(sys.platform, Path.home(), os.environ, None)
-    return locations_for(sys.platform, Path.home(), os.environ, working)
+    return locations_for(sys.platform, Path.home(), os.environ, working_directory)
 
 
 class _Machine:
-    """The directories in which programs keep their settings."""
+    """The directories in which programs store their settings."""
 
     def __init__(self, platform: str, home: Path, environment: Mapping[str, str]) -> None:
         self.is_windows = platform == "win32"
@@ -156,23 +155,23 @@ class _Machine:
         self.home = home
         self._environment = environment
 
-    def given(self, variable: str, otherwise: Path) -> Path:
+    def path_from(self, variable: str, default: Path) -> Path:
         """Return a path that a variable may override; relative values are ignored."""
         value = self._environment.get(variable, "")
-        return Path(value) if value and Path(value).is_absolute() else otherwise
+        return Path(value) if value and Path(value).is_absolute() else default
 
     @property
     def support(self) -> Path:
         """Directory of application settings for GUI programs."""
         if self.is_windows:
-            return self.given("APPDATA", self.home / "AppData" / "Roaming")
+            return self.path_from("APPDATA", self.home / "AppData" / "Roaming")
         if self.is_mac:
             return self.home / "Library" / "Application Support"
         return self.config
 
     @property
     def config(self) -> Path:
-        return self.given("XDG_CONFIG_HOME", self.home / ".config")
+        return self.path_from("XDG_CONFIG_HOME", self.home / ".config")
 
     @property
     def zed(self) -> Path:
@@ -181,29 +180,29 @@ class _Machine:
     @property
     def claude(self) -> Path:
         """Directory of `.claude.json`; CLAUDE_CONFIG_DIR moves it together with `.claude`."""
-        return self.given("CLAUDE_CONFIG_DIR", self.home)
+        return self.path_from("CLAUDE_CONFIG_DIR", self.home)
 
     def shared(self, mac: str, windows: str, linux: str) -> Path:
         """Return a machine-wide folder, by its name on each platform."""
         if self.is_windows:
-            return self.given("PROGRAMDATA", Path("C:/ProgramData")) / windows
+            return self.path_from("PROGRAMDATA", Path("C:/ProgramData")) / windows
         return Path("/Library/Application Support", mac) if self.is_mac else Path("/etc", linux)
 
 
-def _of_system(machine: _Machine) -> Iterator[ConfigLocation]:
+def _system_locations(machine: _Machine) -> Iterator[ConfigLocation]:
     claude = machine.shared("ClaudeCode", "ClaudeCode", "claude-code")
     yield ConfigLocation("Claude Code", "system", claude / "managed-mcp.json", "mcp.json")
     if machine.is_windows:
-        programs = machine.given("PROGRAMFILES", Path("C:/Program Files"))
+        programs = machine.path_from("PROGRAMFILES", Path("C:/Program Files"))
         yield ConfigLocation(
             "Claude Code", "system", programs / "ClaudeCode" / "managed-mcp.json", "mcp.json"
         )
     gemini = machine.shared("GeminiCli", "gemini-cli", "gemini-cli") / "settings.json"
-    path = machine.given("GEMINI_CLI_SYSTEM_SETTINGS_PATH", gemini)
+    path = machine.path_from("GEMINI_CLI_SYSTEM_SETTINGS_PATH", gemini)
     yield ConfigLocation("Gemini CLI", "system", path, "gemini")
 
 
-def _of_folder(machine: _Machine, folder: Path | None) -> Iterator[ConfigLocation]:
+def _folder_locations(machine: _Machine, folder: Path | None) -> Iterator[ConfigLocation]:
     if folder is None:
         return
     yield ConfigLocation("Claude Code", "folder", machine.claude / ".claude.json", "claude-folder", folder)
@@ -223,27 +222,27 @@ def _of_folder(machine: _Machine, folder: Path | None) -> Iterator[ConfigLocatio
     yield ConfigLocation("MCP registry", "folder", folder / "server.json", "registry", folder)
 
 
-def _of_person(machine: _Machine) -> Iterator[ConfigLocation]:
+def _user_locations(machine: _Machine) -> Iterator[ConfigLocation]:
     home = machine.home
     yield ConfigLocation("Claude Code", "user", machine.claude / ".claude.json", "claude-user")
     yield ConfigLocation("Claude Code", "user", home / ".mcp.json", "mcp.json")
-    settings = machine.given("CLAUDE_CONFIG_DIR", home / ".claude") / "settings.json"
+    settings = machine.path_from("CLAUDE_CONFIG_DIR", home / ".claude") / "settings.json"
     yield ConfigLocation("Claude Code", "user", settings, "claude-settings")
-    for tool, name in _VSCODES.items():
+    for tool, name in _VSCODE_FOLDERS.items():
         profile = machine.support / name / "User"
         yield ConfigLocation(tool, "user", profile / "mcp.json", "vscode")
         yield ConfigLocation(tool, "user", profile / "settings.json", "vscode-settings")
     yield ConfigLocation("Cursor", "user", home / ".cursor" / "mcp.json", "mcp.json")
     yield ConfigLocation("Windsurf", "user", home / ".codeium" / "windsurf" / "mcp_config.json", "mcp.json")
-    for name in (*_VSCODES.values(), "Cursor", "Windsurf"):
-        yield ConfigLocation("Cline", "user", machine.support / name / "User" / _CLINE, "mcp.json")
+    for name in (*_VSCODE_FOLDERS.values(), "Cursor", "Windsurf"):
+        yield ConfigLocation("Cline", "user", machine.support / name / "User" / _CLINE_SETTINGS, "mcp.json")
     cline = home / ".cline" / "data" / "settings" / "cline_mcp_settings.json"
-    yield ConfigLocation("Cline", "user", machine.given("CLINE_MCP_SETTINGS_PATH", cline), "mcp.json")
+    yield ConfigLocation("Cline", "user", machine.path_from("CLINE_MCP_SETTINGS_PATH", cline), "mcp.json")
     yield ConfigLocation("Zed", "user", machine.zed / "settings.json", "zed")
-    codex = machine.given("CODEX_HOME", home / ".codex") / "config.toml"
+    codex = machine.path_from("CODEX_HOME", home / ".codex") / "config.toml"
     yield ConfigLocation("Codex", "user", codex, "codex")
     yield ConfigLocation("Gemini CLI", "user", home / ".gemini" / "settings.json", "gemini")
-    copilot = machine.given("COPILOT_HOME", home / ".copilot") / "mcp-config.json"
+    copilot = machine.path_from("COPILOT_HOME", home / ".copilot") / "mcp-config.json"
     yield ConfigLocation("Copilot CLI", "user", copilot, "mcp.json")
     yield ConfigLocation("Claude Desktop", "user", _claude_desktop(machine), "claude-desktop")
 
@@ -252,9 +251,9 @@ def _claude_desktop(machine: _Machine) -> Path:
     return machine.support / "Claude" / "claude_desktop_config.json"
 
 
-def _defaults(machine: _Machine) -> Iterator[ConfigLocation]:
+def _default_locations(machine: _Machine) -> Iterator[ConfigLocation]:
     if not machine.is_windows:
         yield ConfigLocation("Codex", "system", Path("/etc/codex/config.toml"), "codex")
     defaults = machine.shared("GeminiCli", "gemini-cli", "gemini-cli") / "system-defaults.json"
-    path = machine.given("GEMINI_CLI_SYSTEM_DEFAULTS_PATH", defaults)
+    path = machine.path_from("GEMINI_CLI_SYSTEM_DEFAULTS_PATH", defaults)
     yield ConfigLocation("Gemini CLI", "system", path, "gemini")

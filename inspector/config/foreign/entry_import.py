@@ -1,7 +1,7 @@
 """Import of one server from another tool's configuration into an `Entry`.
 
 Only known members are taken over, one by one: another tool's file must not contain a reference to the
-secret store or network settings. What is left out is reported, and stays in `FoundServer.raw`.
+secret store or network settings. Omitted members are reported, and stay in `DiscoveredServer.raw`.
 """
 
 from __future__ import annotations
@@ -16,29 +16,30 @@ from inspector.base.plain_text import one_line
 from inspector.config.servers.entries import Entry
 from inspector.config.servers.server_list import read_entry
 
-_STDIO_WORDS = ("stdio", "local")
+_STDIO_TYPES = ("stdio", "local")
 _URLS = ("url", "serverUrl", "httpUrl")  # serverUrl: Windsurf; httpUrl: Gemini CLI, for Streamable HTTP only
-_AS_THEY_ARE = ("command", "args", "cwd", "disabled", "enabled", "era", "notes", "color")
+_COPIED = ("command", "args", "cwd", "disabled", "enabled", "era", "notes", "color")
 # Irrelevant here: presentation or provenance in the other tool.
-_SILENT = ("name", "description", "gallery", "version", "$schema", "source", "remoteConfigured", "icon")
-_SECONDS = 1000  # ms per second
+_IGNORED = ("name", "description", "gallery", "version", "$schema", "source", "remoteConfigured", "icon")
+_MS_PER_SECOND = 1000
 _BARE_VARIABLE = re.compile(r"\$(?=[A-Za-z_])([A-Za-z_][A-Za-z0-9_]*)")
+_MAX_LISTED = 8
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(slots=True)
 class _Translation:
-    """Translates the members of one server; members left over are reported as ignored."""
+    """Translates the members of one server; members that were not read are reported as omitted."""
 
     raw: JSONObject
     tool: str
     translated: JSONObject = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    taken: set[str] = field(default_factory=set)
+    read: set[str] = field(default_factory=set)
 
     def take(self, *names: str) -> JSON:
-        """Return the first of these members that is present, and mark all of them as read."""
-        self.taken.update(names)
+        """Return the first of these members that is present, and mark all of them as source."""
+        self.read.update(names)
         return next((self.raw[name] for name in names if name in self.raw), None)
 
     def text(self, *names: str) -> str:
@@ -47,90 +48,90 @@ class _Translation:
 
 
 def to_entry(name: str, raw: JSON, tool: str) -> tuple[Entry | None, str, tuple[str, ...]]:
-    """Return the server, or None with a problem, and remarks about it."""
+    """Return the server, or None with a problem, and notes about it."""
     if not isinstance(raw, dict):
         return None, 'It must be an object with "command" or "url".', ()
-    read = _Translation(raw, tool)
+    source = _Translation(raw, tool)
     try:
         if not name.strip():
             raise ConfigError("It has no name.", "Add one in the file.")
-        _translate(read)
-        entry = read_entry(name, read.translated)
+        _translate(source)
+        entry = read_entry(name, source.translated)
     except ConfigError as exc:
-        return None, str(exc), tuple(read.notes)
-    return entry, "", (*read.notes, *_left_out(read))
+        return None, str(exc), tuple(source.notes)
+    return entry, "", (*source.notes, *_omitted(source))
 
 
-def _translate(read: _Translation) -> None:
-    if read.raw.get("source") == "extension" and "command" not in read.raw:
+def _translate(source: _Translation) -> None:
+    if source.raw.get("source") == "extension" and "command" not in source.raw:
         raise ConfigError("It is a Zed extension, which Zed starts itself.", "Add its command manually.")
-    _take_address(read)
-    for name in _AS_THEY_ARE:
-        if (value := read.take(name)) is not None:
-            read.translated[name] = value
-    if isinstance(read.translated.get("enabled"), bool) and "disabled" not in read.translated:
-        read.translated["disabled"] = not read.translated["enabled"]
-    read.translated.pop("enabled", None)
-    _take_command_object(read)
-    _take_given(read)
-    _take_timeouts(read)
-    _take_login(read)
-    _take_watch(read)
-    _warn(read)
-    if description := read.text("description"):
-        read.translated.setdefault("notes", description)
-    read.taken.update(_SILENT)
+    _read_address(source)
+    for name in _COPIED:
+        if (value := source.take(name)) is not None:
+            source.translated[name] = value
+    if isinstance(source.translated.get("enabled"), bool) and "disabled" not in source.translated:
+        source.translated["disabled"] = not source.translated["enabled"]
+    source.translated.pop("enabled", None)
+    _read_command_object(source)
+    _read_values(source)
+    _read_timeouts(source)
+    _read_login(source)
+    _read_watch(source)
+    _note_unsupported(source)
+    if description := source.text("description"):
+        source.translated.setdefault("notes", description)
+    source.read.update(_IGNORED)
 
 
-def _take_address(read: _Translation) -> None:
-    url, type = read.take(*_URLS), read.take("type", "transport")
-    if type in _STDIO_WORDS or (url is None and "command" in read.raw):
+def _read_address(source: _Translation) -> None:
+    url, type = source.take(*_URLS), source.take("type", "transport")
+    if type in _STDIO_TYPES or (url is None and "command" in source.raw):
         return
     if url is not None:
-        read.translated["url"] = url
-    if type is None and "httpUrl" in read.raw:
+        source.translated["url"] = url
+    if type is None and "httpUrl" in source.raw:
         type = "http"
-    elif type is None and read.tool == "Gemini CLI":
+    elif type is None and source.tool == "Gemini CLI":
         type = "sse"
     if type is not None and type != "remote":
-        read.translated["type"] = type
+        source.translated["type"] = type
 
 
-def _take_command_object(read: _Translation) -> None:
+def _read_command_object(source: _Translation) -> None:
     """Accept a list, or Zed's old `"command": {"path": …, "args": …, "env": …}`."""
-    command = read.translated.get("command")
+    command = source.translated.get("command")
     if isinstance(command, dict):
-        read.translated["command"] = command.get("path", command.get("command"))
+        source.translated["command"] = command.get("path", command.get("command"))
         for name in ("args", "env"):
-            if name in command and name not in read.raw:
-                read.raw = {**read.raw, name: command[name]}
-        if "args" in read.raw:
-            read.translated["args"] = read.raw["args"]
+            if name in command and name not in source.raw:
+                source.raw = {**source.raw, name: command[name]}
+        if "args" in source.raw:
+            source.translated["args"] = source.raw["args"]
     elif isinstance(command, list) and command:
-        read.translated["command"], read.translated["args"] = command[0], command[1:]
+        source.translated["command"], source.translated["args"] = command[0], command[1:]
 
 
-def _take_given(read: _Translation) -> None:
+def _read_values(source: _Translation) -> None:
     """Read environment variables and headers; names that Codex inherits become `${NAME}`."""
-    env = _texts(read, "env", read.take("env"))
-    for name in _names(read, "env_vars"):
+    env = _texts(source, "env", source.take("env"))
+    for name in _names(source, "env_vars"):
         env.setdefault(name, f"${{{name}}}")
-    headers = _texts(read, "headers", read.take("headers", "http_headers"))
-    headers |= _texts(read, "requestInit.headers", _member(read.take("requestInit"), "headers"))
-    for header, variable in _texts(read, "env_http_headers", read.take("env_http_headers")).items():
+    headers = _texts(source, "headers", source.take("headers", "http_headers"))
+    headers |= _texts(source, "requestInit.headers", _member(source.take("requestInit"), "headers"))
+    for header, variable in _texts(source, "env_http_headers", source.take("env_http_headers")).items():
         headers[header] = f"${{{_variable('env_http_headers', variable)}}}"
-    if variable := read.text("bearer_token_env_var"):
+    if variable := source.text("bearer_token_env_var"):
         headers["Authorization"] = f"Bearer ${{{_variable('bearer_token_env_var', variable)}}}"
-    if "url" in read.translated:
-        read.translated["headers"] = dict(headers)
+    if "url" in source.translated:
+        source.translated["headers"] = dict(headers)
         if env:
-            read.notes.append("Its environment variables are ignored: a server at a URL has none.")
+            source.notes.append("Its environment variables are ignored: a server at a URL has none.")
     else:
-        read.translated["env"] = dict(env)
+        source.translated["env"] = dict(env)
 
 
-def _texts(read: _Translation, member: str, value: JSON) -> dict[str, str]:
-    """Read a table of texts. Objects are rejected: `{"ref": …}` would name one of our secrets."""
+def _texts(source: _Translation, member: str, value: JSON) -> dict[str, str]:
+    """Read a table of texts. Objects are rejected: `{"ref": …}` would refer to the secret store."""
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -142,9 +143,9 @@ def _texts(read: _Translation, member: str, value: JSON) -> dict[str, str]:
         elif isinstance(content, int | float):
             texts[name] = write_number(content)
         elif isinstance(content, str):
-            texts[name] = _with_braces(content) if read.tool == "Gemini CLI" else content
+            texts[name] = _with_braces(content) if source.tool == "Gemini CLI" else content
         elif content is not None:  # VS Code: null unsets a variable
-            raise ConfigError(f"{member}.{_shown(name)}: must be a string.", "Fix it in the file.")
+            raise ConfigError(f"{member}.{_display(name)}: must be a string.", "Fix it in the file.")
     return texts
 
 
@@ -153,9 +154,9 @@ def _with_braces(text: str) -> str:
     return _BARE_VARIABLE.sub(r"${\1}", text)
 
 
-def _names(read: _Translation, member: str) -> list[str]:
+def _names(source: _Translation, member: str) -> list[str]:
     """Return the names of inherited variables; newer files write objects with a name."""
-    value = read.take(member)
+    value = source.take(member)
     items = value if isinstance(value, list) else []
     names = [item if isinstance(item, str) else _member(item, "name") for item in items]
     return [_variable(member, name) for name in names if isinstance(name, str)]
@@ -163,45 +164,47 @@ def _names(read: _Translation, member: str) -> list[str]:
 
 def _variable(member: str, name: str) -> str:
     if not _VARIABLE.fullmatch(name):
-        raise ConfigError(f"{member}: {_shown(name)!r} is not a valid variable name.", "Fix it in the file.")
+        raise ConfigError(
+            f"{member}: {_display(name)!r} is not a valid variable name.", "Fix it in the file."
+        )
     return name
 
 
-def _take_timeouts(read: _Translation) -> None:
+def _read_timeouts(source: _Translation) -> None:
     """Read timeouts: milliseconds in Claude Code and Gemini CLI, seconds in Cline and Codex."""
-    ours = read.take("timeouts")
-    timeouts: JSONObject = dict(ours) if isinstance(ours, dict) else {}
-    scale = 1 if read.tool == "Cline" else _SECONDS
+    own = source.take("timeouts")  # as written by MCP Lens
+    timeouts: JSONObject = dict(own) if isinstance(own, dict) else {}
+    scale = 1 if source.tool == "Cline" else _MS_PER_SECOND
     for seconds, member in (
-        (_number(read.take("timeout")) / scale, "request"),
-        (_number(read.take("tool_timeout_sec")), "request"),
-        (_number(read.take("startup_timeout_sec")), "connect"),
-        (_number(read.take("startup_timeout_ms")) / _SECONDS, "connect"),
+        (_number(source.take("timeout")) / scale, "request"),
+        (_number(source.take("tool_timeout_sec")), "request"),
+        (_number(source.take("startup_timeout_sec")), "connect"),
+        (_number(source.take("startup_timeout_ms")) / _MS_PER_SECOND, "connect"),
     ):
         if seconds > 0:
             timeouts[member] = seconds
     if timeouts:
-        read.translated["timeouts"] = timeouts
+        source.translated["timeouts"] = timeouts
 
 
 def _number(value: JSON) -> float:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
 
 
-def _take_login(read: _Translation) -> None:
+def _read_login(source: _Translation) -> None:
     """Read other tools' OAuth client settings; the client secret belongs in the secret store."""
-    login = read.take("oauth", "auth")
-    if login is None or "url" not in read.translated:
+    login = source.take("oauth", "auth")
+    if login is None or "url" not in source.translated:
         return
     if not isinstance(login, dict):
         if isinstance(login, str):
-            read.notes.append(
-                f"Its “auth” ({_shown(login)}) is ignored: login starts when the server requires it."
+            source.notes.append(
+                f"Its “auth” ({_display(login)}) is ignored: login starts when the server requires it."
             )
         return
     auth: JSONObject = {"type": "oauth"}
-    for theirs, member in _LOGIN.items():
-        value = login.get(theirs)
+    for foreign_member, member in _LOGIN_MEMBERS.items():
+        value = login.get(foreign_member)
         if member == "redirectPort" and isinstance(value, int) and not isinstance(value, bool):
             auth[member] = value
         elif member == "scope" and isinstance(value, list):
@@ -209,12 +212,12 @@ def _take_login(read: _Translation) -> None:
         elif member != "redirectPort" and isinstance(value, str) and value:
             auth[member] = value
     if len(auth) > 1:
-        read.translated["auth"] = auth
+        source.translated["auth"] = auth
     if any(secret in login for secret in ("CLIENT_SECRET", "clientSecret", "client_secret", "token")):
-        read.notes.append("Its login secret is not imported; enter it in the Auth tab.")
+        source.notes.append("Its login secret is not imported; enter it in the Auth tab.")
 
 
-_LOGIN = {
+_LOGIN_MEMBERS = {
     "clientId": "clientId",
     "client_id": "clientId",
     "CLIENT_ID": "clientId",
@@ -224,39 +227,36 @@ _LOGIN = {
 }
 
 
-def _take_watch(read: _Translation) -> None:
+def _read_watch(source: _Translation) -> None:
     """Read VS Code's restart-on-change globs: `"dev": {"watch": "src/**/*.ts"}`."""
-    watch = read.take("watch")
+    watch = source.take("watch")
     if watch is None:
-        watch = _member(read.take("dev"), "watch")
+        watch = _member(source.take("dev"), "watch")
     globs: list[JSON] = watch if isinstance(watch, list) else [watch]
     if all(isinstance(glob, str) for glob in globs):
-        read.translated["watch"] = globs
+        source.translated["watch"] = globs
 
 
-def _warn(read: _Translation) -> None:
-    if read.take("envFile"):
-        read.notes.append("Its “envFile” is not read; add the variables it needs.")
-    if read.take("headersHelper"):
-        read.notes.append("Its “headersHelper”, a command that generates headers, is not run.")
-    sandbox = [read.take(name) for name in ("sandbox", "sandboxEnabled")]
+def _note_unsupported(source: _Translation) -> None:
+    if source.take("envFile"):
+        source.notes.append("Its “envFile” is not read; add the variables it needs.")
+    if source.take("headersHelper"):
+        source.notes.append("Its “headersHelper”, a command that generates headers, is not run.")
+    sandbox = [source.take(name) for name in ("sandbox", "sandboxEnabled")]
     if any(sandbox):
-        read.notes.append(f"{read.tool} runs it in a sandbox; MCP Lens does not.")
+        source.notes.append(f"{source.tool} runs it in a sandbox; MCP Lens does not.")
 
 
-def _left_out(read: _Translation) -> Iterable[str]:
-    names = [_shown(name) for name in read.raw if name not in read.taken]
+def _omitted(source: _Translation) -> Iterable[str]:
+    names = [_display(name) for name in source.raw if name not in source.read]
     if names:
-        more = ", …" if len(names) > _MAX_NAMED else ""
-        yield f"Omitted: {', '.join(names[:_MAX_NAMED])}{more}."
-
-
-_MAX_NAMED = 8
+        more = ", …" if len(names) > _MAX_LISTED else ""
+        yield f"Omitted: {', '.join(names[:_MAX_LISTED])}{more}."
 
 
 def _member(value: JSON, name: str) -> JSON:
     return value.get(name) if isinstance(value, dict) else None
 
 
-def _shown(text: str) -> str:
+def _display(text: str) -> str:
     return one_line(shorten(text, 60))

@@ -1,4 +1,4 @@
-"""Export of servers to other tools' configuration formats (`EXPORT_FORMS`), without secrets.
+"""Export of servers to other tools' configuration formats (`EXPORT_FORMATS`), without secrets.
 
 Secrets never leave: a reference to the secret store becomes `${NAME}`, and so does a plain-text value
 that looks like a secret. Settings that the other tool does not support are left out and reported.
@@ -16,7 +16,7 @@ from inspector.base.errors import ConfigError
 from inspector.base.json.values import JSON, JSONObject, compact, pretty
 from inspector.base.plain_text import one_line
 from inspector.base.redaction import MASK, is_secret_name, masked_command
-from inspector.config.foreign.server_json import server_json_of
+from inspector.config.foreign.server_json import to_server_json
 from inspector.config.servers.entries import (
     BearerSettings,
     Entry,
@@ -35,10 +35,10 @@ _HTTP = {"http": "http", "sse": "sse"}
 
 
 @dataclass(frozen=True, slots=True)
-class ExportForm:
+class ExportFormat:
     """The configuration file format of another tool.
 
-    `types` maps our transports to the tool's names; "" writes no type. `members` are the other settings it
+    `types` maps transports to the tool's names; "" writes no type. `members` are the other settings it
     supports: `cwd`, `disabled` or `enabled`, `timeout` by unit, `oauth`, `watch`, and `defaults` of
     variables. `variables` is its placeholder syntax, "none" if it expands nothing.
     """
@@ -53,106 +53,111 @@ class ExportForm:
     syntax: Literal["json", "toml"] = "json"
 
 
-EXPORT_FORMS: dict[str, ExportForm] = {
-    "mcp.json": ExportForm(
+EXPORT_FORMATS: dict[str, ExportFormat] = {
+    "mcp.json": ExportFormat(
         "Claude Code", ".mcp.json", "mcpServers", {"stdio": "stdio", **_HTTP, "ws": "ws"},
         frozenset({"timeout-ms", "oauth", "defaults"}),
     ),
-    "flat": ExportForm(
+    "flat": ExportFormat(
         "Claude Code plugins", ".mcp.json", "", {"stdio": "", **_HTTP}, frozenset({"defaults"})
     ),
-    "claude-desktop": ExportForm(
+    "claude-desktop": ExportFormat(
         "Claude Desktop", "claude_desktop_config.json", "mcpServers", {"stdio": ""}, variables="none"
     ),
-    "vscode": ExportForm(
+    "vscode": ExportFormat(
         "VS Code", ".vscode/mcp.json", "servers", {"stdio": "stdio", **_HTTP},
         frozenset({"cwd", "watch"}), "${input:id}",
     ),
-    "cursor": ExportForm(
+    "cursor": ExportFormat(
         "Cursor", ".cursor/mcp.json", "mcpServers", {"stdio": "stdio", "http": "", "sse": ""},
         variables="${env:NAME}",
     ),
-    "windsurf": ExportForm(
+    "windsurf": ExportFormat(
         "Windsurf", "mcp_config.json", "mcpServers", {"stdio": "", "http": "", "sse": ""},
         frozenset({"disabled"}), "${env:NAME}", {"http": "serverUrl", "sse": "serverUrl"},
     ),
-    "cline": ExportForm(
+    "cline": ExportFormat(
         "Cline", "cline_mcp_settings.json", "mcpServers",
         {"stdio": "stdio", "http": "streamableHttp", "sse": "sse"},
         frozenset({"disabled", "timeout-s"}), "none",
     ),
-    "zed": ExportForm(
+    "zed": ExportFormat(
         "Zed", "settings.json", "context_servers", {"stdio": "", "http": ""},
         frozenset({"enabled"}), "none",
     ),
-    "codex": ExportForm(
+    "codex": ExportFormat(
         "Codex", "config.toml", "mcp_servers", {"stdio": "", "http": ""},
         frozenset({"cwd", "enabled", "timeout-toml"}), "none", syntax="toml",
     ),
-    "gemini": ExportForm(
+    "gemini": ExportFormat(
         "Gemini CLI", "settings.json", "mcpServers", {"stdio": "", "http": "", "sse": ""},
         frozenset({"cwd", "timeout-ms"}), url={"http": "httpUrl"},
     ),
-    "copilot": ExportForm(
+    "copilot": ExportFormat(
         "Copilot CLI", "mcp-config.json", "mcpServers", {"stdio": "local", **_HTTP}, variables="${NAME}"
     ),
 }  # fmt: skip
 
 
-REQUEST_CARD = "registry"
-FORM_NAMES = (*EXPORT_FORMS, REQUEST_CARD)
+REGISTRY = "registry"
+EXPORT_FORMAT_NAMES = (*EXPORT_FORMATS, REGISTRY)
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _REFERENCE = re.compile(r"\$\{(?P<kind>env:)?(?P<name>[^{}:]+)(?::-(?P<default>[^{}]*))?\}")
 _CLAUDE_NAME = re.compile(r"[^A-Za-z0-9_-]")
+_INPUT_REFERENCE = re.compile(r"(?<!\$)\$\{input:([^{}:]+)\}")
+_TRANSPORT_LABELS = {"stdio": "stdio", "http": "HTTP", "sse": "HTTP+SSE", "ws": "WebSocket"}
+_EXPORTED_MEMBERS = frozenset(
+    {"command", "args", "env", "cwd", "url", "headers", "type", "auth", "timeouts", "enabled", "disabled"}
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """Exported text, and remarks to show with it."""
+    """Exported text, and notes to show with it."""
 
     text: str
     notes: tuple[str, ...] = ()
 
 
-def export(entries: Sequence[Entry], form: str) -> Exported:
-    """Export the servers in a form, one of FORM_NAMES. Raises ConfigError if not possible."""
-    if form == REQUEST_CARD:
-        return _card(entries)
-    target = _form(form)
+def export(entries: Sequence[Entry], format: str) -> Exported:
+    """Export the servers in a format, one of EXPORT_FORMAT_NAMES. Raises ConfigError."""
+    if format == REGISTRY:
+        return _registry_export(entries)
+    target = _format_of(format)
     servers: JSONObject = {}
     notes: list[str] = []
     secrets: list[str] = []
-    by_hand: list[str] = []
+    unexpanded: list[str] = []
     names = SecretNames()
     for entry in entries:
         written = _Writer(entry, target, names)
         if written.raw is not None:
             servers[entry.name] = written.raw
             secrets += written.secrets
-            by_hand += written.by_hand
+            unexpanded += written.unexpanded
         notes += (f"{one_line(entry.name)}: {note}" for note in written.notes)
     document: JSONObject = {target.table: servers} if target.table else servers
     if target.variables == "${input:id}" and secrets:
         document["inputs"] = [_input(name) for name in dict.fromkeys(secrets)]
-    return Exported(_text(document, target), (*notes, *_about(secrets, by_hand, target)))
+    return Exported(_text(document, target), (*notes, *_setup_notes(secrets, unexpanded, target)))
 
 
-def _card(entries: Sequence[Entry]) -> Exported:
+def _registry_export(entries: Sequence[Entry]) -> Exported:
     if len(entries) != 1:
         raise ConfigError("A registry server.json describes only one server.", "Select one server.")
     entry, secrets = without_secrets(entries[0])
-    card, notes = server_json_of(entry, secrets)
+    card, notes = to_server_json(entry, secrets)
     return Exported(f"{pretty(card)}\n", notes)
 
 
-def fragment(entry: Entry, form: str = "mcp.json") -> Exported:
+def fragment(entry: Entry, format: str = "mcp.json") -> Exported:
     """Return one server as a fragment of such a file: `"name": {…}`. Raises ConfigError."""
-    target = _form(form)
+    target = _format_of(format)
     written = _Writer(entry, target)
     if written.raw is None:
         raise ConfigError(f"{one_line(entry.name)}: {written.notes[0]}", "Choose another format.")
-    notes = (*written.notes, *_about(written.secrets, written.by_hand, target))
+    notes = (*written.notes, *_setup_notes(written.secrets, written.unexpanded, target))
     if target.syntax == "toml":
         return Exported(_text({target.table: {entry.name: written.raw}}, target), notes)
     return Exported(f"{compact(entry.name)}: {pretty(written.raw)}", notes)
@@ -163,7 +168,7 @@ def claude_command(entry: Entry) -> Exported:
 
     Raises ConfigError for a server that a command line cannot describe.
     """
-    written = _Writer(entry, EXPORT_FORMS["mcp.json"])
+    written = _Writer(entry, EXPORT_FORMATS["mcp.json"])
     raw, notes = written.raw or {}, list(written.notes)
     name = _CLAUDE_NAME.sub("-", entry.name).strip("-") or "server"
     if name != entry.name:
@@ -177,7 +182,8 @@ def claude_command(entry: Entry) -> Exported:
             "Copy it as .mcp.json instead.",
         )
     return Exported(
-        shlex.join(words), (*notes, *_about(written.secrets, written.by_hand, EXPORT_FORMS["mcp.json"]))
+        shlex.join(words),
+        (*notes, *_setup_notes(written.secrets, written.unexpanded, EXPORT_FORMATS["mcp.json"])),
     )
 
 
@@ -201,98 +207,100 @@ def _claude_words(name: str, raw: JSONObject) -> list[str]:
     ]
 
 
-def _pairs(raw: JSONObject, member: str, between: str) -> list[str]:
-    given = raw.get(member)
-    return [f"{name}{between}{value}" for name, value in given.items()] if isinstance(given, dict) else []
+def _pairs(raw: JSONObject, member: str, separator: str) -> list[str]:
+    values = raw.get(member)
+    return [f"{name}{separator}{value}" for name, value in values.items()] if isinstance(values, dict) else []
 
 
-def _form(form: str) -> ExportForm:
-    if form not in EXPORT_FORMS:
-        raise ConfigError(f"Unknown format {form!r}.", f"Use one of: {', '.join(FORM_NAMES)}.")
-    return EXPORT_FORMS[form]
+def _format_of(name: str) -> ExportFormat:
+    if name not in EXPORT_FORMATS:
+        raise ConfigError(f"Unknown format {name!r}.", f"Use one of: {', '.join(EXPORT_FORMAT_NAMES)}.")
+    return EXPORT_FORMATS[name]
 
 
 class _Writer:
-    """Writes one server in one form.
+    """Writes one server in one format.
 
-    `raw` is None if the form cannot represent it; the first remark then says why.
+    `raw` is None if the format cannot represent it; the first note then says why.
     """
 
-    def __init__(self, entry: Entry, form: ExportForm, names: SecretNames | None = None) -> None:
+    def __init__(self, entry: Entry, format: ExportFormat, names: SecretNames | None = None) -> None:
         self.notes: list[str] = []
-        self.by_hand: list[str] = []
-        self._form = form
-        self._left_out: list[str] = []
+        self.unexpanded: list[str] = []
+        self._format = format
+        self._omitted: list[str] = []
         self._entry, self.secrets = without_secrets(entry, names)
         self._transport = entry.transport
         self.raw: JSONObject | None = None
-        if self._transport not in form.types:
-            self.notes.append(
-                f"Not exported: {form.tool} does not support servers over {_LABELS[entry.transport]}."
-            )
+        if self._transport not in format.types:
+            label = _TRANSPORT_LABELS[entry.transport]
+            self.notes.append(f"Not exported: {format.tool} does not support servers over {label}.")
             self.secrets = ()
             return
         self.raw = self._address() | self._settings()
-        self._say_left_out()
+        self._report_omitted()
 
     def _address(self) -> JSONObject:
-        entry, type = self._entry, self._form.types[self._transport]
+        entry, type = self._entry, self._format.types[self._transport]
         raw: JSONObject = {"type": type} if type else {}
         if isinstance(entry, StdioEntry):
-            raw |= {"command": self._spelt(entry.command), "args": [self._spelt(word) for word in entry.args]}
-            return raw | self._given("env", entry.env)
-        raw[self._form.url.get(self._transport, "url")] = self._spelt(entry.url)
-        return raw | self._given("headers", entry.headers)
+            raw |= {
+                "command": self._converted(entry.command),
+                "args": [self._converted(word) for word in entry.args],
+            }
+            return raw | self._values("env", entry.env)
+        raw[self._format.url.get(self._transport, "url")] = self._converted(entry.url)
+        return raw | self._values("headers", entry.headers)
 
-    def _given(self, member: str, given: Mapping[str, object]) -> JSONObject:
-        texts = {name: str(value) for name, value in given.items()}
-        if self._form.syntax == "toml":
+    def _values(self, member: str, values: Mapping[str, object]) -> JSONObject:
+        texts = {name: str(value) for name, value in values.items()}
+        if self._format.syntax == "toml":
             return self._for_codex(member, texts)
-        return {member: {name: self._spelt(text) for name, text in texts.items()}} if texts else {}
+        return {member: {name: self._converted(text) for name, text in texts.items()}} if texts else {}
 
     def _for_codex(self, member: str, texts: Mapping[str, str]) -> JSONObject:
-        """Write values for Codex, which expands no text but takes whole values from variables."""
+        """Write values for Codex, which expands no placeholders but reads whole values from variables."""
         raw: JSONObject = {}
         plain: JSONObject = {}
-        handed: list[JSON] = []
+        inherited: list[JSON] = []
         headers: JSONObject = {}
         for name, text in texts.items():
             variable = re.fullmatch(r"(Bearer )?\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}", text)
             if variable is None or variable[2] in KNOWN:
-                plain[name] = self._spelt(text)
+                plain[name] = self._converted(text)
             elif member == "env" and not variable[1] and variable[2] == name:
-                handed.append(name)
+                inherited.append(name)
             elif member == "headers" and name.lower() == "authorization" and variable[1]:
                 raw["bearer_token_env_var"] = variable[2]
             elif member == "headers" and not variable[1]:
                 headers[name] = variable[2]
             else:
-                plain[name] = self._spelt(text)
+                plain[name] = self._converted(text)
         names = ("env", "env_vars") if member == "env" else ("http_headers", "env_http_headers")
-        both: tuple[JSON, JSON] = (plain, handed if member == "env" else headers)
+        both: tuple[JSON, JSON] = (plain, inherited if member == "env" else headers)
         return raw | {name: content for name, content in zip(names, both, strict=True) if content}
 
     def _settings(self) -> JSONObject:
-        entry, has = self._entry, self._form.members
+        entry, has = self._entry, self._format.members
         raw: JSONObject = {}
         rest = replace(entry, name="", enabled=True)
         if not entry.enabled:
             raw |= {"disabled": True} if "disabled" in has else {"enabled": False} if "enabled" in has else {}
-            self._note("disabled", bool(raw))
+            self._check("disabled", bool(raw))
         if isinstance(entry, StdioEntry) and entry.cwd:
-            raw |= {"cwd": self._spelt(entry.cwd)} if "cwd" in has else {}
-            self._note("cwd", "cwd" in raw)
+            raw |= {"cwd": self._converted(entry.cwd)} if "cwd" in has else {}
+            self._check("cwd", "cwd" in raw)
         raw |= self._timeouts(entry.timeouts)
         if entry.watch and "watch" in has:
             raw["dev"] = {"watch": list(entry.watch)}
             rest = replace(rest, watch=())
         if isinstance(entry, HttpEntry) and isinstance(entry.auth, OAuthSettings):
             raw |= self._login(entry.auth)
-        self._left_out += _other_members(rest)
+        self._omitted += _other_members(rest)
         return raw
 
     def _timeouts(self, timeouts: Timeouts) -> JSONObject:
-        has, request = self._form.members, timeouts.request
+        has, request = self._format.members, timeouts.request
         raw: JSONObject = {}
         if request is not None and "timeout-ms" in has:
             raw["timeout"] = round(request * 1000)
@@ -301,47 +309,47 @@ class _Writer:
         elif "timeout-toml" in has:
             limits = {"tool_timeout_sec": request, "startup_timeout_sec": timeouts.connect}
             raw |= {name: value for name, value in limits.items() if value is not None}
-        self._note("timeouts.request", request is None or bool({"timeout", "tool_timeout_sec"} & raw.keys()))
-        self._note("timeouts.connect", timeouts.connect is None or "startup_timeout_sec" in raw)
-        self._note("timeouts.total", timeouts.total is None)
-        self._note("timeouts.keepAlive", timeouts.keep_alive is None)
+        self._check("timeouts.request", request is None or bool({"timeout", "tool_timeout_sec"} & raw.keys()))
+        self._check("timeouts.connect", timeouts.connect is None or "startup_timeout_sec" in raw)
+        self._check("timeouts.total", timeouts.total is None)
+        self._check("timeouts.keepAlive", timeouts.keep_alive is None)
         return raw
 
     def _login(self, login: OAuthSettings) -> JSONObject:
-        if "oauth" not in self._form.members:
-            self._note("auth", False)
+        if "oauth" not in self._format.members:
+            self._check("auth", False)
             return {}
         known = OAuthSettings(client_id=login.client_id, redirect_port=login.redirect_port)
-        self._note("auth (partially)", login == known)
-        theirs: JSONObject = {"clientId": login.client_id, "callbackPort": login.redirect_port}
-        content: JSONObject = {name: value for name, value in theirs.items() if value}
+        self._check("auth (partially)", login == known)
+        members: JSONObject = {"clientId": login.client_id, "callbackPort": login.redirect_port}
+        content: JSONObject = {name: value for name, value in members.items() if value}
         return {"oauth": content} if content else {}
 
-    def _note(self, member: str, is_written: bool) -> None:
+    def _check(self, member: str, is_written: bool) -> None:
         if not is_written:
-            self._left_out.append(member)
+            self._omitted.append(member)
 
-    def _say_left_out(self) -> None:
-        if self._left_out:
+    def _report_omitted(self) -> None:
+        if self._omitted:
             self.notes.append(
-                f"Omitted (unsupported by {self._form.tool}): {', '.join(dict.fromkeys(self._left_out))}"
+                f"Omitted (unsupported by {self._format.tool}): {', '.join(dict.fromkeys(self._omitted))}."
             )
 
-    def _spelt(self, text: str) -> str:
+    def _converted(self, text: str) -> str:
         return _REFERENCE.sub(self._reference, text)
 
     def _reference(self, match: re.Match[str]) -> str:
-        name, style = match["name"], self._form.variables
+        name, style = match["name"], self._format.variables
         if match.string[: match.start()].endswith("$"):  # $${NAME} is escaped
             return match[0]
         if name in KNOWN and not match["kind"]:
-            is_theirs = style in ("${input:id}", "${env:NAME}")
-            self._note(f"${{{name}}}", is_theirs)
+            is_supported = style in ("${input:id}", "${env:NAME}")
+            self._check(f"${{{name}}}", is_supported)
             return match[0]
-        if match["default"] is not None and "defaults" not in self._form.members:
-            self._note(f"the default of ${{{name}}}", False)
+        if match["default"] is not None and "defaults" not in self._format.members:
+            self._check(f"the default of ${{{name}}}", False)
         if style == "none":
-            self.by_hand.append(name)
+            self.unexpanded.append(name)
         if style == "${input:id}":
             return f"${{input:{name}}}" if name in self.secrets else f"${{env:{name}}}"
         if style == "${env:NAME}":
@@ -349,78 +357,67 @@ class _Writer:
         default = match["default"]
         return (
             f"${{{name}:-{default}}}"
-            if default is not None and "defaults" in self._form.members
+            if default is not None and "defaults" in self._format.members
             else f"${{{name}}}"
         )
 
 
-_LABELS = {"stdio": "stdio", "http": "HTTP", "sse": "HTTP+SSE", "ws": "WebSocket"}
-
-
-_WRITTEN = frozenset(
-    {"command", "args", "env", "cwd", "url", "headers", "type", "auth", "timeouts", "enabled", "disabled"}
-)
-
-
 def _other_members(entry: Entry) -> Iterable[str]:
-    """Return the names of settings that are set but not exported, as in our own file."""
-    return [name for name in write_entry(entry) if name not in _WRITTEN]
+    """Return the members of the server list file that are set but not exported."""
+    return [name for name in write_entry(entry) if name not in _EXPORTED_MEMBERS]
 
 
 def _input(name: str) -> JSON:
     return {"type": "promptString", "id": name, "description": name, "password": True}
 
 
-def _about(names: Sequence[str], by_hand: Sequence[str], form: ExportForm) -> list[str]:
+def _setup_notes(names: Sequence[str], unexpanded: Sequence[str], format: ExportFormat) -> list[str]:
     """Return what has to be set before the server works in that tool."""
     notes: list[str] = []
-    variables = [name for name in dict.fromkeys(names) if name not in by_hand]
-    if variables and form.variables == "${input:id}":
-        notes.append(f"Secrets are not exported. {form.tool} will ask for: {', '.join(variables)}.")
+    variables = [name for name in dict.fromkeys(names) if name not in unexpanded]
+    if variables and format.variables == "${input:id}":
+        notes.append(f"Secrets are not exported. {format.tool} will ask for: {', '.join(variables)}.")
     elif variables:
         notes.append(
-            f"Secrets are not exported. Set these environment variables for {form.tool}: "
+            f"Secrets are not exported. Set these environment variables for {format.tool}: "
             f"{', '.join(variables)}."
         )
-    if by_hand:
-        shown = ", ".join(f"${{{name}}}" for name in dict.fromkeys(by_hand))
+    if unexpanded:
+        listed = ", ".join(f"${{{name}}}" for name in dict.fromkeys(unexpanded))
         notes.append(
-            f"{form.tool} does not expand placeholders; enter the values there yourself for {shown}."
+            f"{format.tool} does not expand placeholders; enter the values there yourself for {listed}."
         )
     return notes
 
 
-def _text(document: JSONObject, form: ExportForm) -> str:
-    if form.syntax == "json":
+def _text(document: JSONObject, format: ExportFormat) -> str:
+    if format.syntax == "json":
         return f"{pretty(document)}\n"
-    import tomli_w  # only needed for this form
+    import tomli_w  # only needed for this format
 
     return tomli_w.dumps(document)
-
-
-_INPUT = re.compile(r"(?<!\$)\$\{input:([^{}:]+)\}")
 
 
 class SecretNames:
     """Placeholder names of one export, each for one secret, unique across servers."""
 
     def __init__(self) -> None:
-        self._represents: dict[str, object] = {}
+        self._secrets: dict[str, object] = {}
 
-    def claim(self, wanted: str, secret: object) -> str:
-        """Return `wanted`, numbered if it already stands for a different secret."""
+    def name_for(self, wanted: str, secret: object) -> str:
+        """Return `wanted`, numbered if it is already the name of a different secret."""
         name, number = wanted, 1
-        while self._represents.setdefault(name, secret) != secret:
+        while self._secrets.setdefault(name, secret) != secret:
             number += 1
             name = f"{wanted}_{number}"
         return name
 
 
-class _Names:
+class _ServerNames:
     """Placeholder names of one server."""
 
     def __init__(self, server: str, all_names: SecretNames) -> None:
-        self.given: list[str] = []
+        self.used: list[str] = []
         self._server = server
         self._all = all_names
 
@@ -433,47 +430,47 @@ class _Names:
         return self._put(name if is_usable else variable_name(name), secret)
 
     def _put(self, wanted: str, secret: object) -> str:
-        name = self._all.claim(wanted, secret)
-        if name not in self.given:
-            self.given.append(name)
+        name = self._all.name_for(wanted, secret)
+        if name not in self.used:
+            self.used.append(name)
         return f"${{{name}}}"
 
 
 def without_secrets(entry: Entry, all_names: SecretNames | None = None) -> tuple[Entry, tuple[str, ...]]:
     """Return the server with `${NAME}` for every secret, and those names."""
-    names = _Names(entry.name, all_names or SecretNames())
+    names = _ServerNames(entry.name, all_names or SecretNames())
     entry, _ = with_inputs(entry, [each.label for each in text_secrets_of(entry)])
     entry = _without_inputs(entry, names)
     if isinstance(entry, StdioEntry):
         env = {name: _value(name, value, names) for name, value in entry.env.items()}
-        return replace(entry, env=env), tuple(names.given)
+        return replace(entry, env=env), tuple(names.used)
     headers: Mapping[str, EntryValue] = {
         name: _header(name, value, names) for name, value in entry.headers.items()
     }
     if isinstance(entry, HttpEntry) and isinstance(entry.auth, BearerSettings):
         headers = {**headers, "Authorization": f"Bearer {names.own('token', entry.auth.token)}"}
         entry = replace(entry, auth=None)
-    return replace(entry, headers=headers), tuple(names.given)
+    return replace(entry, headers=headers), tuple(names.used)
 
 
-def _without_inputs(entry: Entry, names: _Names) -> Entry:
+def _without_inputs(entry: Entry, names: _ServerNames) -> Entry:
     """Replace `${input:id}`: its value is in the secret store like any other secret."""
 
-    def named(match: re.Match[str]) -> str:
+    def placeholder(match: re.Match[str]) -> str:
         return names.own(match[1], (entry.name, match[1]))
 
     def text(value: str) -> str:
-        return _INPUT.sub(named, value)
+        return _INPUT_REFERENCE.sub(placeholder, value)
 
-    def given(values: Mapping[str, EntryValue]) -> dict[str, EntryValue]:
+    def texts(values: Mapping[str, EntryValue]) -> dict[str, EntryValue]:
         return {name: text(value) if isinstance(value, str) else value for name, value in values.items()}
 
     if isinstance(entry, StdioEntry):
         args = tuple(map(text, entry.args))
         return replace(
-            entry, command=text(entry.command), args=args, env=given(entry.env), cwd=text(entry.cwd)
+            entry, command=text(entry.command), args=args, env=texts(entry.env), cwd=text(entry.cwd)
         )
-    return replace(entry, url=text(entry.url), headers=given(entry.headers))
+    return replace(entry, url=text(entry.url), headers=texts(entry.headers))
 
 
 def variable_name(text: str) -> str:
@@ -482,7 +479,7 @@ def variable_name(text: str) -> str:
     return name if re.match(r"[A-Z_]", name) else f"_{name}" if name else "SECRET"
 
 
-def _value(name: str, value: EntryValue, names: _Names) -> str:
+def _value(name: str, value: EntryValue, names: _ServerNames) -> str:
     if not isinstance(value, str):
         return names.variable(name, value)
     if not value or has_placeholders(value):
@@ -493,7 +490,7 @@ def _value(name: str, value: EntryValue, names: _Names) -> str:
     return value if masked == value else masked.replace(MASK, names.variable(name, value))
 
 
-def _header(name: str, value: EntryValue, names: _Names) -> str:
+def _header(name: str, value: EntryValue, names: _ServerNames) -> str:
     if not isinstance(value, str):
         return names.own(name, value)
     if not value or has_placeholders(value):

@@ -2,7 +2,7 @@
 
 A parsed `Document` knows the line of each member. In JSON, comments, trailing commas and a byte order
 mark are replaced by spaces, so that every other character keeps its offset and errors name the line and
-column of the original file. `FORMS` is the table of formats. No I/O.
+column of the original file. `FILE_FORMATS` is the table of formats. No I/O.
 """
 
 from __future__ import annotations
@@ -23,11 +23,61 @@ from inspector.config.foreign.discovery import InputSpec
 from inspector.config.json_file import read_exactly
 
 Syntax: TypeAlias = Literal["json", "toml"]
+TablePath: TypeAlias = tuple[str, ...]
 
 MAX_BYTES = 16 * 1024 * 1024  # Claude Code stores the history of every project in the same file
 MAX_TOML_SIZE = 1024 * 1024
 _MAX_DEPTH = 100
 _LONG_KEY = re.compile(rf"(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{_MAX_DEPTH}}}")
+# Possessive: half a megabyte without a closing quote must not cause backtracking.
+_TOKEN = re.compile(
+    r'"(?:[^"\\\r\n]|\\.)*+"?+'  # a string; an unterminated one is left to the JSON parser
+    r"|(?P<comment>//[^\r\n]*+|/\*(?:[^*]|\*(?!/))*+(?P<end>\*/)?+)"
+    r"|(?P<mark>[\[\]{},:])"
+    r"|\s++"
+    r'|[^\s"/\[\]{},:]++'
+    r"|."
+)
+_NO_LINE_BREAK = re.compile(r"[^\r\n]")
+
+
+@dataclass(frozen=True, slots=True)
+class FileFormat:
+    """A file format; `table` is where the tool stores its servers.
+
+    A dedicated file contains only servers: there the tables of other tools are accepted too, and servers
+    without any table. `content` says what is read: servers, servers per folder, only which servers
+    are disabled, or a `server.json` of the registry.
+    """
+
+    table: TablePath
+    syntax: Syntax = "json"
+    is_dedicated: bool = True
+    content: Literal["servers", "folders", "disabled", "registry"] = "servers"
+
+
+FILE_FORMATS: dict[str, FileFormat] = {
+    "mcp.json": FileFormat(("mcpServers",)),
+    "claude-user": FileFormat(("mcpServers",), is_dedicated=False),
+    "claude-folder": FileFormat(("projects",), is_dedicated=False, content="folders"),
+    "claude-settings": FileFormat((), is_dedicated=False, content="disabled"),
+    "claude-desktop": FileFormat(("mcpServers",), is_dedicated=False),
+    "vscode": FileFormat(("servers",)),
+    "vscode-settings": FileFormat(("mcp", "servers"), is_dedicated=False),
+    "zed": FileFormat(("context_servers",), is_dedicated=False),
+    "codex": FileFormat(("mcp_servers",), syntax="toml", is_dedicated=False),
+    "gemini": FileFormat(("mcpServers",), is_dedicated=False),
+    "registry": FileFormat((), content="registry"),
+}
+
+_TABLES: tuple[TablePath, ...] = (
+    ("mcpServers",),
+    ("servers",),
+    ("mcp", "servers"),
+    ("context_servers",),
+    ("mcp_servers",),
+)
+_ADDRESS_MEMBERS = ("command", "url", "serverUrl", "httpUrl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +98,7 @@ def read_document(text: str, syntax: Syntax) -> Document:
 
 def _read_json(text: str) -> Document:
     try:
-        value, plain = read(text)
+        value, plain = read_jsonc(text)
     except JSONError as exc:
         message = str(exc).replace(" at at ", " at ")  # Python's wording for an unterminated string
         raise ConfigError(f"It is not valid JSON: {message}.", "Fix it in the file.") from exc
@@ -61,7 +111,7 @@ def _read_json(text: str) -> Document:
             found.setdefault(name, []).append(line)
         return found
 
-    return Document(_checked(value, "a JSON object"), lines_of)
+    return Document(_require_table(value, "a JSON object"), lines_of)
 
 
 def _read_toml(text: str) -> Document:
@@ -76,7 +126,7 @@ def _read_toml(text: str) -> Document:
         raise ConfigError(f"It is not valid TOML: {message}.", "Fix it in the file.") from exc
     except RecursionError as exc:
         raise _too_deep() from exc
-    return Document(_checked(value, "a TOML table"), lambda path: _toml_lines(text, path))
+    return Document(_require_table(value, "a TOML table"), lambda path: _toml_lines(text, path))
 
 
 def _toml_lines(text: str, path: tuple[str, ...]) -> Mapping[str, list[int]]:
@@ -93,7 +143,7 @@ def _toml_lines(text: str, path: tuple[str, ...]) -> Mapping[str, list[int]]:
     return found
 
 
-def _checked(value: JSON, what: str) -> JSONObject:
+def _require_table(value: JSON, what: str) -> JSONObject:
     if not isinstance(value, dict):
         raise ConfigError(f"It must contain {what}.", "Fix it in the file.")
     if _is_too_deep(value):
@@ -132,60 +182,18 @@ def _as_json(value: object) -> JSON:
     return value
 
 
-TablePath: TypeAlias = tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """A file format; `table` is where the tool keeps its servers.
-
-    A dedicated file contains only servers: there the tables of other tools are accepted too, and servers
-    without any table. `holds` says what we read: servers, servers per folder, only which servers are
-    disabled, or a registry card.
-    """
-
-    table: TablePath
-    syntax: Syntax = "json"
-    is_dedicated: bool = True
-    holds: Literal["servers", "folders", "switches", "card"] = "servers"
-
-
-FORMS: dict[str, Form] = {
-    "mcp.json": Form(("mcpServers",)),
-    "claude-user": Form(("mcpServers",), is_dedicated=False),
-    "claude-folder": Form(("projects",), is_dedicated=False, holds="folders"),
-    "claude-settings": Form((), is_dedicated=False, holds="switches"),
-    "claude-desktop": Form(("mcpServers",), is_dedicated=False),
-    "vscode": Form(("servers",)),
-    "vscode-settings": Form(("mcp", "servers"), is_dedicated=False),
-    "zed": Form(("context_servers",), is_dedicated=False),
-    "codex": Form(("mcp_servers",), syntax="toml", is_dedicated=False),
-    "gemini": Form(("mcpServers",), is_dedicated=False),
-    "registry": Form((), holds="card"),
-}
-
-_TABLES: tuple[TablePath, ...] = (
-    ("mcpServers",),
-    ("servers",),
-    ("mcp", "servers"),
-    ("context_servers",),
-    ("mcp_servers",),
-)
-_ADDRESSES = ("command", "url", "serverUrl", "httpUrl")
-
-
-def tables_of(value: JSONObject, form: Form, folder: Path | None) -> list[TablePath]:
+def tables_of(value: JSONObject, format: FileFormat, folder: Path | None) -> list[TablePath]:
     """Return the paths of the server tables in this document; empty if there are none."""
-    if form.holds == "folders":
+    if format.content == "folders":
         return [("projects", key, "mcpServers") for key in _folder_keys(value, folder)]
-    if table_at(value, form.table) is not None:
-        return [form.table]
-    if not form.is_dedicated:
+    if table_at(value, format.table) is not None:
+        return [format.table]
+    if not format.is_dedicated:
         return []
     others = [path for path in _TABLES if table_at(value, path) is not None]
     if others:
         return others[:1]
-    return [()] if is_flat(value) else []
+    return [()] if _is_flat(value) else []
 
 
 def table_at(value: JSONObject, path: TablePath) -> JSON:
@@ -196,7 +204,7 @@ def table_at(value: JSONObject, path: TablePath) -> JSON:
     return found
 
 
-def is_flat(value: JSONObject) -> bool:
+def _is_flat(value: JSONObject) -> bool:
     """True for servers by name without an enclosing table."""
     return any(isinstance(item, dict) and is_server(item) for item in value.values())
 
@@ -204,7 +212,7 @@ def is_flat(value: JSONObject) -> bool:
 def is_server(value: JSON) -> bool:
     """True if the value looks like a server."""
     return isinstance(value, dict) and any(
-        isinstance(value.get(name), str) or (name == "command" and name in value) for name in _ADDRESSES
+        isinstance(value.get(name), str) or (name == "command" and name in value) for name in _ADDRESS_MEMBERS
     )
 
 
@@ -219,11 +227,11 @@ def _folder_keys(value: JSONObject, folder: Path | None) -> Iterator[str]:
                 yield key
 
 
-def switched_off(value: JSONObject, form: Form, folder: Path | None) -> Iterator[str]:
+def disabled_servers(value: JSONObject, format: FileFormat, folder: Path | None) -> Iterator[str]:
     """Yield the names of disabled servers (Claude Code, Gemini CLI)."""
-    if form.holds == "switches":
+    if format.content == "disabled":
         yield from _texts(value.get("disabledMcpjsonServers"))
-    if form.holds == "folders" and folder is not None:
+    if format.content == "folders" and folder is not None:
         for key in {str(folder): None, folder.as_posix(): None}:
             for member in ("disabledMcpServers", "disabledMcpjsonServers"):
                 yield from _texts(table_at(value, ("projects", key, member)))
@@ -263,19 +271,7 @@ def _text(value: JSON) -> str:
     return value if isinstance(value, str) else ""
 
 
-# Possessive: half a megabyte without a closing quote must not cause backtracking.
-_TOKEN = re.compile(
-    r'"(?:[^"\\\r\n]|\\.)*+"?+'  # a string; an unterminated one is left to the JSON parser
-    r"|(?P<comment>//[^\r\n]*+|/\*(?:[^*]|\*(?!/))*+(?P<end>\*/)?+)"
-    r"|(?P<mark>[\[\]{},:])"
-    r"|\s++"
-    r'|[^\s"/\[\]{},:]++'
-    r"|."
-)
-_NOT_A_BREAK = re.compile(r"[^\r\n]")
-
-
-def read(text: str) -> tuple[JSON, str]:
+def read_jsonc(text: str) -> tuple[JSON, str]:
     """Return the value, and the text as plain JSON with offsets unchanged. Raises JSONError.
 
     For repeated keys the last one wins; numbers keep their spelling.
@@ -299,7 +295,7 @@ def blank_comments(text: str) -> str:
         if token["comment"] is not None:
             if piece.startswith("/*") and token["end"] is None:
                 raise JSONError(f"Unterminated comment starting at {position_of(text, token.start())}")
-            piece = _NOT_A_BREAK.sub(" ", piece)
+            piece = _NO_LINE_BREAK.sub(" ", piece)
         elif not piece.isspace():
             if mark in ("]", "}") and comma >= 0:
                 pieces[comma] = " "

@@ -1,7 +1,7 @@
 """Servers from pasted text: a file or part of it, a command line, a URL, an install link.
 
 Install links of VS Code, Cursor and LM Studio are parsed, never opened. Nothing is started, contacted or
-written; the result needs the user's consent like any found server.
+written; the result needs the user's consent like any discovered server.
 """
 
 from __future__ import annotations
@@ -16,16 +16,161 @@ from inspector.base.errors import ConfigError
 from inspector.base.json.values import JSONError, JSONObject, parse
 from inspector.base.units import size
 from inspector.config.foreign.command_lines import commands_in, name_of, read_command, unexpanded_in
-from inspector.config.foreign.discovery import PASTED, FoundServer, Source
+from inspector.config.foreign.discovery import PASTED, DiscoveredServer, Source
 from inspector.config.foreign.formats import Document, is_server, read_document
-from inspector.config.foreign.reader import as_found, servers_of
+from inspector.config.foreign.reader import servers_of, single_server
 from inspector.config.servers.entries import StdioEntry, entry_from_text
 
+MAX_CHARACTERS = 1024 * 1024
+_MAX_COMMANDS = 20
+_SOURCE = Source(PASTED, "user", None)
+_FENCE = re.compile(r"\A\s*(`{3,}|~{3,})[^\n]*\n(.*?)\n?\s*\1\s*\Z", re.DOTALL)
+_FRAGMENT = re.compile(r'\s*(?:(?://[^\n]*|/\*.*?\*/)\s*)*"(?:[^"\\\n]|\\.)*"\s*:\s*[{\[]', re.DOTALL)
+_TOML = re.compile(r"^[ \t]*\[\s*mcp_servers\s*\.", re.MULTILINE)
+_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://\S*")
 _LINK = re.compile(
     r"(?P<vscode>vscode(?:-insiders)?:(?://)?mcp/install\?)|(?:cursor|lmstudio)://[^?]*mcp[^?]*\?"
     r"|https://(?:[\w.-]+\.)?(?:vscode\.dev|cursor\.com|cursor\.sh)/[^?]*(?:install|redirect)[^?]*\?",
     re.IGNORECASE,
 )
+
+
+def read_pasted(text: str) -> tuple[DiscoveredServer, ...]:
+    """Return at least one server, each with an entry or a problem. Raises ConfigError if none."""
+    if len(text) > MAX_CHARACTERS:
+        raise ConfigError(
+            f"The pasted text is larger than {size(MAX_CHARACTERS)}.", "Paste only the servers."
+        )
+    text = _unwrapped(text.removeprefix("\ufeff"))
+    if not text.strip():
+        raise ConfigError("Nothing was pasted.", "Paste a configuration, a command line or a URL.")
+    if _TOML.search(text):
+        return _from_document(read_document(text, "toml"), "Codex")
+    if _FRAGMENT.match(text):
+        return _from_fragment(text)
+    if text.lstrip().startswith(("{", "//", "/*")):
+        return _from_json(text)
+    if text.lstrip().startswith("["):
+        raise ConfigError("An array has no server names.", 'Paste an object: {"name": {"command": "…"}}.')
+    return _from_lines(text)
+
+
+def _unwrapped(text: str) -> str:
+    """Remove a Markdown code fence."""
+    match = _FENCE.match(text)
+    return match[2] if match is not None else text
+
+
+def _from_json(text: str) -> tuple[DiscoveredServer, ...]:
+    return _from_document(read_document(text, "json"), "")
+
+
+def _from_fragment(text: str) -> tuple[DiscoveredServer, ...]:
+    """Parse `"name": {…},` from the middle of a file. Columns do not count the added brace."""
+    trimmed = text.rstrip().rstrip(",").rstrip()
+    unmatched = _unmatched_braces(trimmed)
+    try:
+        return _from_json(f"{{{trimmed[: len(trimmed) - unmatched]}}}")
+    except ConfigError as exc:
+        raise ConfigError(_with_column_corrected(exc.summary), exc.next_step) from exc
+
+
+def _unmatched_braces(text: str) -> int:
+    """Return the length of the end of the text whose closing braces have no opening ones."""
+    bare = re.sub(r'"(?:[^"\\\n]|\\.)*"', "", text)
+    missing = bare.count("}") - bare.count("{")
+    tail = len(text) - len(text.rstrip("} \t\r\n"))
+    lengths = range(1, tail + 1) if missing > 0 else ()
+    return next((length for length in lengths if text[-length:].count("}") == missing), 0)
+
+
+def _with_column_corrected(summary: str) -> str:
+    """Correct the column on the first line for the brace that was added."""
+
+    def corrected(match: re.Match[str]) -> str:
+        return f"line 1, column {max(1, int(match[1]) - 1)}"
+
+    return re.sub(r"\bline 1, column (\d+)", corrected, summary)
+
+
+def _from_document(document: Document, tool: str) -> tuple[DiscoveredServer, ...]:
+    value = document.value
+    if is_server(value):
+        return (_single("", value, tool),)
+    source = replace(_SOURCE, tool=tool) if tool else _source_for(value)
+    servers = servers_of(value, document, source)
+    if not servers:
+        raise ConfigError(
+            "No server found in the pasted text.",
+            'Paste {"mcpServers": {…}}, or one server with "command" or "url".',
+        )
+    return tuple(replace(server, source=_SOURCE) for server in servers)
+
+
+def _source_for(value: JSONObject) -> Source:
+    """Return the source tool, where it affects the meaning."""
+    servers = value.get("mcpServers")
+    if isinstance(servers, dict) and any(
+        isinstance(raw, dict) and "httpUrl" in raw for raw in servers.values()
+    ):
+        return replace(_SOURCE, tool="Gemini CLI")
+    return replace(_SOURCE, tool="VS Code") if "servers" in value else _SOURCE
+
+
+def _from_lines(text: str) -> tuple[DiscoveredServer, ...]:
+    commands = commands_in(text)
+    if not commands:
+        raise ConfigError(
+            "No command found in the pasted text.", "Paste a configuration, a command line or a URL."
+        )
+    if len(commands) > _MAX_COMMANDS:
+        raise ConfigError(
+            f"The pasted text has {len(commands)} command lines.", "Paste a configuration, or fewer commands."
+        )
+    return tuple(_from_line(line) for line in commands)
+
+
+def _from_line(line: str) -> DiscoveredServer:
+    if is_link(line):
+        name, raw = read_link(line)
+        return _single(name, raw, "VS Code" if line.startswith("vscode") else "")
+    if _URL.fullmatch(line):
+        entry = entry_from_text(line)
+        return DiscoveredServer(entry.name, _SOURCE, {"url": line}, entry)
+    pasted = read_command(line)
+    return _with_warning(_single(pasted.name, pasted.raw, pasted.tool))
+
+
+def _with_warning(server: DiscoveredServer) -> DiscoveredServer:
+    """Warn about shell variables: only `${NAME}` is expanded here."""
+    entry = server.entry
+    names = unexpanded_in(entry.args) if isinstance(entry, StdioEntry) else []
+    if not names:
+        return server
+    note = f"{names[0]} is passed literally; write ${{{names[0].strip('$%')}}} to insert its value."
+    return replace(server, notes=(*server.notes, note))
+
+
+def _single(name: str, raw: JSONObject, tool: str) -> DiscoveredServer:
+    """Return a single server, named by `name` or by what it starts."""
+    server = single_server(name or _name_for(raw), raw, replace(_SOURCE, tool=tool or PASTED))
+    return replace(server, source=_SOURCE)
+
+
+def _name_for(raw: JSONObject) -> str:
+    name, command, args = raw.get("name"), raw.get("command"), raw.get("args")
+    if isinstance(name, str) and name.strip():
+        return name
+    if isinstance(command, str):
+        words = [word for word in args if isinstance(word, str)] if isinstance(args, list) else []
+        return name_of([command, *words])
+    url = next(
+        (url for member in ("url", "serverUrl", "httpUrl") if isinstance(url := raw.get(member), str)), ""
+    )
+    try:
+        return urlsplit(url).netloc.rpartition("@")[2] or "server"
+    except ValueError:
+        return "server"
 
 
 def is_link(text: str) -> bool:
@@ -36,7 +181,7 @@ def read_link(link: str) -> tuple[str, JSONObject]:
     """Return the server's name, which may be empty, and its configuration. Raises ConfigError."""
     match = _LINK.match(link)
     if match is None:
-        raise _unreadable()
+        raise _no_server()
     if match["vscode"]:
         return _named(_json(unquote(link[match.end() :])))
     query = parse_qs(urlsplit(link).query)
@@ -61,168 +206,17 @@ def _json(text: str) -> JSONObject:
             letters = text.strip().replace(" ", "+").replace("-", "+").replace("_", "/")
             text = base64.b64decode(letters + "=" * (-len(letters) % 4), validate=True).decode()
         except (binascii.Error, ValueError) as exc:
-            raise _unreadable() from exc
+            raise _no_server() from exc
     try:
         value = parse(text)
     except JSONError as exc:
         raise ConfigError(f"The link contains invalid JSON: {exc}.", "Copy the whole link.") from exc
     if not isinstance(value, dict):
-        raise _unreadable()
+        raise _no_server()
     return value
 
 
-def _unreadable() -> ConfigError:
+def _no_server() -> ConfigError:
     return ConfigError(
         "The link contains no server.", "Copy the whole link, or paste the configuration itself."
     )
-
-
-MAX_CHARACTERS = 1024 * 1024
-_MAX_COMMANDS = 20
-_SOURCE = Source(PASTED, "user", None)
-_FENCE = re.compile(r"\A\s*(`{3,}|~{3,})[^\n]*\n(.*?)\n?\s*\1\s*\Z", re.DOTALL)
-_FRAGMENT = re.compile(r'\s*(?:(?://[^\n]*|/\*.*?\*/)\s*)*"(?:[^"\\\n]|\\.)*"\s*:\s*[{\[]', re.DOTALL)
-_TOML = re.compile(r"^[ \t]*\[\s*mcp_servers\s*\.", re.MULTILINE)
-_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://\S*")
-
-
-def read_pasted(text: str) -> tuple[FoundServer, ...]:
-    """Return at least one server, each with an entry or a problem. Raises ConfigError if none."""
-    if len(text) > MAX_CHARACTERS:
-        raise ConfigError(
-            f"The pasted text is larger than {size(MAX_CHARACTERS)}.", "Paste only the servers."
-        )
-    text = _unwrapped(text.removeprefix("\ufeff"))
-    if not text.strip():
-        raise ConfigError("Nothing was pasted.", "Paste a configuration, a command line or a URL.")
-    if _TOML.search(text):
-        return _of_document(read_document(text, "toml"), "Codex")
-    if _FRAGMENT.match(text):
-        return _of_fragment(text)
-    if text.lstrip().startswith(("{", "//", "/*")):
-        return _of_json(text)
-    if text.lstrip().startswith("["):
-        raise ConfigError("An array has no server names.", 'Paste an object: {"name": {"command": "…"}}.')
-    return _of_lines(text)
-
-
-def _unwrapped(text: str) -> str:
-    """Remove a Markdown code fence."""
-    match = _FENCE.match(text)
-    return match[2] if match is not None else text
-
-
-def _of_json(text: str) -> tuple[FoundServer, ...]:
-    return _of_document(read_document(text, "json"), "")
-
-
-def _of_fragment(text: str) -> tuple[FoundServer, ...]:
-    """Parse `"name": {…},` from the middle of a file. Columns do not count the added brace."""
-    trimmed = text.rstrip().rstrip(",").rstrip()
-    surplus = _surplus_braces(trimmed)
-    whole = f"{{{trimmed[: len(trimmed) - surplus]}}}"
-    try:
-        return _of_json(whole)
-    except ConfigError as exc:
-        raise ConfigError(_moved_left(exc.summary), exc.next_step) from exc
-
-
-def _surplus_braces(text: str) -> int:
-    """Return how many closing braces at the end belong to text that was not copied."""
-    bare = re.sub(r'"(?:[^"\\\n]|\\.)*"', "", text)
-    open_ones = bare.count("{") - bare.count("}")
-    tail = len(text) - len(text.rstrip("} \t\r\n"))
-    return (
-        0
-        if open_ones >= 0
-        else next((length for length in range(1, tail + 1) if text[-length:].count("}") == -open_ones), 0)
-    )
-
-
-def _moved_left(summary: str) -> str:
-    """Correct the column on the first line for the brace that was added."""
-
-    def moved(match: re.Match[str]) -> str:
-        return f"line 1, column {max(1, int(match[1]) - 1)}"
-
-    return re.sub(r"\bline 1, column (\d+)", moved, summary)
-
-
-def _of_document(document: Document, tool: str) -> tuple[FoundServer, ...]:
-    value = document.value
-    if is_server(value):
-        return (_single("", value, tool),)
-    source = replace(_SOURCE, tool=tool) if tool else _source_for(value)
-    servers = servers_of(value, document, source)
-    if not servers:
-        raise ConfigError(
-            "No server found in the pasted text.",
-            'Paste {"mcpServers": {…}}, or one server with "command" or "url".',
-        )
-    return tuple(replace(server, source=_SOURCE) for server in servers)
-
-
-def _source_for(value: JSONObject) -> Source:
-    """Return the source tool, where it affects the meaning."""
-    servers = value.get("mcpServers")
-    if isinstance(servers, dict) and any(
-        isinstance(raw, dict) and "httpUrl" in raw for raw in servers.values()
-    ):
-        return replace(_SOURCE, tool="Gemini CLI")
-    return replace(_SOURCE, tool="VS Code") if "servers" in value else _SOURCE
-
-
-def _of_lines(text: str) -> tuple[FoundServer, ...]:
-    commands = commands_in(text)
-    if not commands:
-        raise ConfigError(
-            "No command found in the pasted text.", "Paste a configuration, a command line or a URL."
-        )
-    if len(commands) > _MAX_COMMANDS:
-        raise ConfigError(
-            f"The pasted text has {len(commands)} command lines.", "Paste a configuration, or fewer commands."
-        )
-    return tuple(_of_line(line) for line in commands)
-
-
-def _of_line(line: str) -> FoundServer:
-    if is_link(line):
-        name, raw = read_link(line)
-        return _single(name, raw, "VS Code" if line.startswith("vscode") else "")
-    if _URL.fullmatch(line):
-        entry = entry_from_text(line)
-        return FoundServer(entry.name, _SOURCE, {"url": line}, entry)
-    pasted = read_command(line)
-    return _with_warning(_single(pasted.name, pasted.raw, pasted.tool))
-
-
-def _with_warning(server: FoundServer) -> FoundServer:
-    """Warn about shell variables: only `${NAME}` is expanded here."""
-    entry = server.entry
-    names = unexpanded_in(entry.args) if isinstance(entry, StdioEntry) else []
-    if not names:
-        return server
-    note = f"{names[0]} is passed literally; write ${{{names[0].strip('$%')}}} to insert its value."
-    return replace(server, notes=(*server.notes, note))
-
-
-def _single(name: str, raw: JSONObject, tool: str) -> FoundServer:
-    """Return a single server, named by `name` or by what it starts."""
-    found = as_found(name or _name_for(raw), raw, replace(_SOURCE, tool=tool or PASTED))
-    return replace(found, source=_SOURCE)
-
-
-def _name_for(raw: JSONObject) -> str:
-    name, command, args = raw.get("name"), raw.get("command"), raw.get("args")
-    if isinstance(name, str) and name.strip():
-        return name
-    if isinstance(command, str):
-        words = [word for word in args if isinstance(word, str)] if isinstance(args, list) else []
-        return name_of([command, *words])
-    url = next(
-        (url for member in ("url", "serverUrl", "httpUrl") if isinstance(url := raw.get(member), str)), ""
-    )
-    try:
-        return urlsplit(url).netloc.rpartition("@")[2] or "server"
-    except ValueError:
-        return "server"

@@ -16,45 +16,64 @@ from inspector.base.errors import ConfigError
 from inspector.base.json.values import JSON, JSONError, JSONObject
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural
-from inspector.config.foreign.discovery import ConfigLocation, FoundFile, FoundServer, InputSpec, Source
+from inspector.config.foreign.discovery import (
+    ConfigLocation,
+    DiscoveredFile,
+    DiscoveredServer,
+    InputSpec,
+    Source,
+)
 from inspector.config.foreign.entry_import import to_entry
 from inspector.config.foreign.formats import (
     EMPTY,
-    FORMS,
+    FILE_FORMATS,
     MAX_BYTES,
     Document,
-    Form,
+    FileFormat,
     Syntax,
     TablePath,
+    disabled_servers,
     inputs_of,
     read_document,
-    switched_off,
     table_at,
     tables_of,
 )
 from inspector.config.foreign.server_json import is_server_json, servers_from_server_json
 from inspector.config.json_file import read_text
 
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """A file, and the servers that it disables, in whichever file they are defined."""
-
-    file: FoundFile
-    off: frozenset[str] = frozenset()
-    is_worth_showing: bool = True
+MAX_SERVERS = 1000
+_MAX_LINES = 8  # shown at most
+_INPUT = re.compile(r"\$\{input:([^}]+)\}")
+_NO_LINES: Mapping[str, list[int]] = {}
+_Placed: TypeAlias = tuple[int, InputSpec]  # position in the file, and the input
 
 
-def read_locations(locations: Sequence[ConfigLocation]) -> tuple[FoundFile, ...]:
+def read_locations(locations: Sequence[ConfigLocation]) -> tuple[DiscoveredFile, ...]:
     """Read all existing files, in the order of `locations`."""
     documents = _Documents()
     read = [each for location in locations if (each := _read_location(location, documents)) is not None]
-    files = [_switched(each.file, read) for each in read if each.is_worth_showing]
-    return tuple(files)
+    return tuple(_with_disabled(each.file, read) for each in read if each.is_shown)
+
+
+def read_config_text(path: Path) -> str:
+    """Read a file that the user chose: a regular file within the size limit. Raises ConfigError."""
+    text = _text_of(path)
+    if text is None:
+        raise ConfigError("File not found.", "It may have been moved.")
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadFile:
+    """A file, and the servers that it disables, in whichever file they are defined."""
+
+    file: DiscoveredFile
+    disabled: frozenset[str] = frozenset()
+    is_shown: bool = True
 
 
 class _Documents:
-    """Cache of parsed files: Claude Code keeps project and user servers in the same one."""
+    """Cache of parsed files: Claude Code stores project and user servers in the same one."""
 
     def __init__(self) -> None:
         self._read: dict[Path, Document | ConfigError | None] = {}
@@ -63,10 +82,10 @@ class _Documents:
         """Return the document, None if the file does not exist. Raises ConfigError."""
         if path not in self._read:
             self._read[path] = self._document(path, syntax)
-        found = self._read[path]
-        if isinstance(found, ConfigError):
-            raise found
-        return found
+        document = self._read[path]
+        if isinstance(document, ConfigError):
+            raise document
+        return document
 
     def _document(self, path: Path, syntax: Syntax) -> Document | ConfigError | None:
         try:
@@ -78,27 +97,19 @@ class _Documents:
             return exc
 
 
-def read_config_text(path: Path) -> str:
-    """Read a file that the user chose: a regular file within the size limit. Raises ConfigError."""
-    text = _text_of(path)
-    if text is None:
-        raise ConfigError("File not found.", "It may have been moved.")
-    return text
-
-
-def _read_location(location: ConfigLocation, documents: _Documents) -> _Read | None:
+def _read_location(location: ConfigLocation, documents: _Documents) -> _ReadFile | None:
     source = Source(location.tool, location.scope, location.path, location.folder)
-    form = FORMS[location.form]
+    format = FILE_FORMATS[location.format]
     try:
-        document = documents.at(location.path, form.syntax)
+        document = documents.at(location.path, format.syntax)
     except ConfigError as exc:
-        is_ours = form.holds != "card"  # an unrelated `server.json` is not an error
-        return _Read(FoundFile(source, problem=str(exc)), is_worth_showing=is_ours)
+        is_shown = format.content != "registry"  # an unrelated `server.json` is not an error
+        return _ReadFile(DiscoveredFile(source, problem=str(exc)), is_shown=is_shown)
     if document is None:
         return None
-    if form.holds == "card":
-        return _read_card(document, source)
-    return _read_servers(document, location, form, source)
+    if format.content == "registry":
+        return _read_server_json(document, source)
+    return _read_servers(document, location, format, source)
 
 
 def _text_of(path: Path) -> str | None:
@@ -119,64 +130,68 @@ def _text_of(path: Path) -> str | None:
         ) from exc
 
 
-def _read_card(document: Document, source: Source) -> _Read:
+def _read_server_json(document: Document, source: Source) -> _ReadFile:
     if not is_server_json(document.value):
-        return _Read(FoundFile(source), is_worth_showing=False)
-    return _Read(FoundFile(source, servers_from_server_json(document.value, source)))
+        return _ReadFile(DiscoveredFile(source), is_shown=False)
+    return _ReadFile(DiscoveredFile(source, servers_from_server_json(document.value, source)))
 
 
-def _read_servers(document: Document, location: ConfigLocation, form: Form, source: Source) -> _Read:
+def _read_servers(
+    document: Document, location: ConfigLocation, format: FileFormat, source: Source
+) -> _ReadFile:
     value = document.value
-    off = frozenset(switched_off(value, form, location.folder))
-    servers: list[FoundServer] = []
-    warnings: list[str] = []
-    paths = [] if form.holds == "switches" else tables_of(value, form, location.folder)
+    disabled = frozenset(disabled_servers(value, format, location.folder))
+    servers: list[DiscoveredServer] = []
+    notes: list[str] = []
+    paths = [] if format.content == "disabled" else tables_of(value, format, location.folder)
     for path in paths:
-        folder = Path(path[1]) if form.holds == "folders" else location.folder
-        found, notes = servers_at(document, path, replace(source, folder=folder))
+        folder = Path(path[1]) if format.content == "folders" else location.folder
+        found, table_notes = servers_at(document, path, replace(source, folder=folder))
         servers += _first_of_each_name(found, servers)
-        warnings += notes
-        warnings += _other_words(path, form, location)
-    if form.holds == "switches" and off:
-        warnings.append(f"It disables: {', '.join(sorted(map(one_line, off)))}.")
-    if not paths and form.is_dedicated and value:
-        warnings.append(f"It has no “{'.'.join(form.table)}”.")
-    return _Read(
-        FoundFile(source, tuple(servers), notes=tuple(warnings)),
-        off,
-        bool(paths or off or form.is_dedicated),
+        notes += [*table_notes, *_path_notes(path, format, location)]
+    if format.content == "disabled" and disabled:
+        notes.append(f"It disables: {', '.join(sorted(map(one_line, disabled)))}.")
+    if not paths and format.is_dedicated and value:
+        notes.append(f"It has no “{'.'.join(format.table)}”.")
+    return _ReadFile(
+        DiscoveredFile(source, tuple(servers), notes=tuple(notes)),
+        disabled,
+        bool(paths or disabled or format.is_dedicated),
     )
 
 
-def _first_of_each_name(found: Sequence[FoundServer], before: Sequence[FoundServer]) -> list[FoundServer]:
+def _first_of_each_name(
+    found: Sequence[DiscoveredServer], before: Sequence[DiscoveredServer]
+) -> list[DiscoveredServer]:
     """Drop duplicate names: within one file, the nearer folder comes first."""
     names = {server.name for server in before}
     return [server for server in found if server.name not in names]
 
 
-def _other_words(path: tuple[str, ...], form: Form, location: ConfigLocation) -> list[str]:
-    if form.holds == "folders" or path == form.table:
+def _path_notes(path: tuple[str, ...], format: FileFormat, location: ConfigLocation) -> list[str]:
+    if format.content == "folders" or path == format.table:
         return []
-    theirs = ".".join(form.table)
+    expected = ".".join(format.table)
     if not path:
-        return [f"Its servers are not inside “{theirs}”; not every tool accepts that."]
-    return [f"Its servers are under “{'.'.join(path)}”, but {location.tool} reads “{theirs}”."]
+        return [f"Its servers are not inside “{expected}”; not every tool accepts that."]
+    return [f"Its servers are under “{'.'.join(path)}”, but {location.tool} reads “{expected}”."]
 
 
-def _switched(file: FoundFile, read: Sequence[_Read]) -> FoundFile:
+def _with_disabled(file: DiscoveredFile, read: Sequence[_ReadFile]) -> DiscoveredFile:
     """Return the file with those servers disabled that another file of its tool disables."""
-    who = {
+    disabled_by = {
         name: each.file.source
         for each in reversed(read)
         if each.file.source.tool == file.source.tool
-        for name in each.off
+        for name in each.disabled
     }
-    if not any(server.name in who for server in file.servers):
+    if not any(server.name in disabled_by for server in file.servers):
         return file
-    return replace(file, servers=tuple(_off(server, who.get(server.name)) for server in file.servers))
+    servers = tuple(_disabled(server, disabled_by.get(server.name)) for server in file.servers)
+    return replace(file, servers=servers)
 
 
-def _off(server: FoundServer, source: Source | None) -> FoundServer:
+def _disabled(server: DiscoveredServer, source: Source | None) -> DiscoveredServer:
     if source is None:
         return server
     note = f"Disabled by {source.tool} in {one_line(str(source.path))}."
@@ -184,25 +199,18 @@ def _off(server: FoundServer, source: Source | None) -> FoundServer:
     return replace(server, entry=entry, notes=(*server.notes, note))
 
 
-def servers_of(value: JSONObject, document: Document, source: Source) -> tuple[FoundServer, ...]:
+def servers_of(value: JSONObject, document: Document, source: Source) -> tuple[DiscoveredServer, ...]:
     """Return the servers of a document of unknown origin, in whichever table they are."""
     if is_server_json(value):
         return servers_from_server_json(value, source)
-    paths = tables_of(value, FORMS["mcp.json"], None)
+    paths = tables_of(value, FILE_FORMATS["mcp.json"], None)
     return tuple(server for path in paths for server in servers_at(document, path, source)[0])
-
-
-MAX_SERVERS = 1000
-_MAX_LINES = 8  # shown at most
-_INPUT = re.compile(r"\$\{input:([^}]+)\}")
-_NO_LINES: Mapping[str, list[int]] = {}
-_Placed: TypeAlias = tuple[int, InputSpec]  # position in the file, and the input
 
 
 def servers_at(
     document: Document, path: TablePath, source: Source
-) -> tuple[tuple[FoundServer, ...], tuple[str, ...]]:
-    """Return the servers of a table, and remarks about it."""
+) -> tuple[tuple[DiscoveredServer, ...], tuple[str, ...]]:
+    """Return the servers of a table, and notes about it."""
     table = table_at(document.value, path)
     if not isinstance(table, dict):
         return (), (f"“{'.'.join(path)}” must be an object.",)
@@ -222,22 +230,22 @@ def servers_at(
 
 def _server(
     name: str, raw: JSON, source: Source, lines: Sequence[int], inputs: Mapping[str, _Placed]
-) -> FoundServer:
-    entry, problem, warnings = to_entry(name, raw, source.tool)
+) -> DiscoveredServer:
+    entry, problem, notes = to_entry(name, raw, source.tool)
     if len(lines) > 1:
         locations = ", ".join(map(str, lines[:_MAX_LINES])) + (", …" if len(lines) > _MAX_LINES else "")
-        warnings = (
+        notes = (
             f"Its name appears {len(lines)} times (lines {locations}); the last one is used.",
-            *warnings,
+            *notes,
         )
-    return FoundServer(
+    return DiscoveredServer(
         name=name,
         source=source,
         raw=raw if isinstance(raw, dict) else {},
         entry=entry,
         problem=problem,
-        notes=warnings,
-        inputs=_in_order([inputs[id] for id in inputs_named(raw) & inputs.keys()]),
+        notes=notes,
+        inputs=_in_order([inputs[id] for id in input_ids(raw) & inputs.keys()]),
         line=lines[-1] if lines else 0,
     )
 
@@ -246,14 +254,14 @@ def _in_order(inputs: list[_Placed]) -> tuple[InputSpec, ...]:
     return tuple(spec for _, spec in sorted(inputs, key=lambda each: each[0]))
 
 
-def inputs_named(value: JSON) -> set[str]:
+def input_ids(value: JSON) -> set[str]:
     """Return the ids of all `${input:…}` in a value."""
     if isinstance(value, str):
         return set(_INPUT.findall(value))
     children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return {name for child in children for name in inputs_named(child)}
+    return {name for child in children for name in input_ids(child)}
 
 
-def as_found(name: str, raw: JSONObject, source: Source) -> FoundServer:
+def single_server(name: str, raw: JSONObject, source: Source) -> DiscoveredServer:
     """Return a single server that is not part of a table."""
     return _server(name, raw, source, (), {})

@@ -1,7 +1,7 @@
 """`server.json` of the MCP registry: import and export.
 
-Import gives one server per package and per remote; values that the card leaves open (a key, a port, a
-tenant name) become `${input:…}`, which the user is asked for. A card names packages and URLs, not
+Import gives one server per package and per remote; values that the document leaves open (a key, a port,
+a tenant name) become `${input:…}`, which the user is asked for. The document names packages and URLs, not
 commands, so only servers started by npx, uvx, docker or dnx, or reached by URL, can be exported; the
 author has to correct names and version.
 
@@ -18,140 +18,46 @@ from dataclasses import dataclass, field
 from inspector.base.errors import ConfigError
 from inspector.base.json.values import JSON, JSONObject
 from inspector.base.plain_text import one_line
-from inspector.config.foreign.discovery import FoundServer, InputSpec, Source
+from inspector.config.foreign.discovery import DiscoveredServer, InputSpec, Source
 from inspector.config.foreign.entry_import import to_entry
 from inspector.config.servers.entries import Entry, HttpEntry, StdioEntry
 
 _SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 _REGISTRIES = {"npx": "npm", "uvx": "pypi", "docker": "oci", "dnx": "nuget"}
-_ASKED_FOR_NOTHING = frozenset({"-y", "--yes", "-i", "--rm", "-it", "-q", "--quiet"})
+_RUNNER_FLAGS = frozenset({"-y", "--yes", "-i", "--rm", "-it", "-q", "--quiet"})
 _VERSION = re.compile(r"(?<=.)(?:@|==)([0-9][\w.+-]*)$")
 _REFERENCE = re.compile(r"\$\{(?:env:|input:)?([A-Za-z_][\w.-]*)(?::-[^{}]*)?\}")
-
-
-def server_json_of(entry: Entry, secrets: Sequence[str]) -> tuple[JSONObject, tuple[str, ...]]:
-    """Return the card, and what to correct in it. `secrets` are the names of secret variables.
-
-    Raises ConfigError for a server that a card cannot describe.
-    """
-    slug = re.sub(r"[^a-z0-9._-]+", "-", entry.name.lower()).strip("-.") or "server"
-    card: JSONObject = {
-        "$schema": _SCHEMA,
-        "name": f"com.example/{slug}",
-        "description": entry.notes or entry.name,
-        "version": "0.0.1",
-    }
-    if isinstance(entry, StdioEntry):
-        card["packages"] = [_package(entry, secrets)]
-    elif isinstance(entry, HttpEntry):
-        card["remotes"] = [_remote(entry, secrets)]
-    else:
-        raise ConfigError(
-            "A registry server.json cannot describe a WebSocket server.", "Choose another format."
-        )
-    return card, ("The name (com.example/…) and version are placeholders; replace them before publishing.",)
-
-
-def _package(entry: StdioEntry, secrets: Sequence[str]) -> JSONObject:
-    runner = re.split(r"[/\\]", entry.command)[-1].removesuffix(".exe").removesuffix(".cmd")
-    words = [word for word in entry.args if word not in _ASKED_FOR_NOTHING]
-    before, rest = _split_runner(words) if runner == "docker" else ([], words)
-    if runner not in _REGISTRIES or not rest or rest[0].startswith("-"):
-        raise ConfigError(
-            "A registry server.json must name a package, but this command does not start one.",
-            "Start the server with npx, uvx, docker or dnx, or choose another format.",
-        )
-    identifier, *arguments = rest
-    version = _VERSION.search(identifier) if runner != "docker" else None
-    package: JSONObject = {
-        "registryType": _REGISTRIES[runner],
-        "identifier": identifier if version is None else identifier[: version.start()],
-        "transport": {"type": "stdio"},
-    }
-    if version is not None:
-        package["version"] = version[1]
-    if before:
-        package["runtimeArguments"] = [_positional(word, secrets) for word in before]
-    if arguments:
-        package["packageArguments"] = [_positional(word, secrets) for word in arguments]
-    if entry.env:
-        package["environmentVariables"] = [
-            _given(name, str(value), secrets) for name, value in entry.env.items()
-        ]
-    return package
-
-
-def _split_runner(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split the runner's arguments into options before the image and the rest, without `-e`."""
-    rest = list(words[1:]) if words[:1] == ["run"] else list(words)
-    before: list[str] = []
-    while rest and rest[0].startswith("-"):
-        option = rest.pop(0)
-        value = [rest.pop(0)] if "=" not in option and rest else []
-        if option not in ("-e", "--env"):
-            before += [option, *value]
-    return before, rest
-
-
-def _remote(entry: HttpEntry, secrets: Sequence[str]) -> JSONObject:
-    remote: JSONObject = {"type": "sse" if entry.type == "sse" else "streamable-http"}
-    remote |= _template("url", entry.url, secrets)
-    if entry.headers:
-        remote["headers"] = [_given(name, str(value), secrets) for name, value in entry.headers.items()]
-    return remote
-
-
-def _positional(word: str, secrets: Sequence[str]) -> JSON:
-    return {"type": "positional", **_template("value", word, secrets)}
-
-
-def _given(name: str, value: str, secrets: Sequence[str]) -> JSON:
-    """Return the description of a variable; a placeholder of its own name is a required input."""
-    whole = _REFERENCE.fullmatch(value)
-    if whole is not None and whole[1] == name:
-        return {"name": name, "isRequired": True, "isSecret": name in secrets}
-    return {"name": name, **_template("value", value, secrets)}
-
-
-def _template(member: str, text: str, secrets: Sequence[str]) -> JSONObject:
-    """Convert `${NAME}` to the card's `{NAME}`, with the variable described next to it."""
-    names = dict.fromkeys(_REFERENCE.findall(text))
-    content: JSONObject = {member: _REFERENCE.sub(r"{\1}", text)}
-    if names:
-        content["variables"] = {name: {"isRequired": True, "isSecret": name in secrets} for name in names}
-    return content
-
-
-_MAX_COUNT = 50
+_MAX_SERVERS = 50
 _RUNNERS = {"npm": "npx", "pypi": "uvx", "oci": "docker", "nuget": "dnx"}
 _TEMPLATE = re.compile(r"\{([A-Za-z_][\w.-]*)\}")
 
 
 def is_server_json(value: JSONObject) -> bool:
-    """True for a registry card, as opposed to another file of that name."""
-    card = _card(value)
-    schema = card.get("$schema")
-    is_named = isinstance(card.get("name"), str)
-    has_addresses = any(isinstance(card.get(member), list) for member in ("packages", "remotes"))
+    """True for a document of the registry, as opposed to another file of that name."""
+    document = _document(value)
+    schema = document.get("$schema")
+    is_named = isinstance(document.get("name"), str)
+    has_addresses = any(isinstance(document.get(member), list) for member in ("packages", "remotes"))
     return is_named and (has_addresses or (isinstance(schema, str) and "server.schema.json" in schema))
 
 
-def servers_from_server_json(value: JSONObject, source: Source) -> tuple[FoundServer, ...]:
+def servers_from_server_json(value: JSONObject, source: Source) -> tuple[DiscoveredServer, ...]:
     """Return one server per package and per remote, packages first."""
-    card = _card(value)
+    document = _document(value)
     options = [
-        *(("package", item) for item in _items(card.get("packages"))),
-        *(("remote", item) for item in _items(card.get("remotes"))),
-    ][:_MAX_COUNT]
-    name = str(card["name"]).rpartition("/")[2] or "server"
+        *(("package", item) for item in _items(document.get("packages"))),
+        *(("remote", item) for item in _items(document.get("remotes"))),
+    ][:_MAX_SERVERS]
+    name = str(document["name"]).rpartition("/")[2] or "server"
     names = _names(name, options)
     return tuple(
-        _server(called, kind, item, card, source) for called, (kind, item) in zip(names, options, strict=True)
+        _server(unique, kind, item, document, source)
+        for unique, (kind, item) in zip(names, options, strict=True)
     )
 
 
-def _card(value: JSONObject) -> JSONObject:
-    """Return the card itself; the registry API wraps it in `server`."""
+def _document(value: JSONObject) -> JSONObject:
+    """Return the document itself; the registry API wraps it in `server`."""
     inner = value.get("server")
     return inner if isinstance(inner, dict) and "name" in inner else value
 
@@ -159,50 +65,48 @@ def _card(value: JSONObject) -> JSONObject:
 def _names(name: str, options: list[tuple[str, JSONObject]]) -> Iterator[str]:
     seen: set[str] = set()
     for kind, item in options:
-        what = _text(item, "registryType", "registry_type", "registry_name") if kind == "package" else ""
-        called = (
-            name if len(options) == 1 else f"{name}-{what or _text(item, 'type', 'transport_type') or kind}"
-        )
+        registry = _text(item, "registryType", "registry_type", "registry_name") if kind == "package" else ""
+        suffix = registry or _text(item, "type", "transport_type") or kind
+        base = name if len(options) == 1 else f"{name}-{suffix}"
         number = 1
-        unique = called
+        unique = base
         while unique in seen:
             number += 1
-            unique = f"{called}-{number}"
+            unique = f"{base}-{number}"
         seen.add(unique)
         yield unique
 
 
 @dataclass(slots=True)
-class _Filling:
-    """Collects the inputs that a card requires."""
+class _Inputs:
+    """Collects the inputs that a server requires."""
 
-    inputs: dict[str, InputSpec] = field(default_factory=dict)
+    specs: dict[str, InputSpec] = field(default_factory=dict)
 
     def value_of(self, item: JSONObject, id: str) -> str | None:
-        """Return the value of an argument, variable or header; None if optional and not given."""
-        given = _text(item, "value")
-        if given:
-            return self.filled(given, item.get("variables"))
-        is_needed = item.get("isRequired", item.get("is_required")) is True
-        default = _text(item, "default")
-        if not is_needed:
-            return default or None
-        return self._requested(id, item)
+        """Return the value of an argument, variable or header; None if optional and absent."""
+        value = _text(item, "value")
+        if value:
+            return self.fill(value, item.get("variables"))
+        is_required = item.get("isRequired", item.get("is_required")) is True
+        if not is_required:
+            return _text(item, "default") or None
+        return self._add(id, item)
 
-    def filled(self, text: str, variables: JSON) -> str:
+    def fill(self, text: str, variables: JSON) -> str:
         """Fill in a template such as `https://{tenant}.example/mcp`."""
         known = variables if isinstance(variables, dict) else {}
 
-        def put(match: re.Match[str]) -> str:
+        def value(match: re.Match[str]) -> str:
             variable = known.get(match[1])
             if not isinstance(variable, dict):
                 return match[0]
-            return _text(variable, "value") or self._requested(match[1], variable)
+            return _text(variable, "value") or self._add(match[1], variable)
 
-        return _TEMPLATE.sub(put, text)
+        return _TEMPLATE.sub(value, text)
 
-    def _requested(self, id: str, item: JSONObject) -> str:
-        self.inputs[id] = InputSpec(
+    def _add(self, id: str, item: JSONObject) -> str:
+        self.specs[id] = InputSpec(
             id=id,
             description=_text(item, "description"),
             is_password=item.get("isSecret", item.get("is_secret")) is True,
@@ -212,36 +116,36 @@ class _Filling:
         return f"${{input:{id}}}"
 
 
-def _server(name: str, kind: str, item: JSONObject, card: JSONObject, source: Source) -> FoundServer:
-    filling = _Filling()
+def _server(name: str, kind: str, item: JSONObject, document: JSONObject, source: Source) -> DiscoveredServer:
+    inputs = _Inputs()
     notes: tuple[str, ...] = ()
     try:
         if kind == "remote":
-            raw = _remote_registrycard(item, filling)
+            raw = _import_remote(item, inputs)
         else:
-            raw, notes = _package_registrycard(item, filling)
+            raw, notes = _import_package(item, inputs)
     except ConfigError as exc:
-        return FoundServer(name, source, item, None, str(exc))
-    if description := _text(card, "description"):
+        return DiscoveredServer(name, source, item, None, str(exc))
+    if description := _text(document, "description"):
         raw["notes"] = description
-    entry, problem, reported = to_entry(name, raw, source.tool)
-    return FoundServer(
-        name, source, item, entry, problem, (*notes, *reported), tuple(filling.inputs.values())
+    entry, problem, entry_notes = to_entry(name, raw, source.tool)
+    return DiscoveredServer(
+        name, source, item, entry, problem, (*notes, *entry_notes), tuple(inputs.specs.values())
     )
 
 
-def _remote_registrycard(item: JSONObject, filling: _Filling) -> JSONObject:
+def _import_remote(item: JSONObject, inputs: _Inputs) -> JSONObject:
     type = _text(item, "type", "transport_type")
-    url = filling.filled(_text(item, "url"), item.get("variables"))
+    url = inputs.fill(_text(item, "url"), item.get("variables"))
     headers: JSONObject = {}
     for header in _items(item.get("headers")):
-        called = _text(header, "name")
-        if called and (value := filling.value_of(header, called)) is not None:
-            headers[called] = value
+        name = _text(header, "name")
+        if name and (value := inputs.value_of(header, name)) is not None:
+            headers[name] = value
     return {"type": "sse" if type == "sse" else "http", "url": url, "headers": headers}
 
 
-def _package_registrycard(item: JSONObject, filling: _Filling) -> tuple[JSONObject, tuple[str, ...]]:
+def _import_package(item: JSONObject, inputs: _Inputs) -> tuple[JSONObject, tuple[str, ...]]:
     registry = _text(item, "registryType", "registry_type", "registry_name")
     identifier = _text(item, "identifier", "name")
     if registry == "mcpb":
@@ -253,32 +157,32 @@ def _package_registrycard(item: JSONObject, filling: _Filling) -> tuple[JSONObje
         raise ConfigError(f"Unknown package type {registry!r}.", "Add its command manually.")
     env: JSONObject = {}
     for variable in _items(item.get("environmentVariables", item.get("environment_variables"))):
-        called = _text(variable, "name")
-        if called and (value := filling.value_of(variable, called)) is not None:
-            env[called] = value
-    before = _arguments(item.get("runtimeArguments", item.get("runtime_arguments")), filling)
-    after = _arguments(item.get("packageArguments", item.get("package_arguments")), filling)
+        name = _text(variable, "name")
+        if name and (value := inputs.value_of(variable, name)) is not None:
+            env[name] = value
+    before = _arguments(item.get("runtimeArguments", item.get("runtime_arguments")), inputs)
+    after = _arguments(item.get("packageArguments", item.get("package_arguments")), inputs)
     args = [*_runner_arguments(command, before, env), _versioned(registry, identifier, item), *after]
     transport = item.get("transport")
     url = _text(transport, "url") if isinstance(transport, dict) else ""
     if url and isinstance(transport, dict) and _text(transport, "type") != "stdio":
-        words = one_line(shlex.join([command, *args]))
-        return _remote_registrycard(transport, filling), (f"Start it yourself first: {words}",)
+        line = one_line(shlex.join([command, *args]))
+        return _import_remote(transport, inputs), (f"Start it yourself first: {line}",)
     return {"command": command, "args": list(args), "env": env}, ()
 
 
-def _runner_arguments(command: str, given: list[str], env: JSONObject) -> list[str]:
+def _runner_arguments(command: str, args: list[str], env: JSONObject) -> list[str]:
     """Add what the runner needs to run without prompting and to pass on stdin and variables."""
     if command == "docker":
-        handed = [word for name in env for word in ("-e", name) if not _is_handed(name, given)]
-        own = given if given[:1] == ["run"] else ["run", "-i", "--rm", *given]
-        return [*own, *handed]
+        passed = [word for name in env for word in ("-e", name) if not _is_passed(name, args)]
+        own = args if args[:1] == ["run"] else ["run", "-i", "--rm", *args]
+        return [*own, *passed]
     yes = {"npx": "-y", "dnx": "--yes"}.get(command)
-    return [yes, *given] if yes is not None and yes not in given else given
+    return [yes, *args] if yes is not None and yes not in args else args
 
 
-def _is_handed(name: str, given: list[str]) -> bool:
-    return any(word == name or word.startswith(f"{name}=") for word in given)
+def _is_passed(name: str, args: list[str]) -> bool:
+    return any(word == name or word.startswith(f"{name}=") for word in args)
 
 
 def _versioned(registry: str, identifier: str, item: JSONObject) -> str:
@@ -289,14 +193,14 @@ def _versioned(registry: str, identifier: str, item: JSONObject) -> str:
     return f"{identifier}@{version}" if version and version != "latest" else identifier
 
 
-def _arguments(value: JSON, filling: _Filling) -> list[str]:
+def _arguments(value: JSON, inputs: _Inputs) -> list[str]:
     words: list[str] = []
     for item in _items(value):
         name = _text(item, "name")
         hint = _text(item, "valueHint", "value_hint") or name.lstrip("-") or "value"
         is_named = item.get("type") == "named"
         has_value = any(member in item for member in ("value", "default", "valueHint", "choices", "format"))
-        content = filling.value_of(item, hint) if has_value or not is_named else None
+        content = inputs.value_of(item, hint) if has_value or not is_named else None
         if is_named and name and (content is not None or not has_value):
             words.append(name)
         if content is not None:
@@ -314,3 +218,100 @@ def _list(value: JSON) -> list[JSON]:
 
 def _text(item: JSONObject, *names: str) -> str:
     return next((text for name in names if isinstance(text := item.get(name), str) and text), "")
+
+
+def to_server_json(entry: Entry, secrets: Sequence[str]) -> tuple[JSONObject, tuple[str, ...]]:
+    """Return the document, and what to correct in it. `secrets` are the names of secret variables.
+
+    Raises ConfigError for a server that it cannot describe.
+    """
+    slug = re.sub(r"[^a-z0-9._-]+", "-", entry.name.lower()).strip("-.") or "server"
+    document: JSONObject = {
+        "$schema": _SCHEMA,
+        "name": f"com.example/{slug}",
+        "description": entry.notes or entry.name,
+        "version": "0.0.1",
+    }
+    if isinstance(entry, StdioEntry):
+        document["packages"] = [_export_package(entry, secrets)]
+    elif isinstance(entry, HttpEntry):
+        document["remotes"] = [_export_remote(entry, secrets)]
+    else:
+        raise ConfigError(
+            "A registry server.json cannot describe a WebSocket server.", "Choose another format."
+        )
+    return document, (
+        "The name (com.example/…) and version are placeholders; replace them before publishing.",
+    )
+
+
+def _export_package(entry: StdioEntry, secrets: Sequence[str]) -> JSONObject:
+    runner = re.split(r"[/\\]", entry.command)[-1].removesuffix(".exe").removesuffix(".cmd")
+    words = [word for word in entry.args if word not in _RUNNER_FLAGS]
+    before, rest = _split_docker_options(words) if runner == "docker" else ([], words)
+    if runner not in _REGISTRIES or not rest or rest[0].startswith("-"):
+        raise ConfigError(
+            "A registry server.json must name a package, but this command does not start one.",
+            "Start the server with npx, uvx, docker or dnx, or choose another format.",
+        )
+    identifier, *arguments = rest
+    version = _VERSION.search(identifier) if runner != "docker" else None
+    package: JSONObject = {
+        "registryType": _REGISTRIES[runner],
+        "identifier": identifier if version is None else identifier[: version.start()],
+        "transport": {"type": "stdio"},
+    }
+    if version is not None:
+        package["version"] = version[1]
+    if before:
+        package["runtimeArguments"] = [_export_positional(word, secrets) for word in before]
+    if arguments:
+        package["packageArguments"] = [_export_positional(word, secrets) for word in arguments]
+    if entry.env:
+        package["environmentVariables"] = [
+            _export_value(name, str(value), secrets) for name, value in entry.env.items()
+        ]
+    return package
+
+
+def _split_docker_options(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Split the runner's arguments into options before the image and the rest, without `-e`."""
+    rest = list(words[1:]) if words[:1] == ["run"] else list(words)
+    before: list[str] = []
+    while rest and rest[0].startswith("-"):
+        option = rest.pop(0)
+        value = [rest.pop(0)] if "=" not in option and rest else []
+        if option not in ("-e", "--env"):
+            before += [option, *value]
+    return before, rest
+
+
+def _export_remote(entry: HttpEntry, secrets: Sequence[str]) -> JSONObject:
+    remote: JSONObject = {"type": "sse" if entry.type == "sse" else "streamable-http"}
+    remote |= _export_template("url", entry.url, secrets)
+    if entry.headers:
+        remote["headers"] = [
+            _export_value(name, str(value), secrets) for name, value in entry.headers.items()
+        ]
+    return remote
+
+
+def _export_positional(word: str, secrets: Sequence[str]) -> JSON:
+    return {"type": "positional", **_export_template("value", word, secrets)}
+
+
+def _export_value(name: str, value: str, secrets: Sequence[str]) -> JSON:
+    """Return the description of a variable; a placeholder with the same name is a required input."""
+    whole = _REFERENCE.fullmatch(value)
+    if whole is not None and whole[1] == name:
+        return {"name": name, "isRequired": True, "isSecret": name in secrets}
+    return {"name": name, **_export_template("value", value, secrets)}
+
+
+def _export_template(member: str, text: str, secrets: Sequence[str]) -> JSONObject:
+    """Convert `${NAME}` to the registry's `{NAME}`, with the variable described next to it."""
+    names = dict.fromkeys(_REFERENCE.findall(text))
+    content: JSONObject = {member: _REFERENCE.sub(r"{\1}", text)}
+    if names:
+        content["variables"] = {name: {"isRequired": True, "isSecret": name in secrets} for name in names}
+    return content

@@ -134,7 +134,7 @@ def resolve_secrets(entry: Entry, values: Mapping[str, str]) -> Entry:
                 f"{subject} is not available: it is not in the secret store, or the store is locked. "
                 "Nothing was sent.",
                 "Unlock the store under Server ▸ Secrets…, or enter the secret again under Server ▸ "
-                "Secrets of this server….",
+                "Server secrets….",
             )
         if "\0" in value or (secret_kind(entry) == "header" and not _can_be_sent(value)):
             raise ConfigError(

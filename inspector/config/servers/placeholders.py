@@ -154,7 +154,7 @@ def _value(match: re.Match[str], location: str, values: Values) -> str:
         if value is None:
             raise ConfigError(
                 f"{location}: the input “{id}” has no value.",
-                "Set it under Server ▸ Secrets of this server….",
+                "Set it under Server ▸ Server secrets….",
             )
         return value
     if (known := match["known"]) is not None:

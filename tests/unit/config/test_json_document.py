@@ -113,7 +113,7 @@ def test_sections_of_the_preferences_are_never_written_concurrently(path: Path) 
         lambda turn: CallPrefsFile(path).save(CallPrefs(environment=(f"V{turn}",))),
         lambda turn: InboxPrefsFile(path).save(InboxPrefs(turn + 1)),
         lambda turn: TrafficPrefsFile(path).save(TrafficPrefs({f"f{turn}": "dur>1s"})),
-        lambda turn: asyncio.run(LoginOptions(path).keep("s", Overrides(scope=f"s{turn}"))),
+        lambda turn: asyncio.run(LoginOptions(path).save("s", Overrides(scope=f"s{turn}"))),
     ]
     start, last = Barrier(len(writers)), 14
 

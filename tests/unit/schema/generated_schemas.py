@@ -59,7 +59,7 @@ def _choices(values: list[JSON]) -> Cases:
 
 
 def _titled(values: list[str]) -> Cases:
-    """Choices with titles, in all the ways that these are written."""
+    """Choices with titles, in every notation."""
     old: JSON = {"type": "string", "enum": [*values], "enumNames": [f"The {one}" for one in values]}
     new: JSON = {"type": "string", "oneOf": [{"const": one, "title": f"The {one}"} for one in values]}
     plain: JSON = {"anyOf": [{"enum": [*values]}, {"const": 1}]}
@@ -116,7 +116,7 @@ def tuples(draw: st.DrawFn, inner: Cases) -> Case:
 
 @st.composite
 def closed_tuples(draw: st.DrawFn, inner: Cases) -> Case:
-    """Half of the places behind `allOf`, and nothing after them."""
+    """Half of the positions behind `allOf`, and no items after them."""
     locations = draw(st.lists(inner, min_size=1, max_size=3))
     prefix: list[JSON] = [part for part, _ in locations]
     schema: JSON = {"type": "array", "allOf": [{"prefixItems": prefix}], "unevaluatedItems": False}
@@ -125,7 +125,7 @@ def closed_tuples(draw: st.DrawFn, inner: Cases) -> Case:
 
 @st.composite
 def objects(draw: st.DrawFn, inner: Cases) -> Case:
-    """Some members absent, keys in any order, perhaps keys of its own beside them."""
+    """Some members absent, keys in any order, perhaps additional keys."""
     members = draw(st.dictionaries(names, inner, max_size=4))
     value: JSONObject = {name: part for name, (_, part) in members.items() if draw(st.booleans())}
     schema: JSONObject = {
@@ -161,7 +161,7 @@ def maps(draw: st.DrawFn, inner: Cases) -> Case:
 
 @st.composite
 def unions(draw: st.DrawFn, inner: Cases) -> Case:
-    """Any branches, one of them right."""
+    """Any branches; the value matches one of them."""
     branches = draw(st.lists(inner, min_size=1, max_size=3))
     _, value = draw(st.sampled_from(branches))
     schema: JSONObject = {"anyOf": [part for part, _ in branches]}
@@ -173,7 +173,7 @@ def unions(draw: st.DrawFn, inner: Cases) -> Case:
 
 @st.composite
 def tagged_unions(draw: st.DrawFn, inner: Cases) -> Case:
-    """Objects told apart by a member."""
+    """Objects distinguished by a member."""
     parts = draw(st.lists(inner, min_size=2, max_size=3))
     branches: list[JSON] = [
         {"properties": {"kind": {"const": f"k{position}"}, "it": part}, "required": ["kind", "it"]}
@@ -199,7 +199,7 @@ def merged(draw: st.DrawFn, inner: Cases) -> Case:
 
 @st.composite
 def closed(draw: st.DrawFn, inner: Cases) -> Case:
-    """What all parts together do not name is not allowed: `unevaluatedProperties`."""
+    """Objects whose unevaluated properties are forbidden."""
     one, other, more = draw(inner), draw(inner), draw(inner)
     schema: JSON = {
         "type": "object",
@@ -219,7 +219,7 @@ def closed(draw: st.DrawFn, inner: Cases) -> Case:
 
 @st.composite
 def conditional(draw: st.DrawFn, inner: Cases) -> Case:
-    """A member that depends on a switch, and one that needs another."""
+    """A member that depends on a boolean, and one that requires another."""
     part, value = draw(inner)
     schema: JSON = {
         "type": "object",
@@ -238,7 +238,7 @@ def conditional(draw: st.DrawFn, inner: Cases) -> Case:
 
 @st.composite
 def trees(draw: st.DrawFn) -> Case:
-    """A schema that refers to itself; the document that holds the definition is made by `documents`."""
+    """A schema that refers to itself; `documents` creates the document with its definition."""
 
     def grow(depth: int) -> JSON:
         children = draw(st.lists(st.just(0), max_size=2 if depth < 3 else 0))

@@ -1,4 +1,4 @@
-"""Schemas become forms; what has no editor of its own becomes raw JSON with the reason."""
+"""Forms built from schemas; a construct without an editor becomes raw JSON with the reason."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from inspector.schema.fields import (
     UnionField,
     summary,
 )
-from inspector.schema.values import ABSENT, draft_of, finish
+from inspector.schema.values import ABSENT, draft_of, json_of
 from tests.helpers.steps import steps_of
 
 
@@ -43,7 +43,7 @@ def reason_of(schema: JSON) -> str:
 
 
 @pytest.mark.parametrize(
-    ("schema", "kind", "words"),
+    ("schema", "kind", "expected"),
     [
         ({"type": "string"}, TextField, "string"),
         (
@@ -66,8 +66,8 @@ def reason_of(schema: JSON) -> str:
         ({"properties": {"y": {"type": "string"}}}, ObjectField, "object"),
         ({"type": "array", "items": {"properties": {"a": {}}}}, ListField, "array of object"),
         ({"type": "array"}, ListField, "array of any value"),
-        ({"type": "array", "prefixItems": [{}, {}]}, TupleField, "array of 2 places"),
-        ({"items": [{"type": "string"}], "additionalItems": False}, TupleField, "array of 1 place"),
+        ({"type": "array", "prefixItems": [{}, {}]}, TupleField, "array of 2 items"),
+        ({"items": [{"type": "string"}], "additionalItems": False}, TupleField, "array of 1 item"),
         ({"type": "object"}, MapField, "object of any value"),
         (
             {"additionalProperties": {"type": "string"}, "maxProperties": 3},
@@ -83,10 +83,10 @@ def reason_of(schema: JSON) -> str:
         ({"type": "string", "contentEncoding": "base64"}, TextField, "string, base64"),
     ],
 )
-def test_each_construct_gets_its_own_kind_of_field(schema: JSON, kind: type[Field], words: str) -> None:
+def test_each_construct_gets_its_own_kind_of_field(schema: JSON, kind: type[Field], expected: str) -> None:
     field = field_of(schema)
     assert type(field) is kind
-    assert summary(field) == words
+    assert summary(field) == expected
 
 
 def test_annotations_are_carried_over_and_the_outer_ones_win() -> None:
@@ -117,7 +117,7 @@ def test_required_but_undescribed_name_is_a_member_too() -> None:
     (ghost,) = build_form(schema).members
     assert (ghost.name, ghost.required, type(ghost.field)) == ("ghost", True, IntegerField)
     closed = build_form({"required": ["ghost"], "additionalProperties": False})
-    assert closed.notes == ("The schema requires what it does not allow: ghost.",)
+    assert closed.notes == ("The schema requires properties it does not allow: ghost.",)
 
 
 def test_local_references_are_followed_through_escapes_and_chains() -> None:
@@ -127,26 +127,26 @@ def test_local_references_are_followed_through_escapes_and_chains() -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "words"),
+    ("schema", "expected"),
     [
-        ({"$ref": "http://127.0.0.1/x"}, "outside of it and never fetched"),
-        ({"$ref": "#/$defs/none"}, "which is not in it"),
-        ({"$ref": 5}, "$ref is a number instead of text"),
+        ({"$ref": "http://127.0.0.1/x"}, "external and never fetched"),
+        ({"$ref": "#/$defs/none"}, "which does not exist in it"),
+        ({"$ref": 5}, "$ref is a number instead of a string"),
         ({"$ref": "#/properties/x"}, "refers back to itself (#/properties/x) and never ends"),
         ({"allOf": [{"allOf": [{"$ref": "#/properties/x"}]}]}, "refers back to itself"),
         ({"anyOf": [{"$ref": "#/properties/x"}, {"type": "null"}]}, "more than 1,500 parts"),
-        ({"type": "color"}, "'color' is not a type"),
-        ({"type": ["color", "string"]}, "'color' is not a type"),
+        ({"type": "color"}, "'color' is not a JSON Schema type"),
+        ({"type": ["color", "string"]}, "'color' is not a JSON Schema type"),
         ({"oneOf": [{"minimum": n} for n in range(201)]}, "201 variants"),
         ({"enum": list(range(1001))}, "1,001 choices"),
-        ({"type": "string", "allOf": [{"type": "integer"}]}, "one asks for string, the other for integer"),
+        ({"type": "string", "allOf": [{"type": "integer"}]}, "one requires string, the other integer"),
         ({"enum": ["a"], "allOf": [{"enum": ["b"]}]}, 'no value is in both ["a"] and ["b"]'),
         (False, "allows no value"),
-        (["string"], "is a list instead of an object"),
+        (["string"], "is an array instead of an object"),
     ],
 )
-def test_construct_without_an_editor_becomes_raw_json_with_the_reason(schema: JSON, words: str) -> None:
-    assert words in reason_of(schema)
+def test_construct_without_an_editor_becomes_raw_json_with_the_reason(schema: JSON, expected: str) -> None:
+    assert expected in reason_of(schema)
 
 
 def test_recursive_schema_expands_on_demand_down_to_a_limit() -> None:
@@ -167,8 +167,8 @@ def test_rules_not_shown_by_the_form_are_named() -> None:
          "not": {"required": ["a", "b"]}}
     )  # fmt: skip
     assert form.notes == (
-        "Needs at least one of: a; b and c.",
-        "The form does not show these rules: not.",
+        "Requires at least one of: a; b and c.",
+        "The form does not show these constraints: not.",
     )
 
 
@@ -182,7 +182,7 @@ def test_schema_without_members_is_an_empty_form(schema: JSON) -> None:
 def test_non_object_schema_gives_an_empty_form_that_says_so(schema: JSON) -> None:
     form = build_form(schema)
     assert form.members == ()
-    assert form.notes[0].endswith("Write JSON instead.")
+    assert form.notes[0].endswith("Enter JSON instead.")
 
 
 def deep(wrap: str, depth: int) -> JSON:
@@ -223,7 +223,7 @@ def test_huge_schema_is_truncated_and_says_so() -> None:
 
 
 def test_exponential_references_are_bounded() -> None:
-    """Ten members that each have ten members of the next kind: 10^9 fields, if one were to make them all."""
+    """Ten members that each have ten members of the next kind: 10^9 fields, if all of them were built."""
 
     def build(levels: int) -> int:
         kinds: dict[str, JSON] = {
@@ -246,12 +246,12 @@ keywords = st.sampled_from(
      "format", "additionalProperties", "prefixItems", "uniqueItems", "pattern", "not", "if", "then", "else",
      "dependentSchemas", "dependentRequired", "patternProperties", "propertyNames", "$anchor", "$id", "x"]
 )  # fmt: skip
-words = st.sampled_from(
+expected = st.sampled_from(
     ["string", "integer", "number", "boolean", "array", "object", "null", "#", "#/$defs/x", "#/properties/x",
      "#/items/0", "#/anyOf/-1", "#/anyOf/99", "#x", "file:///etc/passwd", "http://[", ""]
 )  # fmt: skip
 hostile = st.recursive(
-    st.none() | st.booleans() | st.integers(-2, 10**30) | st.floats() | words | st.text(max_size=3),
+    st.none() | st.booleans() | st.integers(-2, 10**30) | st.floats() | expected | st.text(max_size=3),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keywords, inner, max_size=6),
     max_leaves=40,
 )
@@ -264,5 +264,5 @@ def test_no_schema_or_value_raises(schema: JSON, value: JSON) -> None:
     assert isinstance(build_form(schema), ObjectField)
     summary(form.members[0].field)
     check(form, {"x": value})
-    assert isinstance(finish(form, {"x": value}), dict)
-    assert finish(form, draft_of(form, {"x": value})) is not ABSENT
+    assert isinstance(json_of(form, {"x": value}), dict)
+    assert json_of(form, draft_of(form, {"x": value})) is not ABSENT

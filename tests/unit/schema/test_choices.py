@@ -1,12 +1,12 @@
-"""Choices and their titles, in all the ways that schemas write them."""
+"""Choices and their titles, in every notation of JSON Schema."""
 
 from __future__ import annotations
 
 import pytest
 
 from inspector.base.json.values import JSON
-from inspector.schema.builder import build_field
 from inspector.schema.fields import ChoiceField, UnionField
+from tests.unit.schema.schema_fields import build_field
 
 
 def choice_of(schema: JSON) -> ChoiceField:

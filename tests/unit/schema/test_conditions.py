@@ -1,4 +1,4 @@
-"""Members that depend on the value come and go, and what was typed in them is kept."""
+"""Conditional members: shown and hidden with the value, without losing their drafts."""
 
 from __future__ import annotations
 
@@ -7,9 +7,17 @@ import pytest
 from inspector.base.json.values import JSON, JSONObject
 from inspector.schema.builder import build_form
 from inspector.schema.check import check
-from inspector.schema.drafts import ABSENT, Aside, Draft, Picked, Unreadable, active, settle
+from inspector.schema.drafts import (
+    ABSENT,
+    Draft,
+    InactiveDraft,
+    Picked,
+    Unreadable,
+    active_members,
+    settle_draft,
+)
 from inspector.schema.fields import IntegerField, ObjectField, TextField
-from inspector.schema.values import finish
+from inspector.schema.values import json_of
 
 ADDRESS: JSONObject = {
     "properties": {"country": {"enum": ["US", "DE"]}},
@@ -21,7 +29,7 @@ ADDRESS: JSONObject = {
 
 
 def names(form: ObjectField, draft: dict[str, Draft]) -> list[str]:
-    return [member.name + ("*" if member.required else "") for member in active(form, draft)]
+    return [member.name + ("*" if member.required else "") for member in active_members(form, draft)]
 
 
 def test_the_members_follow_the_condition() -> None:
@@ -29,39 +37,39 @@ def test_the_members_follow_the_condition() -> None:
     assert names(form, {}) == ["country*", "plz"]
     assert names(form, {"country": "US"}) == ["country*", "zip*"]
     assert names(form, {"country": Picked(0, "US")}) == ["country*", "zip*"]
-    assert names(form, {"country": Aside("US")}) == ["country*", "plz"]
+    assert names(form, {"country": InactiveDraft("US")}) == ["country*", "plz"]
     assert [condition.text for condition in form.conditions] == ['country is "US"']
 
 
 def test_draft_is_checked_against_the_applicable_members() -> None:
     form = build_form(ADDRESS)
-    assert [str(error) for error in check(form, {"country": "US"})] == ["zip: is required, but not set"]
+    assert [str(error) for error in check(form, {"country": "US"})] == ["zip: is required but not set"]
     assert [str(error) for error in check(form, {"country": "DE", "plz": "x"})] == [
-        "plz: must be a whole number, got 'x'"
+        "plz: must be an integer, got 'x'"
     ]
 
 
-def test_inapplicable_values_are_set_aside_and_restored() -> None:
+def test_inactive_values_are_preserved_and_restored() -> None:
     form = build_form(ADDRESS)
     american: dict[str, Draft] = {"country": "US", "zip": "123"}
-    german = settle(form, american, {**american, "country": "DE"})
-    assert german == {"country": "DE", "zip": Aside("123")}
-    assert finish(form, german) == {"country": "DE"}
+    german = settle_draft(form, american, {**american, "country": "DE"})
+    assert german == {"country": "DE", "zip": InactiveDraft("123")}
+    assert json_of(form, german) == {"country": "DE"}
     assert check(form, german) == []
-    assert settle(form, german, {**german, "country": "US"}) == american
+    assert settle_draft(form, german, {**german, "country": "US"}) == american
 
 
-def test_value_set_aside_may_be_anything() -> None:
+def test_inactive_value_may_be_anything() -> None:
     form = build_form(ADDRESS)
-    draft: Draft = {"country": "DE", "zip": Aside(Unreadable("{", "no"))}
-    assert finish(form, draft) == {"country": "DE"}
+    draft: Draft = {"country": "DE", "zip": InactiveDraft(Unreadable("{", "no"))}
+    assert json_of(form, draft) == {"country": "DE"}
 
 
-def test_a_key_that_was_given_as_json_is_sent_though_its_member_does_not_apply() -> None:
+def test_key_entered_as_json_is_sent_although_its_member_is_inactive() -> None:
     form = build_form(ADDRESS)
-    given: dict[str, Draft] = {"country": "DE", "zip": "123"}
-    assert finish(form, given) == given
-    assert settle(form, given, {**given, "plz": 1}) == {**given, "plz": 1}
+    draft: dict[str, Draft] = {"country": "DE", "zip": "123"}
+    assert json_of(form, draft) == draft
+    assert settle_draft(form, draft, {**draft, "plz": 1}) == {**draft, "plz": 1}
 
 
 @pytest.mark.parametrize(
@@ -88,7 +96,7 @@ def test_condition_may_tighten_an_unconditional_member() -> None:
         {"properties": {"on": {"type": "boolean"}, "n": {"type": "number", "minimum": 0}},
          "if": {"properties": {"on": {"const": True}}}, "then": {"properties": {"n": {"type": "integer"}}}}
     )  # fmt: skip
-    field = active(form, {"on": True})[1].field
+    field = active_members(form, {"on": True})[1].field
     assert isinstance(field, IntegerField)
     assert field.minimum == 0
 
@@ -117,5 +125,5 @@ def test_conditions_beyond_the_limit_are_reported() -> None:
         for n in range(60)
     ]
     form = build_form({"type": "object", "allOf": many})
-    assert form.notes == ("10 more conditions not looked at: a form knows 50.",)
-    assert isinstance(active(form, {"k1": 1})[0].field, TextField)
+    assert form.notes == ("10 more conditions not evaluated: a form supports at most 50.",)
+    assert isinstance(active_members(form, {"k1": 1})[0].field, TextField)

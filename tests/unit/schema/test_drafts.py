@@ -1,18 +1,19 @@
-"""Drafts of maps and tuples, what a field starts as, its example, and what a form covers."""
+"""Drafts of maps and tuples, initial drafts, examples, and the coverage of a form."""
 
 from __future__ import annotations
 
 import pytest
 
 from inspector.base.json.values import JSON, JSONObject
-from inspector.schema.builder import build_field, build_form
+from inspector.schema.builder import build_form
 from inspector.schema.check import check
 from inspector.schema.drafts import ABSENT, Draft, Pairs, Unreadable
 from inspector.schema.samples import example
-from inspector.schema.validation import Verdict, validate
-from inspector.schema.values import FormError, draft_of, finish, start
+from inspector.schema.validation import ValidationResult, validate
+from inspector.schema.values import FormError, draft_of, initial_draft, json_of
 from tests.helpers.schema_coverage import MOST_FIELDS, Coverage, coverage
 from tests.helpers.steps import steps_of
+from tests.unit.schema.schema_fields import build_field
 
 HEADERS: JSONObject = {"type": "object", "additionalProperties": {"type": "string"}, "minProperties": 1}
 POINT: JSONObject = {"prefixItems": [{"type": "number"}, {"type": "number"}], "items": False, "minItems": 2}
@@ -24,7 +25,7 @@ def problems(schema: JSON, draft: Draft) -> list[str]:
 
 def test_map_rows_become_an_object_in_order() -> None:
     rows = Pairs((("b", "1"), ("", ""), ("a", "2"), ("unset", ABSENT)))
-    value = finish(build_field(HEADERS), rows)
+    value = json_of(build_field(HEADERS), rows)
     assert value == {"b": "1", "": "", "a": "2"}
     assert isinstance(value, dict)
     assert list(value) == ["b", "", "a"]
@@ -32,26 +33,26 @@ def test_map_rows_become_an_object_in_order() -> None:
 
 def test_duplicate_key_is_reported_and_not_sent() -> None:
     rows = Pairs((("a", "1"), ("a", "2")))
-    assert problems(HEADERS, rows) == ["a: is there twice: an object has each key once"]
-    with pytest.raises(FormError, match="is there twice"):
-        finish(build_field(HEADERS), rows)
+    assert problems(HEADERS, rows) == ["a: is a duplicate key"]
+    with pytest.raises(FormError, match="is a duplicate key"):
+        json_of(build_field(HEADERS), rows)
 
 
 def test_object_with_known_and_other_keys_may_use_rows_too() -> None:
     schema: JSON = {"properties": {"n": {"type": "integer"}}, "additionalProperties": {"type": "string"}}
     field = build_field(schema)
-    assert finish(field, Pairs((("z", "1"), ("n", 1)))) == {"z": "1", "n": 1}
+    assert json_of(field, Pairs((("z", "1"), ("n", 1)))) == {"z": "1", "n": 1}
     assert problems(schema, Pairs((("n", "x"), ("z", 1), ("z", "2")))) == [
-        "z: is there twice: an object has each key once",
-        "n: must be a whole number, got 'x'",
+        "z: is a duplicate key",
+        "n: must be an integer, got 'x'",
     ]
 
 
 def test_a_map_is_checked_by_row_and_as_a_whole() -> None:
-    assert problems(HEADERS, Pairs()) == ["needs at least 1 key, has 0"]
-    assert problems(HEADERS, Pairs((("a", 1),))) == ["a: must be text, got 1"]
+    assert problems(HEADERS, Pairs()) == ["must have at least 1 key, has 0"]
+    assert problems(HEADERS, Pairs((("a", 1),))) == ["a: must be a string, got 1"]
     assert problems({"patternProperties": {"^x": {}}, "additionalProperties": False}, {"y": 1}) == [
-        "y: is not a key that the schema allows"
+        "y: is not allowed by the schema"
     ]
     assert problems({"propertyNames": {"enum": ["a", "b"]}}, {"c": 1}) == [
         "c: the key must be one of 'a', 'b', got 'c'"
@@ -60,24 +61,24 @@ def test_a_map_is_checked_by_row_and_as_a_whole() -> None:
 
 def test_tuple_positions_do_not_shift() -> None:
     field = build_field({"prefixItems": [{"type": "string"}, {"type": "integer"}]})
-    assert finish(field, ["a", ABSENT]) == ["a"]
-    with pytest.raises(FormError, match="something stands after it"):
-        finish(field, [ABSENT, 1])
+    assert json_of(field, ["a", ABSENT]) == ["a"]
+    with pytest.raises(FormError, match="is empty, but a later item is not"):
+        json_of(field, [ABSENT, 1])
 
 
 def test_tuple_is_checked_by_position() -> None:
     assert problems(POINT, [1, "b"]) == ["1: must be a number, got 'b'"]
     assert problems(POINT, [ABSENT, 1]) == [
-        "0: is empty, but something stands after it: write a value or null",
-        "needs at least 2 items, has 1",
+        "0: is empty, but a later item is not: enter a value or null",
+        "must have at least 2 items, has 1",
     ]
-    assert problems(POINT, [1, 2, 3]) == ["2: is one item more than the schema allows"]
+    assert problems(POINT, [1, 2, 3]) == ["2: is an extra item that the schema does not allow"]
 
 
 def test_unreadable_parts_are_found_in_rows_and_positions() -> None:
     field = build_field({"prefixItems": [HEADERS]})
     with pytest.raises(FormError) as caught:
-        finish(field, [Pairs((("a", Unreadable("{", "no")),))])
+        json_of(field, [Pairs((("a", Unreadable("{", "no")),))])
     assert [error.pointer for error in caught.value.errors] == ["/0/a"]
 
 
@@ -98,7 +99,7 @@ def test_unreadable_parts_are_found_in_rows_and_positions() -> None:
     ],
 )
 def test_field_starts_with_the_simplest_value(schema: JSON, draft: Draft) -> None:
-    assert start(build_field(schema)) == draft
+    assert initial_draft(build_field(schema)) == draft
 
 
 FORMATS = (
@@ -136,7 +137,7 @@ TEXTS += [{"type": "string", "pattern": pattern} for pattern in PATTERNS]
 
 @pytest.mark.parametrize("schema", [*RULES, *TEXTS])
 def test_example_matches_its_schema(schema: JSON) -> None:
-    assert validate(schema, example(build_field(schema))) == Verdict()
+    assert validate(schema, example(build_field(schema))) == ValidationResult()
 
 
 def test_examples_of_the_server_come_first_then_its_default() -> None:
@@ -154,24 +155,24 @@ def test_coverage_names_every_part_edited_as_json() -> None:
         "properties": {
             "a": {"type": "string"},
             "b": {"type": "array", "items": {"$ref": "http://example.com/x"}},
-            "c": {"anyOf": [{"type": "string"}, {"title": "odd", "type": "color"}]},
+            "c": {"anyOf": [{"type": "string"}, {"title": "unknown", "type": "color"}]},
             "d": {"additionalProperties": False, "patternProperties": {"^x": False}},
         }
     }
     assert coverage(schema) == Coverage(
         8,
         (
-            ("/b/*", "The schema refers to http://example.com/x, which is outside of it and never fetched."),
-            ("/c|odd", "'color' is not a type that JSON Schema knows."),
+            ("/b/*", "The schema refers to http://example.com/x, which is external and never fetched."),
+            ("/c|unknown", "'color' is not a JSON Schema type."),
             ("/d/^x", "The schema allows no value here (it is false)."),
         ),
     )
     assert coverage({"type": "string"}).fallbacks == (
-        ("", "The schema does not describe an object. Write JSON instead."),
+        ("", "The schema does not describe an object. Enter JSON instead."),
     )
 
 
-def test_coverage_of_an_endless_schema_is_counted_up_to_a_limit() -> None:
+def test_coverage_of_a_recursive_schema_is_counted_up_to_a_limit() -> None:
     many: JSON = {"properties": {f"p{n}": {"$ref": "#"} for n in range(30)}}
     assert coverage(many).fields == MOST_FIELDS
 
@@ -184,7 +185,7 @@ def test_content_of_two_thousand_objects_is_built_lazily() -> None:
         def work() -> None:
             form = build_form(schema)
             assert check(form, {}) == []
-            assert finish(form, draft_of(form, {"p7": {"q1": "x"}})) == {"p7": {"q1": "x"}}
+            assert json_of(form, draft_of(form, {"p7": {"q1": "x"}})) == {"p7": {"q1": "x"}}
 
         return steps_of(work)
 

@@ -1,4 +1,4 @@
-"""What several schemas say at once is merged; what leads elsewhere inside the document is followed."""
+"""Schema flattening: parts are merged, and references inside the document are followed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TypeVar
 import pytest
 
 from inspector.base.json.values import JSON, JSONObject
-from inspector.schema.builder import build_field, build_form
+from inspector.schema.builder import build_form
 from inspector.schema.check import check
 from inspector.schema.fields import (
     ChoiceField,
@@ -22,6 +22,7 @@ from inspector.schema.fields import (
     TupleField,
 )
 from inspector.schema.samples import example
+from tests.unit.schema.schema_fields import build_field
 
 F = TypeVar("F", bound=Field)
 
@@ -139,7 +140,7 @@ def test_dynamic_reference_resolves_to_the_outermost_anchor() -> None:
 
 def test_anchors_inside_values_are_ignored() -> None:
     form = build_form({"properties": {"x": {"$ref": "#a", "default": {"$anchor": "a", "type": "string"}}}})
-    assert "which is not in it" in getattr(form.members[0].field, "reason", "")
+    assert "which does not exist in it" in getattr(form.members[0].field, "reason", "")
 
 
 def test_an_object_may_have_known_keys_and_others() -> None:
@@ -149,9 +150,9 @@ def test_an_object_may_have_known_keys_and_others() -> None:
     )  # fmt: skip
     assert isinstance(form.rest, MapField)
     assert [str(error) for error in check(form, {"a": "b", "n": "x", "x-1": 1, "longer": 1})] == [
-        "n: must be a whole number, got 'x'",
+        "n: must be an integer, got 'x'",
         "x-1: must be true or false, got 1",
-        "longer: the key takes at most 4 characters, has 6",
+        "longer: the key must have at most 4 characters, has 6",
     ]
 
 

@@ -1,4 +1,4 @@
-"""What a form is given comes back from it exactly, for every construct of JSON Schema."""
+"""Exact round trips through a form, for every construct of JSON Schema."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from hypothesis import HealthCheck, given, settings
 
 from inspector.base.json.text import read, write
 from inspector.base.json.values import JSON, JSONObject
-from inspector.schema.builder import build_field, build_form
+from inspector.schema.builder import build_form
 from inspector.schema.check import check
 from inspector.schema.drafts import Draft, Pairs, Picked, choose
 from inspector.schema.fields import UnionField
 from inspector.schema.samples import example
-from inspector.schema.validation import Verdict, validate
-from inspector.schema.values import draft_of, finish
+from inspector.schema.validation import ValidationResult, validate
+from inspector.schema.values import draft_of, json_of
 from tests.unit.schema.generated_schemas import TREE, documents, parts, unions
+from tests.unit.schema.schema_fields import build_field
 
 some = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -24,11 +25,11 @@ def test_value_is_exact_after_twenty_round_trips_through_its_draft(
     case: tuple[JSONObject, JSONObject],
 ) -> None:
     schema, value = case
-    assert validate(schema, value) == Verdict()  # else the case says nothing
+    assert validate(schema, value) == ValidationResult()  # else the case says nothing
     form = build_form(schema)
     trip: JSON = value
     for _ in range(20):
-        text = write(finish(form, draft_of(form, trip)))  # type: ignore[arg-type]  # an object is not absent
+        text = write(json_of(form, draft_of(form, trip)))  # type: ignore[arg-type]  # an object is not absent
         assert text == write(value)
         trip = read(text)
 
@@ -50,14 +51,14 @@ def test_selected_variant_is_one_the_value_is_valid_for(case: tuple[JSONObject, 
     branches = [branch for branch in schema["anyOf"] if branch != {"type": "null"}]  # type: ignore[union-attr]
     if isinstance(field, UnionField) and len(branches) > 1 and value is not None:
         right: JSON = {"allOf": [branches[choose(field, value)]], "$defs": {"tree": TREE}}
-        assert validate(right, value) == Verdict()
+        assert validate(right, value) == ValidationResult()
 
 
 @some
 @given(case=documents())
 def test_an_example_is_valid(case: tuple[JSONObject, JSONObject]) -> None:
     schema, _ = case
-    assert validate(schema, example(build_form(schema))) == Verdict()
+    assert validate(schema, example(build_form(schema))) == ValidationResult()
 
 
 def _markers(draft: Draft) -> set[type]:

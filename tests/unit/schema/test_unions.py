@@ -1,4 +1,4 @@
-"""Unions: their variants have names, the right one is found, and nothing is lost by the choice."""
+"""Unions: titles of their variants, and lossless selection of the matching one."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import pytest
 
 from inspector.base.json.text import write
 from inspector.base.json.values import JSON, JSONObject
-from inspector.schema.builder import build_field, build_form
+from inspector.schema.builder import build_form
 from inspector.schema.check import check
 from inspector.schema.drafts import ABSENT, Draft, Picked, choose
 from inspector.schema.fields import ChoiceField, IntegerField, MapField, ObjectField, TextField, UnionField
-from inspector.schema.values import draft_of, finish, start, start_variant
+from inspector.schema.values import draft_of, initial_draft, initial_variant, json_of
 from tests.helpers.steps import steps_of
+from tests.unit.schema.schema_fields import build_field
 
 SHAPES: JSONObject = {
     "oneOf": [
@@ -54,15 +55,15 @@ def test_objects_are_distinguished_by_a_discriminator_member() -> None:
     ("schema", "names"),
     [
         (SHAPES, ["circle", "A square"]),
-        ({"type": ["string", "integer", "array"]}, ["text", "integer", "list"]),
-        ({"anyOf": [{"type": "string"}, {"type": "string", "format": "date"}]}, ["text", "text (date)"]),
-        ({"anyOf": [{"type": "string"}, {"type": "string"}]}, ["text", "text (2)"]),
+        ({"type": ["string", "integer", "array"]}, ["string", "integer", "array"]),
+        ({"anyOf": [{"type": "string"}, {"type": "string", "format": "date"}]}, ["string", "string (date)"]),
+        ({"anyOf": [{"type": "string"}, {"type": "string"}]}, ["string", "string (2)"]),
         ({"anyOf": [{"items": {"type": "string"}}, {"properties": {"a": {}, "b": {}}}]},
-         ["list of text", "object with a, b"]),
+         ["array of string", "object with a, b"]),
         ({"anyOf": [{"enum": ["a", "b"]}, {"type": "integer"}, {"const": None}, {"enum": [True]}]},
-         ["one of the given values", "integer", "true"]),
+         ["one of several values", "integer", "true"]),
         ({"oneOf": [{"$ref": "#/$defs/X"}, True], "$defs": {"X": {}}}, ["X", "Variant 2"]),
-        ({}, ["text", "number", "a boolean", "object", "list"]),
+        ({}, ["string", "number", "boolean", "object", "array"]),
     ],
 )  # fmt: skip
 def test_every_variant_has_a_unique_name(schema: JSON, names: list[str]) -> None:
@@ -93,14 +94,14 @@ def test_matching_variant_of_a_value_is_selected(schema: JSON, value: Draft, pos
 def test_picked_variant_stays_picked_although_another_matches_better() -> None:
     union = union_of({"type": ["string", "integer"]})
     assert choose(union, Picked(0, 5)) == 0
-    assert [error.problem for error in check(union, Picked(0, 5))] == ["must be text, got 5"]
-    assert finish(union, Picked(0, 5)) == 5
+    assert [error.problem for error in check(union, Picked(0, 5))] == ["must be a string, got 5"]
+    assert json_of(union, Picked(0, 5)) == 5
 
 
-def test_properties_unknown_to_a_variant_are_kept() -> None:
+def test_properties_unknown_to_a_variant_are_preserved() -> None:
     union = union_of(SHAPES)
     value: JSON = {"z": [None], "kind": "circle", "radius": 1, "width": 2}
-    assert write(finish(union, draft_of(union, value))) == write(value)  # type: ignore[arg-type]
+    assert write(json_of(union, draft_of(union, value))) == write(value)  # type: ignore[arg-type]
 
 
 def test_null_is_a_state_of_the_union_and_not_a_variant() -> None:
@@ -142,8 +143,8 @@ def test_arguments_with_several_shapes_are_a_union_of_the_whole() -> None:
     assert form.union is not None
     assert form.members == ()
     value: JSONObject = {"kind": "circle", "radius": 2, "more": 1}
-    assert finish(form, draft_of(form, value)) == value
-    assert [str(error) for error in check(form, {"kind": "circle"})] == ["radius: is required, but not set"]
+    assert json_of(form, draft_of(form, value)) == value
+    assert [str(error) for error in check(form, {"kind": "circle"})] == ["radius: is required but not set"]
 
 
 def test_unconstrained_value_has_an_editor_for_each_type() -> None:
@@ -157,11 +158,11 @@ def test_unconstrained_value_has_an_editor_for_each_type() -> None:
 
 def test_variant_starts_with_its_discriminator() -> None:
     union = union_of(SHAPES)
-    assert start_variant(union, 0) == Picked(0, {"kind": "circle"})
-    assert start(union_of({"type": ["integer", "string"]})) == Picked(0, ABSENT)
+    assert initial_variant(union, 0) == Picked(0, {"kind": "circle"})
+    assert initial_draft(union_of({"type": ["integer", "string"]})) == Picked(0, ABSENT)
 
 
-def test_endless_union_of_unions_is_resolved_in_bounded_steps() -> None:
+def test_recursive_union_of_unions_is_resolved_in_bounded_steps() -> None:
     expression: JSON = {
         "anyOf": [
             {"properties": {f"op{n}": {"$ref": "#"}, "left": {"$ref": "#"}, "right": {"$ref": "#"}}}

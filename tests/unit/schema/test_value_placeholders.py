@@ -1,17 +1,17 @@
-"""Texts that stand for another value: what is checked is the value, what is told is where it was written."""
+"""`${name}` in drafts: the expanded value is checked, errors name the position of the text."""
 
 from __future__ import annotations
 
 from inspector.schema.builder import build_form
 from inspector.schema.check import check
 from inspector.schema.drafts import ABSENT, Draft, Pairs, Picked
-from inspector.schema.values import FieldError, Meaning, resolve_draft
+from inspector.schema.values import Expansion, FieldError, resolve_draft
 
 MEANINGS = {
-    "${n}": Meaning(5),
-    "${obj}": Meaning({"a/b": "x"}),
-    "${gone}": Meaning(problem="${gone} has no value"),
-    "${key}": Meaning("hunter2", is_secret=True),
+    "${n}": Expansion(5),
+    "${obj}": Expansion({"a/b": "x"}),
+    "${gone}": Expansion(problem="${gone} has no value"),
+    "${key}": Expansion("hunter2", is_secret=True),
 }
 
 
@@ -29,7 +29,7 @@ def test_references_are_replaced_everywhere_and_the_rest_is_unchanged() -> None:
         "plain": "n",
         "p": Picked(1, {"x": 5}),
     }
-    assert list(resolved.meanings) == ["/a/0", "/m/k", "/p/x"]
+    assert list(resolved.expansions) == ["/a/0", "/m/k", "/p/x"]
 
 
 def test_without_a_resolver_nothing_is_replaced() -> None:
@@ -69,4 +69,4 @@ def test_too_deeply_nested_value_is_left_unchanged() -> None:
     draft: list[object] = []
     for _ in range(100_000):
         draft = [draft]
-    assert resolve_draft({"d": draft}, MEANINGS.__getitem__).meanings == {}  # type: ignore[dict-item]
+    assert resolve_draft({"d": draft}, MEANINGS.__getitem__).expansions == {}  # type: ignore[dict-item]

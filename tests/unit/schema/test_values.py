@@ -1,4 +1,4 @@
-"""Drafts become JSON, and what is wrong with them is said in plain words."""
+"""Conversion of drafts to JSON, and their error messages."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from inspector.schema.values import (
     FormError,
     Unreadable,
     child,
-    finish,
     json_from_text,
+    json_of,
     number_from_text,
     readable,
     text_from_number,
@@ -47,18 +47,18 @@ def test_raw_json_text_is_absent_parsed_or_kept_as_text_with_the_reason() -> Non
     )
 
 
-def test_absent_values_are_omitted_and_unknown_keys_are_kept() -> None:
+def test_absent_values_are_omitted_and_unknown_keys_are_preserved() -> None:
     form = build_form(
         {"properties": {"a": {"type": "string"}, "l": {"type": "array", "items": {"type": "integer"}}}}
     )
     draft: Draft = {"z": {"k": None}, "l": [1, ABSENT, 2], "a": ABSENT}
-    assert finish(form, draft) == {"z": {"k": None}, "l": [1, 2]}
+    assert json_of(form, draft) == {"z": {"k": None}, "l": [1, 2]}
 
 
 def test_unreadable_part_is_named_by_its_path() -> None:
     form = build_form({"properties": {"o": {"properties": {"any": False}}}})
     with pytest.raises(FormError) as caught:
-        finish(form, {"o": {"any": Unreadable("{", "Line 1, column 2: a key is missing")}})
+        json_of(form, {"o": {"any": Unreadable("{", "Line 1, column 2: a key is missing")}})
     assert [error.pointer for error in caught.value.errors] == ["/o/any"]
     assert isinstance(caught.value, UserError)
     assert str(caught.value) == "o.any: Line 1, column 2: a key is missing"
@@ -72,31 +72,31 @@ def test_pointers_are_escaped_and_readable() -> None:
 @pytest.mark.parametrize(
     ("schema", "value", "problem"),
     [
-        ({"type": "integer"}, "abc", "must be a whole number, got 'abc'"),
-        ({"type": "integer"}, 1.5, "must be a whole number, got 1.5"),
-        ({"type": "integer"}, True, "must be a whole number, got true"),
-        ({"type": "number"}, [1], "must be a number, got a list"),
+        ({"type": "integer"}, "abc", "must be an integer, got 'abc'"),
+        ({"type": "integer"}, 1.5, "must be an integer, got 1.5"),
+        ({"type": "integer"}, True, "must be an integer, got true"),
+        ({"type": "number"}, [1], "must be a number, got an array"),
         ({"type": "number", "minimum": 1}, ExactNumber("0.99999999999999999999"),
          "must be at least 1, got 0.99999999999999999999"),
         ({"type": "number", "maximum": 1}, 2, "must be at most 1, got 2"),
-        ({"type": "number", "exclusiveMinimum": 0}, 0, "must be more than 0, got 0"),
+        ({"type": "number", "exclusiveMinimum": 0}, 0, "must be greater than 0, got 0"),
         ({"type": "number", "exclusiveMaximum": 0}, 0, "must be less than 0, got 0"),
         ({"type": "number", "multipleOf": 0.1}, 0.35, "must be a multiple of 0.1, got 0.35"),
-        ({"type": "string"}, 5, "must be text, got 5"),
-        ({"type": "string"}, None, "must be text, got null"),
-        ({"type": "string", "minLength": 2}, "😀", "needs at least 2 characters, has 1"),
-        ({"type": "string", "maxLength": 1}, "ab", "takes at most 1 character, has 2"),
+        ({"type": "string"}, 5, "must be a string, got 5"),
+        ({"type": "string"}, None, "must be a string, got null"),
+        ({"type": "string", "minLength": 2}, "😀", "must have at least 2 characters, has 1"),
+        ({"type": "string", "maxLength": 1}, "ab", "must have at most 1 character, has 2"),
         ({"type": "boolean"}, 1, "must be true or false, got 1"),
         ({"enum": ["a", 1]}, True, "must be one of 'a', 1, got true"),
         ({"const": "a"}, "b", "must be 'a', got 'b'"),
-        ({"type": "array", "items": {"type": "string"}}, "a", "must be a list, got 'a'"),
+        ({"type": "array", "items": {"type": "string"}}, "a", "must be an array, got 'a'"),
         ({"properties": {"y": {}}}, 1, "must be an object, got 1"),
         ({"type": "object"}, 1, "must be an object, got 1"),
-        ({"prefixItems": [{}]}, 1, "must be a list, got 1"),
+        ({"prefixItems": [{}]}, 1, "must be an array, got 1"),
         ({"oneOf": [{"type": "string"}, {"type": "integer"}]}, [1],
-         "must be one of: text, whole number; got a list"),
+         "must be one of: string, integer; got an array"),
         ({"anyOf": [{"type": "string", "maxLength": 1}, {"type": "integer"}]}, "ab",
-         "takes at most 1 character, has 2"),
+         "must have at most 1 character, has 2"),
     ],
 )  # fmt: skip
 def test_invalid_value_is_reported_in_plain_words(schema: JSON, value: Draft, problem: str) -> None:
@@ -122,7 +122,7 @@ def test_valid_value_is_not_reported(schema: JSON, value: Draft) -> None:
 
 
 def test_required_value_is_missing_only_when_absent() -> None:
-    assert problems({"type": "string"}, ABSENT, required=True) == ["x: is required, but not set"]
+    assert problems({"type": "string"}, ABSENT, required=True) == ["x: is required but not set"]
     assert problems({"type": "string"}, "", required=True) == []
 
 
@@ -130,12 +130,12 @@ def test_lists_are_checked_by_row_and_as_a_whole() -> None:
     schema: JSON = {
         "type": "array", "items": {"type": "integer"}, "minItems": 1, "maxItems": 2, "uniqueItems": True
     }  # fmt: skip
-    assert problems(schema, []) == ["x: needs at least 1 item, has 0"]
-    assert problems(schema, [1, "b"]) == ["x[1]: must be a whole number, got 'b'"]
-    assert problems(schema, [1, ABSENT]) == ["x[1]: is empty: write a value or remove the row"]
+    assert problems(schema, []) == ["x: must have at least 1 item, has 0"]
+    assert problems(schema, [1, "b"]) == ["x[1]: must be an integer, got 'b'"]
+    assert problems(schema, [1, ABSENT]) == ["x[1]: is empty: enter a value or remove the row"]
     assert problems(schema, [4, 5, 4]) == [
-        "x: takes at most 2 items, has 3",
-        "x: items 1 and 3 are the same, but no two may be",
+        "x: must have at most 2 items, has 3",
+        "x: items 1 and 3 are equal, but items must be unique",
     ]
 
 

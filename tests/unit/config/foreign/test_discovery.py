@@ -1,4 +1,4 @@
-"""Servers in the forms of other tools, each written as its tool documents it."""
+"""Servers in the file formats of other tools, as each tool documents them."""
 
 from __future__ import annotations
 
@@ -7,18 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from inspector.config.foreign.discovery import ConfigLocation, FoundFile, FoundServer, InputSpec, find_servers
+from inspector.config.foreign.discovery import (
+    ConfigLocation,
+    DiscoveredFile,
+    DiscoveredServer,
+    InputSpec,
+    find_servers,
+)
 from inspector.config.servers.entries import HttpEntry, OAuthSettings, StdioEntry, WebSocketEntry
 
 
-def _file(path: Path, text: str, form: str, tool: str, folder: Path | None = None) -> FoundFile:
+def _file(path: Path, text: str, format: str, tool: str, folder: Path | None = None) -> DiscoveredFile:
     path.write_text(text, encoding="utf-8")
-    (file,) = find_servers([ConfigLocation(tool, "user", path, form, folder)]).files
+    (file,) = find_servers([ConfigLocation(tool, "user", path, format, folder)]).files
     return file
 
 
-def _servers(tmp_path: Path, text: str, form: str, tool: str) -> dict[str, FoundServer]:
-    file = _file(tmp_path / "file", text, form, tool)
+def _servers(tmp_path: Path, text: str, format: str, tool: str) -> dict[str, DiscoveredServer]:
+    file = _file(tmp_path / "file", text, format, tool)
     assert file.problem == ""
     return {server.name: server for server in file.servers}
 
@@ -85,7 +91,7 @@ def test_vs_code_config_has_inputs_and_comments(tmp_path: Path) -> None:
         InputSpec("zone", default="eu", options=("eu", "us")),
     )
     assert any("envFile" in note for note in servers["perplexity"].notes)
-    assert any("without one" in note for note in servers["perplexity"].notes)
+    assert any("runs it in a sandbox; MCP Lens does not" in note for note in servers["perplexity"].notes)
     assert servers["remote"].inputs == ()
 
 
@@ -100,7 +106,7 @@ def test_windsurf_uses_another_key_for_the_url(tmp_path: Path) -> None:
     server = _servers(tmp_path, text, "mcp.json", "Windsurf")["a"]
     assert isinstance(server.entry, HttpEntry)
     assert (server.entry.url, server.entry.enabled) == ("https://x.example/mcp", False)
-    assert server.notes == ("Left out: disabledTools.",)
+    assert server.notes == ("Omitted: disabledTools.",)
 
 
 def test_cline_uses_seconds_and_its_own_name_for_streamable_http(tmp_path: Path) -> None:
@@ -143,7 +149,7 @@ def test_zed_config_has_new_old_and_extension_servers(tmp_path: Path) -> None:
     assert (old.command, old.args, old.env) == ("run", ("b",), {"K": "v"})
     assert isinstance(remote, HttpEntry)
     assert servers["theirs"].entry is None
-    assert "extension of Zed" in servers["theirs"].problem
+    assert "Zed extension" in servers["theirs"].problem
 
 
 def test_codex_config_is_toml_with_variable_names(tmp_path: Path) -> None:
@@ -208,13 +214,13 @@ def test_servers_without_a_table_are_found_and_reported(tmp_path: Path) -> None:
         "Claude Code",
     )
     assert [server.name for server in file.servers] == ["a", "b"]
-    assert "without “mcpServers”" in file.notes[0]
+    assert "not inside “mcpServers”" in file.notes[0]
 
 
 def test_key_of_another_tool_is_accepted_and_reported(tmp_path: Path) -> None:
     file = _file(tmp_path / "mcp.json", '{"mcpServers": {"a": {"command": "run"}}}', "vscode", "VS Code")
     assert [server.name for server in file.servers] == ["a"]
-    assert file.notes == ("Its servers stand under “mcpServers”, but VS Code reads “servers”.",)
+    assert file.notes == ("Its servers are under “mcpServers”, but VS Code reads “servers”.",)
 
 
 def test_claude_code_stores_servers_per_folder_and_disables_some(tmp_path: Path) -> None:
@@ -301,8 +307,8 @@ def test_registry_server_json_gives_one_server_per_package_or_remote(tmp_path: P
     ]
     npm, pypi, oci = (servers[f"weather-{kind}"].entry for kind in ("npm", "pypi", "oci"))
     assert isinstance(npm, StdioEntry)
-    words = ("-y", "@someone/weather@1.2.0", "serve", "--port", "80", "--fast", "${input:folder}")
-    assert (npm.command, npm.args, npm.env) == ("npx", words, {"KEY": "${input:KEY}"})
+    args = ("-y", "@someone/weather@1.2.0", "serve", "--port", "80", "--fast", "${input:folder}")
+    assert (npm.command, npm.args, npm.env) == ("npx", args, {"KEY": "${input:KEY}"})
     assert InputSpec("KEY", "Your key", is_password=True) in servers["weather-npm"].inputs
     assert isinstance(pypi, StdioEntry)
     assert (pypi.command, pypi.args) == ("uvx", ("weather@1.2.0",))
@@ -328,9 +334,9 @@ def test_unrelated_server_json_is_skipped(tmp_path: Path, text: str) -> None:
     )
 
 
-def test_unknown_members_are_kept_in_the_raw_entry(tmp_path: Path) -> None:
+def test_unknown_members_are_preserved_in_the_raw_entry(tmp_path: Path) -> None:
     server = _servers(
         tmp_path, '{"mcpServers": {"a": {"command": "x", "zzz": {"k": 1.10}}}}', "mcp.json", "Cursor"
     )["a"]
     assert "zzz" in server.raw
-    assert server.notes == ("Left out: zzz.",)
+    assert server.notes == ("Omitted: zzz.",)

@@ -1,4 +1,4 @@
-"""Files that are broken or meant to do harm: each is reported, and the others still load."""
+"""Broken and malicious files: each is reported, and the others still load."""
 
 from __future__ import annotations
 
@@ -11,55 +11,55 @@ from time import process_time
 
 import pytest
 
-from inspector.config.foreign.discovery import ConfigLocation, FoundFile, find_servers
+from inspector.config.foreign.discovery import ConfigLocation, DiscoveredFile, find_servers
 
 
-def _location(path: Path, form: str = "mcp.json") -> ConfigLocation:
-    return ConfigLocation("Claude Code", "folder", path, form)
+def _location(path: Path, format: str = "mcp.json") -> ConfigLocation:
+    return ConfigLocation("Claude Code", "folder", path, format)
 
 
-def _found(path: Path, form: str = "mcp.json") -> FoundFile:
-    """What is found at a path, beside a good file that must not suffer from it."""
+def _found(path: Path, format: str = "mcp.json") -> DiscoveredFile:
+    """Return the file at a path, read together with a valid file that must not be affected."""
     good = path.with_name("good.json")
     good.write_text('{"mcpServers": {"good": {"command": "run"}}}')
-    first, second = find_servers([_location(path, form), _location(good)]).files
+    first, second = find_servers([_location(path, format), _location(good)]).files
     assert [server.name for server in second.servers] == ["good"]
     return first
 
 
-def _written(tmp_path: Path, text: str | bytes, form: str = "mcp.json") -> FoundFile:
+def _written(tmp_path: Path, text: str | bytes, format: str = "mcp.json") -> DiscoveredFile:
     path = tmp_path / "file"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return _found(path, form)
+    return _found(path, format)
 
 
 @pytest.mark.parametrize(
-    ("text", "form", "words"),
+    ("text", "format", "expected"),
     [
         ('{"mcpServers": {\n  "a": {"command": "x"}\n  "b": {}}}', "mcp.json", "line 3, column 3"),
         ("", "codex", ""),
         ('[mcp_servers.a]\ncommand = "x\n', "codex", "line 2, column 13"),
-        ("[]", "mcp.json", "must hold a JSON object"),
+        ("[]", "mcp.json", "must contain a JSON object"),
         ('"' * 100_000, "mcp.json", "line 1"),
         ('{"a":' * 100_000, "mcp.json", "nested too deeply"),
         ('{"a":' * 500 + "1" + "}" * 500, "mcp.json", "nested too deeply"),
         ("a = " + "[" * 100_000, "codex", "nested too deeply"),
         ("a" + ".a" * 100_000 + " = 1", "codex", "nested too deeply"),
-        (b'{"a": \xff}', "mcp.json", "not UTF-8 text, from line 1"),
-        ('{"mcpServers": {}}'.encode("utf-16"), "mcp.json", "not UTF-8"),
+        (b'{"a": \xff}', "mcp.json", "not valid UTF-8 from line 1"),
+        ('{"mcpServers": {}}'.encode("utf-16"), "mcp.json", "not valid UTF-8"),
         (b"\0\0\0", "mcp.json", "line 1"),
     ],
 )
 def test_broken_file_is_reported_and_does_not_affect_others(
-    tmp_path: Path, text: str | bytes, form: str, words: str
+    tmp_path: Path, text: str | bytes, format: str, expected: str
 ) -> None:
     if not text:
         path = tmp_path / "file"
         path.write_bytes(b"")
-        assert find_servers([_location(path, form)]).files == ()
+        assert find_servers([_location(path, format)]).files == ()
         return
-    found = _written(tmp_path, text, form)
-    assert words in found.problem
+    found = _written(tmp_path, text, format)
+    assert expected in found.problem
     assert found.servers == ()
 
 
@@ -67,7 +67,7 @@ def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "file"
     with path.open("wb") as file:
         file.truncate(40 * 1024 * 1024)
-    assert "bigger than" in _found(path).problem
+    assert "larger than" in _found(path).problem
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX files")
@@ -76,7 +76,7 @@ def test_special_file_is_not_opened(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "zero").symlink_to("/dev/zero")
     for name in ("pipe", "folder", "zero"):
-        assert "no plain file" in _found(tmp_path / name).problem
+        assert "not a regular file" in _found(tmp_path / name).problem
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
@@ -84,13 +84,13 @@ def test_circular_and_dangling_symlinks_are_reported(tmp_path: Path) -> None:
     (tmp_path / "a").symlink_to(tmp_path / "b")
     (tmp_path / "b").symlink_to(tmp_path / "a")
     (tmp_path / "lost").symlink_to(tmp_path / "nothing")
-    assert "unreadable" in _found(tmp_path / "a").problem
+    assert "Could not read it" in _found(tmp_path / "a").problem
     assert "leads nowhere" in _found(tmp_path / "lost").problem
 
 
 @contextmanager
-def _as_somebody() -> Iterator[None]:
-    """Who is root may read everything: then we are nobody for a while."""
+def _as_unprivileged_user() -> Iterator[None]:
+    """Drop root privileges, which would allow reading every file."""
     is_root = os.geteuid() == 0
     if is_root:
         os.seteuid(65534)
@@ -106,9 +106,9 @@ def test_unreadable_file_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("{}")
     path.chmod(0)
-    with _as_somebody():
+    with _as_unprivileged_user():
         (found,) = find_servers([_location(path)]).files
-    assert found.problem == "It cannot be read: Permission denied. Check the file and its rights."
+    assert found.problem == "Could not read it: Permission denied. Check the file and its permissions."
 
 
 def test_missing_file_is_not_found(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_missing_file_is_not_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "words"),
+    ("raw", "expected"),
     [
         ("null", "must be an object"),
         ("[1]", "must be an object"),
@@ -130,16 +130,16 @@ def test_missing_file_is_not_found(tmp_path: Path) -> None:
         ('{"url": "ftp://x/"}', "ftp"),
         ('{"url": "https://u:p@x/"}', "password"),
         ('{"url": "https://x/", "type": "carrier-pigeon"}', "type"),
-        ('{"url": "https://x/", "bearer_token_env_var": "A} ${B"}', "no name of a variable"),
+        ('{"url": "https://x/", "bearer_token_env_var": "A} ${B"}', "is not a valid variable name"),
         ('{"url": "https://x/", "timeout": 1e999}', "timeouts"),
         ('{"command": "x", "disabled": "yes"}', "disabled"),
     ],
 )
-def test_invalid_server_is_reported_and_its_neighbors_load(tmp_path: Path, raw: str, words: str) -> None:
+def test_invalid_server_is_reported_and_its_neighbors_load(tmp_path: Path, raw: str, expected: str) -> None:
     found = _written(tmp_path, f'{{"mcpServers": {{"bad": {raw}, "fine": {{"command": "run"}}}}}}')
     bad, fine = found.servers
     assert bad.entry is None
-    assert words in bad.problem
+    assert expected in bad.problem
     assert fine.entry is not None
 
 
@@ -163,7 +163,7 @@ def test_duplicate_name_is_reported_with_its_lines(tmp_path: Path) -> None:
     text = '{"mcpServers": {\n"a": {"command": "x"},\n"b": {"command": "y"},\n"a": {"command": "z"}}}'
     found = _written(tmp_path, text)
     assert [(server.name, server.line) for server in found.servers] == [("a", 4), ("b", 3)]
-    assert found.servers[0].notes == ("Its name is there 2 times (lines 2, 4): the last one counts.",)
+    assert found.servers[0].notes == ("Its name appears 2 times (lines 2, 4); the last one is used.",)
 
 
 def test_excessive_number_of_servers_is_truncated_and_reported(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_nothing_is_expanded_and_nothing_is_written(tmp_path: Path) -> None:
     ids=["one name again and again", "inputs for everybody"],
 )
 def test_large_input_is_read_in_time(tmp_path: Path, text: str) -> None:
-    """These once took the square of their length: minutes, for a file of a megabyte."""
+    """These once took quadratic time: minutes for a file of one megabyte."""
     begun = process_time()
     file = _written(tmp_path, text)
     assert process_time() - begun < 5

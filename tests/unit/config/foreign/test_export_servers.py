@@ -1,4 +1,4 @@
-"""Servers in the words of other tools: they read back as what they were, and no secret leaves."""
+"""Export to the formats of other tools: lossless, and without secrets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.base.errors import ConfigError
-from inspector.config.foreign.export import EXPORT_FORMS, claude_command, export, fragment
+from inspector.config.foreign.export import EXPORT_FORMATS, claude_command, export, fragment
 from inspector.config.foreign.paste import read_pasted
 from inspector.config.servers.entries import (
     BearerSettings,
@@ -48,12 +48,12 @@ _SECRETS: tuple[Entry, ...] = (
 )
 
 
-@pytest.mark.parametrize("form", EXPORT_FORMS)
+@pytest.mark.parametrize("format", EXPORT_FORMATS)
 @pytest.mark.parametrize("entry", [_STDIO, _URL], ids=["stdio", "http"])
-def test_exported_servers_can_be_read_back(form: str, entry: Entry) -> None:
-    exported = export([entry], form)
-    if form == "claude-desktop" and entry is _URL:
-        assert exported.notes == ("web: Not exported, because Claude Desktop has no servers over HTTP.",)
+def test_exported_servers_can_be_read_back(format: str, entry: Entry) -> None:
+    exported = export([entry], format)
+    if format == "claude-desktop" and entry is _URL:
+        assert exported.notes == ("web: Not exported: Claude Desktop does not support servers over HTTP.",)
         return
     (server,) = read_pasted(exported.text)
     read = server.entry
@@ -67,9 +67,9 @@ def test_exported_servers_can_be_read_back(form: str, entry: Entry) -> None:
         assert (read.url, read.headers) == (_URL.url, _URL.headers)
 
 
-@pytest.mark.parametrize("form", EXPORT_FORMS)
-def test_no_secret_is_exported(form: str) -> None:
-    exported = export(_SECRETS, form)
+@pytest.mark.parametrize("format", EXPORT_FORMATS)
+def test_no_secret_is_exported(format: str) -> None:
+    exported = export(_SECRETS, format)
     assert not [secret for secret in _HIDDEN if secret in exported.text]
     assert not [secret for secret in _HIDDEN if any(secret in note for note in exported.notes)]
     assert '"ref"' not in exported.text
@@ -113,7 +113,9 @@ def test_settings_a_tool_does_not_support_are_reported() -> None:
         auth=OAuthSettings(client_id="me", scope="read"),
     )
     (note,) = export([entry], "cursor").notes
-    assert note == "web: Cursor has nothing like: disabled, timeouts.request, timeouts.total, auth, era."
+    assert (
+        note == "web: Omitted (unsupported by Cursor): disabled, timeouts.request, timeouts.total, auth, era."
+    )
     codex = export([entry], "codex")
     assert tomllib.loads(codex.text)["mcp_servers"]["web"] == {
         "url": entry.url,
@@ -123,26 +125,26 @@ def test_settings_a_tool_does_not_support_are_reported() -> None:
     claude = json.loads(export([entry], "mcp.json").text)["mcpServers"]["web"]
     assert (claude["oauth"], claude["timeout"]) == ({"clientId": "me"}, 5000)
     (websocket,) = export([WebSocketEntry(name="s", url="wss://x/")], "gemini").notes
-    assert "no servers over WebSocket" in websocket
+    assert "does not support servers over WebSocket" in websocket
 
 
 def test_variable_references_are_adapted_to_each_tool() -> None:
     entry = StdioEntry(name="a", command="run", args=("${HOME}/x", "${N:-1}", "${workspaceFolder}", "$${no}"))
 
-    def args(form: str, table: str) -> object:
-        return json.loads(export([entry], form).text)[table]["a"]["args"]
+    def args(format: str, table: str) -> object:
+        return json.loads(export([entry], format).text)[table]["a"]["args"]
 
     assert args("mcp.json", "mcpServers") == ["${HOME}/x", "${N:-1}", "${workspaceFolder}", "$${no}"]
     assert args("vscode", "servers") == ["${env:HOME}/x", "${env:N}", "${workspaceFolder}", "$${no}"]
-    assert any("by hand for ${HOME}" in note for note in export([entry], "cline").notes)
+    assert any("yourself for ${HOME}" in note for note in export([entry], "cline").notes)
 
 
 def test_unknown_format_is_rejected() -> None:
-    with pytest.raises(ConfigError, match="There is no form 'yaml'"):
+    with pytest.raises(ConfigError, match="Unknown format 'yaml'"):
         export([_STDIO], "yaml")
 
 
-def test_a_fragment_fits_into_a_file() -> None:
+def test_fragment_is_part_of_a_file() -> None:
     text = fragment(_STDIO).text
     assert json.loads(f'{{"mcpServers": {{{text}}}}}')["mcpServers"]["files"]["command"] == "npx"
     assert read_pasted(f"{text},")[0].entry == _STDIO
@@ -174,9 +176,9 @@ def test_claude_command_matches_the_claude_documentation() -> None:
     assert claude_command(_URL).text == (
         "claude mcp add --transport http web https://x.example/mcp --header 'X-Region: eu'"
     )
-    odd = claude_command(StdioEntry(name="my server!", command="run"))
-    assert odd.text == "claude mcp add my-server -- run"
-    assert "letters, digits" in odd.notes[0]
+    renamed = claude_command(StdioEntry(name="my server!", command="run"))
+    assert renamed.text == "claude mcp add my-server -- run"
+    assert "letters, digits" in renamed.notes[0]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")

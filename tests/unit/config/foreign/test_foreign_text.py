@@ -1,4 +1,4 @@
-"""Whatever stands in a file or is pasted: it gives servers or sentences, and nothing else ever happens."""
+"""Arbitrary files and pasted texts give servers or error messages, and no exceptions."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from inspector.base.errors import ConfigError
 from inspector.base.json.values import JSON
 from inspector.config.foreign.discovery import ConfigLocation, find_servers
-from inspector.config.foreign.export import EXPORT_FORMS, export, fragment
-from inspector.config.foreign.formats import FORMS
+from inspector.config.foreign.export import EXPORT_FORMATS, export, fragment
+from inspector.config.foreign.formats import FILE_FORMATS
 from inspector.config.foreign.paste import read_pasted
 from inspector.config.servers.entries import Entry, HttpEntry, StdioEntry
 
@@ -75,16 +75,16 @@ _SERVERS = st.dictionaries(st.text(max_size=4), _WILD, max_size=3)
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    st.sampled_from([name for name, form in FORMS.items() if form.syntax == "json"]),
+    st.sampled_from([name for name, format in FILE_FORMATS.items() if format.syntax == "json"]),
     st.sampled_from(["Claude Code", "Gemini CLI", "Cline"]),
     st.dictionaries(_TABLES | st.text(max_size=4), _SERVERS, max_size=3),
 )
 def test_no_file_of_any_format_breaks_the_reader(
-    tmp_path: Path, form: str, tool: str, document: JSON
+    tmp_path: Path, format: str, tool: str, document: JSON
 ) -> None:
     path = tmp_path / "file.json"
     path.write_text(json.dumps(document))
-    for file in find_servers([ConfigLocation(tool, "user", path, form, Path("/"))]).files:
+    for file in find_servers([ConfigLocation(tool, "user", path, format, Path("/"))]).files:
         assert all((server.entry is None) == bool(server.problem) for server in file.servers)
 
 
@@ -93,8 +93,8 @@ def test_no_file_of_any_format_breaks_the_reader(
 def test_no_bytes_break_the_reader(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "file"
     path.write_bytes(data)
-    for form in FORMS:
-        find_servers([ConfigLocation("Claude Code", "user", path, form, Path("/"))])
+    for format in FILE_FORMATS:
+        find_servers([ConfigLocation("Claude Code", "user", path, format, Path("/"))])
 
 
 _ADDING = ["claude mcp add ", "codex mcp add x ", "code --add-mcp ", "--env ", "--header 'A: b' ", "-- "]
@@ -146,12 +146,12 @@ _ENTRIES = st.builds(
 
 
 @settings(max_examples=80)
-@given(st.sampled_from([form for form in EXPORT_FORMS if form != "claude-desktop"]), _ENTRIES)
-def test_exported_servers_can_be_read_back_in_every_format(form: str, entry: Entry) -> None:
-    exported = export([entry], form)
+@given(st.sampled_from([format for format in EXPORT_FORMATS if format != "claude-desktop"]), _ENTRIES)
+def test_exported_servers_can_be_read_back_in_every_format(format: str, entry: Entry) -> None:
+    exported = export([entry], format)
     if exported.notes:  # something in it looked like a secret
         return
-    for text in (exported.text, fragment(entry, form).text):
+    for text in (exported.text, fragment(entry, format).text):
         (server,) = read_pasted(text)
         read = server.entry
         assert server.name == entry.name

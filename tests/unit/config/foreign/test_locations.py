@@ -1,4 +1,4 @@
-"""Where each tool keeps its servers, on each platform: files are made there and found."""
+"""The configuration files of each tool are found on every platform."""
 
 from __future__ import annotations
 
@@ -146,5 +146,5 @@ def test_managed_settings_come_first_and_system_defaults_last(platform: str, tmp
 
 def test_no_path_is_listed_twice(tmp_path: Path) -> None:
     locations = locations_for("linux", tmp_path, {}, tmp_path)
-    assert len({(location.path, location.form) for location in locations}) == len(locations)
+    assert len({(location.path, location.format) for location in locations}) == len(locations)
     assert all(isinstance(location, ConfigLocation) for location in locations)

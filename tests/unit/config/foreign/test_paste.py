@@ -1,4 +1,4 @@
-"""Whatever a person pastes becomes servers, or a sentence that says why not."""
+"""Pasted text becomes servers, or an error message that says why not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from inspector.base.errors import ConfigError
-from inspector.config.foreign.discovery import FoundServer
+from inspector.config.foreign.discovery import DiscoveredServer
 from inspector.config.foreign.paste import read_pasted
 from inspector.config.servers.entries import HttpEntry, StdioEntry
 
@@ -17,7 +17,7 @@ _CONFIG = {"command": "npx", "args": ["-y", "some"], "env": {"KEY": "v"}}
 _BASE64 = base64.b64encode(json.dumps(_CONFIG).encode()).decode()
 
 
-def _one(text: str) -> FoundServer:
+def _one(text: str) -> DiscoveredServer:
     (server,) = read_pasted(text)
     assert server.problem == ""
     assert (server.source.tool, server.source.path) == ("pasted", None)
@@ -115,7 +115,7 @@ def test_windows_paths_keep_their_backslashes() -> None:
     assert (entry.command, entry.args) == (r"C:\Program Files\node.exe", (r"C:\servers\one.js",))
 
 
-def test_quoted_text_is_kept_verbatim() -> None:
+def test_quoted_text_is_preserved_verbatim() -> None:
     assert _stdio("run '; touch x' '$(x)' '|' '& calc'").args == ("; touch x", "$(x)", "|", "& calc")
 
 
@@ -124,14 +124,14 @@ def test_names_only_a_shell_would_expand_are_reported() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "expected"),
     [
         ("", "Nothing was pasted"),
         ("  \n ", "Nothing was pasted"),
-        ("# only a comment", "no command"),
-        ("{}", "no server"),
-        ('{"a": 1}', "no server"),
-        ("[1]", "list"),
+        ("# only a comment", "No command found"),
+        ("{}", "No server found"),
+        ('{"a": 1}', "No server found"),
+        ("[1]", "An array has no server names"),
         ('{"a": }', "line 1, column 7"),
         ('"a": {"command" "x"}', "line 1, column 17"),
         ('"a": {\n"command": x}', "line 2, column 12"),
@@ -141,32 +141,32 @@ def test_names_only_a_shell_would_expand_are_reported() -> None:
         ("npx a | tee log", "|"),
         ("npx $(which x)", "$("),
         ("export A=b", "export"),
-        ("A=b", "no command"),
+        ("A=b", "No command found"),
         ("ftp://x/", "ftp"),
         ("https://u:secret-word@x/", "password"),
-        ("claude mcp add", "names no server"),
-        ("claude mcp add x", "no command and no URL"),
-        ("claude mcp add x --env", "Nothing follows"),
+        ("claude mcp add", "has no server name"),
+        ("claude mcp add x", "has no command or URL"),
+        ("claude mcp add x --env", "--env has no value"),
         ("claude mcp add x --env A -- y", "NAME=value"),
         ("claude mcp add x --header secret-word -- y", "Name: value"),
         ("claude mcp add-json x", "JSON"),
         ("code --add-mcp '{'", "JSON"),
         ("vscode:mcp/install?%7B", "JSON"),
-        ("cursor://anysphere.cursor-deeplink/mcp/install?name=a&config=***", "no server"),
+        ("cursor://anysphere.cursor-deeplink/mcp/install?name=a&config=***", "contains no server"),
         ("\n".join(["run"] * 30), "30 command lines"),
-        ("x" * 2_000_000, "greater than"),
+        ("x" * 2_000_000, "larger than"),
         ('{"a":' * 100_000, "deeply"),
     ],
 )
-def test_text_without_a_server_is_rejected_with_the_reason(text: str, words: str) -> None:
+def test_text_without_a_server_is_rejected_with_the_reason(text: str, expected: str) -> None:
     with pytest.raises(ConfigError) as caught:
         read_pasted(text)
-    assert words in str(caught.value)
+    assert expected in str(caught.value)
     assert caught.value.next_step
     assert "secret-word" not in str(caught.value)
 
 
-def test_pasted_file_cannot_reference_our_secrets() -> None:
+def test_pasted_file_cannot_reference_stored_secrets() -> None:
     (server,) = read_pasted(
         '{"mcpServers": {"a": {"url": "https://x/", "headers": {"A": {"ref": "header/b/C"}}}}}'
     )

@@ -48,5 +48,5 @@ def test_inbox_uses_the_saved_timeout_and_saves_a_new_one(path: Path) -> None:
     inbox = Inbox(prefs=InboxPrefsFile(path))
     inbox.begin()
     assert inbox.reply_timeout == 2.5
-    inbox.choose_inbox_timeout(7)
+    inbox.set_reply_timeout(7)
     assert (inbox.reply_timeout, json.loads(path.read_text())) == (7, {"inbox": {"answerWithin": 7}})

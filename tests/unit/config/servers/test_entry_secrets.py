@@ -82,7 +82,7 @@ def test_references_are_replaced_by_their_values(entry: Entry) -> None:
 def test_a_secret_that_is_missing_is_named_with_what_to_do(values: dict[str, str]) -> None:
     with pytest.raises(ConfigError, match="“header › a › X-Key”, used by the header 'X-Key'") as caught:
         resolve_secrets(ENTRIES[1], values)
-    assert "Secrets of this server" in caught.value.next_step
+    assert "Server secrets" in caught.value.next_step
 
 
 @pytest.mark.parametrize("value", ["hush\r\nX: y", "hüsh", "hush\0"])
