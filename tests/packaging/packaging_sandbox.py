@@ -1,8 +1,8 @@
-"""A copied project tree on a made-up machine, to run the real scripts of `packaging/` in.
+"""A copied project tree on a simulated machine, to run the real scripts of `packaging/`.
 
-The machine has only the commands put into `bin`: the plain tools the scripts use, and stand-ins for
-Python, apt-get, find, id and ldd that answer from files in `machine` and write what they do to `calls`.
-So nothing here reaches the real .venv, apt or the network, and a test says in a line how the machine is.
+The machine has only the commands in `bin`: the plain tools that the scripts use, and fakes of Python,
+apt-get, find, id and ldd that read files in `machine` and write what they do to `calls`. Nothing here
+touches the real .venv, apt or the network, and a test describes the machine in one line.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PLAIN_TOOLS = ("awk", "bash", "cat", "cksum", "cp", "dirname", "env", "mkdir", "
 
 
 class Sandbox:
-    """The tree is complete and the machine healthy: Python 3.11 with venv, not root, apt-get, a font."""
+    """A complete tree on a healthy machine: Python 3.11 with venv, not root, apt-get, a font."""
 
     def __init__(self, folder: Path) -> None:
         self.tree = folder / "my project"  # the space is on purpose
@@ -51,14 +51,14 @@ class Sandbox:
         return path
 
     def notify(self, fact: str, value: str) -> None:
-        """Say something about the machine that a stand-in reads, such as its `uid` or `missing-libraries`."""
+        """Set a property of the machine that a fake reads, such as `uid` or `missing-libraries`."""
         (self.machine / fact).write_text(f"{value}\n")
 
     def forget(self, fact: str) -> None:
         (self.machine / fact).unlink()
 
     def run(self, script: str, *args: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        """Run a script of the tree from another folder and with nothing but `environment` set."""
+        """Run a script of the tree from another folder with only `environment` set."""
         return subprocess.run(
             [str(self.tree / script), *args],
             cwd=self.work,
@@ -74,7 +74,7 @@ class Sandbox:
         )
 
     def calls(self) -> list[str]:
-        """What the stand-ins did to the machine since this was last asked."""
+        """Return what the fakes did to the machine since the last call."""
         log = self.machine / "calls"
         lines = log.read_text().splitlines() if log.exists() else []
         log.unlink(missing_ok=True)

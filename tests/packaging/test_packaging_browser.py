@@ -1,4 +1,4 @@
-"""The browser for the tests of the login: part of their set-up, and no reason to stop."""
+"""The browser for the login tests: part of their setup, but optional."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_existing_browser_is_enough(root: Sandbox, name: str) -> None:
 
 def test_the_app_itself_needs_no_browser(root: Sandbox) -> None:
     assert root.run("packaging/run", DISPLAY=":0").returncode == 0
-    assert root.calls() == ["venv", "pip install .[demo]"]
+    assert root.calls() == ["venv", "pip install -r [demo]", "pip install ."]
 
 
 def test_failed_install_does_not_stop_the_tests_and_is_tried_once(root: Sandbox) -> None:
@@ -52,8 +52,8 @@ def test_failed_install_does_not_stop_the_tests_and_is_tried_once(root: Sandbox)
     assert result.returncode == 0
     assert root.calls()[-2:] == [INSTALLS, UPDATES]
     assert result.stderr.splitlines()[-1] == (
-        "mcp-lens: There is no browser for the tests of the login, and they are skipped; "
-        "to run them, install one with: apt-get install -y chromium"
+        "mcp-lens: No browser found, so the login tests that need one are skipped. "
+        "To run them, install one with: apt-get install -y chromium"
     )
     again = root.run("packaging/test", "-q")
     assert (again.returncode, again.stderr, root.calls()) == (0, "", [])
@@ -70,7 +70,7 @@ def test_without_apt_the_browser_is_named(sandbox: Sandbox) -> None:
     (sandbox.bin / "apt-get").unlink()
     result = sandbox.run("packaging/test", "-q")
     assert result.returncode == 0
-    assert result.stderr.splitlines()[-1].endswith("to run them, install Chromium")
+    assert result.stderr.splitlines()[-1].endswith("To run them, install Chromium")
 
 
 def test_setup_and_tests_look_for_the_same_browser_names() -> None:

@@ -1,4 +1,4 @@
-"""Finding a Python: which one is taken, and what is said when none will do."""
+"""The choice of a Python, and the message if none is suitable."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_outdated_python_is_named_with_its_version_and_the_fix(sandbox: Sandbox)
     assert result.returncode == 1
     assert result.stderr.count("\n") == 1
     assert "needs Python 3.11 or newer and found only 3.9 (" in result.stderr
-    assert "install a newer Python, or name another with MCP_LENS_PYTHON=/path/to/python3" in result.stderr
+    assert "install a newer Python, or set MCP_LENS_PYTHON=/path/to/python3" in result.stderr
     assert sandbox.calls() == []
 
 
@@ -80,7 +80,7 @@ def test_missing_python_is_reported_with_the_install_command(sandbox: Sandbox) -
     result = sandbox.run("packaging/test")
     assert result.returncode == 1
     assert result.stderr == (
-        "mcp-lens: MCP Lens needs Python 3.11 or newer and there is none; "
+        "mcp-lens: MCP Lens needs Python 3.11 or newer and found none; "
         "install it with: sudo apt-get install -y python3 python3-venv\n"
     )
 
@@ -94,7 +94,7 @@ def test_user_specified_python_is_used(sandbox: Sandbox) -> None:
 def test_specified_python_that_does_not_run_is_not_silently_replaced(sandbox: Sandbox) -> None:
     result = sandbox.run("packaging/run", MCP_LENS_PYTHON="/nowhere/python3")
     assert result.returncode == 1
-    assert "MCP_LENS_PYTHON=/nowhere/python3 does not run as a Python 3" in result.stderr
+    assert "MCP_LENS_PYTHON=/nowhere/python3 is not a Python 3" in result.stderr
 
 
 def test_real_python_is_probed_isolated_from_the_current_folder(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What `packaging/run`, `packaging/test` and `.ci/run` do once the environment is there."""
+"""`packaging/run`, `packaging/test` and `.ci/run` once the environment exists."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def test_the_window_opens_on_the_demo_servers_with_the_given_options(sandbox: Sa
     assert result.stdout == f"mcp-lens --demo --theme very dark [] in {sandbox.work}\n"
 
 
-def test_without_a_display_it_says_so_and_runs_the_tour(sandbox: Sandbox) -> None:
+def test_without_a_display_the_tour_runs(sandbox: Sandbox) -> None:
     result = sandbox.run("packaging/run", "--verbose")
     assert result.returncode == 0
     assert result.stderr.splitlines()[-1].startswith(
-        "mcp-lens: There is no display (DISPLAY and WAYLAND_DISPLAY"
+        "mcp-lens: No display found (DISPLAY and WAYLAND_DISPLAY"
     )
     assert result.stdout == f"mcp-lens tour --out ./tour-out --verbose [offscreen] in {sandbox.work}\n"
 
@@ -80,14 +80,16 @@ def test_without_apt_the_libraries_themselves_are_named(sandbox: Sandbox) -> Non
     sandbox.notify("missing-libraries", "libxcb-cursor.so.0\nlibEGL.so.1")
     result = sandbox.run("packaging/run", DISPLAY=":0")
     assert result.returncode == 1
-    assert "missing (libEGL.so.1, libxcb-cursor.so.0); install the packages that hold them" in result.stderr
+    assert (
+        "missing (libEGL.so.1, libxcb-cursor.so.0); install the packages that contain them" in result.stderr
+    )
 
 
 def test_missing_fonts_are_warned_about_and_setup_continues(sandbox: Sandbox) -> None:
     sandbox.notify("no-fonts", "yes")
     result = sandbox.run("packaging/run", DISPLAY=":0")
     assert result.returncode == 0
-    assert "No font was found" in result.stderr
+    assert "No font found" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""uv.lock: in step with pyproject.toml, free of the PySide6 that aborts, and readable by pip."""
+"""uv.lock matches pyproject.toml, avoids the PySide6 that aborts, and is readable by pip."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from tests.packaging.packaging_sandbox import PROJECT
 
-PINS = PROJECT / "packaging/setup/pins.py"
+SCRIPT = PROJECT / "packaging/setup/requirements.py"
 LOCK = PROJECT / "uv.lock"
 
 
-def pins(lock: Path) -> list[str]:
-    command = [sys.executable, "-I", str(PINS), str(lock)]
+def requirements(lock: Path, extra: str) -> list[str]:
+    command = [sys.executable, "-I", str(SCRIPT), str(lock), extra]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
 def requirement(text: str) -> tuple[str, frozenset[str]]:
-    """`Some-Name>=1,<2` as its plain name and its bounds."""
+    """Return the normalized name and the bounds of `Some-Name>=1,<2`."""
     match = re.fullmatch(r"([\w.-]+)(?:\[[\w,-]+\])?([^;]*)", text)
     assert match is not None, text
     return match[1].lower(), frozenset(match[2].split(","))
@@ -30,13 +32,14 @@ def test_pyside_version_that_aborts_is_never_chosen() -> None:
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
     (pyside,) = [line for line in project["dependencies"] if line.startswith("PySide6")]
     assert "!=6.12.0" in pyside
-    locked = [pin for pin in pins(LOCK) if pin.startswith(("pyside6", "shiboken6"))]
+    lines = requirements(LOCK, "demo")
+    locked = [line.partition(" ")[0] for line in lines if line.startswith(("pyside6", "shiboken6"))]
     assert len(locked) == 2
     assert not any(pin.endswith("==6.12.0") for pin in locked)
 
 
 def test_lock_covers_the_project_requirements() -> None:
-    """When this fails: `uv lock`, and commit uv.lock with the change of pyproject.toml."""
+    """If this fails, run `uv lock` and commit uv.lock together with pyproject.toml."""
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
     wanted = [
         *project["dependencies"],
@@ -56,31 +59,50 @@ def test_the_lock_names_only_the_public_index() -> None:
     }
 
 
-def test_every_package_in_the_lock_is_pinned_exactly() -> None:
-    lines = pins(LOCK)
-    assert len(lines) == LOCK.read_text().count("[[package]]") - 1  # all but the project itself
-    assert [line for line in lines if not re.fullmatch(r"[a-z0-9-]+==[0-9][\w.]*( ; .+)?", line)] == []
+@pytest.mark.parametrize("extra", ["demo", "test"])
+def test_every_required_package_is_pinned_exactly_with_hashes(extra: str) -> None:
+    lines = requirements(LOCK, extra)
+    pattern = r"[a-z0-9-]+==[0-9][\w.]*( --hash=sha256:[0-9a-f]{64})+"
+    assert [line for line in lines if not re.fullmatch(pattern, line)] == []
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    direct = [*project["dependencies"], *project["optional-dependencies"][extra], "hatchling"]
+    names = {requirement(line)[0] for line in direct if ";" not in line} - {"mcp-lens"}
+    assert names <= {line.partition("==")[0] for line in lines}
 
 
-def test_a_package_locked_at_several_versions_keeps_the_markers_of_each(tmp_path: Path) -> None:
+def test_markers_choose_the_version_of_a_package_locked_at_several_versions(tmp_path: Path) -> None:
     lock = tmp_path / "uv.lock"
     lock.write_text(FORKED_LOCK)
-    assert pins(lock) == ["forked==2 ; (python_version < '3.12') or (sys_platform == 'win32')", "forked==3"]
+    assert requirements(lock, "test") == ["backend==1 --hash=sha256:0", "forked==3 --hash=sha256:3"]
 
 
 FORKED_LOCK = """
 [[package]]
 name = "mcp-lens"
 source = { editable = "." }
+dependencies = [{ name = "forked" }, { name = "absent", marker = "python_version < '3.11'" }]
+
+[package.dev-dependencies]
+build = [{ name = "backend" }]
+
+[[package]]
+name = "absent"
+version = "1"
+
+[[package]]
+name = "backend"
+version = "1"
+wheels = [{ hash = "sha256:0" }]
 
 [[package]]
 name = "forked"
 version = "2"
-source = { registry = "an index" }
-resolution-markers = ["python_version < '3.12'", "sys_platform == 'win32'"]
+resolution-markers = ["python_version < '3.11'"]
+wheels = [{ hash = "sha256:2" }]
 
 [[package]]
 name = "forked"
 version = "3"
-source = { registry = "an index" }
+resolution-markers = ["python_version >= '3.11'"]
+wheels = [{ hash = "sha256:3" }]
 """
