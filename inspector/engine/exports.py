@@ -12,7 +12,7 @@ from inspector.traffic.captures.capture import new_sibling_file
 from inspector.traffic.export.har import write_har
 from inspector.traffic.export.jsonlines import write_json_lines
 from inspector.traffic.export.markdown import write_markdown
-from inspector.traffic.export.writer import Dropped, Writing
+from inspector.traffic.export.writer import Dropped, ExportSteps
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.masking.masker import FoundSecrets, Masker, SecretScan
 
@@ -43,7 +43,7 @@ class ExportFormat(Enum):
         return self.value[2]
 
 
-_WRITERS: dict[ExportFormat, Callable[..., Writing]] = {
+_WRITERS: dict[ExportFormat, Callable[..., ExportSteps]] = {
     ExportFormat.JSON_LINES: write_json_lines,
     ExportFormat.HAR: write_har,
     ExportFormat.MARKDOWN: write_markdown,
@@ -96,7 +96,7 @@ def export(
 class _WriterResult:
     """Wraps a writer generator and keeps its return value."""
 
-    def __init__(self, writing: Writing) -> None:
+    def __init__(self, writing: ExportSteps) -> None:
         self._writing = writing
         self.dropped = Dropped()
 

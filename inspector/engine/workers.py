@@ -54,9 +54,7 @@ class Worker:
                     return cast(T, await self._request(f"{function.__module__}:{function.__name__}", data))
             except TimeoutError:
                 await self._end()
-                raise UserError(
-                    f"{self._work} took more than {self._time_limit:g} s.", "Look at the raw message instead."
-                ) from None
+                raise UserError(f"{self._work} took more than {self._time_limit:g} s.") from None
             except (OSError, asyncio.IncompleteReadError, EOFError) as exc:
                 await self._end()
                 raise UserError("The process that parses large messages exited.", "Try again.") from exc

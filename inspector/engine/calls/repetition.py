@@ -18,8 +18,9 @@ from inspector.base.errors import UserError
 from inspector.base.json.values import JSONError, to_wire
 from inspector.config.json_file import read_exactly
 from inspector.engine.views import CallOutcome, OutcomeKind
-from inspector.traffic.compare.diff import Diff, Ignoring
-from inspector.traffic.compare.texts import carried, compare_texts
+from inspector.traffic.compare.diff import Diff
+from inspector.traffic.compare.ignore_rules import IgnoreOptions
+from inspector.traffic.compare.texts import reduced, compare_texts
 
 MAX_TIMES = 100_000
 MAX_IN_FLIGHT = 64
@@ -164,7 +165,7 @@ class _Tally:
 MIN_INTERVAL = 1.0
 MAX_INTERVAL = 24 * 3600.0
 DEFAULT_INTERVAL = 5.0
-DEFAULT_IGNORING = Ignoring(ids=True, times=True, metadata=True)
+DEFAULT_IGNORING = IgnoreOptions(ids=True, times=True, metadata=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +176,7 @@ class PollPlan:
     """
 
     interval: float = DEFAULT_INTERVAL
-    ignoring: Ignoring = DEFAULT_IGNORING
+    ignoring: IgnoreOptions = DEFAULT_IGNORING
 
     def check(self) -> None:
         """Raise UserError if the plan is invalid."""
@@ -244,7 +245,7 @@ async def _observe(
     return Observation(latest.number + 1, at, outcome, before, has_changed, diff, changes)
 
 
-def pack(before: bytes, after: bytes, ignoring: Ignoring) -> bytes:
+def pack(before: bytes, after: bytes, ignoring: IgnoreOptions) -> bytes:
     """Pickle the input of `compare_packed`."""
     return pickle.dumps((before, after, ignoring))
 
@@ -252,7 +253,7 @@ def pack(before: bytes, after: bytes, ignoring: Ignoring) -> bytes:
 def compare_packed(data: bytes) -> Diff:
     """Compare two responses (their results or errors only) in the worker process."""
     before, after, ignoring = pickle.loads(data)  # noqa: S301  # packed by ourselves, a moment ago
-    return carried(compare_texts(comparable_part(before), comparable_part(after), ignoring))
+    return reduced(compare_texts(comparable_part(before), comparable_part(after), ignoring))
 
 
 def comparable_part(response: bytes) -> bytes:

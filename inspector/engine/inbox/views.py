@@ -66,7 +66,7 @@ class InboxRequestEnd(Enum):
     """How a server request ended; the values are display text."""
 
     ANSWERED = "answered"
-    REFUSED = "refused"  # by us, without asking: malformed, or requires an undeclared capability
+    REFUSED = "rejected"  # by us, without asking: malformed, or requires an undeclared capability
     WITHDRAWN = "cancelled by the server"
     TIMED_OUT = "timed out"
     CALL_ENDED = "call ended"

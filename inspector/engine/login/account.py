@@ -13,8 +13,8 @@ from inspector.base.clock import Clock
 from inspector.config.preferences.settings import Settings
 from inspector.config.servers.entries import Entry, HttpEntry, IdentityProvider, OAuthSettings
 from inspector.oauth.authorizer import Authorizer, LogIn, LoginRequirement
-from inspector.oauth.http import LoginHttp, LoginRecorder
-from inspector.oauth.login.context import LoginTools, Opener, Target
+from inspector.oauth.http import LoginHttp, LoginRecorder, LoginTarget
+from inspector.oauth.login.context import LoginTools, Opener
 from inspector.oauth.login.flow import Login
 from inspector.oauth.loopback import LoopbackListener
 from inspector.oauth.store import LoginStore, SecretStorage, StoredLogin
@@ -31,9 +31,9 @@ from inspector.transport.network import Network
 class Account:
     """Login state of one server."""
 
-    target: Target
+    target: LoginTarget
     tools: LoginTools
-    lifetime: TokenLifecycle
+    lifecycle: TokenLifecycle
     authorizer: Authorizer
     login: Login | None = None
     adopted: StoredLogin | None = None  # tokens in use that came from the login
@@ -66,7 +66,7 @@ def make_account(
     on_tokens: Callable[[], None],
 ) -> Account:
     settings = entry.auth if isinstance(entry.auth, OAuthSettings) else OAuthSettings()
-    clock, target = environment.clock, Target(entry.name, entry.url, settings)
+    clock, target = environment.clock, LoginTarget(entry.name, entry.url, settings)
     store = LoginStore(environment.secrets, entry.name, entry.url)
     nonces, recorder = Nonces(), LoginRecorder(environment.log, entry.name, clock)
     provider = settings.identity_provider or IdentityProvider()
@@ -85,12 +85,12 @@ def make_account(
     def make_http(allowance: Allowance) -> LoginHttp:
         return LoginHttp(look_up, allowance, clock, recorder)
 
-    lifetime = TokenLifecycle(target, store, clock, recorder, nonces, allowance, make_http)
-    authorizer = Authorizer(target, store, lifetime, nonces, log_in, revision, on_tokens)
+    lifecycle = TokenLifecycle(target, store, clock, recorder, nonces, allowance, make_http)
+    authorizer = Authorizer(target, store, lifecycle, nonces, log_in, revision, on_tokens)
     tools = LoginTools(
         make_http, store, clock, recorder, open_browser, partial(_listener, clock), allowance, nonces
     )
-    return Account(target, tools, lifetime, authorizer)
+    return Account(target, tools, lifecycle, authorizer)
 
 
 def _listener(clock: Clock, host: str, port: int, path: str) -> LoopbackListener:

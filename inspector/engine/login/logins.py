@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from inspector.engine.login.account import Account
     from inspector.engine.servers.server import Server
     from inspector.oauth.authorizer import Authorizer, LoginRequirement
-    from inspector.oauth.http import LoginRequest
-    from inspector.oauth.login.context import Opener, Refused
+    from inspector.oauth.http import LoginRequest, RejectedResponse
+    from inspector.oauth.login.context import Opener
     from inspector.oauth.login.flow import Login
     from inspector.oauth.login.steps import LoginView, Overrides, Question, StepId, TokenInfo
     from inspector.oauth.store import StoredLogin
@@ -160,7 +160,7 @@ class LoginController:
     async def allow_hosts(
         self, server: str, is_allowed: bool, requested: Question | None = None
     ) -> LoginView:
-        return await self._run(server, lambda login: login.allow_hosts(is_allowed, requested))
+        return await self._run(server, lambda login: login.answer_consent(is_allowed, requested))
 
     async def set_client(
         self, server: str, client_id: str, secret: str = "", requested: Question | None = None
@@ -178,17 +178,21 @@ class LoginController:
         """Return the tokens in use, None if there are none."""
         from inspector.oauth.login.flow import token_info
 
-        return token_info(await self._account(server).authorizer.held()) if self.has_login(server) else None
+        return (
+            token_info(await self._account(server).authorizer.stored_login())
+            if self.has_login(server)
+            else None
+        )
 
     def findings(self, server: str) -> tuple[Finding, ...]:
         """Return findings since the login, from refreshes and authorized requests."""
         account = self._accounts.get(server)
-        return account.lifetime.findings if account is not None else ()
+        return account.lifecycle.findings if account is not None else ()
 
     async def refresh(self, server: str) -> TokenInfo | None:
         """Refresh the tokens now. Raises UserError."""
         account = self._account(server)
-        held = await account.authorizer.held()
+        held = await account.authorizer.stored_login()
         if held is None:
             raise UserError("There are no tokens to refresh.", "Log in first.")
         await account.authorizer.refresh(held)
@@ -197,14 +201,14 @@ class LoginController:
     async def log_out(self, server: str) -> str:
         """Revoke and delete the tokens. Return a sentence about the outcome."""
         account = self._account(server)
-        text = await account.lifetime.log_out()
+        text = await account.lifecycle.log_out()
         self._release(server, account)
         return text
 
     async def forget_tokens(self, server: str) -> None:
         """Delete the tokens locally without revoking them; the client registration stays."""
         account = self._account(server)
-        await account.lifetime.forget()
+        await account.lifecycle.delete_tokens()
         self._release(server, account)
 
     def _release(self, server: str, account: Account) -> None:
@@ -224,7 +228,9 @@ class LoginController:
         from inspector.oauth.store import LoginStore
 
         await self.drop(server)
-        await LoginStore(self._secrets, server, "").forget()  # it may have had a login before it got a header
+        await LoginStore(
+            self._secrets, server, ""
+        ).delete_all()  # it may have had a login before it got a header
         await self.options.forget(server)
 
     async def close(self) -> None:
@@ -239,12 +245,12 @@ class LoginController:
         account = self._account(server)
         if not account.needs_browser and not account.needs_provider_login:
             return False
-        from inspector.oauth.login.context import Refused
+        from inspector.oauth.http import RejectedResponse
 
         known = self._server_of(server)
         with known.logging_in():
             try:
-                await self._log_in(server, Refused(refusal.status, refusal.headers), None)
+                await self._log_in(server, RejectedResponse(refusal.status, refusal.headers), None)
             except NeedsLogin as exc:
                 known.session.explain_login(exc)
                 raise
@@ -254,14 +260,14 @@ class LoginController:
         """Cancel the login that was started by connecting."""
         account = self._accounts.get(server)
         login = account.login if account is not None else None
-        if login is not None and login.is_by_itself and login.is_running:
+        if login is not None and login.is_unattended and login.is_running:
             login.cancel()
 
     async def _log_in_for(self, server: str, need: LoginRequirement) -> StoredLogin:
         """Log in for a rejected request. Raises NeedsLogin if the browser may not be opened."""
         account = self._account(server)
         is_connecting = self._server_of(server).session.state.status is Status.CONNECTING
-        may_open = need.occasion in self.opens_browser and not is_connecting
+        may_open = need.cause in self.opens_browser and not is_connecting
         if account.needs_browser and not may_open:
             raise self._login_required(server, need, is_connecting=is_connecting)
         try:
@@ -273,22 +279,27 @@ class LoginController:
 
     def _login_required(self, server: str, need: LoginRequirement, *, is_connecting: bool) -> NeedsLogin:
         """Return the error to raise when the user must log in, and emit `login_requested`."""
-        if need.occasion is LoginReason.STEP_UP:
+        if need.cause is LoginReason.STEP_UP:
             self._account(server).step_up = need
         if not is_connecting:  # otherwise the view shows it, and connecting may continue with a login
             scopes = need.scopes.scopes if need.scopes is not None else ()
-            self.login_requested.emit(LoginRequested(server, need.occasion, need.reason, scopes))
+            self.login_requested.emit(LoginRequested(server, need.cause, need.reason, scopes))
         next_step = "Log in." if is_connecting else "Log in and retry."
         return NeedsLogin(need.reason, next_step, need.refused.status, need.refused.headers)
 
     async def _log_in(
-        self, server: str, refused: Refused, scopes: ScopeChoice | None, *, opens_browser: bool = True
+        self,
+        server: str,
+        refused: RejectedResponse,
+        scopes: ScopeChoice | None,
+        *,
+        opens_browser: bool = True,
     ) -> StoredLogin:
         """Run a login without the user stepping through it. Raises NeedsLogin."""
-        from inspector.oauth.login.steps import STEPS_OF_BROWSER, StepId
+        from inspector.oauth.login.steps import BROWSER_STEPS, StepId
 
         current = self._account(server).login
-        if current is not None and current.is_running and not current.is_by_itself:
+        if current is not None and current.is_running and not current.is_unattended:
             next_step = "Finish it in the Auth tab, or cancel it."
             raise NeedsLogin(_IN_PROGRESS, next_step, refused.status, refused.headers)
         login = await self._begin(
@@ -296,20 +307,20 @@ class LoginController:
             await self.options.of(server),
             refused=refused,
             scopes=scopes,
-            by_itself=True,
+            is_unattended=True,
             opens_browser=opens_browser,
         )
-        await login.run_to(StepId.TOKEN_REPLY)
-        self._account(server).needs_provider_login = login.needs_person
-        if login.held is not None:
-            return login.held
+        await login.run_to(StepId.TOKEN_CHECK)
+        self._account(server).needs_provider_login = login.needs_user
+        if login.stored_login is not None:
+            return login.stored_login
         view = login.view
         if view.question is not None:
             raise NeedsLogin(
                 view.question.text, "Answer it in the Auth tab.", refused.status, refused.headers
             )
         # From the browser step on, a step's advice refers to steps that the user did not see.
-        has_own_advice = view.current is not None and view.current.id not in STEPS_OF_BROWSER
+        has_own_advice = view.current is not None and view.current.id not in BROWSER_STEPS
         next_step = view.next_step if has_own_advice and not view.is_over else ""
         raise NeedsLogin(
             view.failure or "The login returned no token.",
@@ -323,9 +334,9 @@ class LoginController:
         server: str,
         overrides: Overrides | None,
         *,
-        refused: Refused | None = None,
+        refused: RejectedResponse | None = None,
         scopes: ScopeChoice | None = None,
-        by_itself: bool = False,
+        is_unattended: bool = False,
         opens_browser: bool = True,
     ) -> Login:
         from inspector.oauth.login.flow import Login
@@ -341,7 +352,7 @@ class LoginController:
             flow_id=next(self._flow_ids),
             refused=refused,
             scopes=scopes,
-            by_itself=by_itself,
+            is_unattended=is_unattended,
             opens_browser=opens_browser,
             revision=self._revision(server),
         )
@@ -352,9 +363,9 @@ class LoginController:
         account = self._accounts.get(server)
         if account is None or account.login is not login:
             return
-        if login.held is not None and login.held is not account.adopted:
-            account.adopted, account.step_up, account.needs_provider_login = login.held, None, False
-            account.authorizer.adopt(login.held)
+        if login.stored_login is not None and login.stored_login is not account.adopted:
+            account.adopted, account.step_up, account.needs_provider_login = login.stored_login, None, False
+            account.authorizer.adopt(login.stored_login)
             self.tokens_changed.emit(server)
         self.changed.emit(view)
 

@@ -121,5 +121,5 @@ async def test_unstorable_secret_variable_is_session_only_and_reported(tmp_path:
     await calls.set_variable("api_token", "hush-1")
     assert await calls.variable_values() == {"api_token": "hush-1"}
     assert "hush-1" not in (tmp_path / "variables.json").read_text()
-    assert reported[0].startswith("The variable api_token is kept for this run only: ")
+    assert reported[0].startswith("The call variable api_token is not saved (this session only): ")
     await secrets.end()

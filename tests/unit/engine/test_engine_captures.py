@@ -18,7 +18,7 @@ from inspector.traffic.captures.capture import open_capture
 from inspector.traffic.filter.matcher import compile
 from inspector.traffic.filter.parser import parse
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.masking.masker import Masker, FoundSecrets
+from inspector.traffic.masking.masker import FoundSecrets, Masker
 from inspector.traffic.records import KIND_LABELS, Direction, RecordKind, RowNote
 from inspector.transport.task_scope import TaskScope
 from tests.helpers.randomlogs import same
@@ -82,7 +82,7 @@ async def test_a_copy_is_saved_while_recording_goes_on(tmp_path: Path) -> None:
 
 
 async def test_without_a_recording_saving_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"Nothing is being recorded.*Export"):
+    with pytest.raises(UserError, match=r"Traffic is not being recorded.*Export"):
         await Captures(TrafficLog()).save_running(tmp_path / "copy.mcpcap")
 
 
@@ -124,7 +124,7 @@ async def test_recording_disabled_and_enabled_again_continues_in_one_capture(tmp
     _append(log, 3)
     await captures.set_limits(CapturePrefs(days=1, mebibytes=1, is_on=False))
     (kept,) = await captures.stored()
-    with pytest.raises(UserError, match="traffic of this run"):
+    with pytest.raises(UserError, match="is the capture being recorded"):
         await captures.delete(kept.path)
     _append(log, 2)
     await captures.set_limits(CapturePrefs())
@@ -252,7 +252,7 @@ async def test_failed_export_keeps_the_old_file(tmp_path: Path) -> None:
     _append(log, 1)
     target = tmp_path / "taken"
     target.mkdir()
-    with pytest.raises(UserError, match="could not be written"):
+    with pytest.raises(UserError, match="Could not write"):
         await Captures(log).export(log, range(1), ExportFormat.MARKDOWN, Masker(FoundSecrets()), target)
     assert os.listdir(tmp_path) == ["taken"]
 

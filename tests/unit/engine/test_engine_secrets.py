@@ -108,7 +108,7 @@ async def test_wait_for_a_claim_is_limited_and_errors_release_it(tmp_path: Path)
 
     async def fail_inside() -> None:
         async with secrets.claim(NAME):
-            with pytest.raises(ConfigError, match="busy with this secret"):
+            with pytest.raises(ConfigError, match="is using this secret"):
                 await secrets.claim(NAME, timeout=0).__aenter__()
             raise ValueError("mine")
 

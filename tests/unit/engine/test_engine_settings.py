@@ -12,7 +12,7 @@ import pytest
 from inspector.base.errors import ConfigError, UserError
 from inspector.base.json.values import JSON
 from inspector.config.paths import Files
-from inspector.config.preferences.sections import InboxPrefsFile, CapturePrefsFile
+from inspector.config.preferences.sections import CapturePrefsFile, InboxPrefsFile
 from inspector.config.preferences.settings import IN_LAYOUT, SETTINGS, Settings
 from inspector.engine.calls.library import CallLibrary
 from inspector.engine.captures import Captures

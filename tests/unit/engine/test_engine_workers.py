@@ -55,7 +55,7 @@ async def test_one_worker_process_handles_jobs_sequentially(worker: Worker) -> N
 
 async def test_timeout_kills_the_process_and_says_so() -> None:
     worker = Worker(time_limit=0.01)  # less than it takes to start
-    with pytest.raises(UserError, match=r"Reading the frame took more than 0\.01 s"):
+    with pytest.raises(UserError, match=r"Parsing the message took more than 0\.01 s"):
         await worker.run(len, BIG)
     assert worker.pid is None
 
@@ -72,7 +72,7 @@ async def test_cancel_kills_the_process_and_the_next_result_belongs_to_the_next_
 async def test_a_process_that_fails_says_so_and_the_next_one_works(
     worker: Worker, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(UserError, match="The process that reads big frames ended"):
+    with pytest.raises(UserError, match="The process that parses large messages exited"):
         await worker.run(json.loads, b"{" * 2 * INLINE_LIMIT)
     assert await worker.run(len, BIG) == len(BIG)
 
@@ -82,7 +82,7 @@ async def test_killed_process_says_so_and_the_next_one_works(worker: Worker) -> 
     assert worker.pid is not None
     os.kill(worker.pid, signal.SIGKILL)
     await gone(worker.pid)
-    with pytest.raises(UserError, match="The process that reads big frames ended"):
+    with pytest.raises(UserError, match="The process that parses large messages exited"):
         await worker.run(len, BIG)
     assert await worker.run(len, BIG) == len(BIG)
 

@@ -44,8 +44,7 @@ from inspector.engine.inbox.reply_rules import ReplyRules
 from inspector.engine.inbox.views import RequestItem
 from inspector.engine.secrets import Secrets
 from inspector.engine.views import OutcomeKind
-from inspector.oauth.http import LoginHttp, LoginRecorder
-from inspector.oauth.login.context import Target
+from inspector.oauth.http import LoginHttp, LoginRecorder, LoginTarget
 from inspector.oauth.login.steps import LoginView
 from inspector.oauth.token_endpoint import TokenLifecycle
 from inspector.protocol.auth.dpop import Nonces
@@ -133,13 +132,16 @@ async def bearer_of_a_kept_server(app: App, secret: str) -> None:
 
 async def header_of_a_kept_server(app: App, secret: str) -> None:
     """A header that the server list refers to, under a name that does not say what it is."""
-    plain = HttpEntry(name="refers", url="", headers={"X-Whoami": secret, "X-Plain": "1"})
+    plain = HttpEntry(name="refers", url="", headers={"X-Whoami": secret, "X-Unmasked": "1"})
     entry, values = with_references(plain, ["X-Whoami"])
     assert isinstance(entry, HttpEntry)
     for name, value in values.items():
         await app.secrets.put(name, value)
     await app.call_over_http(entry, secret, keep=True)
-    assert _kept(app, "refers")["headers"] == {"X-Whoami": {"ref": "header/refers/X-Whoami"}, "X-Plain": "1"}
+    assert _kept(app, "refers")["headers"] == {
+        "X-Whoami": {"ref": "header/refers/X-Whoami"},
+        "X-Unmasked": "1",
+    }
 
 
 async def bearer_header_that_was_moved(app: App, secret: str) -> None:
@@ -325,10 +327,10 @@ async def login(app: App, secret: str) -> None:
         assert b"code-" in sent
         store, allowance = harness.store(world), allowance_for(world.url)
         recorder = LoginRecorder(harness.log, "notes", harness.clock)
-        held = await store.held()
+        held = await store.newest_login()
         assert held is not None
-        lifetime = TokenLifecycle(
-            Target("notes", world.url),
+        lifecycle = TokenLifecycle(
+            LoginTarget("notes", world.url),
             store,
             harness.clock,
             recorder,
@@ -336,7 +338,7 @@ async def login(app: App, secret: str) -> None:
             allowance,
             lambda allowed: LoginHttp(Network(), allowed, harness.clock, recorder),
         )
-        renewed = await lifetime.refresh(held, R4, is_refused=True)
+        renewed = await lifecycle.refresh(held, R4, is_refused=True)
         assert renewed.tokens.access_token != held.tokens.access_token
 
 
@@ -366,10 +368,10 @@ async def sign_in_with_a_company(app: App, secret: str) -> None:
             async with harness.login(world, settings=company.settings) as login:
                 await login.run()
                 assert login.view.failure == ""
-            signed_in = await harness.store(world).signed_in(company.issuer)
+            signed_in = await harness.store(world).provider_login(company.issuer)
             assert signed_in is not None
             ended = replace(signed_in, id_token=company.id_token(exp=1))
-            await harness.store(world).keep_sign_in(ended)  # the second login renews it
+            await harness.store(world).save_provider_login(ended)  # the second login renews it
         assert secret in company.requested("refresh_token")[0].form["refresh_token"]
         assert secret in company.requested("authorization_code")[0].form["code"]
         assert secret in world.requested("/token")[0].form["assertion"]
@@ -423,7 +425,7 @@ async def what_a_provider_says_again(app: App, secret: str) -> None:
             world.paths[path] = refuse(grant, name)
             async with _server_requests(app).login(world, settings=company.settings) as login:
                 await login.run()
-                assert "refused" in login.view.failure
+                assert "rejected the request" in login.view.failure
                 if name == "code":  # after it, the claims of the ID token are shown, which the secret is in
                     _hand_on(app, login.view)
             world.paths["/idp/token"] = works

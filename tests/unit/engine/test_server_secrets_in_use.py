@@ -60,7 +60,7 @@ async def test_without_the_secret_nothing_is_sent_and_the_server_says_why(
         await engine.connect("a")
     view = engine.view("a")
     assert view.status is ServerStatus.FAILED
-    assert "unreadable" in view.reason
+    assert "is not available" in view.reason
     assert "Server secrets" in view.next_step
     assert server.calls == []
 
@@ -154,7 +154,7 @@ async def test_secrets_are_not_moved_where_they_would_be_lost(
 ) -> None:
     await engine.secrets.move_to(StorageLevel.MEMORY)
     engine.save(entry(server, X_Key="hush"))
-    with pytest.raises(ConfigError, match="in memory only"):
+    with pytest.raises(ConfigError, match="held only in memory"):
         await engine.set_secrets("a", ["X-Key"], {})
     assert written(tmp_path)["headers"] == {"X-Key": "hush"}
     assert engine.view("a").plain_secrets == ("X-Key",)

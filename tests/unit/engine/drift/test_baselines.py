@@ -65,7 +65,7 @@ def test_unusable_file_is_reported_by_name(tmp_path: Path, text: str, words: str
 
 def test_named_pipe_in_its_place_does_not_block(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "b.json")
-    with pytest.raises(ConfigError, match="no plain file"):
+    with pytest.raises(ConfigError, match="not a regular file"):
         read_baseline(tmp_path / "b.json")
 
 

@@ -141,7 +141,7 @@ def test_without_a_model_the_first_hint_is_used_and_having_neither_is_reported()
 
 
 def test_content_unsupported_by_a_chat_names_the_message() -> None:
-    with pytest.raises(ValueError, match="message 2 holds content of the type “video”"):
+    with pytest.raises(ValueError, match="message 2 has content of the type “video”"):
         request(message("user", text()), message("user", {"type": "video"}))
 
 
@@ -198,18 +198,18 @@ def test_requested_model_is_used_when_the_service_names_none() -> None:
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ([], "no object"),
+        ([], "is not an object"),
         ({}, "no message in “choices”"),
         ({"choices": []}, "no message in “choices”"),
-        ({"choices": [{"message": {}}]}, "neither a text nor a use of a tool"),
-        ({"choices": [{"message": {"tool_calls": [{"id": "1"}]}}]}, "names none"),
+        ({"choices": [{"message": {}}]}, "neither text nor a tool call"),
+        ({"choices": [{"message": {"tool_calls": [{"id": "1"}]}}]}, "does not name a tool"),
         (
             {"choices": [{"message": {"tool_calls": [{"function": {"name": "a", "arguments": "{"}}]}}]},
             "its arguments for the tool “a” are not JSON",
         ),
         (
             {"choices": [{"message": {"tool_calls": [{"function": {"name": "a", "arguments": "[]"}}]}}]},
-            "are no object",
+            "are not an object",
         ),
     ],
 )

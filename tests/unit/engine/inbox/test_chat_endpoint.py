@@ -95,7 +95,7 @@ def test_non_web_url_is_rejected(given: str) -> None:
 
 
 def test_password_in_the_url_is_rejected_and_not_repeated() -> None:
-    with pytest.raises(ConfigError, match="user name or a password") as caught:
+    with pytest.raises(ConfigError, match="user name or password") as caught:
         chat_url("https://me:hunter2@host/v1")
     assert "hunter2" not in str(caught.value)
 
@@ -105,15 +105,15 @@ def test_password_in_the_url_is_rejected_and_not_repeated() -> None:
     [
         (
             description({"error": {"message": "Incorrect API key"}}, 401),
-            "401: Incorrect API key. Check the key",
+            "401: Incorrect API key. Check the rule's API key",
         ),
-        (description({"error": "model not found"}, 404), "404: model not found. Check the address"),
-        (description({"detail": "slow down"}, 429), "429: slow down. It wants fewer questions"),
+        (description({"error": "model not found"}, 404), "404: model not found. Check the URL"),
+        (description({"detail": "slow down"}, 429), "429: slow down. The rate limit is reached"),
         (description(b"<html>Oops</html>", 500), "500: <html>Oops</html>. Check the rule"),
-        (description(b"", 503), "HTTP status 503. Check the rule"),
-        (description(b"Welcome"), "cannot be used: Expecting value"),
-        (description(b"\xff"), "cannot be used: "),
-        (description([]), "cannot be used: it is no object"),
+        (description(b"", 503), "HTTP 503. Check the rule"),
+        (description(b"Welcome"), "is invalid: Expecting value"),
+        (description(b"\xff"), "is invalid: "),
+        (description([]), "is invalid: it is not an object"),
         (description({"choices": []}), "no message in “choices”"),
     ],
 )
@@ -126,7 +126,7 @@ async def test_failure_is_one_sentence_with_the_next_step(fault: Fault, words: s
 
 async def test_a_redirect_is_not_followed_so_the_key_goes_nowhere_else() -> None:
     async with FaultServer() as alternative, FaultServer() as server:
-        with pytest.raises(UserError, match="we do not follow"):
+        with pytest.raises(UserError, match="which MCP Lens does not follow"):
             await ask(server, description(b"", 307, Location=alternative.url()))
         assert alternative.calls == []
 
@@ -148,7 +148,7 @@ async def test_key_appears_in_no_error_or_its_cause() -> None:
 @pytest.mark.parametrize("key", ["sk-1\r\nX-Evil: 1", "schlüssel", "sk\x00"])
 async def test_unsendable_key_is_reported_and_nothing_is_sent(key: str) -> None:
     async with FaultServer() as server:
-        with pytest.raises(ConfigError, match="characters that no key has") as caught:
+        with pytest.raises(ConfigError, match="contains invalid characters") as caught:
             await ask(server, description(COMPLETION), key=key)
         assert server.calls == []
     assert key not in str(caught.value)
@@ -161,7 +161,7 @@ async def test_unresponsive_endpoint_times_out() -> None:
         await never.wait()
 
     async with FaultServer() as server:
-        with pytest.raises(UserError, match=r"did not answer within 0.05 s. Give it more time."):
+        with pytest.raises(UserError, match=r"did not respond within 0.05 s. Raise the rule's timeout."):
             await ask(server, silent, timeout=0.05)
 
 
@@ -189,6 +189,6 @@ async def test_request_that_does_not_fit_a_chat_is_not_sent() -> None:
     requested = read_server_request(SAMPLING, sampling(message("user", {"type": "video"})), R4)
     assert isinstance(requested, SamplingRequest)
     async with FaultServer() as server:
-        with pytest.raises(UserError, match="cannot be put to the endpoint: message 1 holds"):
+        with pytest.raises(UserError, match="cannot be sent to the endpoint: message 1 has"):
             await request_completion(Endpoint(server.url(), "m"), None, requested)
         assert server.calls == []

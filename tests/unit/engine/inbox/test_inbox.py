@@ -137,9 +137,9 @@ async def test_rejecting_sampling_in_a_result_ends_the_call_despite_another_pend
     outcome = await call
     assert (outcome.kind, outcome.summary, outcome.next_step) == (
         OutcomeKind.FAILED,
-        "The server asked for sampling/createMessage, and that was refused: "
+        "The server requested sampling/createMessage, which was rejected: "
         "The user rejected the sampling request.",
-        "The call was not retried.",
+        "The call was not continued.",
     )
     assert peer.wire.sends_nothing()
     assert (await stage.end())[0] is InboxRequestEnd.ANSWERED
@@ -155,7 +155,7 @@ async def test_several_requests_are_one_card_and_sent_when_all_are_answered(
     assert [input_request.key for input_request in inbox_request.unanswered] == ["who", "think"]
     stage.reply(inbox_request, DECLINE, "who")
     assert [each.key for each in (await stage.inbox_request()).unanswered] == ["think"]
-    with pytest.raises(UserError, match="answered already"):
+    with pytest.raises(UserError, match="already has a reply"):
         stage.reply(inbox_request, ACCEPT, "who")
     stage.inbox.retract(inbox_request.id, "who")
     stage.reply(inbox_request, SAMPLED, "think")
@@ -169,9 +169,9 @@ async def test_several_requests_are_one_card_and_sent_when_all_are_answered(
         "dirs": {"roots": [{"uri": tmp_path.as_uri(), "name": tmp_path.name}]},
     }
     await call
-    with pytest.raises(UserError, match="This is not asked any more"):
+    with pytest.raises(UserError, match="no longer pending"):
         stage.reply(inbox_request, ACCEPT, "who")
-    with pytest.raises(UserError, match="This is not asked any more"):
+    with pytest.raises(UserError, match="no longer pending"):
         stage.inbox.retract(inbox_request.id, "who")
 
 
@@ -244,7 +244,7 @@ async def test_request_cancelled_by_the_server_leaves_the_list_with_its_reason(s
     )
     assert await stage.end() == (InboxRequestEnd.WITHDRAWN, "no longer")
     assert peer.wire.sends_nothing()
-    with pytest.raises(UserError, match="This is not asked any more"):
+    with pytest.raises(UserError, match="no longer pending"):
         stage.reply(stage.seen[0], ACCEPT)
 
 
@@ -373,12 +373,12 @@ async def test_card_that_times_out_sends_the_replies_it_has(stage: InboxStage) -
 @pytest.mark.parametrize(
     ("method", "params", "code", "words"),
     [
-        ("elicitation/create", {"message": "?"}, -32602, "Invalid params of elicitation/create: "),
+        ("elicitation/create", {"message": "?"}, -32602, "Invalid params for elicitation/create: "),
         ("elicitation/create", [1], -32602, '"params" must be an object'),
-        ("elicitation/create", {"mode": "url", "message": "?"}, -32602, "Invalid params of elicitation"),
+        ("elicitation/create", {"mode": "url", "message": "?"}, -32602, "Invalid params for elicitation"),
         ("elicitation/create", {**ASK, "mode": "fax"}, -32602, "elicitation.fax was not declared"),
-        ("sampling/createMessage", {"messages": 5}, -32602, "Invalid params of sampling/createMessage: "),
-        ("magic/do", {}, -32601, "We do not offer magic/do"),
+        ("sampling/createMessage", {"messages": 5}, -32602, "Invalid params for sampling/createMessage: "),
+        ("magic/do", {}, -32601, "The client does not support magic/do"),
     ],
 )
 async def test_unanswerable_request_is_rejected_and_shown(
@@ -409,7 +409,7 @@ async def test_undeclared_request_is_rejected_and_shown(stage: InboxStage) -> No
     ("requested", "reason", "count"),
     [
         ({"method": "elicitation/create", "params": {"message": "?"}}, "requestedSchema", 1),
-        ({"method": "magic/do"}, "“magic/do”, which cannot be asked for inside a result", 1),
+        ({"method": "magic/do"}, "“magic/do”, which is not allowed inside a result", 1),
         ({"params": {}}, "the input request “who” cannot be used", 0),
     ],
 )
@@ -439,7 +439,7 @@ async def test_server_that_asks_endlessly_is_stopped_after_ten_rounds(stage: Inb
         stage.reply(inbox_request, ACCEPT, "who")
     await peer.ask_in_result("s", who=FORM_ASKED)
     outcome = await call
-    assert "the server asked 10 times in a row and asks again" in outcome.summary
+    assert "the server requested input 10 times in a row and requests it again" in outcome.summary
     assert (await stage.ended()).end is InboxRequestEnd.REFUSED
 
 
@@ -476,7 +476,7 @@ async def test_timeouts_resume_when_the_request_is_answered(stage: InboxStage) -
     await settle()
     await time.advance(4.1)
     outcome = await call
-    assert "did not answer tools/call within 10.1" in outcome.summary
+    assert "did not respond to tools/call within 10.1" in outcome.summary
     assert outcome.waited_ns == 1000 * 10**9
 
 
@@ -508,7 +508,7 @@ async def test_unrelated_call_keeps_its_timeouts(stage: InboxStage) -> None:
     other = stage.call("other")
     await settle()
     await time.advance(10.1)
-    assert "did not answer tools/call" in (await other).summary
+    assert "did not respond to tools/call" in (await other).summary
     assert not call.done()
     call.cancel()
     stage.reply(await stage.inbox_request(), DECLINE)
@@ -583,7 +583,7 @@ async def test_requests_beyond_the_inbox_limit_are_rejected(
     for number in range(4):
         peer.ask("elicitation/create", ASK, number)
     error = (await peer.next())["error"]
-    assert (error["code"], error["message"]) == (-32603, "3 questions wait for an answer already")
+    assert (error["code"], error["message"]) == (-32603, "3 server requests are already pending")
     await settle()
     assert stage.inbox.past()[-1].end is InboxRequestEnd.REFUSED
     assert len(stage.inbox.inbox_requests()) == 3
@@ -708,7 +708,7 @@ async def test_reply_that_cannot_be_sent_is_reported_on_its_card(
 
     monkeypatch.setattr(peer.wire, "send", send)
     stage.reply(inbox_request, CONSENT if params is PAGE else ACCEPT)
-    words = "The answer could not be sent: Nothing listens there. Check that the server runs."
+    words = "Could not send the reply: Nothing listens there. Check that the server runs."
     assert await stage.end() == (InboxRequestEnd.NOT_SENT, words)
     assert len(stage.inbox.past()) == 1
     assert stage.inbox._by_server_request == {}

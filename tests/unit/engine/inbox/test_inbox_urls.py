@@ -41,7 +41,7 @@ async def test_consent_is_sent_immediately_and_the_card_stays_until_completion(s
     for id in ("e2", "", 5, None):
         complete(peer, id)  # of nobody here
     inbox_request = await stage.inbox_request()
-    with pytest.raises(UserError, match="answered already"):
+    with pytest.raises(UserError, match="already has a reply"):
         stage.reply(inbox_request, DECLINE)
     complete(peer, "e1")
     assert await stage.end() == (InboxRequestEnd.ANSWERED, "")
@@ -73,7 +73,7 @@ async def test_card_awaiting_completion_can_be_dismissed_or_marked_done(stage: I
     for act, note in ((stage.inbox.dismiss, NO_NOTICE), (stage.inbox.mark_completed, "")):
         peer.ask("elicitation/create", PAGE)
         inbox_request = await stage.inbox_request()
-        with pytest.raises(UserError, match="This card waits for an answer"):
+        with pytest.raises(UserError, match="This server request is pending"):
             act(inbox_request.id)
         stage.reply(inbox_request, CONSENT)
         await peer.next()
@@ -259,7 +259,7 @@ async def test_error_without_elicitations_is_the_result_with_a_finding(
     await peer.refuse(REQUIRED, data)
     assert (await call).kind is OutcomeKind.RPC_ERROR
     (note,) = stage.notes()
-    assert note.startswith("Nobody is asked to visit a page (-32042): ")
+    assert note.startswith("URL elicitation not shown (-32042): ")
     assert reason in note
     assert stage.seen == []
 
@@ -270,7 +270,7 @@ async def test_undeclared_elicitation_is_not_shown(stage: InboxStage) -> None:
     call = stage.call()
     await peer.refuse(REQUIRED, {"elicitations": [PAGE]})
     assert (await call).kind is OutcomeKind.RPC_ERROR
-    assert stage.notes() == ["Nobody is asked to visit a page (-32042): we did not declare elicitation."]
+    assert stage.notes() == ["URL elicitation not shown (-32042): MCP Lens did not declare elicitation."]
 
 
 @pytest.mark.parametrize("revision", [R3, R5])
@@ -295,4 +295,4 @@ async def test_server_that_requires_urls_endlessly_is_stopped_after_ten_rounds(s
         complete(peer, "e1")
     await peer.refuse(REQUIRED, {"elicitations": [PAGE]})
     assert (await call).kind is OutcomeKind.RPC_ERROR
-    assert "the server asked 10 times in a row and asks again" in stage.notes()[-1]
+    assert "the server requested input 10 times in a row and requests it again" in stage.notes()[-1]

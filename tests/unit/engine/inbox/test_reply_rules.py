@@ -160,7 +160,7 @@ async def test_echo_repeats_the_last_user_message() -> None:
 
 async def test_nothing_to_echo_is_a_failure_that_names_the_rule() -> None:
     requested = sampling(message("assistant", text()))
-    with pytest.raises(UserError, match="Rule “Parrot”: There is nothing to echo"):
+    with pytest.raises(UserError, match="Rule “Parrot”: Nothing to echo"):
         await replied(await with_rules(ECHO), input_request(params=requested))
 
 
@@ -181,7 +181,7 @@ async def test_script_replies_in_order_and_then_the_user_is_asked(tmp_path: Path
     rule = script(tmp_path / "s.jsonl", "one", "two")
     responses = await with_rules(rule)
     assert [reported(await replied(responses, input_request())) for _ in range(2)] == ["one", "two"]
-    with pytest.raises(UserError, match="Rule “Book”: Its script has given all of its 2 answers"):
+    with pytest.raises(UserError, match=r"Rule “Book”: All replies of its script \(2\) have been used"):
         await replied(responses, input_request())
     assert (await responses.script_position(rule)).used == 2
     await responses.start_over(rule)
@@ -208,7 +208,7 @@ async def test_simultaneous_requests_each_get_their_own_reply(tmp_path: Path) ->
 
 async def test_unsuitable_script_reply_is_kept_for_later(tmp_path: Path) -> None:
     responses = await with_rules(script(tmp_path / "s.jsonl", "a string", DECLINE))
-    with pytest.raises(UserError, match="Answer 1 of its script is none to elicitation/create"):
+    with pytest.raises(UserError, match="Reply 1 of its script is not valid for elicitation/create"):
         await replied(responses, FORM)
     assert reported(await replied(responses, input_request())) == "a string"
     assert await replied(responses, FORM) == Reply(DECLINE, rule="Book")
@@ -218,8 +218,8 @@ async def test_unsuitable_script_reply_is_kept_for_later(tmp_path: Path) -> None
     ("path", "words"),
     [
         ("", "It has no script"),
-        ("/nowhere/at/all", "unreadable"),
-        ("a\0b", "cannot be"),
+        ("/nowhere/at/all", "Could not read the script"),
+        ("a\0b", "The script path is invalid"),
         ("~nobody/x", ""),
     ],
 )
@@ -255,7 +255,7 @@ async def test_endpoint_is_called_with_its_stored_key() -> None:
         await responses.save([rule])
         assert reported(await replied(responses, input_request())) == "Hello"
         assert await replied(responses, FORM) is None, "a model fills in no forms"
-        assert server.calls[0].headers["authorization"] == "Bearer the key"
+        assert server.calls[0].headers["authorization"] == "Bearer API key"
     assert names == ["answers/endpoint/m"]
 
 
@@ -263,7 +263,7 @@ async def test_endpoint_with_a_missing_key_is_not_called() -> None:
     async with FaultServer() as server:
         endpoint = Endpoint(server.url(), "gpt-9", "answers/endpoint/m", 20)
         rule = ReplyRule("m", "Model", RuleKind.ENDPOINT, is_on=True, endpoint=endpoint)
-        with pytest.raises(UserError, match="Rule “Model”: The key of its endpoint cannot be had"):
+        with pytest.raises(UserError, match="Rule “Model”: The API key of its endpoint is not available"):
             await replied(await with_rules(rule), input_request())
         assert server.calls == []
 
@@ -279,7 +279,7 @@ async def test_endpoint_is_rate_limited_unless_the_user_calls_it() -> None:
         for _ in range(2):
             assert await replied(responses, input_request()) is not None
             clock.advance(29)
-        with pytest.raises(UserError, match="asked 2 times within a minute, which is the rule's limit"):
+        with pytest.raises(UserError, match="called 2 times within a minute, which is the rule's limit"):
             await replied(responses, input_request())
         assert len(server.calls) == 2
         await responses.draft(rule, RuleInput("demo", input_request(), R4))
@@ -292,20 +292,20 @@ async def test_endpoint_is_rate_limited_unless_the_user_calls_it() -> None:
 
 
 async def test_rule_applied_to_an_unsuitable_form_says_so() -> None:
-    with pytest.raises(UserError, match="no model is asked for"):
+    with pytest.raises(UserError, match="only answers sampling requests"):
         await ReplyRules().draft(ECHO, RuleInput("demo", FORM, R4))
 
 
 async def test_rule_can_be_tried_on_the_last_request(tmp_path: Path) -> None:
     responses = ReplyRules()
-    with pytest.raises(UserError, match="No server has asked anything yet"):
+    with pytest.raises(UserError, match="No server request received yet"):
         await responses.attempt(ECHO)
     await replied(responses, FORM)
-    assert (await responses.attempt(ECHO)).reason == "This rule does not answer elicitation/create."
+    assert (await responses.attempt(ECHO)).reason == "This rule does not apply to elicitation/create."
     filled = await responses.attempt(canned({"action": "accept", "content": {"nome": "Ada"}}, is_on=False))
     assert filled.request.server == "demo"
     assert filled.reply is not None
-    assert filled.notes == ("Not asked for: “nome”.",)
+    assert filled.notes == ("Not a field of the form: “nome”.",)
     assert (
         await responses.attempt(canned(DECLINE, "server:x"))
     ).reason == "The filter does not match this server request."
@@ -332,7 +332,7 @@ async def test_manually_edited_rules_apply_to_the_next_request(tmp_path: Path) -
     await replied(responses, input_request())
     assert len(problems) == 2, "told once"
     assert "rule 1" in problems[0]
-    assert "cannot be read, so it fits nothing" in problems[1]
+    assert "is invalid, so the rule never matches" in problems[1]
 
 
 async def test_saved_rules_are_available_in_the_next_run(tmp_path: Path) -> None:

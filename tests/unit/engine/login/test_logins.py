@@ -78,7 +78,7 @@ async def test_denied_login_is_the_reason_the_server_is_not_connected(engine: En
         await engine.connect(NAME)
     (view,) = engine.views()
     assert view.status is ServerStatus.NEEDS_LOGIN
-    assert "refused" in view.reason, view.reason
+    assert "rejected the login" in view.reason, view.reason
     assert (view.reason, view.next_step) == (failed.value.summary, failed.value.next_step)
     assert view.next_step == "Reconnect, or go through the login in the Auth tab."
 
@@ -122,7 +122,7 @@ async def test_call_with_insufficient_scope_says_so_and_the_next_login_requests_
     await engine.connect(NAME)
     outcome = await write(engine)
     assert outcome.kind is OutcomeKind.FAILED
-    assert outcome.summary == "The server asks for “notes:write”, which the token does not have."
+    assert outcome.summary == "The server requires “notes:write”, which the token does not have."
     assert outcome.next_step == "Log in and retry."
     assert [one.occasion for one in wanted] == [LoginReason.STEP_UP]
     assert len(person.pages) == 1, "nobody pressed anything that leads to the browser"

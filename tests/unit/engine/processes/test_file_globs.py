@@ -101,8 +101,8 @@ def test_modified_new_and_deleted_files_are_changes(folder: Path) -> None:
 def test_too_many_files_are_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_watch, "MAX_SCANNED", 5)
     seen = scan_files(folder, ["**/*.py"])
-    assert "More than 5 files" in seen.problem
-    assert "Name the folders more closely" in seen.problem
+    assert "more than 5 files" in seen.problem
+    assert "Use more specific patterns" in seen.problem
 
 
 @pytest.mark.parametrize("glob", ["", "  ", "a\0b", "x" * 501, "src/[z-a].py", "{a,b}" * 8])

@@ -211,7 +211,7 @@ async def test_globs_without_matches_are_reported(watched: Watched) -> None:
     write_server(watched.folder, say="one")
     await watched.start("*.rs")
     await watched.until_looked()
-    assert watched.view.problem == f"No file fits in {watched.folder}."
+    assert watched.view.problem == f"No files match in {watched.folder}."
     assert watched.view.is_on
 
 
@@ -227,7 +227,7 @@ async def test_invalid_glob_in_the_file_is_reported(watched: Watched) -> None:
     write_server(watched.folder, say="one")
     await watched.start("[z-a]")
     await watched.until(lambda: bool(watched.view.problem))
-    assert "is no pattern of files" in watched.view.problem
+    assert "is not a valid file pattern" in watched.view.problem
     assert watched.status is ServerStatus.CONNECTED
 
 

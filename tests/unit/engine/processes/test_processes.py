@@ -138,7 +138,7 @@ async def test_crash_during_a_call_is_in_the_history_with_its_signal(lab: Lab) -
     await call(lab, "crash")
     await lab.until(ServerStatus.FAILED)
     (ended,) = (await lab.engine.processes.scan("srv")).ended
-    assert (ended.status, ended.was_requested) == ("was ended by signal SIGKILL", False)
+    assert (ended.status, ended.was_requested) == ("was terminated by signal SIGKILL", False)
     assert ended.last_lines == ("about to crash",)
 
 

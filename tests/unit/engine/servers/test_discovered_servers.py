@@ -59,7 +59,9 @@ class Harness:
         (view,) = [view for view in report.servers if view.name == name]
         return view
 
-    async def trust(self, name: str = "srv", variables: tuple[str, ...] = (), **inputs: str) -> DiscoveredServerView:
+    async def trust(
+        self, name: str = "srv", variables: tuple[str, ...] = (), **inputs: str
+    ) -> DiscoveredServerView:
         view = await self.scan(name)
         await self.found.trust(view.id, view.seen, variables, inputs)
         return self.found.view(view.id)
@@ -101,7 +103,7 @@ async def test_found_servers_are_neither_started_nor_contacted(harness: Harness,
     assert {view.name: view.trust for view in report.servers} == {"runs": Trust.NONE, "calls": Trust.NONE}
     assert engine.views() == ()
     for view in report.servers:
-        with pytest.raises(ConfigError, match="There is no server"):
+        with pytest.raises(ConfigError, match="No server named"):
             await engine.connect(view.name)
     # Whoever had been asked to connect would have been by now: it takes one round trip.
     _, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -187,9 +189,9 @@ async def test_change_during_the_review_is_not_trusted(harness: Harness) -> None
     harness.write(srv=fault())
     view = await harness.scan()
     harness.write(srv=fault("silent"))
-    with pytest.raises(ConfigError, match=r"was changed in .* while you looked"):
+    with pytest.raises(ConfigError, match=r"was changed in .* while you were reviewing it"):
         await harness.found.trust(view.id, view.seen)
-    with pytest.raises(ConfigError, match="while you looked"):
+    with pytest.raises(ConfigError, match="while you were reviewing it"):
         await harness.found.import_(view.id, view.seen)
     assert not harness.store.exists()
     assert harness.lab.engine.views() == ()
@@ -257,7 +259,7 @@ async def test_a_swapped_argument_is_asked_about_again_and_not_started(
     harness.write(srv=touching(marker, "good"))
     await harness.trust()
     harness.write(srv=touching(marker, "evil"))
-    with pytest.raises(ConfigError, match=r"changed since you trusted it, in .*: args\[2\]"):
+    with pytest.raises(ConfigError, match=r"It changed in .* since you trusted it: args\[2\]"):
         await harness.lab.engine.connect("srv")
     assert not marker.exists()
     assert harness.lab.view().status is ServerStatus.FAILED
@@ -365,10 +367,10 @@ async def test_unreadable_server_is_neither_trusted_nor_imported(
 ) -> None:
     harness.write(srv=members)
     view = await harness.scan()
-    assert "Nobody can" in view.problem
-    with pytest.raises(ConfigError, match="Nobody can"):
+    assert "to review" in view.problem
+    with pytest.raises(ConfigError, match="to review"):
         await harness.found.trust(view.id, view.seen)
-    with pytest.raises(ConfigError, match="Nobody can"):
+    with pytest.raises(ConfigError, match="to review"):
         await harness.found.import_(view.id, view.seen, variables=view.variables)
 
 
@@ -379,7 +381,7 @@ async def test_existing_connection_stays_and_is_not_reconnected_automatically(ha
     harness.write(srv=fault("silent"))
     assert (await harness.scan()).trust is Trust.CHANGED
     assert harness.lab.view().status is ServerStatus.CONNECTED
-    with pytest.raises(ConfigError, match="changed since you trusted it"):
+    with pytest.raises(ConfigError, match=r"changed in .* since you trusted it"):
         await harness.lab.engine.connect("srv")
 
 
@@ -387,7 +389,7 @@ async def test_server_removed_from_its_file_is_not_started(harness: Harness) -> 
     harness.write(srv=fault(), other=fault())
     await harness.trust()
     harness.write(other=fault())
-    with pytest.raises(ConfigError, match=r"is not in .* any more"):
+    with pytest.raises(ConfigError, match=r"is no longer in"):
         await harness.lab.engine.connect("srv")
     await harness.found.scan()
     assert harness.lab.engine.views() == ()
@@ -422,7 +424,7 @@ async def test_variable_is_substituted_only_with_approval(
     monkeypatch.setenv("LENS_TWO", "two")
     harness.write(srv=fault(env={"A": "${LENS_ONE}", "B": "${LENS_TWO:-default}"}))
     await harness.trust()
-    with pytest.raises(ConfigError, match="LENS_ONE is not for this server"):
+    with pytest.raises(ConfigError, match="you have not approved the environment variable LENS_ONE"):
         await harness.lab.engine.connect("srv")
     await harness.trust(variables=("LENS_ONE", "PATH"))
     await harness.lab.engine.connect("srv")
@@ -450,7 +452,7 @@ async def test_copy_gets_no_unapproved_variable(harness: Harness, monkeypatch: p
     harness.write(srv=fault("${LENS_ONE}", "${LENS_TWO:-x}"))
     view = await harness.scan()
     for agreed in ((), ("LENS_ONE",)):
-        with pytest.raises(ConfigError, match=r"The copy would be given .*LENS_TWO"):
+        with pytest.raises(ConfigError, match=r"The copy would get .*LENS_TWO"):
             await harness.found.import_(view.id, view.seen, variables=agreed)
     assert not harness.server_list.path.exists()
     await harness.found.import_(view.id, view.seen, variables=("LENS_ONE", "LENS_TWO"))
@@ -498,7 +500,7 @@ async def test_program_in_the_folder_is_not_mistaken_for_one_on_the_path(
     assert view.program == ""
     harness.lab.engine.connect_soon("srv")
     failed = await harness.lab.until(ServerStatus.FAILED)
-    assert "was not found on the PATH" in failed.reason
+    assert "was not found on PATH" in failed.reason
     assert not marker.exists()
 
 

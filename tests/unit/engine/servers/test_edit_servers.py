@@ -80,7 +80,7 @@ async def test_new_timeouts_apply_at_the_next_connection(lab: Lab) -> None:
     await lab.engine.servers.update("srv", entry)
     lab.engine.connect_soon("srv")
     view = await lab.until(ServerStatus.FAILED)
-    assert "Gave up after 0.2 s" in view.reason
+    assert "Timed out after 0.2 s" in view.reason
 
 
 async def test_disabling_by_an_edit_disconnects(lab: Lab) -> None:
@@ -201,7 +201,7 @@ async def test_calls_in_a_shared_folder_are_reported_and_not_changed(tmp_path: P
         await lab.engine.servers.update("srv", replace(lab.engine.entry("srv"), name="other"))
         assert call.path.read_bytes() == before
         assert problems == [
-            f"1 saved call in {shared} is still for 'srv': files of that folder are not changed."
+            f"1 saved call in {shared} is still assigned to 'srv': files in that folder are not changed."
         ]
     finally:
         await lab.engine.close()
@@ -210,7 +210,7 @@ async def test_calls_in_a_shared_folder_are_reported_and_not_changed(tmp_path: P
 async def test_taken_name_is_rejected_and_nothing_changes(lab: Lab, server_list: ServerListFile) -> None:
     lab.engine.save(StdioEntry(name="a", command="x"))
     lab.engine.save(StdioEntry(name="b", command="y"))
-    with pytest.raises(ConfigError, match="There is a server 'b' already"):
+    with pytest.raises(ConfigError, match="A server named 'b' already exists"):
         await lab.engine.servers.update("a", StdioEntry(name="b", command="x"))
     assert (names(lab), in_file(server_list)) == (["a", "b"], ["a", "b"])
 

@@ -109,12 +109,12 @@ async def test_lost_connection_is_reconnected_and_the_view_says_so(yard: Yard) -
     await yard.lose()
     view = yard.view
     assert view.status is ServerStatus.RESTARTING
-    assert view.reason.startswith("connecting again in ")
-    assert view.reason.endswith(" s, try 1 of 5")
+    assert view.reason.startswith("reconnecting in ")
+    assert view.reason.endswith(" s, attempt 1 of 5")
     await yard.time.advance(0.4)
     assert len(yard.wires) == 1  # not at once
     await yard.time.advance(0.7)
-    assert yard.view.reason == "connecting again, try 1 of 5"
+    assert yard.view.reason == "reconnecting, attempt 1 of 5"
     await yard.wire.answer_initialize()
     await yard.time.advance(0)
     assert (yard.view.status, yard.view.reason) == (ServerStatus.CONNECTED, "")
@@ -192,7 +192,7 @@ async def test_clicking_connect_replaces_the_delay(yard: Yard) -> None:
     await yard.time.advance(100)
     assert len(yard.wires) == 2  # and no other connection follows
     await yard.lose()
-    assert yard.view.reason.endswith("try 1 of 5")
+    assert yard.view.reason.endswith("attempt 1 of 5")
 
 
 async def test_clicking_disconnect_ends_the_delay(yard: Yard) -> None:

@@ -42,7 +42,7 @@ class Harness:
 
 @pytest.fixture
 async def harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Harness]:
-    monkeypatch.setattr(server_list_watch, "_PACE", 0.01)
+    monkeypatch.setattr(server_list_watch, "_POLL_INTERVAL", 0.01)
     harness = Harness(tmp_path / "servers.json")
     yield harness
     await harness.engine.close()
@@ -138,7 +138,7 @@ async def test_deleted_file_removes_no_server(harness: Harness) -> None:
     harness.engine.load()
     harness.engine.server_list_watch.start()
     harness.path.unlink()
-    assert "is gone" in await harness.problems.get()
+    assert "no longer exists" in await harness.problems.get()
     assert harness.names() == ["a"]
     harness.write(a={"command": "x"}, b={"command": "y"})
     assert (await harness.diffs.get()).added == ("b",)
@@ -174,7 +174,7 @@ async def test_rename_to_a_taken_name_is_reported(harness: Harness) -> None:
     harness.engine.add(StdioEntry(name="mine", command="y"))
     harness.write(mine={"command": "x"})
     await harness.engine.server_list_watch.reload()
-    assert "There is a server 'mine' already" in await harness.problems.get()
+    assert "A server named 'mine' already exists" in await harness.problems.get()
     assert harness.names() == ["mine"]
 
 
@@ -216,4 +216,4 @@ async def test_name_conflict_with_an_unsaved_server_is_reported(harness: Harness
     harness.write(a={"command": "x"}, b={"command": "y"})
     await harness.engine.server_list_watch.reload()
     assert harness.names() == ["b", "a"]
-    assert "There is a server 'a' already" in problems[0]
+    assert "A server named 'a' already exists" in problems[0]

@@ -68,7 +68,7 @@ async def test_server_that_cannot_be_saved_is_not_added(engine: Engine, server_l
 
 async def test_names_are_unique(engine: Engine, server_list: ServerListFile) -> None:
     engine.save(StdioEntry(name="a", command="x"))
-    with pytest.raises(ConfigError, match="There is a server 'a' already"):
+    with pytest.raises(ConfigError, match="A server named 'a' already exists"):
         engine.save(StdioEntry(name="a", command="y"))
     assert server_list.find("a") == StdioEntry(name="a", command="x")
     assert engine.unique_name("a") == "a 2"
@@ -86,7 +86,7 @@ async def test_removed_server_is_deleted_from_the_file_and_its_history_stays(
     await engine.remove("srv")
     assert (names(engine), removed, server_list.load().entries) == ([], ["srv"], ())
     assert len(engine.log) > rows
-    with pytest.raises(ConfigError, match="There is no server 'srv'"):
+    with pytest.raises(ConfigError, match="No server named 'srv'"):
         await engine.connect("srv")
 
 
@@ -112,7 +112,7 @@ async def test_stopping_a_connect_tells_the_waiting_caller(lab: Lab) -> None:
     connecting = asyncio.get_running_loop().create_task(lab.engine.connect("srv"))
     await lab.until(ServerStatus.CONNECTING)
     await lab.engine.disconnect("srv")
-    with pytest.raises(RequestCancelled, match="Connecting was stopped"):
+    with pytest.raises(RequestCancelled, match="The connection attempt was cancelled"):
         await connecting
     assert lab.view().status is ServerStatus.IDLE
 

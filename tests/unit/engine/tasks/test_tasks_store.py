@@ -129,7 +129,7 @@ async def test_a_task_outlives_the_connection_and_is_followed_again(
         harness.wire.end("The server fell over.")
         outcome = await calling
         assert (outcome.kind, outcome.is_lost) == (OutcomeKind.FAILED, True)
-        assert "is saved" in outcome.next_step
+        assert "stays in the list" in outcome.next_step
         await harness.settle()
         assert (harness.view.tracking, harness.view.note) == (TrackingState.WAITING, "The server fell over.")
         await harness.connect()
@@ -160,7 +160,7 @@ async def test_a_server_that_forgot_its_task_is_believed(
         await harness.book.poll("srv", "t")
         await harness.settle()
         await harness.refuse(-32602, "Unknown task")
-        assert harness.view.note == "The server no longer knows the task: its time to live is over"
+        assert harness.view.note == "The server no longer knows the task: its time to live has expired"
 
 
 async def test_ttl_counts_from_the_creation(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,7 +182,7 @@ async def test_failed_poll_is_retried_and_abandoned_after_five_attempts(
         for _ in range(4):
             await harness.advance(1.1)
             await harness.refuse(-32603, "busy")
-        assert harness.view.note == "Asking after it failed: busy (-32603)"
+        assert harness.view.note == "Polling failed: busy (-32603)"
         await harness.poll("working")
         assert harness.view.note == ""
         for _ in range(5):
@@ -191,7 +191,7 @@ async def test_failed_poll_is_retried_and_abandoned_after_five_attempts(
         outcome = await calling
         assert outcome.summary == "busy (-32603)"
         assert harness.view.tracking is TrackingState.STOPPED
-        assert harness.view.note == "Asking after it failed 5 times in a row: busy (-32603)"
+        assert harness.view.note == "Polling failed 5 times in a row: busy (-32603)"
         await harness.advance(5)
         assert await harness.sends_nothing()
 
@@ -206,8 +206,8 @@ async def test_status_of_another_task_is_reported_once_and_ignored(
             await harness.reply(taskId="u", status="completed", result={})
         await end(harness)
         assert read((await calling).response).result == OUTCOME
-    assert harness.notes() == ["The state is that of another task, “u”."]
-    assert harness.view.problems == ("The state is that of another task, “u”.",)
+    assert harness.notes() == ["The server sent the state of another task, “u”."]
+    assert harness.view.problems == ("The server sent the state of another task, “u”.",)
 
 
 @BOTH
@@ -253,7 +253,7 @@ async def test_a_task_can_be_added_by_its_id_and_forgotten(monkeypatch: pytest.M
         assert harness.view.outcome is not None
         await harness.book.forget("srv", "t")
         assert harness.book.views("srv") == ()
-        with pytest.raises(ConfigError, match="not in the list any more"):
+        with pytest.raises(ConfigError, match="no longer in the list"):
             await harness.book.poll("srv", "t")
         adding = asyncio.get_running_loop().create_task(harness.book.add("srv", "nope"))
         await harness.refuse(-32602, "Unknown task")
@@ -297,8 +297,7 @@ async def test_long_lists_are_truncated_and_the_omission_is_reported(
         await harness.reply(tasks=[state("working", taskId=f"t{number}") for number in range(10_002)])
         assert await refreshing == 10_000
         assert problems == [
-            "“srv” lists 10,002 tasks; 2 of them are not shown. "
-            "Forget those that have ended, or add one by its id."
+            "“srv” lists 10,002 tasks; 2 of them are not shown. Remove ended tasks, or add one by its id."
         ]
         views = harness.book.views("srv")
         assert sum(view.tracking is TrackingState.FOLLOWED for view in views) == 50
@@ -407,7 +406,7 @@ async def test_a_result_that_is_refused_too_early_is_fetched_at_the_end(
         assert await harness.sends_nothing()
         await end(harness)
         assert read((await calling).response).result == OUTCOME
-        assert harness.view.problems == ("tasks/result was refused while the task was input_required.",)
+        assert harness.view.problems == ("tasks/result was rejected while the task was input_required.",)
 
 
 async def test_task_changes_are_listened_for_while_tasks_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -510,7 +509,7 @@ async def test_malformed_request_is_reported(monkeypatch: pytest.MonkeyPatch) ->
     async with task_harness(R5, monkeypatch) as harness:
         await harness.run()
         await harness.poll("input_required", inputRequests=[1])
-        words = 'The task asks for what cannot be read: "inputRequests" must be an object.'
+        words = 'The task has invalid input requests: "inputRequests" must be an object.'
         assert harness.notes() == [words]
         assert harness.view.problems == (words,)
 
@@ -594,5 +593,5 @@ async def test_undeclared_request_is_shown_as_rejected(
         calling = await harness.run()
         await harness.poll("input_required", inputRequests={"k": ASK})
         await calling
-        why = "it asks for elicitation/create, and the request did not declare elicitation"
+        why = "it requests elicitation/create, but the request did not declare elicitation"
         assert ended == [(ServerRequestEnd.REFUSED, "t", why)]
