@@ -28,7 +28,7 @@ from inspector.base.plain_text import one_line
 from inspector.base.units import plural
 from inspector.qt.bridge import Bridge
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
-from inspector.qt.widgets.inputs.completion import CompletedLine
+from inspector.qt.widgets.inputs.completion import CompletionLineEdit
 from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
 
 MAX_ROWS = 200
@@ -182,7 +182,7 @@ class NamedRow(QWidget):
         super().__init__()
         self.named = named
         self._theme = theme
-        self.line: CompletedLine | None = None
+        self.line: CompletionLineEdit | None = None
         self.lines: QPlainTextEdit | None = None
         self._note = MutedLabel(theme, wrap=True)
         self._error = PlainLabel(theme, tone="error", wrap=True)
@@ -241,8 +241,8 @@ class NamedRow(QWidget):
             return self.line.text()
         return self.lines.toPlainText() if self.lines is not None else ""
 
-    def _make_line(self, completes: bool) -> CompletedLine:
-        self.line = CompletedLine(self._theme)
+    def _make_line(self, completes: bool) -> CompletionLineEdit:
+        self.line = CompletionLineEdit(self._theme)
         self.line.completes = completes
         self.line.setAccessibleName(one_line(self.named.name))
         self.line.setPlaceholderText("required" if self.named.is_required else "not sent")

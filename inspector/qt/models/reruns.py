@@ -1,4 +1,4 @@
-"""Table model of a server's watched calls: state, and what differs in a few words."""
+"""Table model of a server's regression calls: state, and what differs in a few words."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ TONES: dict[RerunState, Tone] = {
 
 
 class RerunsModel(QAbstractTableModel):
-    """The watched calls and their results. `mark` returns the icon of a state."""
+    """The regression calls and their results. `mark` returns the icon of a state."""
 
     def __init__(
         self, theme: Theme, mark: Callable[[RerunState], QIcon], parent: QObject | None = None
@@ -169,7 +169,7 @@ def verdict(view: RerunView) -> tuple[str, Tone]:
         return "", "muted"
     total = len(view.results)
     if view.is_running:
-        return "running watched calls", "wait"
+        return "running regression calls", "wait"
     if view.bad:
         return f"{view.bad:,} of {total:,} calls not as expected", "error"
     good = view.count(RerunState.SAME)

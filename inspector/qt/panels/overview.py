@@ -12,6 +12,7 @@ from inspector.base.units import plural
 from inspector.engine.views import ServerStatus, ServerView
 from inspector.protocol.client_capabilities import capabilities_text
 from inspector.protocol.handshake import Agreement
+from inspector.protocol.revisions import Era
 from inspector.qt.actions import Actions
 from inspector.qt.models.servers import connection_placeholder
 from inspector.qt.theme import SPACE_2, SPACE_4, SPACE_6, Theme
@@ -166,7 +167,7 @@ def _server_facts(agreement: Agreement) -> list[Fact]:
 def _connection_facts(view: ServerView, agreement: Agreement) -> list[Fact]:
     facts = [
         Fact("Status", view.status.value, tone="ok" if view.status is ServerStatus.CONNECTED else "text"),
-        Fact("Protocol version", f"{agreement.revision} · {agreement.era.value}", mono=True),
+        Fact("Protocol version", f"{agreement.revision} · {_session_text(agreement)}", mono=True),
         Fact("Negotiated by", agreement.how),
         Fact("Transport", view.transport),
         Fact("Command" if view.transport == "stdio" else "URL", view.address, mono=True),
@@ -179,6 +180,10 @@ def _connection_facts(view: ServerView, agreement: Agreement) -> list[Fact]:
     if not view.is_verified:
         facts.append(Fact("TLS", "Certificate not verified", tone="warn"))
     return [*facts, Fact("Process", str(view.pid), mono=True)] if view.pid is not None else facts
+
+
+def _session_text(agreement: Agreement) -> str:
+    return "stateless" if agreement.era is Era.STATELESS else "session"
 
 
 def _capability_facts(agreement: Agreement) -> list[Fact]:

@@ -17,12 +17,13 @@ from PySide6.QtWidgets import (
 )
 
 from inspector.base.plain_text import one_line
+from inspector.base.units import plural
 from inspector.engine.views import ServerStatus, ServerView
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.servers import SERVER_TONES, ServersModel, ViewRole, WaitingRole, state_text
 from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme, Tone
-from inspector.qt.widgets.item_views import InboxEntry, SidebarEntry, style_list, style_sidebar
+from inspector.qt.widgets.item_views import SidebarEntry, style_list, style_sidebar
 from inspector.qt.widgets.layout import PanelHeader
 from inspector.qt.widgets.notices.empty_state import EmptyState
 from inspector.qt.widgets.text.badge import DotShape, badge_size, paint_badge, paint_dot
@@ -30,7 +31,7 @@ from inspector.qt.widgets.text.badge import DotShape, badge_size, paint_badge, p
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QStyle
 
-    from inspector.engine.servers.inspection import FoundReport
+    from inspector.engine.servers.views import DiscoveryReport
 
 _NOT_CONNECTABLE = (ServerStatus.CONNECTED, ServerStatus.CONNECTING, ServerStatus.LOGGING_IN)
 _MENU = (
@@ -152,7 +153,7 @@ class ServerListPanel(QWidget):
         self.list.doubleClicked.connect(self._on_double_clicked)
         self.inbox.clicked.connect(self.choose_inbox)
         self.discovered.clicked.connect(self.choose_discovered)
-        bridge.found_changed.connect(self._on_discovered_changed)
+        bridge.discovered_servers_changed.connect(self._on_discovered_changed)
         self.list.customContextMenuRequested.connect(self._on_menu_requested)
 
     def _on_server_changed(self, view: ServerView) -> None:
@@ -180,7 +181,7 @@ class ServerListPanel(QWidget):
         if before == self._removed_selection:
             self.choose(after)
 
-    def _on_discovered_changed(self, report: FoundReport) -> None:
+    def _on_discovered_changed(self, report: DiscoveryReport) -> None:
         from inspector.qt.models.discovered_servers import change_count, summary_text
 
         self.discovered.setVisible(bool(report.files))
@@ -222,6 +223,20 @@ class ServerListPanel(QWidget):
         for id in _COPY_AS:
             copies.addAction(self._actions[id])
         menu.popup(self.list.viewport().mapToGlobal(position))
+
+
+class InboxEntry(SidebarEntry):
+    """The sidebar entry of the Inbox, with the number of pending requests."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, "Inbox", "inbox", parent=parent)
+        self.set_count(0)
+
+    def set_count(self, count: int) -> None:
+        """Show the number of pending server requests."""
+        verb = "waits" if count == 1 else "wait"
+        text = f"{plural(count, 'request')} {verb} for you" if count else "No pending requests"
+        self.show_count(count, text, "Ctrl+I")
 
 
 class ServerRowDelegate(QStyledItemDelegate):

@@ -10,8 +10,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QFont, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
-from inspector.engine.servers.discovered_servers import FoundServers
-from inspector.engine.servers.inspection import FoundReport
+from inspector.engine.servers.discovered_servers import ServerDiscovery
+from inspector.engine.servers.views import DiscoveryReport
 from inspector.qt.bridge import Bridge
 from inspector.qt.forms.server.input_fields import PasteBox
 from inspector.qt.models.discovered_servers import nothing_text, summary_text, tool_text
@@ -48,7 +48,7 @@ class WelcomePanel(QWidget):
         super().__init__(parent)
         self._bridge, self._theme = bridge, theme
         self._folder: Path | None = None
-        self.report: FoundReport | None = None
+        self.report: DiscoveryReport | None = None
         self.box = PasteBox(theme, lines=(3, 6))
         self.go_action = self._action("Continue…", self._on_entered)
         self.review_action = self._action("Review…", self.review_requested.emit)
@@ -64,12 +64,12 @@ class WelcomePanel(QWidget):
         self._lay_out(open_file)
         self.box.textChanged.connect(self._on_text)
         self.box.entered.connect(self._on_entered)
-        bridge.found_changed.connect(self.show_report)
+        bridge.discovered_servers_changed.connect(self.show_report)
         self._on_text()
         self._show_found()
         bridge.start_when_attached("load discovered servers", self._load())
 
-    def show_report(self, report: FoundReport) -> None:
+    def show_report(self, report: DiscoveryReport) -> None:
         self.report = report
         self._show_found()
 
@@ -173,7 +173,7 @@ class WelcomePanel(QWidget):
     async def _load(self) -> None:
         """Load what was found before the panel was created, and where."""
 
-        async def last(found: FoundServers) -> tuple[FoundReport, Path]:
+        async def last(found: ServerDiscovery) -> tuple[DiscoveryReport, Path]:
             return found.report, found.folder
 
         report, folder = await self._bridge.ask_found(last)

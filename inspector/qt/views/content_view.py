@@ -22,7 +22,7 @@ from inspector.qt.views.messages import MessageCard, MessagesView
 from inspector.qt.widgets.code.json_view import MAX_COPIED, JsonView
 from inspector.qt.widgets.code.save_file import BodySaver, BytesBody
 from inspector.qt.widgets.inputs.controls import ActionButton, Segments, icon_button
-from inspector.qt.widgets.item_views import MarkedRows, style_list
+from inspector.qt.widgets.item_views import NoteDelegate, style_list
 from inspector.qt.widgets.media.markdown import MarkdownView
 from inspector.qt.widgets.media.media import AudioView, CsvTable, ImageView, read_image
 from inspector.qt.widgets.notices.notices import Alert
@@ -220,7 +220,7 @@ class ContentView(QWidget):
         if self._audio is None:
             self._audio = AudioView(self._theme, self.save_action)
             self._pages.addWidget(self._audio)
-        self._audio.set_sound(self._content.data, self._content.mime_type, file_extension(self._content))
+        self._audio.set_audio(self._content.data, self._content.mime_type, file_extension(self._content))
         return self._audio
 
     def _on_form_chosen(self, index: int) -> None:
@@ -340,7 +340,7 @@ class PartsView(QWidget):
         self.list.setModel(self.model)
         self.list.setAccessibleName("Parts of the result")
         style_list(self.list, self._theme)
-        self.list.setItemDelegate(MarkedRows(self._theme, NoteRole, ToneRole, self.list))
+        self.list.setItemDelegate(NoteDelegate(self._theme, NoteRole, ToneRole, self.list))
         self.list.setFrameShape(QFrame.Shape.NoFrame)
         self.list.setMinimumHeight(2 * self._theme.row_height())
         self._notes.setContentsMargins(SPACE_3, 0, SPACE_3, 0)

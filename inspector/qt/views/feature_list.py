@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QTableView, QWidget
 from inspector.base.units import duration
 from inspector.qt.models.feature_list import FeatureListModel, Item, ListChanges, NoteRole, ToneRole
 from inspector.qt.theme import Theme
-from inspector.qt.widgets.item_views import MarkedRows, style_table
+from inspector.qt.widgets.item_views import NoteDelegate, style_table
 from inspector.qt.widgets.notices.notices import Alert
 
 _SHOWN_MS = 20_000
@@ -42,7 +42,7 @@ class FeatureList(QTableView):
         self.setSelectionMode(QTableView.SelectionMode.SingleSelection)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFont(theme.mono_font(0.95))
-        self.setItemDelegate(MarkedRows(theme, NoteRole, ToneRole, self))
+        self.setItemDelegate(NoteDelegate(theme, NoteRole, ToneRole, self))
         model.modelAboutToBeReset.connect(self._on_about_to_change)
         model.searched.connect(self._on_searched)
         self.selectionModel().currentChanged.connect(self._on_current_changed)

@@ -55,7 +55,7 @@ _TONES: dict[OutcomeKind, Tone] = {
     OutcomeKind.RPC_ERROR: "error",
     OutcomeKind.FAILED: "error",
     OutcomeKind.CANCELLED: "muted",
-    OutcomeKind.LEFT: "wait",
+    OutcomeKind.DETACHED: "wait",
 }
 _BADGES: dict[OutputState, tuple[str, Tone]] = {
     OutputState.FITS: ("matches schema", "ok"),
@@ -137,7 +137,7 @@ class ResultView(QWidget):
             sentence = outcome.summary or "The server was notified. A late response will appear in Traffic."
             self.message.show_empty("stop", "Cancelled", sentence)
             self._pages.setCurrentWidget(self.message)
-        elif outcome.kind is OutcomeKind.LEFT:
+        elif outcome.kind is OutcomeKind.DETACHED:
             self._task_id = outcome.task_id
             self.message.show_empty("tasks", "Running in the background", outcome.summary, [self.task_action])
             self._pages.setCurrentWidget(self.message)

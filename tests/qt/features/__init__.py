@@ -1,1 +1,1 @@
-"""TODO: what lives here."""
+"""Tests of the Resources and Prompts panels, feature lists and drift."""

@@ -1,4 +1,4 @@
-"""A stdio server with resources and prompts that does as it is told. Standard library only (-I -S).
+"""Scripted stdio server with resources and prompts. Standard library only (-I -S).
 
     offering_server.py [SCRIPT]
 
@@ -8,7 +8,7 @@ SCRIPT is a JSON object; every member is optional: `resources`, `templates`, `pr
 
     do://grow    one more resource, and a notification     do://edit   another title for the first, likewise
     do://shrink  no resources any more, likewise           do://wait   no answer, ever
-    do://touch   counter://it counts on, and its change is told
+    do://touch   counter://it counts on, and the change is notified
     do://prompts/grow, do://prompts/edit, do://prompts/shrink, do://templates/grow and so on: the same there
     do://refuse  from now on no list is given
 """
@@ -29,7 +29,7 @@ CAPABILITIES = {
 
 
 class Refused(Exception):
-    """Answered with an error."""
+    """The request is answered with an error."""
 
 
 def send(**members: Any) -> None:
@@ -39,7 +39,7 @@ def send(**members: Any) -> None:
 
 
 class Server:
-    """One conversation."""
+    """One connection."""
 
     def __init__(self, script: Params) -> None:
         self.script = script
@@ -123,7 +123,7 @@ class Server:
 
     def _resources_subscribe(self, params: Params) -> Params:
         if params["uri"] == "x://stubborn":
-            raise Refused(-32603, "Nobody watches that")
+            raise Refused(-32603, "Not subscribable")
         return {}
 
     def _resources_unsubscribe(self, params: Params) -> Params:

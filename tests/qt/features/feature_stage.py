@@ -1,4 +1,4 @@
-"""A server that offers resources and prompts, and the way to its panels."""
+"""A server with resources and prompts, and helpers that open its panels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SERVER = Path(__file__).with_name("feature_server.py")
 
 
 def offering(name: str = "offering", **script: Any) -> StdioEntry:
-    """See `offering_server.py` for what can be said."""
+    """Return a scripted server; see `feature_server.py` for the script."""
     args = ("-I", "-S", str(_SERVER), json.dumps(script))
     return StdioEntry(name=name, command=sys.executable, args=args, era="2025-11-25")
 
@@ -34,7 +34,7 @@ def connect(lens: Lens, entry: Entry) -> None:
 
 
 def open_resources(lens: Lens, entry: Entry) -> ResourcesPanel:
-    """Connect and wait until the lists are there."""
+    """Connect and wait until the lists are loaded."""
     connect(lens, entry)
     lens.do("view.resources")
     panel = lens.workspace.resources
@@ -58,6 +58,6 @@ def type_into(line: QLineEdit, text: str) -> None:
     QTest.keyClicks(line, text)
 
 
-def search(line: QLineEdit, words: str) -> None:
-    type_into(line, words)
+def search(line: QLineEdit, text: str) -> None:
+    type_into(line, text)
     QTest.keyClick(line, Qt.Key.Key_Return)

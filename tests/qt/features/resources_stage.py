@@ -1,4 +1,4 @@
-"""Hands and eyes for tests of the Resources panel."""
+"""Helpers for tests of the Resources panel."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def go_to_template(panel: ResourcesPanel, position: int) -> None:
 
 
 def read(lens: Lens, panel: ResourcesPanel, uri: str = "") -> ReadResult:
-    """Read what is chosen, or a URI of the list, and wait until it is on screen."""
+    """Read the selected resource, or a listed URI, and wait until it is shown."""
     if uri:
         go_to(panel, uri)
     with lens.bot.waitSignal(panel.contents.shown, timeout=TIMEOUT) as shown:
@@ -58,5 +58,5 @@ def read(lens: Lens, panel: ResourcesPanel, uri: str = "") -> ReadResult:
 
 
 def read_aside(lens: Lens, uri: str) -> None:
-    """Make the server do something, behind the panel's back."""
+    """Read a resource without the panel, to trigger an effect in the server."""
     lens.run(lens.app.bridge.read_resource("offering", uri))

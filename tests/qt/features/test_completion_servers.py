@@ -1,4 +1,4 @@
-"""Completion from real servers: typing shows what they suggest, and the keyboard takes one."""
+"""Completion with real servers: suggestions appear while typing and are accepted by key."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 
 from inspector.config.servers.entries import Entry, StdioEntry
 from inspector.qt.panels.prompts.panel import PromptsPanel
-from inspector.qt.widgets.inputs.completion import CompletedLine
+from inspector.qt.widgets.inputs.completion import CompletionLineEdit
 from tests.peers.installs import NODE_SERVERS, Unavailable, npm_packages
 from tests.qt.features.feature_stage import open_prompts, open_resources, type_into
 from tests.qt.features.resources_stage import go_to_template, read
@@ -20,7 +20,7 @@ from tests.qt.lens_driver import TIMEOUT, Lens
 
 @pytest.fixture(params=["2025-11-25", "2026-07-28", "http"])
 def demo(request: pytest.FixtureRequest) -> Entry:
-    """Our demo server in both eras, and over HTTP, where it is found to be of the stateless one."""
+    """The demo server with and without sessions, and over HTTP, where it is detected as stateless."""
     if request.param == "http":
         entry: Entry = request.getfixturevalue("http_demo")
         return entry
@@ -30,7 +30,7 @@ def demo(request: pytest.FixtureRequest) -> Entry:
 
 @pytest.fixture(scope="module")
 def reference() -> Entry:
-    """The reference server of Node."""
+    """The reference server (Node.js)."""
     try:
         modules: Path = npm_packages(*NODE_SERVERS)
     except Unavailable as exc:
@@ -39,13 +39,13 @@ def reference() -> Entry:
     return StdioEntry(name="everything", command="node", args=(str(script), "stdio"))
 
 
-def line_of(lens: Lens, line: CompletedLine | None) -> CompletedLine:
+def line_of(lens: Lens, line: CompletionLineEdit | None) -> CompletionLineEdit:
     lens.window.activateWindow()
     assert line is not None
     return line
 
 
-def offered(line: CompletedLine) -> list[str]:
+def offered(line: CompletionLineEdit) -> list[str]:
     return [each.text for each in line.suggestions()]
 
 

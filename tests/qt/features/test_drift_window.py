@@ -1,4 +1,4 @@
-"""What changed since the last run, as a person sees it: a line above the tabs, and the dialog behind it."""
+"""Drift: the strip that announces changes since the baseline, and the review dialog."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SEEK: dict[str, Any] = {**FIND, "name": "seek"}
 
 
 def remember(lens: Lens, entry: StdioEntry, **lists: Any) -> None:
-    """As an earlier run has left it."""
+    """Store a baseline as an earlier session would."""
     info, capabilities = {"name": "scripted", "version": "1.2.3"}, {"tools": {"listChanged": True}}
     server = {"serverInfo": info, "capabilities": capabilities}
     document = {"version": 1, "takenAt": 1_731_400_000_000_000_000, "lists": {"server": [server], **lists}}
@@ -44,7 +44,7 @@ def connect(lens: Lens, *tools: dict[str, Any], before: list[dict[str, Any]] | N
     entry = scripted("srv", tools=list(tools))
     if before is not None:
         remember(lens, entry, tools=before, resources=[], templates=[], prompts=[])
-    lens.app.thread.engine.drift.quiet = 0.0
+    lens.app.thread.engine.drift.grace = 0.0
     lens.connect(entry)
 
 
@@ -84,7 +84,7 @@ def test_changes_are_announced_above_the_tabs_and_shown_field_by_field(lens: Len
     assert strip(lens).startswith("1 tool changed, 1 tool renamed since 12 Nov")
     assert "1 of them has new hidden characters" in strip(lens)
     assert cells(dialog.list) == [
-        ["≠", "echo", "tool", "hidden characters! description"],
+        ["≠", "echo", "tool", "hidden characters: description"],
         ["→", "find → seek", "tool", "renamed"],
     ]
     shown = "\n".join(" | ".join(row) for row in cells(dialog.changes))
@@ -134,7 +134,7 @@ def test_dialog_updates_while_it_is_open(lens: Lens) -> None:
 def test_unreadable_baseline_is_reported_and_can_be_recreated(lens: Lens) -> None:
     entry = scripted("srv", tools=[ECHO])
     remember(lens, entry, tools=7)
-    lens.app.thread.engine.drift.quiet = 0.0
+    lens.app.thread.engine.drift.grace = 0.0
     lens.connect(entry)
     lens.until(lambda: "lists.tools" in strip(lens))
     lens.do("server.drift")
@@ -147,7 +147,7 @@ def test_unreadable_baseline_is_reported_and_can_be_recreated(lens: Lens) -> Non
 def test_workspace_opened_later_shows_the_changes_too(lens: Lens) -> None:
     entry = scripted("srv", tools=[POISONED])
     remember(lens, entry, tools=[ECHO], resources=[], templates=[], prompts=[])
-    lens.app.thread.engine.drift.quiet = 0.0
+    lens.app.thread.engine.drift.grace = 0.0
     lens.add(scripted("other"))
     lens.add(entry)
     lens.choose("other")
@@ -182,7 +182,7 @@ def test_only_the_visible_ones_of_ten_thousand_changes_are_formatted(
     assert dialog.model.rowCount() == 10_000
     assert "10,000 tools changed" in strip(lens)
     dialog.list.setCurrentIndex(dialog.model.index(9_999, DriftColumn.NAME))
-    lens.until(lambda: "not known any more" in visible_text(dialog))
+    lens.until(lambda: "out of date" in visible_text(dialog))
 
 
 def test_rows_satisfy_the_model_contract(qtmodeltester: Any) -> None:

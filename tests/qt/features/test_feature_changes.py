@@ -1,4 +1,4 @@
-"""Lists that a server changes: what stays in its place, and what is said about it, in all three panels."""
+"""list_changed in all three panels: what stays in place, and how changes are reported."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def lots(kind: str, count: int = 200) -> list[dict[str, Any]]:
 
 
 def on_top(view: FeatureList) -> tuple[object, int]:
-    """What the first row on screen says, and on which pixel it begins."""
+    """Return the text of the first row on screen and its pixel offset."""
     row = view.rowAt(0)
     return view.model().index(row, 0).data(), view.rowViewportPosition(row)
 
 
 def open_list(lens: Lens, kind: str) -> tuple[FeatureList, FeatureListModel, Any]:
-    """A panel with 200 entries, the view and the model of its list."""
+    """Open a panel with 200 entries; return the view, the model and the panel."""
     script: dict[str, Any] = {kind: lots(kind)}
     entry = offering(**script)
     if kind == "prompts":
@@ -122,7 +122,7 @@ def test_list_that_cannot_be_refreshed_stays_with_the_reason_and_a_next_step(len
     read_aside(lens, "do://refuse")
     lens.do(f"{kind[:-1]}.refresh")
     lens.until(lambda: "The disk is full" in visible_text(panel.alert))
-    assert f"The {kind} could not be listed again: The disk is full" in visible_text(panel.alert)
+    assert f"Could not refresh the {kind}: The disk is full" in visible_text(panel.alert)
     assert view.isVisibleTo(panel)
     assert view.currentIndex().row() == 7
     assert panel.change_strip.isHidden()

@@ -1,4 +1,4 @@
-"""The model of everything that a server offers: rows, search in slices, news."""
+"""Feature list model: rows, search in slices, changes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_first_list_is_not_a_change_and_templates_are_named_by_their_uri_templat
     assert asyncio.run(model.take_changes()).sentence() == "1 removed: x://{a}."
 
 
-def news_of(before: list[JSONObject], after: list[JSONObject]) -> ListChanges:
+def changes_of(before: list[JSONObject], after: list[JSONObject]) -> ListChanges:
     model = FeatureListModel(TOOLS)
     model.set_listing(Listing(tuple(Tool.read(tool) for tool in before)))
     assert not asyncio.run(model.take_changes())
@@ -65,7 +65,7 @@ def news_of(before: list[JSONObject], after: list[JSONObject]) -> ListChanges:
 
 
 def test_change_summary_names_what_was_added_removed_and_changed() -> None:
-    changes = news_of(
+    changes = changes_of(
         [{"name": "a"}, {"name": "b"}, {"name": "c"}],
         [{"name": "b", "title": "B"}, {"name": "c"}, {"name": "d"}],
     )
@@ -74,7 +74,7 @@ def test_change_summary_names_what_was_added_removed_and_changed() -> None:
 
 
 def test_reordering_and_duplicate_names_are_not_changes() -> None:
-    assert not news_of(
+    assert not changes_of(
         [{"name": "a"}, {"name": "b"}], [{"name": "b"}, {"name": "a"}, {"name": "a", "title": "A"}]
     )
 

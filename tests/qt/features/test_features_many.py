@@ -1,4 +1,4 @@
-"""Ten thousand of everything: taken a few at a time, whatever the server does with its lists.
+"""Ten thousand items: processed in slices, whatever the server does with its lists.
 
 What is counted here is how much is done in one turn of the window; how long that takes measures
 `python -m tests.bench offered`.
@@ -32,7 +32,7 @@ MAX_ON_SCREEN = 100
 
 
 class Turns:
-    """How many things were done in each turn of the window."""
+    """Counts the work done in each turn of the event loop."""
 
     def __init__(self) -> None:
         self.counts: list[int] = []
@@ -45,7 +45,7 @@ class Turns:
 
 
 class SlicedTools(ToolsModel):
-    """Counts the tools that a turn of a search reads for the first time."""
+    """Counts the tools that a slice of a search reads for the first time."""
 
     def __init__(self, turns: Turns) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class SlicedTools(ToolsModel):
 
 
 class SlicedPicks(PaletteModel):
-    """Counts its turns."""
+    """Counts its slices."""
 
     def __init__(self, turns: Turns) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ class SlicedPicks(PaletteModel):
 
 @pytest.fixture
 def ticking(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A millisecond goes by with each look at the clock: a turn is so many steps, however fast they are."""
+    """Advance the clock by 1 ms per call, so that a slice has a fixed number of steps."""
 
     def inspect(now: list[float]) -> float:
         now[0] += 0.001
@@ -97,7 +97,7 @@ def resources(count: int = MANY) -> tuple[Resource, ...]:
 
 
 async def turns_of(work: asyncio.Future[Any]) -> int:
-    """How often others had their turn until it was done."""
+    """Return how often the event loop ran until the work was done."""
     turns = 0
     while not work.done():
         turns += 1
@@ -111,8 +111,8 @@ def test_many_tools_are_searched_in_slices_and_parsed_once(qtbot: QtBot) -> None
     model = SlicedTools(turns)
     model.set_listing(Listing(tools()))
     assert not turns.counts, "without words nothing is searched"
-    for words in ("tool_099", "tool_0999"):
-        model.set_text(words)
+    for text in ("tool_099", "tool_0999"):
+        model.set_text(text)
         qtbot.waitUntil(lambda: not model.is_searching, timeout=TIMEOUT)
     assert sum(turns.counts) == MANY
     assert max(turns.counts) <= MAX_PER_SLICE
@@ -184,7 +184,7 @@ def test_window_stays_responsive_while_a_tree_is_built(qtbot: QtBot) -> None:
 
 @pytest.fixture
 def looked_at(monkeypatch: pytest.MonkeyPatch) -> set[int]:
-    """The items that views asked anything about."""
+    """Collect the items for which views requested data."""
     seen: set[int] = set()
     item_data = FeatureListModel.item_data
 
@@ -196,15 +196,15 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> set[int]:
     return seen
 
 
-def type_slowly(lens: Lens, field: SearchField, model: FeatureListModel, words: str) -> None:
-    """Letter by letter, each when the window has shown what fits those before."""
-    for end in range(1, len(words) + 1):
-        field.setText(words[:end])
+def type_slowly(lens: Lens, field: SearchField, model: FeatureListModel, text: str) -> None:
+    """Type letter by letter, each after the matches of the previous ones are shown."""
+    for end in range(1, len(text) + 1):
+        field.setText(text[:end])
         field.settle()
         lens.until(lambda: not model.is_searching)
 
 
-def _tells(panel: ToolsPanel, changes: str) -> bool:
+def _reports(panel: ToolsPanel, changes: str) -> bool:
     return changes in panel.change_strip.text("tools")
 
 
@@ -218,7 +218,7 @@ def test_many_tools_are_listed_changed_and_searched(lens: Lens, page: int, looke
     for tool, changes in (("grows", "1 added: new_10000."), ("alters", "1 changed: tool_09999.")):
         looked_at.clear()
         lens.run(lens.app.bridge.call_tool("scripted", tool, {}, lambda event: None))
-        lens.until(partial(_tells, panel, changes))
+        lens.until(partial(_reports, panel, changes))
         assert panel.list.currentIndex().data() == "tool_05000"
         assert panel.call_view.arguments.form is form, "a form is not made again for a tool that is the same"
         assert len(looked_at) <= 2 * MAX_ON_SCREEN, "rows of the old list and of the new one"

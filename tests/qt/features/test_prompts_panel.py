@@ -1,4 +1,4 @@
-"""The Prompts panel: arguments in, messages out, and what stays when the list changes."""
+"""Prompts panel: arguments, messages, and the state that survives a list change."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.qt.widgets.test_hostile_text import HOSTILE, MARKUP, assert_harmless
 PROMPT_LIST = [
     {
         "name": "greet",
-        "title": "Greet somebody",
+        "title": "Greet someone",
         "description": "A short prompt.",
         "arguments": [
             {"name": "who", "description": "Whom to greet.", "required": True},
@@ -73,12 +73,12 @@ def texts(panel: PromptsPanel) -> list[str]:
 def test_prompts_are_listed_described_and_searched(lens: Lens) -> None:
     panel = open_prompts(lens, offered())
     assert rows(panel) == ["greet", "mixed", "refused"]
-    words = visible_text(panel.view)
-    for reported in ("Greet somebody", "A short prompt.", "Whom to greet.", "Manner", "No messages yet"):
-        assert reported in words
+    shown = visible_text(panel.view)
+    for reported in ("Greet someone", "A short prompt.", "Whom to greet.", "Manner", "No messages yet"):
+        assert reported in shown
     search(panel.search, "at once")
     assert rows(panel) == ["mixed"]
-    assert "greet" in visible_text(panel.view), "a search takes nobody elsewhere"
+    assert "greet" in visible_text(panel.view), "a search does not change the selection"
     QTest.keyClick(panel.search, Qt.Key.Key_Escape)
     assert panel.list.currentIndex().data() == "greet"
 
@@ -157,9 +157,9 @@ def test_more_arguments_than_a_form_can_hold_are_reported(lens: Lens) -> None:
     arguments = [{"name": f"a{number}"} for number in range(MAX_ROWS + 3)] + [{"required": True}]
     panel = open_prompts(lens, offered(prompts=[{"name": "many", "arguments": arguments}]))
     assert len(panel.view.form.rows) == MAX_ROWS
-    words = visible_text(panel.view)
-    assert "3 more arguments can only be sent as a raw message." in words
-    assert "1 of its arguments cannot be used" in words
+    shown = visible_text(panel.view)
+    assert "3 more arguments can only be sent as a raw message." in shown
+    assert "1 argument without a name can't be shown." in shown
 
 
 def test_messages_are_shown_by_role_with_every_content_type(lens: Lens) -> None:
@@ -178,7 +178,7 @@ def test_messages_are_shown_by_role_with_every_content_type(lens: Lens) -> None:
     assert "image/png" in cards[1]
     assert "x://y" in cards[2]
     assert "# Inside" in cards[3]
-    assert "An unknown kind of content." in cards[4]
+    assert "Unknown content type." in cards[4]
     assert "hologram" in cards[4]
 
 
@@ -226,7 +226,7 @@ def test_many_messages_are_shown_on_demand(lens: Lens) -> None:
     panel.choose("mixed")
     get(lens, panel)
     assert len(texts(panel)) == BATCH_SIZE
-    lens.press("Show more of 5 messages", panel.view.result)
+    lens.press("Show more (5 messages)", panel.view.result)
     assert "No. 54" in texts(panel)[-1]
 
 
@@ -250,18 +250,18 @@ def test_prompt_request_can_be_cancelled(lens: Lens) -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "words"),
+    ("script", "text"),
     [
         ({"capabilities": {}}, "This server does not offer prompts"),
         ({"prompts": []}, "The server's list of prompts is empty."),
         ({"prompts": "none"}, "invalid"),
     ],
 )
-def test_panel_without_prompts_says_why(lens: Lens, script: dict[str, Any], words: str) -> None:
+def test_panel_without_prompts_says_why(lens: Lens, script: dict[str, Any], text: str) -> None:
     connect(lens, offered(**script))
     lens.do("view.prompts")
     panel = lens.workspace.prompts
-    lens.until(lambda: words in "\n".join((visible_text(panel), *rows(panel))))
+    lens.until(lambda: text in "\n".join((visible_text(panel), *rows(panel))))
 
 
 def test_unusable_entry_is_shown_with_the_raw_data(lens: Lens) -> None:

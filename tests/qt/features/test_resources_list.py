@@ -1,4 +1,4 @@
-"""The lists of the Resources panel: finding, what stays when they change, and what stands in their place."""
+"""Resource lists: search, the state that survives a change, and placeholders."""
 
 from __future__ import annotations
 
@@ -127,9 +127,9 @@ def test_details_show_the_resource_metadata(lens: Lens) -> None:
     annotations = {"audience": ["user"], "priority": 0.5, "lastModified": "no date", "mood": "good"}
     resource = {"uri": "x://y", "name": "y", "size": 2048, "annotations": annotations, "description": "Why"}
     panel = open_resources(lens, offered(resources=[resource]))
-    words = visible_text(panel.head)
+    shown = visible_text(panel.head)
     for reported in ("2.0 KiB (2,048 bytes)", "user", "0.5", "no date", "good", "Why", "x://y"):
-        assert reported in words
+        assert reported in shown
 
 
 def test_changed_list_keeps_the_selection_and_says_what_is_new(lens: Lens) -> None:
@@ -161,13 +161,13 @@ def test_burst_of_list_changes_causes_few_requests(lens: Lens) -> None:
 
 def test_unusable_entries_are_shown_with_the_raw_data(lens: Lens) -> None:
     panel = open_resources(lens, offered(resources=[*RESOURCE_LIST, {"name": "no uri"}, 7]))
-    assert len([row for row in rows(panel.lists.resources) if row.startswith("⚠ not usable")]) == 2
+    assert len([row for row in rows(panel.lists.resources) if row.startswith("⚠ invalid")]) == 2
     panel.lists.list.setCurrentIndex(panel.lists.resources.index(3))
     assert "Invalid" in visible_text(panel.head)
     assert "no uri" in panel.contents.message.shown_text()
     assert not lens.actions["resource.read"].isEnabled()
     lens.do("resource.tree")
-    assert rows(panel.lists.tree_model)[-1].startswith("⚠ not usable")
+    assert rows(panel.lists.tree_model)[-1].startswith("⚠ invalid")
 
 
 def test_panel_shows_its_state(lens: Lens) -> None:
@@ -184,17 +184,17 @@ def test_panel_shows_its_state(lens: Lens) -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "words"),
+    ("script", "text"),
     [
         ({"capabilities": {}}, "This server does not offer resources"),
         ({"resources": [], "templates": []}, "The server's lists of resources and templates are empty."),
         ({"refuses": True, "templates": []}, "The disk is full"),
     ],
 )
-def test_panel_without_resources_says_why(lens: Lens, script: dict[str, Any], words: str) -> None:
+def test_panel_without_resources_says_why(lens: Lens, script: dict[str, Any], text: str) -> None:
     connect(lens, offered(**script))
     lens.do("view.resources")
-    lens.until(lambda: words in visible_text(lens.workspace.resources))
+    lens.until(lambda: text in visible_text(lens.workspace.resources))
 
 
 def test_server_without_templates_causes_no_error(lens: Lens) -> None:
@@ -207,7 +207,7 @@ def test_server_without_templates_causes_no_error(lens: Lens) -> None:
 def test_templates_are_shown_although_resources_cannot_be_listed(lens: Lens) -> None:
     panel = open_resources(lens, offered(refuses=True))
     assert rows(panel.lists.templates) == ["Book", "find"]
-    assert "The resources could not be listed: The disk is full" in visible_text(panel)
+    assert "Could not list the resources: The disk is full" in visible_text(panel)
 
 
 def test_panels_are_built_only_when_shown(lens: Lens) -> None:

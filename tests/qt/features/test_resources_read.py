@@ -1,4 +1,4 @@
-"""Reading a resource: every kind of content, refusals, and the way back to what was read."""
+"""resources/read: every content type, errors, and returning to earlier results."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_markdown_loads_nothing_and_has_no_clickable_links(lens: Lens) -> None:
     assert view is not None
     lens.until(lambda: not view.is_filling)
     text = view.page.toPlainText()
-    assert text.startswith("Title\nSome bold words [picture: cat] (file:///etc/passwd) <img src=x> here")
+    assert text.startswith("Title\nSome bold words [image: cat] (file:///etc/passwd) <img src=x> here")
     assert "(https://evil.example)" in text, "where a link leads is written out"
     for form in view.page.document().allFormats():
         assert form.objectType() != QTextFormat.ObjectTypes.ImageObject.value

@@ -1,4 +1,4 @@
-"""Hearing of changes of a resource, in both eras."""
+"""Resource subscriptions, with and without sessions."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_subscribing_works_on_a_stateless_http_server(lens: Lens, http_demo: Htt
 
 
 def _subscribe(lens: Lens, entry: Entry) -> ResourcesPanel:
-    """Subscribe to the counter, and see that it changes."""
+    """Subscribe to the counter and wait for a change."""
     panel = open_resources(lens, entry)
     read(lens, panel, "demo://counter")
     lens.do("resource.subscribe")
@@ -79,10 +79,10 @@ def _acknowledged(lens: Lens) -> str:
 def test_refused_subscription_says_why(lens: Lens) -> None:
     panel = open_resources(lens, offered(resources=[{"uri": "x://stubborn", "name": "stubborn"}]))
     lens.do("resource.subscribe")
-    lens.until(lambda: "Nobody watches that" in visible_text(panel))
+    lens.until(lambda: "Not subscribable" in visible_text(panel))
     assert not panel.is_subscribed
     lens.press("Dismiss", panel.alert)
-    assert "Nobody watches that" not in visible_text(panel)
+    assert "Not subscribable" not in visible_text(panel)
 
 
 def test_subscribing_is_not_offered_without_the_capability(lens: Lens) -> None:

@@ -1,4 +1,4 @@
-"""Templates of resources: variables in, a URI out, with completion."""
+"""Resource templates: variables, the expanded URI, and completion."""
 
 from __future__ import annotations
 
@@ -91,6 +91,6 @@ def test_completion_is_not_requested_without_the_capability(lens: Lens) -> None:
 def test_invalid_template_is_reported_and_can_still_be_read(lens: Lens) -> None:
     panel = open_resources(lens, offered(templates=[{"uriTemplate": "x://{a b}/{ok}", "name": "odd"}]))
     go_to_template(panel, 0)
-    assert "“{a b}” is no expression of RFC 6570" in visible_text(panel.head)
+    assert "“{a b}” is not a valid RFC 6570 expression" in visible_text(panel.head)
     panel.head.form.rows["ok"].set_text("yes")
     assert panel.head.uri == "x://{a b}/yes"

@@ -22,7 +22,7 @@ from inspector.qt.forms.json.json_edit import JsonEdit
 from inspector.qt.forms.schema.arguments_editor import ArgumentsEditor
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.text.text_box import (
-    GOES_ON,
+    CONTINUATION_MARK,
     MAX_ROW_LENGTH,
     from_rows,
     row_offset,
@@ -202,13 +202,15 @@ def test_one_megabyte_single_line_is_edited_and_round_trips(editor: ArgumentsEdi
     assert editor.arguments() == {"path": long, "count": 1}
     box.selectAll()
     box.copy()
-    assert GOES_ON not in QApplication.clipboard().text()
+    assert CONTINUATION_MARK not in QApplication.clipboard().text()
     assert editor.show_form()
     assert editor.arguments() == {"path": long, "count": 1}
 
 
 @settings(max_examples=60)
-@given(text=st.text(st.characters(exclude_characters=GOES_ON), max_size=30), times=st.integers(1, 400))
+@given(
+    text=st.text(st.characters(exclude_characters=CONTINUATION_MARK), max_size=30), times=st.integers(1, 400)
+)
 def test_display_rows_map_back_to_the_original_text(text: str, times: int) -> None:
     whole = text * times
     rows = to_rows(whole)

@@ -117,7 +117,7 @@ def test_several_titled_choices_are_checked_by_title_and_sent_by_value(qtbot: Qt
     assert [str(error) for error in driver.form.errors()] == ["x: must have at most 2 items, has 3"]
     for check in checks:
         check.click()
-    assert [str(error) for error in driver.form.errors()] == ["x: needs at least 1 item, has 0"]
+    assert [str(error) for error in driver.form.errors()] == ["x: must have at least 1 item, has 0"]
 
 
 def test_choice_list_that_allows_duplicates_is_edited_in_rows(qtbot: QtBot) -> None:

@@ -61,10 +61,10 @@ def test_duplicate_or_forbidden_key_is_reported_in_its_row(qtbot: QtBot) -> None
     add_key(rows, "a", "1")
     second = add_key(rows, "a", "2")
     assert second.error_text() == "Is a duplicate key"
-    with pytest.raises(FormError, match="is there twice"):
+    with pytest.raises(FormError, match="is a duplicate key"):
         driver.form.value()
     QTest.keyClicks(second.key_line, "bc")
-    assert second.error_text() == "The key takes at most 2 characters, has 3"
+    assert second.error_text() == "The key must have at most 2 characters, has 3"
     assert driver.form.value() == {"m": {"a": 1, "abc": 2}}
 
 

@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from inspector.base.json.values import JSON, JSONObject
 from inspector.qt.forms.schema.arguments_editor import ArgumentsEditor
 from inspector.qt.theme import Theme
-from inspector.schema.validation import Verdict, validate
+from inspector.schema.validation import ValidationResult, validate
 from inspector.schema.values import FieldError, FormError
 from tests.qt.forms.form_driver import ICONS, LEFT
 
@@ -35,9 +35,9 @@ SCHEMA: JSON = {
 class FakeValidator:
     """A fake validator that holds its requests until `finish` is called."""
 
-    requests: list[tuple[JSONObject, Callable[[Verdict], None]]] = field(default_factory=list)
+    requests: list[tuple[JSONObject, Callable[[ValidationResult], None]]] = field(default_factory=list)
 
-    def __call__(self, schema: JSON, value: JSONObject, done: Callable[[Verdict], None]) -> None:
+    def __call__(self, schema: JSON, value: JSONObject, done: Callable[[ValidationResult], None]) -> None:
         assert schema == SCHEMA
         self.requests.append((value, done))
 
@@ -147,7 +147,7 @@ def test_unchecked_parts_are_reported(
     qtbot: QtBot, editor: ArgumentsEditor, validator: FakeValidator
 ) -> None:
     type_and_wait(qtbot, editor, validator, 0, "AB")
-    validator.requests[-1][1](Verdict(unchecked="Not checked: the check took more than 2 s."))
+    validator.requests[-1][1](ValidationResult(unchecked="Not checked: the check took more than 2 s."))
     assert editor.bar.message() == "Not checked: the check took more than 2 s."
 
 
@@ -169,7 +169,7 @@ def test_check_result_after_the_editor_is_gone_is_harmless(
     type_and_wait(qtbot, editor, validator, 0, "abc")
     late = validator.requests[-1][1]
     editor.set_schema({"type": "object"})
-    late(Verdict((FieldError("/code", "is wrong"),)))
+    late(ValidationResult((FieldError("/code", "is wrong"),)))
     assert editor.all_errors() == []
 
 
@@ -177,6 +177,6 @@ def test_all_fields_are_filled_with_examples_and_cleared(editor: ArgumentsEditor
     editor.fill_with_example()
     value = editor.arguments()
     assert value.keys() == {"code", "day", "n"}
-    assert validate(SCHEMA, value) == Verdict()
+    assert validate(SCHEMA, value) == ValidationResult()
     editor.clear()
     assert editor.arguments(force=True) == {}

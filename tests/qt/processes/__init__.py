@@ -1,1 +1,1 @@
-"""TODO: what lives here."""
+"""Tests of the Process, Tasks and Doctor panels."""

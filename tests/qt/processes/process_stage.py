@@ -1,4 +1,4 @@
-"""A window with a server whose files a test edits: its Process tab, and calls that are watched."""
+"""A window with a server whose files a test edits: its Process tab and regression calls."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ SERVER = "edited"
 
 
 class ProcessStage:
-    """`start` first."""
+    """Call `start` first."""
 
     def __init__(self, lens: Lens, folder: Path) -> None:
         self.lens = lens
         self.folder = folder / "project"
         self.folder.mkdir()
-        lens.app.thread.engine.filewatch.pace = WatchTiming(poll=0.03, quiet=0.03, max_delay=1.0)
+        lens.app.thread.engine.filewatch.timing = WatchTiming(poll=0.03, quiet=0.03, max_delay=1.0)
 
     def save(self, tool: str, **more: Any) -> SavedCall:
         call = SavedCall(f"Call of {tool}", tool, SERVER, is_regression=True, **more)
@@ -42,7 +42,7 @@ class ProcessStage:
         write_server(self.folder, **responses)
 
     def restart(self, **responses: str | int) -> None:
-        """Write the server anew, and connect anew by hand."""
+        """Rewrite the server and reconnect manually."""
         self.write(**responses)
         before = self.lens.view(SERVER).pid
         self.lens.do("server.reconnect")
@@ -67,7 +67,7 @@ class ProcessStage:
     def until_ran(self, number: int) -> None:
         self.lens.until(lambda: self.reruns.number == number and not self.reruns.is_running)
 
-    def until_watching(self) -> None:
+    def until_files_are_watched(self) -> None:
         self.lens.until(lambda: self.panel.files.text.text().startswith("Watching"))
 
     def state(self, tool: str) -> str:

@@ -1,4 +1,4 @@
-"""The Doctor tab: a server that fails is examined in front of the person, and what helps is a button."""
+"""Doctor tab: the checks of a failing server, and the buttons that fix it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def theme(qapp: QApplication) -> Theme:
 
 @contextmanager
 def served(server: Broken) -> Iterator[Broken]:
-    """A server on a loop and a thread of its own: the window's loop is busy with the test."""
+    """Serve in a separate thread with its own loop: the window's loop is busy with the test."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
@@ -53,8 +53,8 @@ def missing(name: str = "broken") -> StdioEntry:
     return StdioEntry(name=name, command=sys.executable, args=args, era="2025-11-25")
 
 
-def examined(lens: Lens, entry: StdioEntry | HttpEntry) -> DoctorPanel:
-    """The tab of a server after an examination that the person asked for."""
+def run_doctor(lens: Lens, entry: StdioEntry | HttpEntry) -> DoctorPanel:
+    """Return the Doctor tab of a server after a run."""
     lens.add(entry)
     lens.choose(entry.name)
     lens.do("server.doctor")
@@ -76,7 +76,7 @@ def test_no_check_runs_before_it_is_requested(lens: Lens) -> None:
 
 
 def test_working_server_is_reported_and_can_be_connected_from_here(lens: Lens) -> None:
-    panel = examined(lens, faulty("srv"))
+    panel = run_doctor(lens, faulty("srv"))
     assert panel.verdict.text() == "Everything works."
     assert panel.findings == []
     assert {row.result.state for row in panel.steps.rows.values()} == {CheckState.OK}
@@ -84,12 +84,12 @@ def test_working_server_is_reported_and_can_be_connected_from_here(lens: Lens) -
     lens.do("server.connect")
     lens.until(lambda: lens.view("srv").status is ServerStatus.CONNECTED)
     lens.settle()
-    assert "started a second time" in visible_text(panel)
+    assert "starts a second instance" in visible_text(panel)
 
 
 def test_failure_is_shown_with_its_step_cause_and_fix(lens: Lens) -> None:
-    panel = examined(lens, missing())
-    assert panel.verdict.text() == "It fails at “Handshake”."
+    panel = run_doctor(lens, missing())
+    assert panel.verdict.text() == "Failed at “MCP handshake”."
     (finding,) = panel.findings
     assert "no_such_module" in finding.cause.text()
     assert "virtual environment" in finding.fix.text()
@@ -104,7 +104,7 @@ def test_check_can_be_cancelled(lens: Lens) -> None:
     lens.do("server.doctor")
     panel = lens.workspace.doctor
     lens.until(lambda: "output" in panel.steps.rows)
-    assert "under way" in panel.verdict.text()
+    assert "Doctor is running" in panel.verdict.text()
     panel.stop_action.trigger()
     ended(lens, panel)
     assert panel.verdict.text() == "Doctor was stopped."
@@ -118,7 +118,7 @@ def test_failing_server_in_front_is_checked_and_a_link_opens_the_doctor(lens: Le
     lens.do("server.connect")
     lens.until(lambda: lens.workspace.strips.text("doctor"))
     assert "no_such_module" in lens.workspace.strips.text("doctor")
-    lens.window.doctor_notice._see.trigger()
+    lens.window.doctor_notice._open_doctor.trigger()
     panel = lens.workspace.doctor
     lens.until(lambda: panel.findings)  # the tab knows what was found before it was made
     assert lens.workspace.is_at("doctor")
@@ -151,7 +151,7 @@ def test_certificate_is_trusted_after_confirmation_and_the_server_then_works(
 ) -> None:
     (tmp_path / "tls").mkdir()
     with served(Broken(with_tools, tls=self_signed(tmp_path / "tls"))) as server:
-        panel = examined(lens, HttpEntry(name="web", url=server.url()))
+        panel = run_doctor(lens, HttpEntry(name="web", url=server.url()))
         (finding,) = panel.findings
         assert finding.diagnosis.id == "certificate-self-signed"
         assert "SHA-256" in finding.evidence.text()
@@ -177,7 +177,7 @@ def test_required_login_opens_the_auth_tab(lens: Lens) -> None:
     from tests.unit.engine.doctor.test_doctor_urls import FULL, Guarded
 
     with served(Guarded(FULL)) as server:  # type: ignore[arg-type]
-        panel = examined(lens, HttpEntry(name="web", url=server.url()))
+        panel = run_doctor(lens, HttpEntry(name="web", url=server.url()))
         (finding,) = panel.findings
         finding.apply_action.trigger()
         assert lens.workspace.is_at("auth")
@@ -189,12 +189,12 @@ def test_the_report_is_copied_as_text_without_secrets(lens: Lens) -> None:
     entry = StdioEntry(
         name="srv", command=sys.executable, args=("-I", "-S", "-c", code), env={"API_KEY": secret}
     )
-    panel = examined(lens, entry)
+    panel = run_doctor(lens, entry)
     QGuiApplication.clipboard().clear()
     panel.copy_action.trigger()
     lens.until(lambda: QGuiApplication.clipboard().text())
     text = QGuiApplication.clipboard().text()
-    assert "[XX] Handshake" in text
+    assert "[XX] MCP handshake" in text
     assert "no: •••" in text
     assert secret not in text
     assert secret not in visible_text(panel)

@@ -1,4 +1,4 @@
-"""The Process tab: what runs of a server, how it ended, and what a call cost. With real processes."""
+"""Process tab with real processes: running ones, exits, and the cost of a call."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def theme(qapp: QApplication) -> Theme:
 
 
 def work_entry(*args: str) -> StdioEntry:
-    words = ("-I", "-S", str(WORK), *args)
-    return StdioEntry(name="work", command=sys.executable, args=words, era="2025-11-25")
+    arguments = ("-I", "-S", str(WORK), *args)
+    return StdioEntry(name="work", command=sys.executable, args=arguments, era="2025-11-25")
 
 
 def opened(lens: Lens, *args: str) -> ProcessPanel:
@@ -65,7 +65,7 @@ def test_running_process_is_shown_with_its_metrics(lens: Lens, tmp_path: Path) -
     assert panel.running.metrics.value("Memory").endswith("MiB")
     assert panel.running.metrics.value("Threads") == "1"
     assert panel.running.files_fold.button.text() == "Open files 1"
-    panel.running.files_fold.set_open(True)
+    panel.running.files_fold.button.setChecked(True)
     assert panel.running.files.topLevelItem(0).text(1) == str(file)  # type: ignore[union-attr]
     lens.until(lambda: panel.running.metrics.value("CPU").endswith("%"))
     lens.until(lambda: len(panel.running.metrics.lines["Memory"].values) > 1)
@@ -138,7 +138,7 @@ def test_crash_is_in_the_history_with_its_last_output(lens: Lens) -> None:
     lens.until(lambda: panel.running.ended.topLevelItemCount())
     item = panel.running.ended.topLevelItem(0)
     assert item is not None
-    assert item.text(1) == "was ended by signal SIGKILL"
+    assert item.text(1) == "was terminated by signal SIGKILL"
     assert item.child(0).text(0) == "about to crash"  # type: ignore[union-attr]
     assert item.isExpanded()
     assert "Connection failed" in visible_text(panel)
@@ -147,7 +147,7 @@ def test_crash_is_in_the_history_with_its_last_output(lens: Lens) -> None:
     panel.running.ended.setCurrentItem(item)
     QTest.keyClick(panel.running.ended, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     copied = QGuiApplication.clipboard().text()
-    assert "was ended by signal SIGKILL" in copied
+    assert "was terminated by signal SIGKILL" in copied
     assert copied.endswith("    about to crash")
 
 
@@ -168,7 +168,7 @@ def test_new_process_resets_the_metrics(lens: Lens) -> None:
     assert len(panel.running.metrics.lines["Memory"].values) == 1
     item = panel.running.ended.topLevelItem(0)
     assert item is not None
-    assert "(by us)" in item.text(1)
+    assert "(by MCP Lens)" in item.text(1)
     assert not item.isExpanded()
 
 
@@ -238,19 +238,19 @@ def test_cells_are_numbers_with_units_and_hidden_values_are_a_dash() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "words"),
+    ("seconds", "text"),
     [(0, "0 s"), (59, "59 s"), (185, "3 min 05 s"), (7_620, "2 h 07 min"), (273_600, "3 d 4 h"), (-5, "0 s")],
 )
-def test_ages_have_at_most_two_units(seconds: int, words: str) -> None:
-    assert age(seconds * 1_000_000_000) == words
+def test_ages_have_at_most_two_units(seconds: int, text: str) -> None:
+    assert age(seconds * 1_000_000_000) == text
 
 
 @pytest.mark.parametrize(
-    ("share", "words"),
+    ("share", "text"),
     [(None, "—"), (0.0, "0 %"), (0.0001, "0 %"), (0.004, "0.4 %"), (0.0999, "10 %"), (2.5, "250 %")],
 )
-def test_cpu_shares_are_relative_to_one_core(share: float | None, words: str) -> None:
-    assert percent(share) == words
+def test_cpu_shares_are_relative_to_one_core(share: float | None, text: str) -> None:
+    assert percent(share) == text
 
 
 def test_hostile_last_output_stays_plain_text(theme: Theme, qtbot: object) -> None:

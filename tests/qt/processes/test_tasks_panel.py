@@ -1,4 +1,4 @@
-"""The Tasks panel, with a real server of either design."""
+"""Tasks panel, with real servers of both task designs (core and extension)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def open_tasks(lens: Lens, design: str, file: Path | None = None) -> TasksPanel:
 
 
 def call(lens: Lens, tool: str, **arguments: int) -> None:
-    """As the Tools panel does."""
+    """Call a tool as a task, as the Tools panel does."""
     bridge = lens.app.bridge
     work = bridge.call("tasks", ToolCall(tool, {**arguments}, as_task=True), lambda event: None)
     bridge.start(f"call {tool}", work)
@@ -131,9 +131,9 @@ def test_task_is_added_by_id_and_an_unknown_id_is_reported(lens: Lens, design: s
     panel.detail.remove.trigger()
     lens.until(lambda: panel.model.rowCount() == 0)
     panel.id_line.setFocus()
-    QTest.keyClicks(panel.id_line, "nobody-knows")
+    QTest.keyClicks(panel.id_line, "unknown-task")
     QTest.keyClick(panel.id_line, Qt.Key.Key_Return)
-    lens.until(lambda: "The server refused: Unknown task (-32602)." in visible_text(panel))
+    lens.until(lambda: "The server returned an error: Unknown task (-32602)." in visible_text(panel))
     panel.id_line.clear()
     QTest.keyClicks(panel.id_line, f" {id} ")
     QTest.keyClick(panel.id_line, Qt.Key.Key_Return)
@@ -165,7 +165,7 @@ def test_server_task_list_is_requested_and_results_are_fetched_manually(lens: Le
     panel.refresh.trigger()
     lens.until(lambda: panel.model.rowCount() == 1)
     assert "listed by the server" in panel.detail.facts.text()
-    assert "It was not fetched" in visible_text(panel.detail)
+    assert "The result was not fetched" in visible_text(panel.detail)
     panel.detail.fetch.trigger()
     lens.until(lambda: panel.detail.result.tabs.isVisibleTo(panel))
 
@@ -191,8 +191,8 @@ def test_a_call_in_the_tools_panel_can_be_left_running(lens: Lens) -> None:
     lens.do("tool.call")
     lens.until(lambda: "Run in the background" in visible_text(view))
     view.progress.run_in_background.trigger()
-    lens.until(lambda: view.result.badge.text == OutcomeKind.LEFT.value)
-    assert "its task goes on" in visible_text(view.result)
+    lens.until(lambda: view.result.badge.text == OutcomeKind.DETACHED.value)
+    assert "its task continues" in visible_text(view.result)
     call(lens, "count", polls=1)
     lens.press("Show task", view.result)
     panel = lens.workspace.tasks
@@ -215,7 +215,7 @@ def test_task_with_a_request_links_to_its_card_and_back(lens: Lens, design: str)
     assert "Answer" not in visible_text(panel.detail)
     server_request = panel.model.view(1)
     panel.show_task(server_request.id)
-    lens.press("Answer", panel.detail)
+    lens.press("Reply", panel.detail)
     inbox = lens.workspace.inbox
     lens.until(lambda: inbox.isVisible() and inbox.request_view is not None)
     panel.show_task(panel.model.view(0).id)
@@ -228,9 +228,9 @@ def test_task_with_a_request_links_to_its_card_and_back(lens: Lens, design: str)
 
 def test_unknown_task_can_be_added(lens: Lens) -> None:
     open_tasks(lens, "core")
-    lens.workspace.show_task("of somebody else")
+    lens.workspace.show_task("other-task")
     panel = lens.workspace.tasks
-    lens.until(lambda: panel.id_line.text() == "of somebody else")
+    lens.until(lambda: panel.id_line.text() == "other-task")
 
 
 def task_view(id: str = "t", status: str = "working", **more: object) -> TaskView:
@@ -251,7 +251,7 @@ def test_durations_stay_readable_while_they_change() -> None:
     assert shown == ["0 s", "59 s", "1 min 00 s", "59 min 59 s", "1 h 00 min", "24 h 00 min", "11 d"]
     view = task_view(expires_ns=90 * second, next_poll_ns=5 * second)
     assert cell(view, Column.LEFT, 30 * second) == "1 min 00 s"
-    assert cell(view, Column.LEFT, 90 * second) == "over"
+    assert cell(view, Column.LEFT, 90 * second) == "expired"
     assert cell(view, Column.POLL, 4 * second) == "in 1 s"
     assert cell(task_view(), Column.LEFT, 0) == "no limit"
 
@@ -259,7 +259,7 @@ def test_durations_stay_readable_while_they_change() -> None:
 def test_server_text_is_shown_on_one_line_and_as_plain_text(lens: Lens) -> None:
     from PySide6.QtGui import QIcon
 
-    model = TasksModel(lens.app.front.theme, lambda view: QIcon())
+    model = TasksModel(lens.app.frontend.theme, lambda view: QIcon())
     model.put(task_view(HOSTILE * 100, message=HOSTILE * 100, tool=f"{HOSTILE}\n{HOSTILE}"))
     for column in range(len(HEADS)):
         words = str(model.index(0, column).data())
@@ -294,7 +294,7 @@ def test_thousands_of_tasks_come_and_go_without_holding_up_the_window(lens: Lens
 def test_thousands_of_tasks_are_added_and_removed_in_place(lens: Lens) -> None:
     from PySide6.QtGui import QIcon
 
-    model = TasksModel(lens.app.front.theme, lambda view: QIcon())
+    model = TasksModel(lens.app.frontend.theme, lambda view: QIcon())
     for number in range(3_000):
         model.put(task_view(f"t{number}"))
     assert model.view(0).id == "t2999"
@@ -309,7 +309,7 @@ def test_task_does_not_enlarge_a_low_window(lens: Lens) -> None:
     panel = open_tasks(lens, "core")
     call(lens, "ask")
     until(lens, panel, TaskStatus.INPUT_REQUIRED)
-    lens.until(lambda: "Answer" in visible_text(panel.detail))
+    lens.until(lambda: "Reply" in visible_text(panel.detail))
     lens.settle()
     assert lens.window.minimumSizeHint().height() <= 700
     assert lens.window.height() == 700

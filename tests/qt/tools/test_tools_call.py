@@ -1,4 +1,4 @@
-"""Calling a tool: what is typed, what goes over the wire, and every way in which a call can end."""
+"""Tool calls: the input, the messages on the wire and every way a call can end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.qt.lens_driver import TIMEOUT, Lens, faulty, scripted, visible_text
 
 
 def field(panel: ToolsPanel, name: str) -> QLineEdit:
-    """Where an argument is typed."""
+    """Return the line edit of an argument."""
     rows = panel.call_view.arguments.form.rows()
     widget = next(row for row in rows if row.member.name == name).slot.editor.widget
     assert isinstance(widget, QLineEdit)
@@ -28,13 +28,13 @@ def type_into(widget: QLineEdit, text: str) -> None:
     QTest.keyClicks(widget, text)
 
 
-def button(panel: ToolsPanel, words: str) -> QPushButton:
-    return next(each for each in panel.findChildren(QPushButton) if each.text() == words)
+def button(panel: ToolsPanel, text: str) -> QPushButton:
+    return next(each for each in panel.findChildren(QPushButton) if each.text() == text)
 
 
-def press(lens: Lens, panel: ToolsPanel, words: str) -> None:
+def press(lens: Lens, panel: ToolsPanel, text: str) -> None:
     lens.window.show_tab("tools")
-    QTest.mouseClick(button(panel, words), Qt.MouseButton.LeftButton)
+    QTest.mouseClick(button(panel, text), Qt.MouseButton.LeftButton)
 
 
 def test_typed_arguments_are_sent_with_their_types(lens: Lens) -> None:
@@ -113,7 +113,7 @@ def test_arguments_are_kept_when_switching_tools_or_servers_and_back(lens: Lens)
     panel.choose("other")
     type_into(field(panel, "text"), "of other")
     panel.choose("number")
-    assert field(panel, "n").text() == "12x", "what is typed is kept, right or wrong"
+    assert field(panel, "n").text() == "12x", "input stays, valid or not"
     panel.call_view.arguments.show_json()
     lens.connect(scripted("two", tools=tools))
     assert field(lens.tools, "n").text() == ""
@@ -170,9 +170,9 @@ def test_server_crash_during_a_call_fails_it_with_the_last_output(lens: Lens) ->
     recorded = len(lens.records())
     outcome = lens.call("dies")
     assert outcome.kind is OutcomeKind.FAILED
-    words = visible_text(panel.call_view.result)
-    assert "code 9" in words
-    assert "Fatal: lost the database." in words
+    shown = visible_text(panel.call_view.result)
+    assert "code 9" in shown
+    assert "Fatal: lost the database." in shown
     lens.wait_for("scripted", ServerStatus.FAILED)
     assert "code 9" in visible_text(panel)
     assert len(lens.records()) > recorded

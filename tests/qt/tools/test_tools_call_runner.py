@@ -1,4 +1,4 @@
-"""All that can be said about a call: options, consent; and calls that come back."""
+"""Call options, consent for destructive tools, call history and saved calls."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def tool(name: str, **more: Any) -> dict[str, Any]:
 
 
 def put(lens: Lens, text: str) -> CallView:
-    """Type it as a person would: what is typed is noticed."""
+    """Type the text with key events, as a user does."""
     view = lens.tools.call_view
     view.arguments.show_json()
     view.arguments.json_view.box.setPlainText(json.dumps({"text": text}))
@@ -69,7 +69,7 @@ def test_meta_and_timeout_are_sent_with_the_call_and_saved_with_the_tool(lens: L
     sent = lens.sent("tools/call")[0]["_meta"]
     assert isinstance(sent, dict)
     assert sent["example.com/n"] == 12345678901234567890
-    assert "30 s · 90 s in all · _meta" in visible_text(view)
+    assert "30 s · 90 s total · _meta" in visible_text(view)
     panel.choose("other")
     assert options.meta.text() == ""
     panel.choose("echo")
@@ -82,7 +82,7 @@ def test_call_exceeding_its_total_timeout_is_cancelled_and_the_server_notified(l
     panel.call_view.drawer.options.total.setValue(0.1)
     outcome = lens.call("waits")
     assert outcome.kind is OutcomeKind.FAILED
-    assert "not done within 0.1 s in all" in visible_text(panel.call_view.result)
+    assert "timed out after 0.1 s in total" in visible_text(panel.call_view.result)
     lens.until(lambda: lens.sent("notifications/cancelled"))
     assert lens.actions["tool.call"].isEnabled()
 
@@ -238,8 +238,8 @@ def test_progress_shows_its_rate(lens: Lens) -> None:
     assert "10 of 50  first" in visible_text(panel.call_view)
     lens.bot.waitUntil(lambda: running.elapsed_ns() > 250_000_000, timeout=TIMEOUT)
     running.show_progress(ProgressReceived(1, 20, 50, "more"))
-    words = visible_text(panel.call_view)
-    assert re.search(r"20 of 50  [\d.]+/s · \d+ s left  more", words), words
+    shown = visible_text(panel.call_view)
+    assert re.search(r"20 of 50  [\d.]+/s · \d+ s left  more", shown), shown
     running.show_progress(ProgressReceived(1, 30, None, "no end"))
     assert re.search(r"30  [\d.]+/s  no end", visible_text(panel.call_view))
     with lens.bot.waitSignal(panel.call_view.result.shown, timeout=TIMEOUT) as shown:

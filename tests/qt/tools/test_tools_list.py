@@ -1,4 +1,4 @@
-"""The list of tools: its pages, search, and what stays when it changes."""
+"""Tool list: pagination, search, and the state that survives a change."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def chosen(panel: ToolsPanel) -> object:
     return panel.list.currentIndex().data()
 
 
-def search(panel: ToolsPanel, words: str) -> None:
+def search(panel: ToolsPanel, text: str) -> None:
     panel.search.setFocus()
     panel.search.clear()
-    QTest.keyClicks(panel.search, words)
+    QTest.keyClicks(panel.search, text)
     QTest.keyClick(panel.search, Qt.Key.Key_Return)
 
 
@@ -46,10 +46,10 @@ def test_tools_of_all_pages_are_listed_and_counted(lens: Lens) -> None:
 def test_first_tool_is_selected_and_described(lens: Lens) -> None:
     panel = lens.connect(scripted())
     assert chosen(panel) == "echo"
-    words = visible_text(panel)
-    assert "Say it again" in words
-    assert "Answers with the arguments it got." in words
-    assert "No result yet" in words
+    shown = visible_text(panel)
+    assert "Say it again" in shown
+    assert "Answers with the arguments it got." in shown
+    assert "No result yet" in shown
 
 
 def test_tool_hidden_by_a_search_is_reselected_when_the_search_is_cleared(lens: Lens) -> None:
@@ -63,7 +63,7 @@ def test_tool_hidden_by_a_search_is_reselected_when_the_search_is_cleared(lens: 
     lens.do("tool.refresh")
     lens.until(lambda: len(lens.sent("tools/list")) == 2)
     lens.settle()
-    assert "waits" in visible_text(panel.call_view), "a refresh took the person to another tool"
+    assert "waits" in visible_text(panel.call_view), "a refresh changed the selected tool"
 
 
 def test_changed_list_is_fetched_and_the_selected_tool_keeps_its_arguments(lens: Lens) -> None:
@@ -145,10 +145,10 @@ def test_endless_list_fails_with_the_reason_and_a_next_step(lens: Lens) -> None:
     lens.add(faulty("endless", "list-loops"))
     lens.do("server.connect")
     lens.wait_for("endless", ServerStatus.CONNECTED)
-    lens.until(lambda: "The tools could not be listed" in visible_text(lens.tools))
-    words = visible_text(lens.tools)
-    assert "the list has no end" in words
-    assert lens.actions["tool.refresh"].text() in words.splitlines()
+    lens.until(lambda: "Could not list the tools" in visible_text(lens.tools))
+    shown = visible_text(lens.tools)
+    assert "the list never ends" in shown
+    assert lens.actions["tool.refresh"].text() in shown.splitlines()
 
 
 def test_malformed_entry_is_shown_with_the_raw_data_and_cannot_be_called(lens: Lens) -> None:
@@ -160,9 +160,9 @@ def test_malformed_entry_is_shown_with_the_raw_data_and_cannot_be_called(lens: L
     assert "nameless" in panel.call_view.result.whole.shown_text()
     assert not lens.actions["tool.call"].isEnabled()
     panel.choose("good")
-    words = visible_text(panel.call_view)
-    assert "good" in words
-    assert "No result yet" in words
+    shown = visible_text(panel.call_view)
+    assert "good" in shown
+    assert "No result yet" in shown
     assert lens.actions["tool.call"].isEnabled()
 
 
@@ -172,9 +172,9 @@ def test_malformed_entry_shows_nothing_of_the_previous_tool(lens: Lens) -> None:
     panel = lens.connect(scripted(tools=tools))
     assert "destructive" in visible_text(panel.call_view)
     panel.list.setCurrentIndex(panel.model.index(1))
-    words = visible_text(panel.call_view)
-    assert "bad_tool" not in words
-    assert "destructive" not in words
+    shown = visible_text(panel.call_view)
+    assert "bad_tool" not in shown
+    assert "destructive" not in shown
 
 
 def test_panel_shows_the_server_state_while_disconnected(lens: Lens) -> None:

@@ -1,4 +1,4 @@
-"""A call made many times over, and a call that is watched."""
+"""Repeated calls: many times, and at an interval."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from inspector.qt.views.result_view import ResultView
 from tests.qt.lens_driver import TIMEOUT, Lens, scripted, visible_text
 
 
-def tab_words(view: ResultView) -> list[str]:
+def tab_labels(view: ResultView) -> list[str]:
     return [
         view.tabs.tabText(position)
         for position in range(view.tabs.count())
@@ -41,7 +41,7 @@ def test_first_error_ends_the_repetition_and_can_be_viewed(lens: Lens) -> None:
     with lens.bot.waitSignal(panel.call_view.result.shown, timeout=TIMEOUT):
         panel.call_view.repeat(RepeatPlan(10))
     assert "1 of 10 calls" in strip.report_shown()
-    assert "Ended early: Call 1 gave no result." in strip.report_shown()
+    assert "Stopped early: Call 1 returned no result." in strip.report_shown()
     with lens.bot.waitSignal(panel.call_view.result.shown, timeout=TIMEOUT):
         lens.press("Show first error", strip)
     assert panel.call_view.result.badge.text == "tool error"
@@ -59,18 +59,18 @@ def test_repetition_can_be_cancelled(lens: Lens) -> None:
     assert len(lens.sent("tools/call")) == 1
 
 
-def test_watch_shows_changes_since_the_previous_call_until_stopped(lens: Lens) -> None:
+def test_repeat_at_interval_shows_changes_since_the_previous_call_until_stopped(lens: Lens) -> None:
     panel = lens.connect(scripted(tools=[{"name": "counts", "inputSchema": {"type": "object"}}]))
     view = panel.call_view
     lens.do("call.watch")
     strip = view.drawer.interval_bar
     assert strip.plan().interval == 5
     strip.interval.setValue(0.1)
-    assert strip.plan().interval == 1, "a server is not asked more often than once a second"
-    lens.press("Watch", strip)
+    assert strip.plan().interval == 1, "the minimum interval is one second"
+    lens.press("Repeat", strip)
     lens.until(lambda: view.result.change_badge.text == "changed")
-    assert "Changed since the look before: 1 changed." in view.result.alert.text("change")
-    lens.until(lambda: "Changes" in tab_words(view.result))
+    assert "Changed since the previous call: 1 changed." in view.result.alert.text("change")
+    lens.until(lambda: "Changes" in tab_labels(view.result))
     assert "1 change" in strip.text()
     view.result.tabs.setCurrentWidget(view.result.changes)
     shown = view.result.changes.rows
@@ -81,12 +81,12 @@ def test_watch_shows_changes_since_the_previous_call_until_stopped(lens: Lens) -
     assert lens.actions["tool.call"].isEnabled()
 
 
-def test_watch_ends_with_the_connection_and_says_why(lens: Lens) -> None:
+def test_repeat_at_interval_ends_with_the_connection_and_says_why(lens: Lens) -> None:
     panel = lens.connect(scripted())
     panel.choose("echo")
     panel.call_view.arguments.set_arguments({"text": "still"})
     panel.call_view.poll(PollPlan(1))
-    lens.until(lambda: "1 look" in panel.call_view.drawer.interval_bar.text())
+    lens.until(lambda: "1 call" in panel.call_view.drawer.interval_bar.text())
     lens.do("server.disconnect")
     lens.until(lambda: "The server is" in panel.call_view.drawer.interval_bar.text())
     assert not panel.call_view.is_running

@@ -1,4 +1,4 @@
-"""What a call gave back, shown by its kind, and checked against what the tool promised."""
+"""Tool results: display by content type, and the check against the output schema."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def returning(output_schema: dict[str, Any] | None = None) -> dict[str, Any]:
 
 
 def shown(lens: Lens, result: dict[str, Any]) -> ResultView:
-    """Have the tool give this back."""
+    """Let the tool return this result."""
     lens.call("returns", {"result": result})
     return lens.tools.call_view.result
 
@@ -38,11 +38,11 @@ def checked(lens: Lens, result: dict[str, Any]) -> tuple[ResultView, OutputCheck
     return view, check
 
 
-def text(words: str) -> dict[str, Any]:
-    return {"type": "text", "text": words}
+def text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
 
 
-def tab_words(view: ResultView) -> list[str]:
+def tab_labels(view: ResultView) -> list[str]:
     return [
         view.tabs.tabText(position)
         for position in range(view.tabs.count())
@@ -75,7 +75,7 @@ def test_each_part_is_shown_by_its_type(lens: Lens) -> None:
         ContentForm.IMAGE,
         ContentForm.PRETTY,
     ]
-    assert "An unknown kind of content." in visible_text(view)
+    assert "Unknown content type." in visible_text(view)
     assert '"depth": 3' in view.content.shown_text()
     view.content.choose(1)
     assert view.content.shown_text().startswith("plain words\n\n# Head")
@@ -91,7 +91,7 @@ def test_all_parts_are_stacked_and_long_ones_can_be_expanded(lens: Lens) -> None
     parts = view.content
     assert parts.list.currentIndex().data() == "All 3 parts"
     assert len(parts.overview.cards) == 3
-    assert parts.overview.cards[1].findChildren(ImageView), "the picture is there without a click"
+    assert parts.overview.cards[1].findChildren(ImageView), "the image is shown without a click"
     assert not parts.view.isVisibleTo(view)
     shown_text = parts.shown_text()
     assert shown_text.startswith("What it shows:\n\nword word")
@@ -108,7 +108,7 @@ def test_many_parts_are_shown_in_batches(lens: Lens) -> None:
     link = {"type": "resource_link", "uri": "demo://readme", "name": "readme"}
     view = shown(lens, {"content": [text(f"Part {number}") for number in range(60)] + [link]})
     assert len(view.content.overview.cards) == 20
-    lens.press("Show more of 41 parts", view.content.overview)
+    lens.press("Show more (41 parts)", view.content.overview)
     assert len(view.content.overview.cards) == 40
 
 
@@ -167,7 +167,7 @@ def test_structured_content_that_matches_its_schema_says_so(lens: Lens) -> None:
     )
     assert check.state is OutputState.FITS
     assert view.check_badge.text == "matches schema"
-    assert tab_words(view) == ["Content", "Structured", "Message"]
+    assert tab_labels(view) == ["Content", "Structured", "Raw"]
     assert not view.alert.text("check")
 
 
@@ -175,9 +175,9 @@ def test_removed_tab_leaves_no_gap(lens: Lens) -> None:
     lens.connect(scripted(tools=[returning()]))
     lens.do("view.tools")
     view = shown(lens, {"content": [text("{}")], "structuredContent": {"city": "Lisbon"}})
-    view.show_nothing()  # as when the person goes to another tool
+    view.show_nothing()  # as when another tool is selected
     view = shown(lens, {"content": [text("only words")]})
-    assert tab_words(view) == ["Content", "Message"]
+    assert tab_labels(view) == ["Content", "Raw"]
     bar = view.tabs.tabBar()
     assert bar.tabRect(3).left() == bar.tabRect(0).right() + 1
 
@@ -187,17 +187,17 @@ def test_output_schema_mismatches_are_listed_at_the_top(lens: Lens) -> None:
     view, check = checked(lens, {"content": [], "structuredContent": {"high": "warm"}})
     assert check.state is OutputState.DIFFERS
     assert view.check_badge.text == "schema mismatch"
-    words = view.alert.text("check")
-    assert "in 2 places" in words
-    assert "/high: " in words
-    assert "city" in words
+    shown = view.alert.text("check")
+    assert "in 2 places" in shown
+    assert "/high: " in shown
+    assert "city" in shown
     assert view.alert.isVisibleTo(view)
 
 
 def test_missing_structured_content_is_reported_and_cleared_by_the_next_result(lens: Lens) -> None:
     lens.connect(scripted(tools=[returning(OUTPUT)]))
     view, _ = checked(lens, {"content": [text("only words")]})
-    assert "has none" in view.alert.text("check")
+    assert "this result has no structured content" in view.alert.text("check")
     view, _ = checked(lens, {"content": [text("{}")], "structuredContent": {"city": "x"}})
     assert not view.alert.text("check")
 
@@ -207,8 +207,8 @@ def test_tool_error_and_protocol_error_are_explained_in_different_words(lens: Le
     lens.call("fails")
     assert "isError" in view.alert.text("outcome")
     lens.call("refuses")
-    assert view.alert.text("outcome").startswith("Protocol error, the tool gave no result: No such thing")
-    assert tab_words(view) == ["Message"]
+    assert view.alert.text("outcome").startswith("Protocol error; the tool returned no result: No such thing")
+    assert tab_labels(view) == ["Raw"]
 
 
 def test_empty_result_says_so(lens: Lens) -> None:

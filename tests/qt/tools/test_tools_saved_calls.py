@@ -1,4 +1,4 @@
-"""Saved calls in the window: kept in folders of plain files, found again, renamed, described, deleted."""
+"""Saved calls: files in folders; open, rename, describe and delete them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def saved(lens: Lens, name: str, folder: Path | None = None, **more: Any) -> Sav
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A folder of somebody's project."""
+    """Return a project folder."""
     folder = tmp_path / "checkout"
     folder.mkdir()
     return folder
@@ -54,7 +54,7 @@ def added(lens: Lens, folder: Path) -> SavedCallsDialog:
 
 
 def shown(dialog: SavedCallsDialog) -> dict[str, list[str]]:
-    """The names by folder."""
+    """Return the names of the shown calls by folder."""
     found: dict[str, list[str]] = {}
     for row in range(dialog.tree.topLevelItemCount()):
         top = dialog.tree.topLevelItem(row)
@@ -71,7 +71,7 @@ def choose(dialog: SavedCallsDialog, name: str) -> None:
 
 def test_call_is_saved_to_a_file_and_restored_with_its_options(lens: Lens) -> None:
     panel = lens.connect(scripted(tools=[tool("echo"), tool("other")]))
-    view = put(lens, "kept for good")
+    view = put(lens, "saved for good")
     view.drawer.options.timeout.setValue(7)
     view.drawer.options.total.setValue(70)
     view.drawer.options.capabilities.setText('{"sampling": {}}')
@@ -79,8 +79,8 @@ def test_call_is_saved_to_a_file_and_restored_with_its_options(lens: Lens) -> No
     lens.until(lambda: "Saved as" in view.alert.text("saved"))
     (path,) = own(lens).glob("*.json")
     assert str(path) in view.alert.text("saved")
-    kept = json.loads(path.read_text())
-    assert kept["arguments"] == {"text": "kept for good"}
+    saved_call = json.loads(path.read_text())
+    assert saved_call["arguments"] == {"text": "saved for good"}
     put(lens, "something else")
     view.drawer.options.timeout.setValue(0)
     view.drawer.options.total.setValue(0)
@@ -91,7 +91,7 @@ def test_call_is_saved_to_a_file_and_restored_with_its_options(lens: Lens) -> No
     QTest.keyClick(popup.line, Qt.Key.Key_Return)
     assert view.tool is not None
     assert view.tool.name == "echo"
-    assert view.arguments_stack.typed() == {"text": "kept for good"}
+    assert view.arguments_stack.typed() == {"text": "saved for good"}
     assert view.drawer.options.timeout.value() == 7
     assert view.drawer.options.total.value() == 70
     assert view.drawer.options.options().read_capabilities() == {"sampling": {}}
@@ -147,11 +147,11 @@ def test_externally_changed_file_is_overwritten_only_after_confirmation(lens: Le
     [path] = own(lens).glob("*.json")
     path.write_text('{"tool": "echo", "arguments": {"text": "theirs"}, "kept": 1}')
     put(lens, "two").save_as("Mine")
-    lens.until(lambda: "Somebody else changed" in view.alert.text("saved"))
+    lens.until(lambda: "was changed outside MCP Lens" in view.alert.text("saved"))
     assert files(own(lens))[0]["arguments"] == {"text": "theirs"}
     lens.press("Overwrite", view.alert)
     lens.until(lambda: files(own(lens))[0]["arguments"] == {"text": "two"})
-    assert files(own(lens))[0]["kept"] == 1, "what is not ours stays"
+    assert files(own(lens))[0]["kept"] == 1, "unknown members stay"
 
 
 def test_ctrl_z_restores_a_deleted_call(lens: Lens) -> None:
@@ -163,7 +163,7 @@ def test_ctrl_z_restores_a_deleted_call(lens: Lens) -> None:
     for left in (["B"], []):
         QTest.keyClick(popup.line, Qt.Key.Key_Delete)
         lens.until(lambda: rows(popup) == left)  # noqa: B023
-        lens.until(lambda: "Ctrl+Z brings it back" in popup.text())
+        lens.until(lambda: "Ctrl+Z to undo" in popup.text())
     assert files(own(lens)) == []
     for back in (["B"], ["A", "B"]):
         QTest.keyClick(popup.line, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
@@ -202,7 +202,7 @@ def test_project_folder_survives_a_restart_and_its_files_survive_its_removal(
     (project / "broken.json").write_text('{"tool": ')
     dialog = added(lens, project)
     problem, *others = shown(dialog)["checkout"]
-    assert problem.startswith("Left out: broken.json is not valid JSON")
+    assert problem.startswith("Skipped: broken.json is not valid JSON")
     assert others == ["shared"]
     prefs = json.loads((lens.folder / "preferences.json").read_text())
     assert prefs["calls"]["folders"] == [str(project)]
@@ -248,7 +248,7 @@ def test_call_is_opened_from_the_list_with_the_variables_of_its_folder(lens: Len
     variables.rows[0].value.setText("elsewhere")
     variables.folder.setCurrentIndex(0)
     assert variables.folder.currentText() == "checkout", "nothing that is typed is lost"
-    assert "not saved yet" in variables.error_text()
+    assert "unsaved changes" in variables.error_text()
     with lens.bot.waitSignal(variables.saved, timeout=TIMEOUT):
         variables.save_action.trigger()
     assert json.loads((project / "variables.json").read_text()) == {"where": "elsewhere"}
@@ -259,4 +259,4 @@ def test_invalid_folder_is_reported(lens: Lens, tmp_path: Path) -> None:
     lens.connect(scripted(tools=[tool("echo")]))
     dialog = managed(lens)
     dialog.add_folder(tmp_path / "nothing")
-    lens.until(lambda: "is no folder." in visible_text(dialog.alert))
+    lens.until(lambda: "is not a folder." in visible_text(dialog.alert))

@@ -1,4 +1,4 @@
-"""`${name}` in what is sent: shown, checked as what it stands for, replaced on the wire alone."""
+"""Call variables (`${name}`): shown, validated by value, and replaced only on the wire."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def set_variable(lens: Lens, name: str, value: JSON) -> None:
 
 
 def put(lens: Lens, arguments: dict[str, Any]) -> CallView:
-    """Type it as a person would, and wait until what it stands for is known."""
+    """Load the arguments as typed input and wait until the variables are resolved."""
     view = lens.tools.call_view
     view.arguments.show_json()
     view.arguments.json_view.box.setPlainText(json.dumps(arguments))
@@ -50,12 +50,12 @@ def called(lens: Lens) -> dict[str, Any]:
     return dict(lens.sent("tools/call")[-1])
 
 
-def problems(view: CallView) -> list[str]:
+def errors(view: CallView) -> list[str]:
     return [str(error) for error in view.arguments.all_errors()]
 
 
 def checked(lens: Lens, view: CallView) -> None:
-    """Wait for the full check of what is written."""
+    """Wait for the full validation of the arguments."""
     with lens.bot.waitSignal(view.arguments._validation.checked, timeout=TIMEOUT):
         view.arguments._validation.value_changed()
 
@@ -64,22 +64,22 @@ def test_variable_is_validated_by_its_value_in_a_number_list_map_and_union(lens:
     connected(lens, NUMBERS, n=7, yes=True, both={"a": 1})
     written = {"n": "${n}", "list": [1, "${n}"], "map": {"k": "${yes}"}, "either": "${n}", "whole": "${both}"}
     view = put(lens, written)
-    lens.until(lambda: problems(view) == [])
+    lens.until(lambda: errors(view) == [])
     checked(lens, view)
-    assert problems(view) == []
+    assert errors(view) == []
     sent = {"n": 7, "list": [1, 7], "map": {"k": True}, "either": 7, "whole": {"a": 1}}
     assert called(lens)["arguments"] == sent
     history = lens.run(lens.app.bridge.ask_calls(lambda calls: calls.history_of("scripted", "echo")))
-    assert history.calls[0].arguments() == written, "kept as it was written"
+    assert history.calls[0].arguments() == written, "saved with the variable"
 
 
 def test_invalid_value_is_reported_at_its_field_and_nothing_is_sent(lens: Lens) -> None:
     connected(lens, NUMBERS, n=70, both={"a": "x"})
     view = put(lens, {"n": "${n}", "whole": "${both}"})
     checked(lens, view)
-    assert problems(view) == [
+    assert errors(view) == [
         "n: must be at most 10, got 70",
-        "whole: a: must be a whole number, got 'x'",
+        "whole: a: must be an integer, got 'x'",
     ]
     lens.do("tool.call")
     lens.settle()
@@ -87,7 +87,7 @@ def test_invalid_value_is_reported_at_its_field_and_nothing_is_sent(lens: Lens) 
     set_variable(lens, "n", 3)
     set_variable(lens, "both", {"a": 2})
     view.refresh_variables()
-    lens.until(lambda: problems(view) == [])
+    lens.until(lambda: errors(view) == [])
     assert called(lens)["arguments"] == {"n": 3, "whole": {"a": 2}}
 
 
@@ -95,7 +95,7 @@ def test_a_variable_without_a_value_is_named_at_its_field(lens: Lens) -> None:
     connected(lens, NUMBERS)
     view = put(lens, {"list": [1, "${gone}"]})
     checked(lens, view)
-    assert problems(view) == ["list[1]: ${gone} has no value: give it one under Variables"]
+    assert errors(view) == ["list[1]: ${gone} has no value: set it under Call variables"]
     lens.do("tool.call")
     lens.settle()
     assert lens.sent("tools/call") == []
@@ -106,7 +106,7 @@ def test_secret_value_appears_in_no_message(lens: Lens) -> None:
     connected(lens, NUMBERS, api_key="hunter2")
     view = put(lens, {"n": "${api_key}"})
     checked(lens, view)
-    assert problems(view) == ["n: stands for a value that does not fit here"]
+    assert errors(view) == ["n: expands to a value that is not valid here"]
 
 
 def test_variables_work_in_meta_too(lens: Lens) -> None:
@@ -141,7 +141,7 @@ def test_variables_are_shown_where_they_are_used_and_expanded_on_the_wire(lens: 
     lens.until(lambda: view.variables_bar.text() == "${city} = Lisbon")
     assert called(lens)["arguments"] == {"text": "to Lisbon"}
     history = lens.run(lens.app.bridge.ask_calls(lambda calls: calls.history_of("scripted", "echo")))
-    assert history.calls[0].arguments() == {"text": "to ${city}"}, "kept as it was written"
+    assert history.calls[0].arguments() == {"text": "to ${city}"}, "saved with the variable"
 
 
 def test_variable_with_an_invalid_name_is_not_saved(lens: Lens) -> None:
@@ -151,5 +151,5 @@ def test_variable_with_an_invalid_name_is_not_saved(lens: Lens) -> None:
     lens.until(lambda: dialog.rows)
     dialog.rows[0].name.setText("1 bad")
     dialog.save_action.trigger()
-    assert "cannot be a name" in dialog.error_text()
+    assert "is not a valid name" in dialog.error_text()
     assert not (lens.folder / "calls" / "variables.json").exists()

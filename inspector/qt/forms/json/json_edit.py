@@ -29,7 +29,7 @@ from inspector.qt.forms.json.completion import Completer, CompletionPopup
 from inspector.qt.forms.json.gutter import Folding, Gutter
 from inspector.qt.theme import SPACE_2, Theme
 from inspector.qt.widgets.code.code_edit import Kind, ends_in_string, qt_column, scan
-from inspector.qt.widgets.text.text_box import GOES_ON, TextBox, row_offset
+from inspector.qt.widgets.text.text_box import CONTINUATION_MARK, TextBox, row_offset
 
 _KINDS: tuple[Kind, ...] = ("key", "string", "number", "literal")
 _MAX_ROWS_BACK = 200
@@ -70,7 +70,7 @@ class JsonEdit(TextBox):
         self.gutter = Gutter(self, theme)
         self.folding = Folding(self)
         self.completion = CompletionPopup(self, theme)
-        self.grow_freely()
+        self.fill_height()
         self.setLineWrapMode(self.LineWrapMode.NoWrap)
         self._color_soon = QTimer(self, singleShot=True, interval=0)
         self._color_soon.timeout.connect(self._color_visible)
@@ -341,7 +341,7 @@ def _starts_in_string(block: QTextBlock) -> bool:
     """Return whether a row of a long line begins inside a string; looks back a limited way."""
     rows: list[str] = []
     before = block.previous()
-    while before.isValid() and before.text().endswith(GOES_ON) and len(rows) < _MAX_ROWS_BACK:
+    while before.isValid() and before.text().endswith(CONTINUATION_MARK) and len(rows) < _MAX_ROWS_BACK:
         rows.append(before.text())
         before = before.previous()
     is_open = False

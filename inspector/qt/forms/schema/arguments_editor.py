@@ -25,13 +25,13 @@ from inspector.qt.forms.schema.schema_form import SchemaForm, on_submit_keys
 from inspector.qt.forms.schema.value_row import ExampleFiller
 from inspector.qt.theme import ICON_SIZE, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import Segments, TextButton, bind_keys
-from inspector.qt.widgets.layout import Pages, Place
+from inspector.qt.widgets.layout import Pages, WidgetHolder
 from inspector.qt.widgets.text.labels import ERROR, MUTED, FormStyle, set_label_text, small_label
 from inspector.schema.builder import build_form
 from inspector.schema.check import MISSING, check
 from inspector.schema.fields import ObjectField
-from inspector.schema.validation import Verdict, pack, validate_packed
-from inspector.schema.values import FieldError, FormError, Resolve, Resolved, resolve_draft
+from inspector.schema.validation import ValidationResult, pack, validate_packed
+from inspector.schema.values import FieldError, FormError, Resolve, ResolvedDraft, resolve_draft
 
 NEXT_ERROR_KEY = "F8"
 VALIDATION_DELAY_MS = 250
@@ -39,7 +39,7 @@ _FORM, _JSON = 0, 1
 _FITTED_HEIGHT = 220
 _MIN_HEIGHT = 20  # it scrolls: what is below must not make the window grow
 
-Validate = Callable[[JSON, JSONObject, Callable[[Verdict], None]], None]
+Validate = Callable[[JSON, JSONObject, Callable[[ValidationResult], None]], None]
 """Validates a value against a schema asynchronously; calls back on the UI thread at most once."""
 
 
@@ -75,15 +75,15 @@ class ArgumentsEditor(QWidget):
         self._theme = theme
         self._submit_keys = submit_keys
         self._resolve: Resolve | None = None
-        self._resolved = Resolved({}, {})  # the value last validated in full
-        self._verdict = Verdict()
+        self._resolved = ResolvedDraft({}, {})  # the value last validated in full
+        self._verdict = ValidationResult()
         self._asks_for_missing = False
         self._current_error = -1  # the last one visited
         style = FormStyle.of(theme)
         self.bar = ArgumentsBar(style)
         self.switch = self.bar.switch
         self.json_view = JsonTextView(style)
-        self._form_area = Place() if fit_content else _scroll_area()
+        self._form_area = WidgetHolder() if fit_content else _scroll_area()
         if fit_content:
             self.json_view.box.setMinimumHeight(_FITTED_HEIGHT)
         self._views = Pages((self._form_area, self.json_view))
@@ -102,7 +102,7 @@ class ArgumentsEditor(QWidget):
         """
         self._example_filler.cancel()
         self._validation.set_schema(schema)
-        self._verdict, self._asks_for_missing = Verdict(), False
+        self._verdict, self._asks_for_missing = ValidationResult(), False
         self.form = self._new_form(build_form(schema), warnings)
         self._parsed_text = None
         self.json_view.set_field(self.form.field)
@@ -131,7 +131,7 @@ class ArgumentsEditor(QWidget):
         """Show arguments in the current view."""
         self._example_filler.cancel()
         self._parsed_text = None
-        self._verdict, self._asks_for_missing = Verdict(), False
+        self._verdict, self._asks_for_missing = ValidationResult(), False
         if self.is_json_shown():
             self.json_view.set_value(arguments)
         else:
@@ -164,14 +164,14 @@ class ArgumentsEditor(QWidget):
             self._resolved = resolve_draft(self._current(), self._resolve)
         except FormError:
             return None
-        meant = self._resolved.draft
-        return meant if isinstance(meant, dict) else None
+        resolved = self._resolved.draft
+        return resolved if isinstance(resolved, dict) else None
 
     def set_resolve(self, resolve: Resolve | None) -> None:
         """Set how `${name}` is resolved: validation checks what would be sent."""
         self._resolve = resolve
         self.form.set_resolve(resolve)
-        self._verdict = Verdict()
+        self._verdict = ValidationResult()
         self._validation.value_changed()
         self._show_errors()
 
@@ -222,7 +222,7 @@ class ArgumentsEditor(QWidget):
         self.errors_changed.emit(len(errors))
         return errors
 
-    def _on_validated(self, verdict: Verdict) -> None:
+    def _on_validated(self, verdict: ValidationResult) -> None:
         verdict = replace(verdict, errors=tuple(self._resolved.errors(verdict.errors)))
         self._verdict = verdict
         self.form.set_validation_errors(() if self.is_json_shown() else verdict.errors)
@@ -402,7 +402,7 @@ class DelayedValidation(QObject):
     """Validates after each pause in typing and drops results for outdated values.
 
     Signals:
-        checked: Carries the Verdict on the current value.
+        checked: Carries the ValidationResult on the current value.
     """
 
     checked = Signal(object)
@@ -438,7 +438,7 @@ class DelayedValidation(QObject):
         self._sequence_number += 1
         self._validate(self._schema, value, partial(self._on_validated, self._sequence_number))
 
-    def _on_validated(self, sequence_number: int, verdict: Verdict) -> None:
+    def _on_validated(self, sequence_number: int, verdict: ValidationResult) -> None:
         if shiboken6.isValid(self) and sequence_number == self._sequence_number:
             self.checked.emit(verdict)
 
@@ -450,14 +450,20 @@ class SchemaValidator:
         self._bridge = bridge
         self._owner = owner
 
-    def __call__(self, schema: JSON, value: JSONObject, on_verdict: Callable[[Verdict], None]) -> None:
+    def __call__(
+        self, schema: JSON, value: JSONObject, on_verdict: Callable[[ValidationResult], None]
+    ) -> None:
         self._bridge.start("check arguments", self._check(schema, value, on_verdict), self._owner)
 
-    async def _check(self, schema: JSON, value: JSONObject, on_verdict: Callable[[Verdict], None]) -> None:
+    async def _check(
+        self, schema: JSON, value: JSONObject, on_verdict: Callable[[ValidationResult], None]
+    ) -> None:
         try:
-            verdict = await self._bridge.work_apart(validate_packed, pack(schema, value))
+            verdict = await self._bridge.work_limited(validate_packed, pack(schema, value))
         except UserError as exc:
-            verdict = Verdict(unchecked=exc.summary)
+            verdict = ValidationResult(unchecked=exc.summary)
         except RecursionError:
-            verdict = Verdict(unchecked="The schema or the arguments are nested too deeply to check.")
+            verdict = ValidationResult(
+                unchecked="The schema or the arguments are nested too deeply to check."
+            )
         on_verdict(verdict)

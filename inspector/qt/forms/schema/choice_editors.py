@@ -62,11 +62,11 @@ class ChoiceEditor(Editor):
 
     def __init__(self, style: FormStyle, field: ChoiceField, on_change: OnChange) -> None:
         labels = field.labels or ("",) * len(field.choices)
-        text = [choice_text(*one) for one in zip(field.choices, labels, strict=True)]
-        options: list[tuple[str, Draft]] = [(_not_set_text(field, text), ABSENT)]
+        texts = [choice_text(*pair) for pair in zip(field.choices, labels, strict=True)]
+        options: list[tuple[str, Draft]] = [(_not_set_text(field, texts), ABSENT)]
         if field.nullable:
             options.append(("null", None))
-        options += zip(text, field.choices, strict=True)
+        options += zip(texts, field.choices, strict=True)
         self._drafts = [draft for _, draft in options]
         self.box = self.widget = QuietComboBox()
         self.box.addItems([text for text, _ in options])
@@ -134,8 +134,8 @@ class CheckListEditor(Editor):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACE_1)
         labels = choices.labels or ("",) * len(choices.choices)
-        text = [choice_text(*one) for one in zip(self._choices, labels, strict=True)]
-        self.checks = [ShortCheckBox(one) for one in text]
+        texts = [choice_text(*pair) for pair in zip(self._choices, labels, strict=True)]
+        self.checks = [ShortCheckBox(text) for text in texts]
         for check in self.checks:
             check.clicked.connect(self._on_clicked)
             column.addWidget(check, 0, Qt.AlignmentFlag.AlignLeft)
@@ -166,8 +166,8 @@ class CheckListEditor(Editor):
         chosen = [
             choice for choice, check in zip(self._choices, self.checks, strict=True) if check.isChecked()
         ]
-        kept = [one for one in self._picked or [] if _position_of(one, chosen) is not None]
-        self._picked = kept + [one for one in chosen if _position_of(one, kept) is None]
+        remaining = [one for one in self._picked or [] if _position_of(one, chosen) is not None]
+        self._picked = remaining + [one for one in chosen if _position_of(one, remaining) is None]
         self._on_change()
 
 
@@ -413,10 +413,10 @@ def choices_of(field: Field) -> ChoiceField | None:
     return item if is_usable and isinstance(item, ChoiceField) else None
 
 
-def _not_set_text(field: ChoiceField, text: Sequence[str]) -> str:
+def _not_set_text(field: ChoiceField, texts: Sequence[str]) -> str:
     """Return the text shown while nothing is picked, with the default's label if there is one."""
     position = None if field.default is ABSENT else _position_of(field.default, field.choices)
-    return placeholder_text(field, ABSENT) if position is None else f"not set (default: {text[position]})"
+    return placeholder_text(field, ABSENT) if position is None else f"not set (default: {texts[position]})"
 
 
 def const_text(field: ConstField) -> str:

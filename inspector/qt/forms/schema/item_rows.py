@@ -175,22 +175,22 @@ class LazyRows(QWidget):
     def _make_slice(self) -> None:
         """Create rows for placeholders in or near the view, for a limited time."""
         self._factory.reset_budget()
-        wanted = self.visibleRegion().boundingRect().adjusted(0, 0, 0, _PIXELS_AHEAD)
+        area = self.visibleRegion().boundingRect().adjusted(0, 0, 0, _PIXELS_AHEAD)
         end = perf_counter() + _SLICE_SECONDS
         for part in [part for part in self._parts if not part.is_row]:
-            for position in self._positions_in(part, wanted):
+            for position in self._positions_in(part, area):
                 self._put(position)
                 if perf_counter() >= end:
                     self._next_slice.start()
                     return
 
-    def _positions_in(self, part: _Part, wanted: QRect) -> range:
+    def _positions_in(self, part: _Part, area: QRect) -> range:
         """Return the rows of a placeholder that would be in view."""
         box = part.widget.geometry()
-        if wanted.isEmpty() or not box.intersects(wanted):
+        if area.isEmpty() or not box.intersects(area):
             return range(0)
-        first = part.start + max(0, wanted.top() - box.top()) // self._row_height
-        last = part.start + max(0, wanted.bottom() - box.top()) // self._row_height
+        first = part.start + max(0, area.top() - box.top()) // self._row_height
+        last = part.start + max(0, area.bottom() - box.top()) // self._row_height
         return range(min(first, part.end - 1), min(last + 1, part.end))
 
     def _put(self, position: int) -> None:

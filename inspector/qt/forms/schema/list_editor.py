@@ -17,7 +17,7 @@ from inspector.qt.forms.schema.item_rows import ItemRow, LazyRows, focus_after_r
 from inspector.qt.theme import SPACE_1
 from inspector.qt.widgets.layout import IndentedBlock
 from inspector.schema.fields import Field, JsonField, ListField, TupleField
-from inspector.schema.values import ABSENT, Absent, Draft, child, start
+from inspector.schema.values import ABSENT, Absent, Draft, child, initial_draft
 
 MAX_ROWS = 500
 _ROW_HEIGHT = 32
@@ -141,7 +141,7 @@ class ItemsEditor(Editor):
 
     def _on_add_clicked(self) -> None:
         self._is_set = True
-        self._drafts.append(start(self._field_at(len(self._rows))))
+        self._drafts.append(initial_draft(self._field_at(len(self._rows))))
         self._rows.append(None)
         self._lazy.reset()
         self._row_at(len(self._rows) - 1).slot.editor.set_focus()

@@ -18,7 +18,7 @@ from inspector.qt.widgets.layout import IndentedBlock
 from inspector.qt.widgets.text.labels import mark_error
 from inspector.qt.widgets.text.text_box import TextLine, is_plain_line
 from inspector.schema.fields import JsonField, MapField, UnionField
-from inspector.schema.values import ABSENT, Absent, Draft, Pairs, child, start
+from inspector.schema.values import ABSENT, Absent, Draft, Pairs, child, initial_draft
 
 MAX_ROWS = 500
 _ROW_HEIGHT = 32
@@ -145,7 +145,7 @@ class MapRows(QWidget):
 
     def add(self) -> MapRow:
         """Add a row and focus its key."""
-        self._pairs.append(("", start(self.field.value_for("") or self.field.value or _NOT_ALLOWED)))
+        self._pairs.append(("", initial_draft(self.field.value_for("") or self.field.value or _NOT_ALLOWED)))
         self._rows.append(None)
         self._lazy.reset()
         self._show_state()

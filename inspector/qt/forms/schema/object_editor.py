@@ -22,18 +22,18 @@ from inspector.qt.widgets.inputs.controls import TextButton
 from inspector.qt.widgets.layout import IndentedBlock
 from inspector.qt.widgets.text.labels import set_label_text, small_label
 from inspector.qt.widgets.text.text_box import is_plain_line
-from inspector.schema.drafts import effective, settle
+from inspector.schema.drafts import effective, settle_draft
 from inspector.schema.fields import Field, ListField, MapField, Member, ObjectField, TupleField, UnionField
 from inspector.schema.values import (
     ABSENT,
     REPEATED_KEY,
     Absent,
-    Aside,
     Draft,
     FormError,
+    InactiveDraft,
     Unreadable,
     child,
-    start,
+    initial_draft,
 )
 
 _ROW_HEIGHT = 64
@@ -114,7 +114,7 @@ class ObjectEditor(Editor):
         return self.members
 
     def _on_fill_clicked(self) -> None:
-        first = start(self._field)
+        first = initial_draft(self._field)
         self.set_draft(first if isinstance(first, dict) else {})
         self._on_change()
         self.set_focus()
@@ -234,7 +234,7 @@ class MemberRows(QWidget):
     def _draft_of(self, name: str) -> Draft:
         row = self._rows.get(name)
         draft = row.draft() if row is not None else self._last_draft.get(name, ABSENT)
-        return draft.draft if isinstance(draft, Aside) else draft
+        return draft.draft if isinstance(draft, InactiveDraft) else draft
 
     def _make_row(self, position: int) -> FieldRow:
         member = self._members[self._names[position]]
@@ -255,7 +255,7 @@ class MemberRows(QWidget):
 
     def _settle(self) -> None:
         """Add and remove conditional members according to the current draft."""
-        settled = settle(self._field, self._previous, self._settled_draft())
+        settled = settle_draft(self._field, self._previous, self._settled_draft())
         self._last_draft = self._previous = settled
         effective_field = effective(self._field, settled)
         if effective_field is self._effective:
@@ -302,19 +302,21 @@ class MemberRows(QWidget):
         others = {name: draft for name, draft in self._last_draft.items() if name not in self._members}
         if self._extra_keys is None:
             return others
-        kept: dict[str, Draft] = {name: one for name, one in others.items() if isinstance(one, Aside)}
+        drafts: dict[str, Draft] = {
+            name: one for name, one in others.items() if isinstance(one, InactiveDraft)
+        }
         for key, draft in self._extra_keys.pairs():
             if draft is ABSENT:
                 continue
             if key not in self._members:
-                is_taken = not isinstance(kept.get(key, Aside(None)), Aside)
-                kept[key] = Unreadable("", REPEATED_KEY) if is_taken else draft
-        return kept
+                is_duplicate = not isinstance(drafts.get(key, InactiveDraft(None)), InactiveDraft)
+                drafts[key] = Unreadable("", REPEATED_KEY) if is_duplicate else draft
+        return drafts
 
     def _show_others(self) -> None:
         others = {name: draft for name, draft in self._last_draft.items() if name not in self._members}
-        aside = [name for name, draft in others.items() if isinstance(draft, Aside)]
-        unknown = {name: draft for name, draft in others.items() if not isinstance(draft, Aside)}
+        aside = [name for name, draft in others.items() if isinstance(draft, InactiveDraft)]
+        unknown = {name: draft for name, draft in others.items() if not isinstance(draft, InactiveDraft)}
         has_rows = self._show_key_rows(unknown)
         names = ", ".join(unknown) if not has_rows else ""
         set_label_text(self._unknown_label, f"Sent, but not in the schema: {names}. Edit as JSON.")
@@ -345,7 +347,7 @@ class MemberRows(QWidget):
         self._last_draft = {
             name: draft
             for name, draft in self.draft().items()
-            if name in self._members or isinstance(draft, Aside)
+            if name in self._members or isinstance(draft, InactiveDraft)
         }
         self._show_others()
         self._on_row_changed()

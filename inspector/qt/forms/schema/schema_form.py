@@ -57,7 +57,7 @@ from inspector.schema.fields import (
     TupleField,
     UnionField,
 )
-from inspector.schema.values import ABSENT, Draft, FieldError, Resolve, finish, resolve_draft
+from inspector.schema.values import ABSENT, Draft, FieldError, Resolve, json_of, resolve_draft
 
 SUBMIT_KEYS = (QKeySequence("Ctrl+Return"), QKeySequence("Ctrl+Enter"))
 _SCROLL_DELAYS_MS = (0, 50, 200)
@@ -141,7 +141,7 @@ class SchemaForm(QWidget):
 
         Raises FormError while a part of it cannot be sent at all.
         """
-        value = finish(self._field, self._draft())
+        value = json_of(self._field, self._draft())
         return value if isinstance(value, dict) else {}
 
     def set_value(self, value: JSONObject) -> None:

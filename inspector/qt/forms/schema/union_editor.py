@@ -18,9 +18,9 @@ from inspector.qt.forms.schema.value_row import ValueSlot
 from inspector.qt.theme import SPACE_1
 from inspector.qt.widgets.inputs.controls import Segments
 from inspector.qt.widgets.text.labels import FormStyle, mark_error
-from inspector.schema.drafts import bare, picked
+from inspector.schema.drafts import unwrapped, with_variant
 from inspector.schema.fields import ConstField, NumberField, ObjectField, TextField, UnionField
-from inspector.schema.values import ABSENT, Draft, FormError, Picked, start_variant
+from inspector.schema.values import ABSENT, Draft, FormError, Picked, initial_variant
 
 _NOTHING = -1
 _NULL = -2
@@ -74,12 +74,12 @@ class UnionEditor(Editor):
 
     def set_draft(self, draft: Draft) -> bool:
         self._forget()
-        if bare(draft) is ABSENT:
+        if unwrapped(draft) is ABSENT:
             self._show(_NOTHING)
-        elif bare(draft) is None and self._field.nullable:
+        elif unwrapped(draft) is None and self._field.nullable:
             self._show(_NULL)
         else:
-            chosen = picked(self._field, draft)
+            chosen = with_variant(self._field, draft)
             self._slot_of(chosen.variant).set_draft(chosen.draft)
             self._show(chosen.variant)
         return True
@@ -121,7 +121,7 @@ class UnionEditor(Editor):
     def _first_draft(self, variant: int, before: ValueSlot | None) -> Draft:
         """Return a variant's first draft: constants, and members shared with the previous one."""
         field = self._field.variants[variant].field
-        draft = start_variant(self._field, variant).draft
+        draft = initial_variant(self._field, variant).draft
         if isinstance(field, TextField | NumberField) and field.default is ABSENT:
             return ABSENT  # to be typed
         if before is None or not isinstance(field, ObjectField) or not isinstance(draft, dict):

@@ -32,7 +32,7 @@ from inspector.qt.forms.schema.text_editors import (
 )
 from inspector.qt.theme import SPACE_1
 from inspector.qt.widgets.text.labels import ERROR, set_label_text, small_label
-from inspector.schema.drafts import bare
+from inspector.schema.drafts import unwrapped
 from inspector.schema.fields import (
     Field,
     JsonField,
@@ -43,8 +43,8 @@ from inspector.schema.fields import (
     TupleField,
     UnionField,
 )
-from inspector.schema.samples import Slices, example_slices
-from inspector.schema.values import ABSENT, Draft, FormError, Pairs, Picked, Unreadable, draft_of, finish
+from inspector.schema.samples import Steps, example_steps
+from inspector.schema.values import ABSENT, Draft, FormError, Pairs, Picked, Unreadable, draft_of, json_of
 
 STATE_KEY = "Ctrl+Down"
 _RAW_LEVELS = 2  # the last editors of every field: for large JSON, and for any JSON
@@ -175,7 +175,7 @@ class ValueRow(QWidget):
 
     def _on_raw_chosen(self) -> None:
         try:
-            whole = finish(self.field, self.slot.draft())
+            whole = json_of(self.field, self.slot.draft())
         except FormError:
             return  # a part is invalid JSON, and marked: it would be lost
         self.slot.set_raw(whole)
@@ -225,7 +225,7 @@ class ValueSlot:
 
     def value_draft(self) -> Draft:
         """Return the draft as JSON for another field; raises FormError if it is not JSON."""
-        return finish(self.field, self.editor.draft())
+        return json_of(self.field, self.editor.draft())
 
     def set_draft(self, draft: Draft) -> None:
         self._show(draft, 0)
@@ -286,7 +286,7 @@ class ValueSlot:
         if draft is ABSENT or isinstance(draft, Unreadable):
             return draft
         try:
-            return finish(self.field, draft)
+            return json_of(self.field, draft)
         except FormError as exc:
             return Unreadable("", str(exc))
 
@@ -340,7 +340,7 @@ class StateOption:
 
 def state_text(field: Field, draft: Draft) -> str:
     """Return a short label for the state, as shown beside the field."""
-    value = bare(draft)
+    value = unwrapped(draft)
     if value is ABSENT:
         return "not set"
     if isinstance(value, Unreadable):
@@ -389,7 +389,7 @@ def _is_default(field: Field, draft: Draft, value: object) -> bool:
     elif isinstance(value, str) and value != default:
         return False
     try:
-        whole = finish(field, draft)
+        whole = json_of(field, draft)
     except FormError:
         return False
     return whole is not ABSENT and same(whole, default)
@@ -405,7 +405,7 @@ class ExampleFiller(QObject):
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
-        self._slices: Slices[JSON] | None = None
+        self._slices: Steps[JSON] | None = None
         self._put: Callable[[JSON], None] | None = None
         self._timer = QTimer(self, interval=0)
         self._timer.timeout.connect(self._run_slice)
@@ -416,7 +416,7 @@ class ExampleFiller(QObject):
 
     def start(self, field: Field, put: Callable[[JSON], None]) -> None:
         """Generate an example and pass it to `put`, usually at once, else when done."""
-        self._slices, self._put = example_slices(field), put
+        self._slices, self._put = example_steps(field), put
         self._timer.start()
         self._run_slice()
 

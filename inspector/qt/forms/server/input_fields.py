@@ -19,12 +19,12 @@ from inspector.config.servers.entries import Entry, StdioEntry
 from inspector.config.servers.entry_secrets import (
     check_header,
     check_header_value,
-    with_given,
+    with_named_values,
     with_references,
 )
 from inspector.qt.theme import SPACE_1, SPACE_2, Theme
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
-from inspector.qt.widgets.text.text_box import GOES_ON, TextBox
+from inspector.qt.widgets.text.text_box import CONTINUATION_MARK, TextBox
 
 _NO_CREDENTIALS = "None, or log in when required"
 _BEARER = "Bearer token"
@@ -84,7 +84,9 @@ class CredentialFields(QWidget):
             )
         header = self.header.text().strip() if is_key else "Authorization"
         value = secret if is_key else f"Bearer {secret.removeprefix('Bearer ').strip()}"
-        return with_references(with_given(entry, {check_header(header): check_header_value(value)}), [header])
+        return with_references(
+            with_named_values(entry, {check_header(header): check_header_value(value)}), [header]
+        )
 
     def _on_chosen(self) -> None:
         chosen = self.method.currentText()
@@ -165,7 +167,7 @@ class PasteBox(TextBox):
 
     def put(self, text: str) -> None:
         """Set the text as if it had been pasted."""
-        self.set_text(text.replace("\r\n", "\n").replace(GOES_ON, ""))
+        self.set_text(text.replace("\r\n", "\n").replace(CONTINUATION_MARK, ""))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         is_return = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)

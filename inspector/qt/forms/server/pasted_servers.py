@@ -7,32 +7,34 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from pathlib import Path
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QMimeData, QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QLineEdit, QScrollArea, QVBoxLayout, QWidget
 
 from inspector.base.errors import ConfigError
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line, visible
 from inspector.base.units import plural
-from inspector.config.foreign.discovery import FoundServer, InputSpec
+from inspector.config.foreign.discovery import DiscoveredServer, InputSpec
 from inspector.config.servers.entries import Entry, StdioEntry
 from inspector.config.servers.entry_diff import flattened, masked
 from inspector.config.servers.placeholders import input_secret, moved_to_store, names_in, plain_secrets_of
 from inspector.config.servers.server_list import write_entry
 from inspector.config.servers.trust import warnings_for
-from inspector.engine.servers.inspection import problem_of_size
+from inspector.engine.servers.inspection import size_problem
 from inspector.qt.forms.server.input_fields import InputFields
 from inspector.qt.models.discovered_servers import words_text
 from inspector.qt.theme import SPACE_2, SPACE_4, Theme
 from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.key_value_list import Fact, KeyValueList
 from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
-from inspector.qt.widgets.text.long_text import WholeText
+from inspector.qt.widgets.text.long_text import FullText
 
 _SLICE = 4  # servers shown per step: a file may hold hundreds
 _SHOWN_ELSEWHERE = ("type", "command", "args", "url")
 _MAX_ROWS, _MAX_ROW_LENGTH = 20, 500
+_CONFIG_SUFFIXES = (".json", ".jsonc", ".toml")
 
 
 class PastedList(QScrollArea):
@@ -49,7 +51,7 @@ class PastedList(QScrollArea):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._found: tuple[FoundServer, ...] = ()
+        self._found: tuple[DiscoveredServer, ...] = ()
         self._used_names: Collection[str] = ()
         self._is_typed = True
         self.servers: list[PastedServer] = []
@@ -75,7 +77,7 @@ class PastedList(QScrollArea):
         return [server for server in self.servers if server.is_chosen]
 
     def show_servers(
-        self, found: tuple[FoundServer, ...], used_names: Collection[str], *, is_typed: bool
+        self, found: tuple[DiscoveredServer, ...], used_names: Collection[str], *, is_typed: bool
     ) -> None:
         """Replace the servers; `used_names` are not suggested."""
         self._found, self._used_names, self._is_typed = found, used_names, is_typed
@@ -156,6 +158,12 @@ class PastedList(QScrollArea):
         server.show()
 
 
+def dropped_config_files(data: QMimeData) -> list[Path]:
+    """Return the dropped files that may contain servers, by their names."""
+    paths = [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
+    return [path for path in paths if path.suffix.lower() in _CONFIG_SUFFIXES]
+
+
 def _unique_name(name: str, used_names: Collection[str]) -> str:
     """Return the name, with a number appended if it is taken."""
     if name not in used_names:
@@ -180,7 +188,7 @@ class PastedServer(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self.found: FoundServer | None = None
+        self.found: DiscoveredServer | None = None
         self._is_typed = True
         self.suggested = ""
         self.check_box = QCheckBox()
@@ -220,7 +228,9 @@ class PastedServer(QWidget):
         """Return the name quoted, for messages."""
         return f"“{shorten(one_line(self.shown_name()), 80)}”"
 
-    def show_server(self, found: FoundServer, suggested: str, *, is_single: bool, is_typed: bool) -> None:
+    def show_server(
+        self, found: DiscoveredServer, suggested: str, *, is_single: bool, is_typed: bool
+    ) -> None:
         """Show a server; `suggested` is its default name.
 
         A typed command needs no explanation; for others, the less obvious settings are listed.
@@ -230,7 +240,7 @@ class PastedServer(QWidget):
         self.check_box.setVisible(not is_single)
         self._label.setVisible(is_single)
         self.check_box.setAccessibleName(f"Add {shorten(one_line(suggested), 200)}")
-        if found.entry is not None and (problem := problem_of_size(found.entry)):
+        if found.entry is not None and (problem := size_problem(found.entry)):
             found = replace(found, entry=None, problem=problem)
         if (found, is_typed) == (self.found, self._is_typed):
             return
@@ -272,7 +282,7 @@ class PastedServer(QWidget):
         known = {each.id: each for each in self.found.inputs}
         return tuple(known.get(id, InputSpec(id)) for id in names_in(self.found.entry).inputs)
 
-    def _show(self, found: FoundServer) -> None:
+    def _show(self, found: DiscoveredServer) -> None:
         self.inputs, self.store_box = None, None
         inside = QWidget()
         column = QVBoxLayout(inside)
@@ -315,14 +325,14 @@ class PastedServer(QWidget):
             rows.append(("Resolved variables", ", ".join(resolved)))
         if len(rows) > _MAX_ROWS or any(len(text) > _MAX_ROW_LENGTH for row in rows for text in row):
             text = words_text([f"{position} = {text}" for position, text in rows])
-            column.addWidget(WholeText(self._theme, text, "Settings"))
+            column.addWidget(FullText(self._theme, text, "Settings"))
         elif rows:
             facts = [Fact(one_line(position), visible(text), mono=True) for position, text in rows]
             column.addWidget(KeyValueList(self._theme, facts))
 
-    def _summary(self, entry: Entry) -> WholeText:
+    def _summary(self, entry: Entry) -> FullText:
         if isinstance(entry, StdioEntry):
             count = len(entry.args)
             name = f"Runs this command, with {plural(count, 'argument')}" if count else "Runs this command"
-            return WholeText(self._theme, words_text((entry.command, *entry.args)), name)
-        return WholeText(self._theme, words_text([entry.url]), "Connects to")
+            return FullText(self._theme, words_text((entry.command, *entry.args)), name)
+        return FullText(self._theme, words_text([entry.url]), "Connects to")

@@ -202,7 +202,7 @@ class ServerForm(QWidget):
             column.addWidget(PlainLabel(self._theme, field.label))
         column.addWidget(editor)
         column.addWidget(json_only)
-        column.addWidget(MutedLabel(self._theme, field.sentence, wrap=True))
+        column.addWidget(MutedLabel(self._theme, field.description, wrap=True))
         return column
 
     def _show_draft(self) -> None:

@@ -16,9 +16,9 @@ from PySide6.QtWidgets import QHeaderView, QSplitter, QTreeWidget, QTreeWidgetIt
 from inspector.base.errors import UserError
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
-from inspector.config.foreign.discovery import FoundFile
-from inspector.engine.servers.discovered_servers import FoundServers
-from inspector.engine.servers.inspection import FoundReport, FoundView
+from inspector.config.foreign.discovery import DiscoveredFile
+from inspector.engine.servers.discovered_servers import ServerDiscovery
+from inspector.engine.servers.views import DiscoveryReport, DiscoveredServerView
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.discovered_servers import (
     TONES,
@@ -38,7 +38,7 @@ from inspector.qt.widgets.text.labels import plain_tooltip
 
 _WIDTHS = [380, 760]
 _MAX_NAME_LENGTH = 200
-_ITEM_ROLE = Qt.ItemDataRole.UserRole  # the FoundView or the FoundFile of a row
+_ITEM_ROLE = Qt.ItemDataRole.UserRole  # the DiscoveredServerView or the DiscoveredFile of a row
 
 
 class DiscoveredServersPanel(QWidget):
@@ -53,7 +53,7 @@ class DiscoveredServersPanel(QWidget):
     def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._bridge = bridge
-        self.report = FoundReport()
+        self.report = DiscoveryReport()
         self.tree = DiscoveredServersTree(theme)
         self.review = ReviewPage(theme)
         self.search_action = QAction("Search again", self)
@@ -82,14 +82,14 @@ class DiscoveredServersPanel(QWidget):
         self.review.check_requested.connect(lambda view: self._start("check", self._check(view)))
         self.review.distrust_requested.connect(lambda view: self._start("distrust", self._distrust(view)))
         self.review.server_requested.connect(self.server_requested)
-        bridge.found_changed.connect(self.show_report)
+        bridge.discovered_servers_changed.connect(self.show_report)
         self.show_report(self.report)
         bridge.start_when_attached("load discovered servers", self._load())
 
     def scan(self) -> None:
         self._start("search for servers", self._scan())
 
-    def show_report(self, report: FoundReport) -> None:
+    def show_report(self, report: DiscoveryReport) -> None:
         self.report = report
         self._header.set_detail(summary_text(report) if report.files else "")
         if report.problem:
@@ -104,10 +104,10 @@ class DiscoveredServersPanel(QWidget):
                 "empty", "search", "No servers found", nothing_text(), action=self.search_action
             )
 
-    def _on_chosen(self, what: FoundView | FoundFile | None) -> None:
+    def _on_chosen(self, what: DiscoveredServerView | DiscoveredFile | None) -> None:
         for topic in ("failed", "check"):
             self.alert.close_topic(topic)
-        if isinstance(what, FoundView):
+        if isinstance(what, DiscoveredServerView):
             self.review.show_server(what)
         elif what is not None:
             self.review.show_file(what)
@@ -128,7 +128,7 @@ class DiscoveredServersPanel(QWidget):
     async def _load(self) -> None:
         """Load what was found before the panel was opened."""
 
-        async def last(found: FoundServers) -> FoundReport:
+        async def last(found: ServerDiscovery) -> DiscoveryReport:
             return found.report
 
         report = await self._bridge.ask_found(last)
@@ -138,7 +138,7 @@ class DiscoveredServersPanel(QWidget):
     async def _scan(self) -> None:
         await self._bridge.ask_found(lambda found: found.scan())
 
-    async def _trust(self, view: FoundView) -> None:
+    async def _trust(self, view: DiscoveredServerView) -> None:
         variables, inputs = self.review.selected_variables(), self.review.input_values()
         server = await self._bridge.ask_found(
             lambda found: found.trust(view.id, view.seen, variables, inputs)
@@ -147,7 +147,7 @@ class DiscoveredServersPanel(QWidget):
         if shiboken6.isValid(self):
             self.server_requested.emit(server.name)
 
-    async def _import(self, view: FoundView) -> None:
+    async def _import(self, view: DiscoveredServerView) -> None:
         variables, inputs = self.review.selected_variables(), self.review.input_values()
         server = await self._bridge.ask_found(
             lambda found: found.import_(view.id, view.seen, inputs=inputs, variables=variables)
@@ -155,7 +155,7 @@ class DiscoveredServersPanel(QWidget):
         if shiboken6.isValid(self):
             self.server_requested.emit(server.name)
 
-    async def _check(self, view: FoundView) -> None:
+    async def _check(self, view: DiscoveredServerView) -> None:
         check = await self._bridge.ask_doctor(lambda doctor: doctor.check_discovered(view.id))
         shown = self.review.view if shiboken6.isValid(self) else None
         if shown is None or shown.id != view.id:
@@ -170,7 +170,7 @@ class DiscoveredServersPanel(QWidget):
             text = f"{text} {target.title}: {one_line(target.found).rstrip('.')}."
         self.alert.show_message("check", text, "The server was not started or contacted.", tone="ok")
 
-    async def _distrust(self, view: FoundView) -> None:
+    async def _distrust(self, view: DiscoveredServerView) -> None:
         await self._bridge.ask_found(lambda found: found.forget(view.id))
 
 
@@ -178,7 +178,7 @@ class DiscoveredServersTree(QTreeWidget):
     """The tree of configuration files and their servers.
 
     Signals:
-        chosen: The selection changed; carries a FoundView or FoundFile, or None.
+        chosen: The selection changed; carries a DiscoveredServerView or DiscoveredFile, or None.
     """
 
     chosen = Signal(object)
@@ -186,7 +186,7 @@ class DiscoveredServersTree(QTreeWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._report = FoundReport()
+        self._report = DiscoveryReport()
         self.setAccessibleName("Discovered servers")
         self.setHeaderHidden(True)
         self.setColumnCount(2)
@@ -199,7 +199,7 @@ class DiscoveredServersTree(QTreeWidget):
         self.currentItemChanged.connect(self._on_current_changed)
         theme.changed.connect(lambda: self.show_report(self._report))
 
-    def show_report(self, report: FoundReport) -> None:
+    def show_report(self, report: DiscoveryReport) -> None:
         """Show a report; the selection stays if it still exists."""
         self._report = report
         previous = _key(self.current())
@@ -212,12 +212,12 @@ class DiscoveredServersTree(QTreeWidget):
         self.blockSignals(False)
         items = self._items()
         same = next((item for item in items if _key(_what(item)) == previous), None)
-        first = next((item for item in items if isinstance(_what(item), FoundView)), None)
+        first = next((item for item in items if isinstance(_what(item), DiscoveredServerView)), None)
         if (item := same or first or next(iter(items), None)) is not None:
             self.setCurrentItem(item)
         self.chosen.emit(self.current())
 
-    def current(self) -> FoundView | FoundFile | None:
+    def current(self) -> DiscoveredServerView | DiscoveredFile | None:
         item = self.currentItem()
         return _what(item) if item is not None else None
 
@@ -225,12 +225,12 @@ class DiscoveredServersTree(QTreeWidget):
         """Select a server; return False if it is not there."""
         for item in self._items():
             what = _what(item)
-            if isinstance(what, FoundView) and what.id == id:
+            if isinstance(what, DiscoveredServerView) and what.id == id:
                 self.setCurrentItem(item)
                 return True
         return False
 
-    def _add_file(self, file: FoundFile, views: list[FoundView]) -> None:
+    def _add_file(self, file: DiscoveredFile, views: list[DiscoveredServerView]) -> None:
         row = QTreeWidgetItem([location_text(file.source), file_text(file)])
         row.setData(0, _ITEM_ROLE, file)
         row.setToolTip(0, plain_tooltip(str(file.source.path or file.source.tool)))
@@ -258,12 +258,12 @@ class DiscoveredServersTree(QTreeWidget):
         self.chosen.emit(self.current())
 
 
-def _what(item: QTreeWidgetItem) -> FoundView | FoundFile | None:
-    what: FoundView | FoundFile | None = item.data(0, _ITEM_ROLE)
+def _what(item: QTreeWidgetItem) -> DiscoveredServerView | DiscoveredFile | None:
+    what: DiscoveredServerView | DiscoveredFile | None = item.data(0, _ITEM_ROLE)
     return what
 
 
-def _key(what: FoundView | FoundFile | None) -> object:
-    if isinstance(what, FoundView):
+def _key(what: DiscoveredServerView | DiscoveredFile | None) -> object:
+    if isinstance(what, DiscoveredServerView):
         return what.id
     return what.source if what is not None else None

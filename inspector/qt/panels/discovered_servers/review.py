@@ -20,9 +20,9 @@ from PySide6.QtWidgets import (
 
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line, visible, visible_line
-from inspector.config.foreign.discovery import FoundFile
+from inspector.config.foreign.discovery import DiscoveredFile
 from inspector.config.servers.entry_diff import FieldChange
-from inspector.engine.servers.inspection import FoundView, Trust
+from inspector.engine.servers.views import DiscoveredServerView, Trust
 from inspector.qt.forms.server.input_fields import InputFields
 from inspector.qt.models.discovered_servers import TONES, command_text, location_text, order_text, what_text
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
@@ -30,7 +30,7 @@ from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.key_value_list import Fact, KeyValueList
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
-from inspector.qt.widgets.text.long_text import WholeText
+from inspector.qt.widgets.text.long_text import FullText
 
 _MAX_WIDTH = 900
 _MAX_LENGTH = 20_000
@@ -65,7 +65,7 @@ class ReviewPage(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self.view: FoundView | None = None
+        self.view: DiscoveredServerView | None = None
         self.variables: dict[str, QCheckBox] = {}
         self.inputs: dict[str, QLineEdit | QComboBox] = {}
         self._input_fields: InputFields | None = None
@@ -98,7 +98,7 @@ class ReviewPage(QWidget):
         """Return the environment variables it may have."""
         return [name for name, box in self.variables.items() if box.isChecked()]
 
-    def show_file(self, file: FoundFile) -> None:
+    def show_file(self, file: DiscoveredFile) -> None:
         self.view = None
         self._buttons.hide()
         page, column = self._new_page()
@@ -114,7 +114,7 @@ class ReviewPage(QWidget):
         column.addWidget(MutedLabel(self._theme, message, wrap=True))
         self._show_page(page, column)
 
-    def show_server(self, view: FoundView) -> None:
+    def show_server(self, view: DiscoveredServerView) -> None:
         """Show a server. Does nothing if it is already shown, so that input stays."""
         if view == self.view:
             return
@@ -158,7 +158,7 @@ class ReviewPage(QWidget):
         self._scroll.setWidget(page)
         page.show()
 
-    def _head(self, view: FoundView) -> QHBoxLayout:
+    def _head(self, view: DiscoveredServerView) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(SPACE_2)
         row.addWidget(Heading(self._theme, shorten(one_line(view.name), _MAX_NAME_LENGTH)))
@@ -167,7 +167,7 @@ class ReviewPage(QWidget):
         row.addStretch(1)
         return row
 
-    def _add_changes(self, column: QVBoxLayout, view: FoundView) -> None:
+    def _add_changes(self, column: QVBoxLayout, view: DiscoveredServerView) -> None:
         if not view.changes:
             return
         message = "Changes since you trusted it"
@@ -185,14 +185,14 @@ class ReviewPage(QWidget):
             facts.append(Fact("now", after, mono=True, tone="warn"))
         column.addWidget(KeyValueList(self._theme, facts))
 
-    def _add_target(self, column: QVBoxLayout, view: FoundView) -> None:
+    def _add_target(self, column: QVBoxLayout, view: DiscoveredServerView) -> None:
         if not view.command and not view.url:
             return
         column.addWidget(Heading(self._theme, what_text(view)))
         text = visible_line(view.url) if view.url else command_text(view)
-        column.addWidget(WholeText(self._theme, shorten(text, _MAX_SHOWN), what_text(view)))
+        column.addWidget(FullText(self._theme, shorten(text, _MAX_SHOWN), what_text(view)))
 
-    def _add_settings(self, column: QVBoxLayout, view: FoundView) -> None:
+    def _add_settings(self, column: QVBoxLayout, view: DiscoveredServerView) -> None:
         digest = dict(view.facts).get("program.sha256", "")
         others = [(position, text) for position, text in view.facts if not _SHOWN_ELSEWHERE.match(position)]
         facts = [
@@ -210,7 +210,7 @@ class ReviewPage(QWidget):
         if view.scripts:
             self._add_lines(column, "Files in the arguments that it would run", view.scripts)
 
-    def _add_environment(self, column: QVBoxLayout, view: FoundView) -> None:
+    def _add_environment(self, column: QVBoxLayout, view: DiscoveredServerView) -> None:
         """Add its environment variables and headers as text: the last of 300 matters as much as the first."""
         for member, message in (("env.", "Environment variables it sets"), ("headers.", "Headers it sends")):
             pairs = [(position, text) for position, text in view.facts if position.startswith(member)]
@@ -221,9 +221,9 @@ class ReviewPage(QWidget):
         count = f" ({len(lines)})" if len(lines) > 1 else ""
         column.addWidget(Heading(self._theme, f"{message}{count}"))
         text = shorten("\n".join(map(visible_line, lines)), _MAX_SHOWN)
-        column.addWidget(WholeText(self._theme, text, message))
+        column.addWidget(FullText(self._theme, text, message))
 
-    def _add_variables(self, column: QVBoxLayout, view: FoundView) -> None:
+    def _add_variables(self, column: QVBoxLayout, view: DiscoveredServerView) -> None:
         if not view.variables:
             return
         column.addWidget(Heading(self._theme, "Variables of your environment that it uses"))
@@ -238,13 +238,13 @@ class ReviewPage(QWidget):
             self.variables[name] = box
             column.addWidget(box)
 
-    def _add_inputs(self, column: QVBoxLayout, view: FoundView) -> None:
+    def _add_inputs(self, column: QVBoxLayout, view: DiscoveredServerView) -> None:
         if view.inputs:
             self._input_fields = InputFields(self._theme, view.inputs[:_MAX_FIELDS])
             self.inputs = self._input_fields.fields
             column.addWidget(self._input_fields)
 
-    def _show_buttons(self, view: FoundView) -> None:
+    def _show_buttons(self, view: DiscoveredServerView) -> None:
         is_trusted = view.trust is Trust.GIVEN
         self._trust_button.setVisible(not is_trusted)
         self._show_button.setVisible(is_trusted and bool(view.server))
@@ -273,7 +273,7 @@ class ReviewPage(QWidget):
     def _text(self, text: str, *, mono: bool = False) -> PlainLabel:
         return PlainLabel(self._theme, text, tone="muted", mono=mono, wrap=True, selectable=True)
 
-    def _action(self, message: str, act: Callable[[FoundView], object]) -> QAction:
+    def _action(self, message: str, act: Callable[[DiscoveredServerView], object]) -> QAction:
         action = QAction(message, self)
 
         def run() -> None:

@@ -12,6 +12,7 @@ from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
 
 from inspector.base.plain_text import one_line
+from inspector.base.units import plural
 from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus, ServerView
 from inspector.protocol.handshake import Agreement
 from inspector.protocol.revisions import missing_capability
@@ -203,7 +204,7 @@ class PromptView(QWidget):
         listed = prompt.source.get("arguments")
         unusable = (len(listed) if isinstance(listed, list) else 0) - len(arguments)
         if unusable > 0:
-            text = f"{unusable:,} of its arguments are invalid: they have no name."
+            text = f"{plural(unusable, 'argument')} without a name can't be shown."
             self.alert.show_message("arguments", text, "Send the prompt as a raw message to try them.")
 
     def _save_typed(self) -> None:

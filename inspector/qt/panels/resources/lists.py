@@ -30,7 +30,7 @@ from inspector.qt.views.feature_list import FeatureList, count_text
 from inspector.qt.views.feature_panel import column_in
 from inspector.qt.widgets.inputs.controls import Segments
 from inspector.qt.widgets.inputs.search import SearchField
-from inspector.qt.widgets.item_views import MarkedRows, style_tree
+from inspector.qt.widgets.item_views import NoteDelegate, style_tree
 from inspector.qt.widgets.layout import PanelHeader
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.badge import Badge
@@ -131,7 +131,7 @@ class ResourceLists(QWidget):
         self.tree.setHeaderHidden(True)
         style_tree(self.tree, self._theme)
         self.tree.setFont(self._theme.mono_font(0.95))
-        self.tree.setItemDelegate(MarkedRows(self._theme, NoteRole, ToneRole, self.tree))
+        self.tree.setItemDelegate(NoteDelegate(self._theme, NoteRole, ToneRole, self.tree))
 
     def _lay_out(self, refresh: QAction) -> None:
         self._header.add_action(refresh)
@@ -239,12 +239,12 @@ class ResourceLists(QWidget):
                 yield beginning
                 yield from self._expanded_folders(folder)
 
-    def _expand_again(self, parent: QModelIndex, wanted: Set[str]) -> None:
+    def _expand_again(self, parent: QModelIndex, expanded: Set[str]) -> None:
         """Reopen folders and their parents: a folder that merged several may have been split."""
         for beginning, folder in self.tree_model.folders(parent):
-            if any(each.startswith(beginning) for each in wanted):
+            if any(each.startswith(beginning) for each in expanded):
                 self.tree.expand(folder)
-                self._expand_again(folder, wanted)
+                self._expand_again(folder, expanded)
 
     def _on_list_moved(self, item: Item) -> None:
         self._current = item

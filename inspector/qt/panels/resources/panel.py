@@ -151,19 +151,19 @@ class ResourcesPanel(FeaturePanel):
     def toggle_subscription(self) -> None:
         """Subscribe to the selected resource, or unsubscribe."""
         if self.can_subscribe:
-            uri, wanted = self.head.uri, not self.is_subscribed
-            self._bridge.start(f"subscribe {uri}", self._subscribe(uri, wanted), self)
+            uri, subscribe = self.head.uri, not self.is_subscribed
+            self._bridge.start(f"subscribe {uri}", self._subscribe(uri, subscribe), self)
 
-    async def _subscribe(self, uri: str, wanted: bool) -> None:
-        text = "subscribe" if wanted else "unsubscribe"
+    async def _subscribe(self, uri: str, subscribe: bool) -> None:
+        verb = "subscribe" if subscribe else "unsubscribe"
         try:
-            await self._bridge.subscribe(self._server, uri, wanted)
+            await self._bridge.subscribe(self._server, uri, subscribe)
         except LensError as exc:
-            self.alert.show_message("subscribe", f"Could not {text}: {exc}", "", [self._dismiss_action()])
+            self.alert.show_message("subscribe", f"Could not {verb}: {exc}", "", [self._dismiss_action()])
             return
         self.alert.close_topic("subscribe")
         self._subscribed ^= {uri}
-        if not wanted:
+        if not subscribe:
             self._changed.discard(uri)
         self._mark(uri)
         self.readiness_changed.emit()

@@ -22,7 +22,7 @@ from inspector.qt.forms.schema.arguments_editor import ArgumentsEditor, SchemaVa
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.text.labels import PlainLabel
-from inspector.schema.values import FormError, Meaning, Resolve
+from inspector.schema.values import Expansion, FormError, Resolve
 
 _SETTLE_DELAY_MS = 400
 _MAX_LISTED = 6
@@ -191,14 +191,14 @@ class VariablesBar(QWidget):
 def resolver(variables: Variables) -> Resolve:
     """Return the function that resolves variables in an argument, for a form."""
 
-    def resolve(text: str) -> Meaning:
+    def resolve(text: str) -> Expansion:
         names = names_in(text)
         unknown = [name for name in names if not is_known(name, variables)]
         if unknown:
             names_text = ", ".join(_reference(name) for name in unknown[:_MAX_LISTED])
             verb = "has" if len(unknown) == 1 else "have"
-            return Meaning(problem=f"{names_text} {verb} no value: set it under Call variables")
-        return Meaning(expand(text, variables), is_secret=any(is_secret(name) for name in names))
+            return Expansion(problem=f"{names_text} {verb} no value: set it under Call variables")
+        return Expansion(expand(text, variables), is_secret=any(is_secret(name) for name in names))
 
     return resolve
 

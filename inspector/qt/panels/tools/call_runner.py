@@ -122,7 +122,7 @@ class CallRunner(QObject):
     def run_in_background(self) -> None:
         """Stop waiting for the task the call became; the task continues."""
         if self.is_running and self._task_id:
-            work = self._bridge.ask_tasks(lambda tasks: tasks.leave(self._server, self._task_id))
+            work = self._bridge.ask_tasks(lambda tasks: tasks.detach(self._server, self._task_id))
             self._bridge.start("stop waiting for a task", work, self)
 
     def _start_after_consent(self, tool: Tool, call: ToolCall, work: Work) -> None:
@@ -350,11 +350,11 @@ class ProgressStrip(QWidget):
             self._status_text = f"Task {status}  {one_line(task.message)}".strip()
             self._show_text()
 
-    def show_count(self, done: int, wanted: int) -> None:
+    def show_count(self, done: int, total: int) -> None:
         """Show how many of the calls are done."""
-        self._bar.setRange(0, max(wanted, 1))
+        self._bar.setRange(0, max(total, 1))
         self._bar.setValue(done)
-        self._status_text = f"{done:,} of {wanted:,} calls"
+        self._status_text = f"{done:,} of {total:,} calls"
         self._show_text()
 
     def _show_text(self) -> None:

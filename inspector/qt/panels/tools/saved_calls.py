@@ -277,7 +277,7 @@ class SavePopup(QWidget):
     Asks for the folder if there are several.
 
     Signals:
-        kept: Carries the name, the description, the folder (None for the default), and whether it is
+        confirmed: Carries the name, the description, the folder (None for the default), and whether it is
             a regression call.
         closed: The popup was closed.
     """

@@ -1,4 +1,4 @@
-"""Edit the server, save, see red or green: with a real server whose file is written anew."""
+"""Regression calls with a real server whose file is rewritten: red or green after each edit."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def theme(qapp: QApplication) -> Theme:
     return Theme(ICONS)
 
 
-def test_edit_turns_a_watched_call_red_and_reverting_it_green(lens: Lens, stage: ProcessStage) -> None:
+def test_edit_turns_a_regression_call_red_and_reverting_it_green(lens: Lens, stage: ProcessStage) -> None:
     stage.save("one")
     stage.save("two")
     panel = stage.start("*.py", one="first", two="second")
@@ -47,14 +47,14 @@ def test_edit_turns_a_watched_call_red_and_reverting_it_green(lens: Lens, stage:
     panel.regression_calls.accept_all.trigger()
     lens.until(lambda: (stage.state("one"), stage.state("two")) == ("as expected", "as expected"))
     lens.until(lambda: lens.workspace.reruns_badge.text == "2 of 2 calls as expected")
-    stage.until_watching()
+    stage.until_files_are_watched()
     stage.write(one="first", two="other", three="new")
     stage.until_ran(2)
     assert (stage.state("one"), stage.state("two")) == ("as expected", "different")
     assert lens.workspace.reruns_badge.text == "1 of 2 calls not as expected"
     lens.until(lambda: "other" in panel.regression_calls.changes.rows.as_text())
     assert "second" in panel.regression_calls.changes.rows.as_text()
-    assert "Differs from what was accepted: 1 changed." in visible_text(panel.regression_calls)
+    assert "Differs from the accepted result: 1 changed." in visible_text(panel.regression_calls)
     lens.until(lambda: "1 added: three" in panel.files.alert.text("news tools"))
     assert "server.py changed: restarted in" in panel.files.text.text()
     stage.write(one="first", two="second", three="new")
@@ -69,11 +69,11 @@ def test_badge_is_red_while_the_edited_server_fails_to_start(lens: Lens, stage: 
     stage.run()
     panel.regression_calls.accept_all.trigger()
     lens.until(lambda: lens.workspace.reruns_badge.text == "1 of 1 calls as expected")
-    stage.until_watching()
+    stage.until_files_are_watched()
     (stage.folder / "server.py").write_text("no ( server")
     stage.until_ran(2)
     assert lens.workspace.reruns_badge.text == "1 of 1 calls not as expected"
-    lens.until(lambda: "The server did not come up." in visible_text(panel.regression_calls.placeholder))
+    lens.until(lambda: "The server did not start." in visible_text(panel.regression_calls.placeholder))
     assert not panel.regression_calls.accept_all.isEnabled()
 
 
@@ -99,9 +99,9 @@ def test_red_call_comes_to_the_front_and_can_be_accepted(
 
 def test_failed_restart_is_reported(lens: Lens, stage: ProcessStage) -> None:
     panel = stage.start("*.py", one="first")
-    stage.until_watching()
+    stage.until_files_are_watched()
     (stage.folder / "server.py").write_text("this is no python")
-    lens.until(lambda: "the server did not come up" in panel.files.text.text())
+    lens.until(lambda: "the server did not start" in panel.files.text.text())
     lens.wait_for(SERVER, ServerStatus.FAILED)
     lens.until(lambda: "SyntaxError" in panel.running.ended.as_text())
     stage.write(one="again")
@@ -124,16 +124,16 @@ def test_irrelevant_path_is_ignored_from_the_menu(lens: Lens, stage: ProcessStag
     menu.deleteLater()
 
 
-def test_without_watched_calls_the_panel_says_how_to_add_one(lens: Lens, stage: ProcessStage) -> None:
+def test_without_regression_calls_the_panel_says_how_to_add_one(lens: Lens, stage: ProcessStage) -> None:
     panel = stage.start(one="first")
-    assert "No watched calls" in visible_text(panel)
+    assert "No regression calls" in visible_text(panel)
     lens.do("call.rerun")
-    lens.until(
-        lambda: "No saved call of this server is watched" in panel.regression_calls.alert.text("request")
-    )
+    lens.until(lambda: "This server has no regression calls" in panel.regression_calls.alert.text("request"))
 
 
-def test_a_call_is_watched_when_it_is_saved_and_opened_from_there(lens: Lens, stage: ProcessStage) -> None:
+def test_call_is_saved_as_a_regression_call_and_opened_from_the_panel(
+    lens: Lens, stage: ProcessStage
+) -> None:
     panel = stage.start(one="first")
     lens.do("view.tools")
     lens.do("call.save")
@@ -157,7 +157,7 @@ def test_a_call_is_watched_when_it_is_saved_and_opened_from_there(lens: Lens, st
     lens.until(lambda: panel.regression_calls.model.rowCount() == 0)
 
 
-def test_calls_are_watched_from_the_saved_calls_list(lens: Lens, stage: ProcessStage, tmp_path: Path) -> None:
+def test_saved_calls_dialog_marks_regression_calls(lens: Lens, stage: ProcessStage, tmp_path: Path) -> None:
     call = SavedCall("Of any", "one")
     lens.run(lens.app.bridge.ask_calls(lambda calls: calls.save(call)))
     stage.save("one")
@@ -167,12 +167,12 @@ def test_calls_are_watched_from_the_saved_calls_list(lens: Lens, stage: ProcessS
     flags = Qt.MatchFlag.MatchExactly | Qt.MatchFlag.MatchRecursive
     lens.until(lambda: dialog.tree.findItems("Call of one", flags))
     dialog.tree.setCurrentItem(dialog.tree.findItems("Call of one", flags)[0])
-    assert dialog.watch.isChecked()
-    dialog.watch.click()
+    assert dialog.regression.isChecked()
+    dialog.regression.click()
     path = tmp_path / "calls" / "Call-of-one.json"
     lens.until(lambda: json.loads(path.read_text())["watch"] is False)
     dialog.tree.setCurrentItem(dialog.tree.findItems("Of any", flags)[0])
-    assert not dialog.watch.isEnabled()
+    assert not dialog.regression.isEnabled()
     dialog.close()
 
 
@@ -204,7 +204,7 @@ def test_patterns_are_typed_applied_and_removed(lens: Lens, stage: ProcessStage)
     QTest.keyClicks(files.line, "*.py 'my files/*.txt'")
     assert files.apply.isEnabled()
     QTest.keyClick(files.line, Qt.Key.Key_Return)
-    stage.until_watching()
+    stage.until_files_are_watched()
     entry = lens.app.thread.engine.entry(SERVER)
     assert entry.watch == ("*.py", "my files/*.txt")
     assert files.line.text() == "*.py 'my files/*.txt'"
@@ -213,14 +213,16 @@ def test_patterns_are_typed_applied_and_removed(lens: Lens, stage: ProcessStage)
     lens.until(lambda: "No files are watched." in files.text.text())
 
 
-@pytest.mark.parametrize(("typed", "words"), [("[z-a].py", "is no pattern of files"), ("'x", "not closed")])
+@pytest.mark.parametrize(
+    ("typed", "text"), [("[z-a].py", "is not a valid file pattern"), ("'x", "not closed")]
+)
 def test_invalid_pattern_is_rejected_with_the_reason(
-    lens: Lens, stage: ProcessStage, typed: str, words: str
+    lens: Lens, stage: ProcessStage, typed: str, text: str
 ) -> None:
     panel = stage.start(one="first")
     panel.files.line.setText(typed)
     panel.files.apply.trigger()
-    lens.until(lambda: words in panel.files.alert.text("globs"))
+    lens.until(lambda: text in panel.files.alert.text("globs"))
     assert lens.app.thread.engine.entry(SERVER).watch == ()
 
 
@@ -236,7 +238,7 @@ def test_unsaved_input_survives_updates(theme: Theme) -> None:
     bar.deleteLater()
 
 
-def test_watch_status_is_a_sentence_with_a_tone() -> None:
+def test_file_watch_status_is_a_sentence_with_a_tone() -> None:
     on = FileWatchView(SERVER, ("*.py",), "/x", is_on=True, files=2)
     assert state_text(on) == ("Watching 2 files in /x.", "muted")
     assert state_text(FileWatchView(SERVER, ("*.py",), "/x"))[0] == "Watched while connected."
@@ -276,11 +278,11 @@ def test_call_from_a_project_folder_is_shown_before_it_runs(
     pulled = {"server": SERVER, "tool": "one", "watch": True, "arguments": {"path": "/etc"}}
     (project / "pulled.json").write_text(json.dumps(pulled))
     panel = stage.start("*.py", one="first")
-    stage.until_watching()
+    stage.until_files_are_watched()
     stage.write(one="first again")
     stage.until_ran(1)
     assert stage.state("one") == "awaiting approval"
-    assert "Run now allows it" in visible_text(panel.regression_calls)
+    assert "Select Run now to allow it" in visible_text(panel.regression_calls)
     lens.until(lambda: "/etc" in panel.regression_calls.response.shown_text())
     assert lens.sent("tools/call") == []
     stage.run()

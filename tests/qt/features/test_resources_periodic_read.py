@@ -1,4 +1,4 @@
-"""A resource that is read again and again, and what was seen of it."""
+"""Reading a resource at an interval, and the read history."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ RESULT = CallOutcome(OutcomeKind.RESULT, 1, b"{}")
 REFUSED = CallOutcome(OutcomeKind.RPC_ERROR, 1, b"{}", summary="gone")
 
 
-def watch(lens: Lens, panel: ResourcesPanel, uri: str) -> None:
-    """Begin, and wait for the first look."""
+def read_at_interval(lens: Lens, panel: ResourcesPanel, uri: str) -> None:
+    """Start reading at an interval and wait for the first result."""
     go_to(panel, uri)
     panel.periodic_read.start(PollPlan(1))
-    lens.until(lambda: "1 look" in panel.periodic_read.bar.text())
+    lens.until(lambda: "1 read" in panel.periodic_read.bar.text())
 
 
-def test_watch_reads_periodically_and_shows_changes_until_stopped(lens: Lens) -> None:
+def test_resource_is_read_at_an_interval_and_shows_changes_until_stopped(lens: Lens) -> None:
     panel = open_resources(lens, offered())
     go_to(panel, "counter://it")
     lens.do("resource.watch")
@@ -54,17 +54,17 @@ def test_watch_reads_periodically_and_shows_changes_until_stopped(lens: Lens) ->
     lens.until(lambda: "Stopped." in strip.text())
     requested = len(lens.sent("resources/read"))
     read(lens, panel)
-    assert len(lens.sent("resources/read")) == requested + 1, "nobody else reads any more"
+    assert len(lens.sent("resources/read")) == requested + 1, "no further reads"
 
 
-def test_watch_continues_in_the_background_and_marks_changes(lens: Lens) -> None:
+def test_periodic_read_continues_in_the_background_and_marks_changes(lens: Lens) -> None:
     panel = open_resources(lens, offered())
     lens.do("resource.watch")
-    watch(lens, panel, "counter://it")
+    read_at_interval(lens, panel, "counter://it")
     go_to(panel, "file:///home/ada/notes.md")
-    assert "Watching counter://it" in visible_text(panel.periodic_read)
+    assert "Reading counter://it" in visible_text(panel.periodic_read)
     lens.do("resource.watch")
-    assert panel.periodic_read.isVisibleTo(panel), "a watch is not hidden"
+    assert panel.periodic_read.isVisibleTo(panel), "it stays open while it runs"
     read_aside(lens, "do://touch")
     lens.until(lambda: "1 change ·" in panel.periodic_read.bar.text())
     assert panel.lists.resources.mark_of("counter://it") == "changed"
@@ -72,25 +72,25 @@ def test_watch_continues_in_the_background_and_marks_changes(lens: Lens) -> None
     go_to(panel, "counter://it")
     assert panel.lists.resources.mark_of("counter://it") == ""
     assert panel.contents.content.text.shown_text() == "count\n1\nend"
-    assert "It changed since it was read" not in visible_text(panel.contents)
-    assert "Watching" not in visible_text(panel.periodic_read)
+    assert "The resource changed after it was read" not in visible_text(panel.contents)
+    assert "Reading counter" not in visible_text(panel.periodic_read)
     go_to(panel, "file:///home/ada/notes.md")
     lens.press("Stop", panel.periodic_read)
-    lens.until(lambda: "Watched counter://it" in visible_text(panel.periodic_read))
+    lens.until(lambda: "Read counter://it" in visible_text(panel.periodic_read))
     go_to(panel, "counter://it")
-    assert "look" not in visible_text(panel.periodic_read), "figures stay with what they were of"
+    assert "1 read" not in visible_text(panel.periodic_read), "the results of another resource are cleared"
 
 
-def test_watch_ends_with_the_connection_and_says_why(lens: Lens) -> None:
+def test_periodic_read_ends_with_the_connection_and_says_why(lens: Lens) -> None:
     panel = open_resources(lens, offered())
-    watch(lens, panel, "counter://it")
+    read_at_interval(lens, panel, "counter://it")
     lens.do("server.disconnect")
     lens.until(lambda: "The server is" in panel.periodic_read.bar.text())
     assert panel.periodic_read.uri == ""
     lens.until(lambda: not panel.periodic_read.bar.repeat_action.isEnabled())
 
 
-def test_watch_stopped_before_it_starts_finishes(lens: Lens) -> None:
+def test_periodic_read_stopped_before_it_starts_finishes(lens: Lens) -> None:
     panel = open_resources(lens, offered())
     go_to(panel, "counter://it")
     panel.periodic_read.start(PollPlan(1))
@@ -99,7 +99,7 @@ def test_watch_stopped_before_it_starts_finishes(lens: Lens) -> None:
     assert not lens.sent("resources/read")
 
 
-def test_pending_read_is_cancelled_with_the_watch(lens: Lens) -> None:
+def test_pending_read_is_cancelled_with_the_periodic_read(lens: Lens) -> None:
     panel = open_resources(lens, offered(resources=[{"uri": "do://wait", "name": "silent"}]))
     go_to(panel, "do://wait")
     panel.periodic_read.start(PollPlan(1))
@@ -125,8 +125,8 @@ def test_unchanged_content_keeps_its_scroll_position_and_view(lens: Lens) -> Non
     assert panel.contents.content.text.isVisibleTo(panel)
 
 
-def test_changed_markdown_keeps_its_scroll_position_while_watched(lens: Lens) -> None:
-    """Every look is another text: the page grows, shrinks, and stays under the reader's eyes."""
+def test_changed_markdown_keeps_its_scroll_position_while_read_at_an_interval(lens: Lens) -> None:
+    """Each read returns another text: the page grows and shrinks, and the scroll position stays."""
     panel = open_resources(lens, offered())
     lens.window.show_tab("resources")
     read(lens, panel, "counter://it")
@@ -158,7 +158,7 @@ def test_changed_markdown_keeps_its_scroll_position_while_watched(lens: Lens) ->
     assert page.page.updatesEnabled()
 
 
-def test_changed_text_keeps_its_scroll_position_while_watched(lens: Lens) -> None:
+def test_changed_text_keeps_its_scroll_position_while_read_at_an_interval(lens: Lens) -> None:
     panel = open_resources(lens, offered())
     lens.window.show_tab("resources")
     read(lens, panel, "counter://it")
@@ -171,9 +171,11 @@ def test_changed_text_keeps_its_scroll_position_while_watched(lens: Lens) -> Non
     assert bar.value() == 120
 
 
-def test_watch_over_http_sees_a_change_on_a_stateless_server(lens: Lens, http_demo: HttpEntry) -> None:
+def test_periodic_read_over_http_sees_a_change_on_a_stateless_server(
+    lens: Lens, http_demo: HttpEntry
+) -> None:
     panel = open_resources(lens, http_demo)
-    watch(lens, panel, "demo://counter")
+    read_at_interval(lens, panel, "demo://counter")
     assert panel.contents.content.text.shown_text() == "0"
     lens.run(lens.app.bridge.call_tool("demo", "bump_counter", {}, lambda event: None))
     lens.until(lambda: "1 change ·" in panel.periodic_read.bar.text())
@@ -187,14 +189,14 @@ def test_error_shows_the_message_and_the_next_result_its_content(lens: Lens) -> 
     read(lens, panel, "file:///home/ada/notes.md")
     assert panel.contents.message.isVisibleTo(panel)
     read(lens, panel, "counter://it")
-    assert panel.contents.content.isVisibleTo(panel), "nobody chose the message"
-    lens.press("Message", panel.contents)
+    assert panel.contents.content.isVisibleTo(panel), "the raw view was not selected"
+    lens.press("Raw", panel.contents)
     read(lens, panel)
-    assert panel.contents.message.isVisibleTo(panel), "somebody did"
+    assert panel.contents.message.isVisibleTo(panel), "the raw view was selected"
 
 
-def content(words: str) -> tuple[Content, ...]:
-    return (Content(ContentKind.TEXT, words.encode()),)
+def content(text: str) -> tuple[Content, ...]:
+    return (Content(ContentKind.TEXT, text.encode()),)
 
 
 def test_last_change_is_remembered_across_unchanged_reads_and_errors() -> None:
@@ -233,4 +235,4 @@ def test_selected_tab_stays_and_shows_the_latest_change(lens: Lens) -> None:
     assert result.tabs.currentWidget() is result.changes
     assert result.change_badge.text == "unchanged"
     lens.run(result.show_observation(Observation(1, 4, result_of[0])))
-    assert result.tabs.currentWidget() is result.structured, "a new watch has no change yet"
+    assert result.tabs.currentWidget() is result.structured, "the first result has no change yet"
