@@ -14,7 +14,7 @@ from inspector.engine.inbox.views import InboxRequestEnd
 from inspector.qt.models.inbox import end_text
 from inspector.qt.panels.inbox.reply_blocks import TextRow, ToolUseRow
 from inspector.qt.panels.inbox.reply_editor import MANUAL_MODEL
-from inspector.qt.panels.inbox.sampling_prompt import INLINE_LIMIT
+from inspector.qt.panels.inbox.sampling_prompt import FIRST_MESSAGES
 from inspector.qt.views.content_view import ContentForm
 from inspector.qt.widgets.text.badge import ShareBar
 from inspector.traffic.records import RecordKind
@@ -123,7 +123,7 @@ def test_latest_of_many_messages_are_shown_first(lens: Lens) -> None:
     stage.call(ask=[sampling(messages=messages)])
     stage.wait_for(1)
     prompt = stage.sampling().prompt
-    assert len(prompt.cards) == INLINE_LIMIT
+    assert len(prompt.cards) == FIRST_MESSAGES
     assert "m29" in visible_text(prompt.cards[-1])
     stage.press("Show 24 earlier messages")
     assert len(prompt.cards) == 30
@@ -270,7 +270,7 @@ def test_rule_gets_the_edited_prompt_and_its_reply_is_a_draft(lens: Lens) -> Non
     assert end_text(inbox_request).startswith("answered, drafted by rule “Echo” after")
     assert "drafted by rule “Echo”" in stage.text()
     notes = [each.raw.decode() for each in lens.records() if each.kind is RecordKind.LOCAL]
-    assert "Drafted by rule “Echo”, sent by the user." in notes
+    assert "Drafted by rule “Echo”, sent by you." in notes
 
 
 def test_draft_that_was_cleared_leaves_no_mark(lens: Lens) -> None:

@@ -169,17 +169,17 @@ def test_disabled_rule_can_be_tried_on_the_last_server_request(lens: Lens) -> No
     write(lens, {"kind": "canned", "name": "A", "answer": {"action": "accept", "content": {"nome": "x"}}})
     dialog = opened(lens, 1)
     lens.press("Test with the last request", dialog)
-    lens.until(lambda: "No server has asked anything yet" in dialog.form.alert.text("try"))
+    lens.until(lambda: "No server request received yet" in dialog.form.alert.text("try"))
     assert ask(lens, "elicitation/create", FORM) is None
     lens.press("Test with the last request", dialog)
-    lens.until(lambda: "would be answered so" in dialog.form.alert.text("try"))
-    assert "Not asked for: “nome”." in dialog.form.alert.text("try")
+    lens.until(lambda: "would reply to elicitation/create" in dialog.form.alert.text("try"))
+    assert "Not a field of the form: “nome”." in dialog.form.alert.text("try")
     assert json.loads(dialog.form.answer.text()) == {"action": "accept", "content": {"nome": "x"}}
     dialog.form.filter.setText("server:other")
     dialog.form.settle()
     assert dialog.form.answer.isHidden(), "the rule has changed"
     lens.press("Test with the last request", dialog)
-    lens.until(lambda: "The filter does not fit" in dialog.form.alert.text("try"))
+    lens.until(lambda: "filter does not match" in dialog.form.alert.text("try"))
 
 
 def test_api_key_is_stored_apart_from_the_rule_and_never_shown(lens: Lens) -> None:
@@ -230,7 +230,7 @@ def test_unencrypted_url_is_warned_about(lens: Lens) -> None:
     dialog.form.endpoint.url.clear()
     QTest.keyClicks(dialog.form.endpoint.url, "ftp://x")
     dialog.form.settle()
-    assert "unusable" in dialog.form.alert.text("address")
+    assert "can't be used" in dialog.form.alert.text("address")
 
 
 def test_script_position_is_shown_and_can_be_reset(lens: Lens) -> None:
@@ -239,26 +239,26 @@ def test_script_position_is_shown_and_can_be_reset(lens: Lens) -> None:
     write(lens, {"id": "s", "kind": "script", "name": "S", "on": True})
     dialog = opened(lens, 1)
     dialog.take_script(str(script))
-    lens.until(lambda: "0 of 2 answers" in dialog.form.script.position.text())
+    lens.until(lambda: "0 of 2 replies" in dialog.form.script.position.text())
     lens.until(lambda: saved(lens)[0].get("script") == str(script))
     assert ask(lens) is not None
     dialog.close()
     dialog = opened(lens, 1)
-    lens.until(lambda: "1 of 2 answers" in dialog.form.script.position.text())
+    lens.until(lambda: "1 of 2 replies" in dialog.form.script.position.text())
     lens.press("Start over", dialog)
-    lens.until(lambda: "0 of 2 answers" in dialog.form.script.position.text())
+    lens.until(lambda: "0 of 2 replies" in dialog.form.script.position.text())
     script.unlink()
     dialog.form.script.edited.emit()
     lens.press("Start over", dialog)
-    lens.until(lambda: "unreadable" in dialog.form.script.position.text())
+    lens.until(lambda: "Could not read" in dialog.form.script.position.text())
 
 
-def test_rules_changed_elsewhere_meanwhile_are_not_oversaved(lens: Lens) -> None:
+def test_rules_changed_elsewhere_meanwhile_are_not_overwritten(lens: Lens) -> None:
     write(lens, {"kind": "echo", "name": "Mine"})
     dialog = opened(lens, 1)
     write(lens, {"kind": "echo", "name": "Theirs"}, {"kind": "echo", "name": "Too"})
     dialog.add_action.trigger()
-    lens.until(lambda: "Somebody else changed the answer rules" in dialog.alert.text("file"))
+    lens.until(lambda: "The reply rules were changed outside MCP Lens" in dialog.alert.text("file"))
     lens.until(lambda: [rule.name for rule in dialog.rules] == ["Theirs", "Too"])
     assert [rule["name"] for rule in saved(lens)] == ["Theirs", "Too"]
 
@@ -281,7 +281,7 @@ def test_thousand_rules_open_without_delay_and_hostile_names_stay_text(lens: Len
     assert len(shown[2]) <= 80
 
 
-def test_request_of_a_real_server_is_answered_by_a_rule_on_the_wire(lens: Lens) -> None:
+def test_rule_replies_to_a_real_server_on_the_wire(lens: Lens) -> None:
     write(lens, {"kind": "canned", "name": "Blue", "on": True, "filter": "server:sdk", "answer": "blue"})
     program, *args = command("everything")
     lens.connect(StdioEntry(name="sdk", command=program, args=tuple(args), era="legacy-first"))
@@ -293,7 +293,7 @@ def test_request_of_a_real_server_is_answered_by_a_rule_on_the_wire(lens: Lens) 
     ]
     assert [response["content"]["text"] for response in responses if "model" in response] == ["blue"]
     notes = [each.raw.decode() for each in lens.records() if each.kind is RecordKind.LOCAL]
-    assert "Answered by the rule “Blue”." in notes
+    assert "Answered by rule “Blue”." in notes
 
 
 def test_inbox_timeout_is_chosen_here_and_saved(lens: Lens) -> None:

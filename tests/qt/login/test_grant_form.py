@@ -327,5 +327,5 @@ def test_grant_secrets_are_deleted_with_their_server(lens: Lens, demo: LoginDemo
     settings = OAuthSettings(grant="wif", assertion=SecretRef("login/notes/assertion"))
     lens.run(lens.app.bridge.set_auth("notes", settings, {"login/notes/assertion": "ey.ey.x"}))
     assert stored(lens) == ["login/notes/assertion"]
-    lens.run(lens.app.bridge.remove_server("notes"))
+    lens.run(lens.app.bridge.ask_servers(lambda servers: servers.remove("notes")))
     assert stored(lens) == []

@@ -341,11 +341,11 @@ def test_while_waiting_for_the_browser_host_time_and_callbacks_are_shown(stage: 
     assert len(stage.opened) == 1
     assert stage.opened[0].startswith("https://login.example.com/authorize")
     box.copy_action.trigger()
-    assert clipboard() == waiting().authorize_url
+    assert clipboard() == waiting().authorization_url
 
 
 def test_forbidden_url_cannot_be_opened(stage: LoginStage) -> None:
-    bad = waiting(authorize_url="file:///etc/passwd")
+    bad = waiting(authorization_url="file:///etc/passwd")
     stage.panel.show_login(login(10, StepState.RUNNING, waiting=bad, is_running=True))
     assert not stage.panel.browser_wait.open_action.isEnabled()
     assert "does not open this URL" in stage.panel.browser_wait.warnings.text("problem")

@@ -98,7 +98,7 @@ def state_of(panel: LoginPanel, step: StepId) -> StepState:
 def test_login_modules_are_not_imported_before_a_login_is_shown(lens: Lens) -> None:
     """Other tests may have imported the modules: check that the objects do not exist."""
     lens.connect(scripted())
-    assert lens.workspace.made_auth() is None
+    assert lens.workspace._auth is None
     assert "login_notice" not in vars(lens.window)
 
 
@@ -113,7 +113,7 @@ def test_connecting_logs_in_and_the_tools_can_be_called(
     assert lens.call("read_notes").kind is OutcomeKind.RESULT
     panel = open_panel(lens)
     lens.until(lambda: panel.login is not None)
-    assert state_of(panel, StepId.TOKEN_REPLY) is StepState.DONE
+    assert state_of(panel, StepId.TOKEN_CHECK) is StepState.DONE
     panel.show_view("Token")
     lens.until(lambda: "Bearer" in visible_text(panel.token))
 

@@ -158,7 +158,7 @@ def test_export_shows_what_it_masks_and_writes_no_secret(lens: Lens) -> None:
     dialog.export_to(target)
     lens.until(target.exists)
     assert SECRET not in target.read_text()
-    lens.until(lambda: "1 secret masked" in lens.window.strips.text("told"))
+    lens.until(lambda: "1 secret masked" in lens.window.strips.text("message"))
 
 
 def test_unchecked_secret_is_written_unmasked(lens: Lens) -> None:

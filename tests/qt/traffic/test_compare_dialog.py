@@ -51,7 +51,7 @@ def _append(
 
 
 def opened(lens: Lens, left: Side, right: Side) -> CompareDialog:
-    lens.window.opening.open_compare(left, right)
+    lens.window.traffic_commands.open_compare(left, right)
     dialog = lens.dialog(CompareDialog)
     lens.until(lambda: dialog.diff is not None)
     return dialog
@@ -219,7 +219,7 @@ def test_comparison_can_be_copied_as_text(lens: Lens) -> None:
 def test_big_messages_are_compared_in_the_background_and_can_be_cancelled(lens: Lens) -> None:
     items: list[JSON] = [{"n": number, "text": "x" * 80} for number in range(4000)]
     log = log_of(("t", {}, items), ("t", {}, [*items[:-1], {"n": -1}]))
-    lens.window.opening.open_compare(Side(log, 1, "x"), Side(log, 3, "x"))
+    lens.window.traffic_commands.open_compare(Side(log, 1, "x"), Side(log, 3, "x"))
     dialog = lens.dialog(CompareDialog)
     assert "Comparing" in visible_text(dialog.gate)
     dialog.stop_action.trigger()
@@ -248,11 +248,11 @@ def test_row_set_as_left_side_is_compared_with_one_selected_later(lens: Lens) ->
 
 def captures(lens: Lens, left: TrafficLog, right: TrafficLog) -> CompareCapturesDialog:
     sources = [TrafficSource(left, "monday"), TrafficSource(right, "tuesday")]
-    choices = lens.window.opening._choices
+    choices = lens.window.traffic_commands._options
     dialog = CompareCapturesDialog(lens.window._theme, sources, choices, lens.window)
     for source in sources:
         source.setParent(dialog)
-    dialog.pair_requested.connect(lens.window.opening.open_compare)
+    dialog.pair_requested.connect(lens.window.traffic_commands.open_compare)
     dialog.show()
     dialog.compare()
     lens.until(lambda: not dialog.is_comparing)
@@ -308,7 +308,7 @@ def test_pair_can_be_opened_and_an_unpaired_exchange_says_so(lens: Lens) -> None
 
 def test_ignored_paths_decide_which_pairs_differ(lens: Lens) -> None:
     dialog = captures(lens, *two_days())
-    lens.window.opening._choices.add_path("result.x")
+    lens.window.traffic_commands._options.add_path("result.x")
     lens.until(lambda: not dialog.is_comparing)
     assert ("same", "tools/call b") in pairs(dialog)
 

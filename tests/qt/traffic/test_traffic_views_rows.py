@@ -23,7 +23,7 @@ def test_commands_apply_to_the_row_selected_in_the_timeline(lens: Lens) -> None:
     panel.views.row_chosen.emit(call)
     resent: list[int] = []
     panel.resend_requested.connect(resent.append)
-    lens.window.opening.open_resend = lambda *about: None  # type: ignore[method-assign]
+    lens.window.traffic_commands.open_resend = lambda *about: None  # type: ignore[method-assign]
     lens.do("traffic.resend")
     lens.do("traffic.mark")
     assert resent == [call]

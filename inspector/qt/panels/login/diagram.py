@@ -239,7 +239,7 @@ class SequenceDiagram(QWidget):
     def _paint_text(self, painter: QPainter, box: QRectF, arrow: Arrow, color: QColor) -> None:
         font = self._font()
         painter.setFont(font)
-        painter.setPen(self._theme.color("text") if _has_happened(arrow) and not arrow.is_bad else color)
+        painter.setPen(self._theme.color("text") if _has_happened(arrow) and not arrow.is_error else color)
         text = QFontMetrics(font).elidedText(arrow.text, Qt.TextElideMode.ElideMiddle, int(box.width()))
         painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
 
@@ -247,7 +247,7 @@ class SequenceDiagram(QWidget):
         return self._theme.ui_font(0.92)
 
     def _color(self, arrow: Arrow) -> QColor:
-        if arrow.is_bad:
+        if arrow.is_error:
             return self._theme.color("error")
         if not _has_happened(arrow):
             return self._theme.color("muted")

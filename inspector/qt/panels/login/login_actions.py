@@ -135,7 +135,7 @@ class EngineLoginActions:
         return await self._ask(lambda logins: logins.options.of(self._server))
 
     async def save_options(self, options: Overrides) -> None:
-        await self._ask(lambda logins: logins.options.keep(self._server, options))
+        await self._ask(lambda logins: logins.options.save(self._server, options))
 
     async def save_settings(self, settings: OAuthSettings, secrets: Mapping[str, str]) -> None:
         await self._bridge.set_auth(self._server, settings, secrets)

@@ -41,7 +41,7 @@ T = TypeVar("T")
 _REVISIONS = {"Automatic": None, **{str(each): each for each in (R5, R4, R3, R2)}}
 _STRATEGIES = {
     "Automatic": Strategy.AUTO,
-    "Pre-registered": Strategy.BY_HAND,
+    "Pre-registered": Strategy.PRE_REGISTERED,
     "Client ID metadata document": Strategy.DOCUMENT,
     "Dynamic client registration": Strategy.DYNAMIC,
 }

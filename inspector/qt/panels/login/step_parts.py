@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 from inspector.base.plain_text import one_line
 from inspector.base.redaction import MASK, masked_url
 from inspector.base.units import duration, size
-from inspector.oauth.login.report import Masked, Plain, holds_secrets, reply_text, request_text
+from inspector.oauth.login.report import Masked, Unmasked, holds_secrets, response_text, request_text
 from inspector.oauth.login.steps import Decision, HttpExchangeView, Input, Step, StepState, Table
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme, Tone
 from inspector.qt.widgets.code.json_view import JsonView
@@ -278,10 +278,10 @@ class RawHttp(QWidget):
         self._show_text()
 
     def _show_text(self) -> None:
-        redaction = Plain() if self.secrets.isChecked() else Masked()
+        redaction = Unmasked() if self.secrets.isChecked() else Masked()
         exchange = self._current()
         if exchange is not None:
-            text = f"{request_text(exchange.request, redaction)}\n\n{reply_text(exchange, redaction)}"
+            text = f"{request_text(exchange.request, redaction)}\n\n{response_text(exchange, redaction)}"
         elif self._step is not None and self._step.preview is not None:
             text = request_text(self._step.preview, redaction)
         else:

@@ -169,8 +169,8 @@ class BrowserWaitBox(QWidget):
             self.paste_field.clear()
             self.warnings.close_all()
             return
-        if before is None or before.authorize_url != waiting.authorize_url:
-            self._show_url(waiting.authorize_url)
+        if before is None or before.authorization_url != waiting.authorization_url:
+            self._show_url(waiting.authorization_url)
         self.redirect_uri.setText(f"Waiting for the callback at {one_line(waiting.redirect_uri)}")
         self._show_hits(waiting)
         self._on_tick()
@@ -216,11 +216,11 @@ class BrowserWaitBox(QWidget):
 
     def _on_open(self) -> None:
         if self._waiting is not None:
-            self.open_requested.emit(self._waiting.authorize_url)
+            self.open_requested.emit(self._waiting.authorization_url)
 
     def _on_copy(self) -> None:
         if self._waiting is not None:
-            QGuiApplication.clipboard().setText(self._waiting.authorize_url)
+            QGuiApplication.clipboard().setText(self._waiting.authorization_url)
 
     def _on_paste(self) -> None:
         text = self.paste_field.text().strip()

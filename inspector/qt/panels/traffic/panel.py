@@ -232,7 +232,7 @@ class TrafficPanel(QWidget):
 
     def _connect_actions(self) -> None:
         slots: dict[str, Callable[[], object]] = {
-            "traffic.search": self.filter_bar.begin_writing,
+            "traffic.search": self.filter_bar.focus_field,
             "traffic.no_filter": self._filter.show_all,
             "traffic.save_filter": self.filter_bar.ask_for_name,
             "traffic.colors": self.rules_requested.emit,

@@ -34,7 +34,7 @@ from inspector.traffic.records import (
 )
 
 if TYPE_CHECKING:
-    from inspector.traffic.masking.masker import Masking
+    from inspector.traffic.masking.masker import Masker
 
 _MAX_EXCHANGE_SIZE = 1024 * 1024
 _MAX_TEXT_SIZE = 64 * 1024 * 1024  # of messages copied as received
@@ -166,7 +166,7 @@ class RowCommands(QObject):
         popup = NotePopup(
             self._theme, f"Comment on row {number + 1:,}", self._log.note(number).comment, self._table
         )
-        popup.kept.connect(lambda text: self.set_comment(number, text))
+        popup.accepted.connect(lambda text: self.set_comment(number, text))
         popup.open_at(self._table.viewport().mapToGlobal(self._position_of(number)))
 
     def _position_of(self, number: int) -> QPoint:
@@ -224,7 +224,7 @@ class RowCommands(QObject):
             self._put_on_clipboard(format, number, None)
 
     def _put_on_clipboard(
-        self, format: str, number: int, masking: Masking | None, *, is_secret: bool = False
+        self, format: str, number: int, masking: Masker | None, *, is_secret: bool = False
     ) -> bool:
         from inspector.traffic.export.snippets import as_curl, as_json, as_python
 
@@ -247,10 +247,10 @@ class RowCommands(QObject):
     def _size_of_exchange(self, number: int) -> int:
         return sum(self._log.kept(row) for row in self._exchange_of(number))
 
-    def _masking(self, number: int) -> Masking:
-        from inspector.traffic.masking.masker import Masking, find_secrets
+    def _masking(self, number: int) -> Masker:
+        from inspector.traffic.masking.masker import Masker, find_secrets
 
-        return Masking(find_secrets(self._log, self._exchange_of(number)))
+        return Masker(find_secrets(self._log, self._exchange_of(number)))
 
     def _resend(self) -> None:
         number = self._current()
@@ -277,10 +277,10 @@ class RowCommands(QObject):
 
 
 def _copied_bytes(log: TrafficLog, number: int) -> bytes:
-    from inspector.traffic.masking.masker import masked_alone
+    from inspector.traffic.masking.masker import masked_excerpt
 
     raw = log.raw(number)
-    return masked_alone(raw) if log.kind(number) == RecordKind.LOGIN else raw
+    return masked_excerpt(raw) if log.kind(number) == RecordKind.LOGIN else raw
 
 
 def make_menu(

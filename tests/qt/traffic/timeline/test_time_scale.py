@@ -34,7 +34,7 @@ scales = st.builds(
 
 @given(scales)
 def test_ticks_are_in_view_and_far_enough_apart(scale: TimeScale) -> None:
-    ticks = scale.ticks(apart=90)
+    ticks = scale.ticks(spacing=90)
     assert all(scale.start_ns <= tick.at_ns <= scale.end_ns for tick in ticks)
     assert all(scale.x(after.at_ns) - scale.x(before.at_ns) >= 89 for before, after in pairwise(ticks))
     assert len(ticks) <= scale.width // 89 + 1
@@ -57,7 +57,7 @@ def test_pixel_and_time_conversions_are_inverse(scale: TimeScale, share: float) 
 )
 def test_ticks_follow_the_zoom(length: int, step: int, digits: str) -> None:
     start = NOON // HOUR * HOUR
-    ticks = TimeScale(start, start + length, 1000).ticks(apart=96)
+    ticks = TimeScale(start, start + length, 1000).ticks(spacing=96)
     assert ticks[1].at_ns - ticks[0].at_ns == step
     assert ticks[1].label.endswith(digits)
 

@@ -16,7 +16,7 @@ from inspector.qt.widgets.code.json_view import JsonView
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.text.key_value_list import Fact, KeyValueList
 from inspector.traffic.filter.tree import Member, Path, path_text
-from inspector.traffic.masking.masker import decoded, encoded, masked_alone
+from inspector.traffic.masking.masker import decoded, encoded, masked_excerpt
 from inspector.traffic.records import HttpExchange
 
 _SESSION_HEADER = "mcp-session-id"
@@ -40,7 +40,7 @@ class HttpView(QWidget):
         self.secrets = secrets_switch()
         self.secrets.toggled.connect(self._show_text)
         self.text = JsonView(theme, "HTTP headers")
-        self.text.offers = self._offers
+        self.text.line_actions = self._line_actions
         self.facts.filter_requested.connect(self.filter_requested)
         page = QWidget()
         inner = QVBoxLayout(page)
@@ -76,7 +76,7 @@ class HttpView(QWidget):
         self._show_text()
         self._gate.open()
 
-    def _offers(self, line: int) -> list[QAction]:
+    def _line_actions(self, line: int) -> list[QAction]:
         """Return a header's filter actions; none for a masked one, since the filter would show it."""
         header = header_at(self._exchange, line) if self._exchange is not None else None
         if header is None or (_is_masked(*header) and not self.secrets.isChecked()):
@@ -108,7 +108,7 @@ def secrets_switch() -> QCheckBox:
 def has_secrets(exchange: HttpExchange) -> bool:
     if any(_is_masked(*header) for header in (*exchange.request_headers, *exchange.response_headers)):
         return True
-    return masked_url(exchange.url) != exchange.url or masked_alone(exchange.body) != exchange.body
+    return masked_url(exchange.url) != exchange.url or masked_excerpt(exchange.body) != exchange.body
 
 
 def header_at(exchange: HttpExchange, line: int) -> tuple[str, str] | None:
@@ -140,7 +140,7 @@ def exchange_text(exchange: HttpExchange, *, show_secrets: bool = False) -> str:
     if exchange.error:
         lines += ["", exchange.error]
     if exchange.body:
-        body = exchange.body if show_secrets else masked_alone(exchange.body)
+        body = exchange.body if show_secrets else masked_excerpt(exchange.body)
         lines += ["", body.decode(errors="replace")]
     return "\n".join(lines)
 
@@ -152,12 +152,12 @@ def _header_lines(mark: str, headers: tuple[tuple[str, str], ...], redactor: Red
 def _header_value(name: str, value: str, redactor: Redactor | None) -> str:
     if redactor is None:
         return value
-    return redactor.mask(value) if is_secret_name(name) else decoded(masked_alone(encoded(value)))
+    return redactor.mask(value) if is_secret_name(name) else decoded(masked_excerpt(encoded(value)))
 
 
 def _is_masked(name: str, value: str) -> bool:
     """Return whether a header is masked. Not only `Authorization`: `Location` may hold a secret."""
-    return is_secret_name(name) or masked_alone(encoded(value)) != encoded(value)
+    return is_secret_name(name) or masked_excerpt(encoded(value)) != encoded(value)
 
 
 def _body_note(mark: str, count: int) -> list[str]:

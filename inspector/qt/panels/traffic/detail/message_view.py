@@ -28,7 +28,7 @@ from inspector.traffic.decode.finder import find_decodings
 from inspector.traffic.filter.row_values import ROOTS
 from inspector.traffic.filter.tree import Index, Member, Path, Step, path_text
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.masking.masker import masked_alone
+from inspector.traffic.masking.masker import masked_excerpt
 from inspector.traffic.records import RecordKind
 
 if TYPE_CHECKING:
@@ -336,7 +336,7 @@ class MaskedBody(RowBody):
     def __init__(self, log: TrafficLog, row: int) -> None:
         super().__init__(log, row)
         raw = log.raw(row)  # a form, which is always short
-        self._masked = masked_alone(raw)
+        self._masked = masked_excerpt(raw)
         self._length = len(self._masked)
         self.has_secrets = self._masked != raw
 

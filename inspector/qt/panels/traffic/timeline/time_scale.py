@@ -159,9 +159,9 @@ class TimeScale:
         """Convert pixels to nanoseconds."""
         return round(pixels * self.length_ns / max(1, self.width))
 
-    def ticks(self, apart: int = 96) -> list[Tick]:
-        """Return ticks at round moments, at least `apart` pixels apart."""
-        step = _step(self.ns(apart))
+    def ticks(self, spacing: int = 96) -> list[Tick]:
+        """Return ticks at round moments, at least `spacing` pixels apart."""
+        step = _step(self.ns(spacing))
         offset = _utc_offset_ns(self.start_ns)
         first = -(-(self.start_ns + offset) // step) * step - offset
         moments = range(first, min(self.end_ns + 1, first + _MAX_TICKS * step), step)
