@@ -7,9 +7,9 @@ from pathlib import Path
 
 from inspector.base.plain_text import one_line, visible_line
 from inspector.base.units import plural
-from inspector.config.foreign.discovery import FoundFile, Source
+from inspector.config.foreign.discovery import DiscoveredFile, Source
 from inspector.config.servers.entry_diff import ServerListDiff
-from inspector.engine.servers.inspection import FoundReport, FoundView, Trust
+from inspector.engine.servers.views import DiscoveredServerView, DiscoveryReport, Trust
 from inspector.qt.theme import Tone
 
 
@@ -42,7 +42,7 @@ def short_path(path: Path) -> str:
         return str(path)
 
 
-def status_text(view: FoundView) -> str:
+def status_text(view: DiscoveredServerView) -> str:
     """Return the status shown beside the name: why it is not used, or its trust."""
     if view.problem:
         return "unusable"
@@ -51,7 +51,7 @@ def status_text(view: FoundView) -> str:
     return view.trust.value if view.is_enabled else f"{view.trust.value}, disabled in its file"
 
 
-def order_text(view: FoundView) -> str:
+def order_text(view: DiscoveredServerView) -> str:
     """Return what overrides what; "" if no other server has the name."""
     if view.overridden_by is not None:
         return (
@@ -63,7 +63,7 @@ def order_text(view: FoundView) -> str:
     return ""
 
 
-def command_text(view: FoundView) -> str:
+def command_text(view: DiscoveredServerView) -> str:
     """Return the command's words, one per line, with hidden characters shown."""
     return words_text((view.command, *view.args))
 
@@ -73,26 +73,26 @@ def words_text(words: Sequence[str]) -> str:
     return "\n".join(map(visible_line, words))
 
 
-def what_text(view: FoundView) -> str:
+def what_text(view: DiscoveredServerView) -> str:
     if view.url:
         return "Would connect to"
     count = len(view.args)
     return f"Would run this command, with {plural(count, 'argument')}" if count else "Would run this command"
 
 
-def file_text(file: FoundFile) -> str:
+def file_text(file: DiscoveredFile) -> str:
     if file.problem:
         return "unreadable"
     return plural(len(file.servers), "server") if file.servers else "no servers"
 
 
-def summary_text(report: FoundReport) -> str:
+def summary_text(report: DiscoveryReport) -> str:
     """Return the summary for the list's header."""
     servers = plural(len(report.servers), "server")
     return f"{servers} in {plural(len(report.files), 'file')}"
 
 
-def tool_text(report: FoundReport) -> str:
+def tool_text(report: DiscoveryReport) -> str:
     """Return the tools that own the files: `Claude Code, Cursor and Zed`."""
     tools = [one_line(tool) for tool in dict.fromkeys(file.source.tool for file in report.files)]
     *others, last = tools or ["other tools"]
@@ -108,7 +108,7 @@ def nothing_text(folder: Path | None = None) -> str:
     )
 
 
-def change_count(report: FoundReport) -> int:
+def change_count(report: DiscoveryReport) -> int:
     """Return how many active servers are not trusted yet, changed ones included."""
     return sum(
         view.trust is not Trust.GIVEN and not view.problem and view.overridden_by is None

@@ -90,9 +90,9 @@ def status_hint(state: SecretsState) -> str:
 def counted(state: SecretsState) -> str:
     if state.status is StorageStatus.UNREADABLE and not state.in_memory:
         return "unknown number of secrets"
-    if not state.kept and not state.in_memory:
+    if not state.saved and not state.in_memory:
         return "no secrets"
-    kept = plural(state.kept, "secret") if state.kept else ""
+    kept = plural(state.saved, "secret") if state.saved else ""
     in_memory = f"{plural(state.in_memory, 'secret')} in memory" if state.in_memory else ""
     return " and ".join(text for text in (kept, in_memory) if text)
 

@@ -1,4 +1,4 @@
-"""Sequence alignment (longest common subsequence) with bounded effort, and line pairing.
+"""Sequence alignment (longest common subsequence) with bounded effort.
 
 Myers' greedy algorithm ("An O(ND) difference algorithm", 1986): its cost grows with the number of
 differences, so that long sequences with few differences are aligned quickly. Where there are many, tokens
@@ -12,16 +12,13 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Generator, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import isqrt
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from inspector.base.json.values import JSON
-from inspector.base.units import plural
-from inspector.traffic.compare.diff import Change, ChangeKind
-
+T = TypeVar("T")
 Pair: TypeAlias = tuple[int, int]
 Tokens: TypeAlias = Sequence[Hashable]
 
@@ -50,7 +47,7 @@ class _Range(NamedTuple):
     max_edits: int = _MAX_EDITS
 
 
-class _Way(NamedTuple):
+class _Alignment(NamedTuple):
     """An alignment of the beginning of a range, up to these positions."""
 
     pairs: list[Pair]
@@ -60,7 +57,7 @@ class _Way(NamedTuple):
 
 def align(left: Tokens, right: Tokens, effort: Effort) -> list[Pair]:
     """Return the positions of equal tokens, increasing on both sides."""
-    steps = aligning(left, right, effort)
+    steps = align_in_steps(left, right, effort)
     while True:
         try:
             next(steps)
@@ -69,7 +66,7 @@ def align(left: Tokens, right: Tokens, effort: Effort) -> list[Pair]:
             return pairs
 
 
-def aligning(left: Tokens, right: Tokens, effort: Effort) -> Generator[None, None, list[Pair]]:
+def align_in_steps(left: Tokens, right: Tokens, effort: Effort) -> Generator[None, None, list[Pair]]:
     """Generator version of `align` that yields after small steps."""
     pairs: list[Pair] = []
     ranges = [_Range(0, len(left), 0, len(right))]
@@ -78,18 +75,16 @@ def aligning(left: Tokens, right: Tokens, effort: Effort) -> Generator[None, Non
         if rest.left == rest.left_end or rest.right == rest.right_end:
             continue
         yield
-        path_found = yield from _myers(left, right, rest, effort)
-        if (path_found.left, path_found.right) == (rest.left_end, rest.right_end):
-            pairs += path_found.pairs
+        found = yield from _myers(left, right, rest, effort)
+        if (found.left, found.right) == (rest.left_end, rest.right_end):
+            pairs += found.pairs
         elif anchors := _anchors(left, right, rest):
             pairs += anchors
             ranges += _between(anchors, rest)
-        elif path_found.left + path_found.right > rest.left + rest.right:
+        elif found.left + found.right > rest.left + rest.right:
             effort.was_short = True
-            pairs += path_found.pairs
-            ranges.append(
-                _Range(path_found.left, rest.left_end, path_found.right, rest.right_end, _EDITS_FURTHER)
-            )
+            pairs += found.pairs
+            ranges.append(_Range(found.left, rest.left_end, found.right, rest.right_end, _EDITS_FURTHER))
         else:
             effort.was_short = True
             pairs += _one_by_one(left, right, rest)
@@ -111,7 +106,7 @@ def _trimmed(left: Tokens, right: Tokens, part: _Range, pairs: list[Pair]) -> _R
     return _Range(first, last, other, other_last, max_edits)
 
 
-def _myers(left: Tokens, right: Tokens, part: _Range, effort: Effort) -> Generator[None, None, _Way]:
+def _myers(left: Tokens, right: Tokens, part: _Range, effort: Effort) -> Generator[None, None, _Alignment]:
     """Align a range optimally; only its beginning if it has more differences than the limit."""
     start, other = part.left, part.right
     width, height = part.left_end - start, part.right_end - other
@@ -142,7 +137,7 @@ def _myers(left: Tokens, right: Tokens, part: _Range, effort: Effort) -> Generat
     return _walked_back(trail, part, *furthest)
 
 
-def _walked_back(trail: list[array[int]], part: _Range, x: int, y: int) -> _Way:
+def _walked_back(trail: list[array[int]], part: _Range, x: int, y: int) -> _Alignment:
     """Return the equal tokens on the path to the point that the last trail entry led to."""
     pairs: list[Pair] = []
     end = (part.left + x, part.right + y)
@@ -159,7 +154,7 @@ def _walked_back(trail: list[array[int]], part: _Range, x: int, y: int) -> _Way:
             y -= 1
             pairs.append((part.left + x, part.right + y))
         x, y = before_x, before_y
-    return _Way(pairs, *end)
+    return _Alignment(pairs, *end)
 
 
 def _anchors(left: Tokens, right: Tokens, part: _Range) -> list[Pair]:
@@ -211,9 +206,7 @@ def _one_by_one(left: Tokens, right: Tokens, part: _Range) -> list[Pair]:
     return [(ours, theirs) for ours, theirs in pairs if left[ours] == right[theirs]]
 
 
-T = TypeVar("T")
-
-CONTEXT = 2  # equal neighbors of a difference that are not folded
+_CONTEXT = 2  # equal neighbors of a difference that are not folded
 
 
 def folded(neighbors: Sequence[T], equal: Iterable[bool]) -> Iterator[Sequence[T]]:
@@ -221,8 +214,8 @@ def folded(neighbors: Sequence[T], equal: Iterable[bool]) -> Iterator[Sequence[T
     start = 0
     for is_equal, run in groupby(equal):
         end = start + sum(1 for _ in run)
-        first = start + CONTEXT if start else 0
-        last = end - CONTEXT if end < len(neighbors) else end
+        first = start + _CONTEXT if start else 0
+        last = end - _CONTEXT if end < len(neighbors) else end
         if not is_equal or last - first < 2:
             first = last = end
         yield from ([item] for item in neighbors[start:first])
@@ -230,71 +223,3 @@ def folded(neighbors: Sequence[T], equal: Iterable[bool]) -> Iterator[Sequence[T
             yield neighbors[first:last]
         yield from ([item] for item in neighbors[last:end])
         start = end
-
-
-MAX_LINES = 50_000  # on either side
-
-
-class LinePair(NamedTuple):
-    """A pair of line indices; None on the side that lacks the line."""
-
-    kind: ChangeKind
-    left: int | None
-    right: int | None
-
-
-def pair_lines(
-    left: list[str], right: list[str], effort: Effort, blanked: Callable[[str], str] = str
-) -> Iterator[LinePair]:
-    """Pair the lines of both texts, each once, in order.
-
-    `blanked` removes what is ignored from a line.
-    """
-    at = other = 0
-    pairs = align([blanked(line) for line in left], [blanked(line) for line in right], effort)
-    for i, j in [*pairs, (len(left), len(right))]:
-        both = min(i - at, j - other)
-        yield from (LinePair(ChangeKind.CHANGED, at + step, other + step) for step in range(both))
-        yield from (LinePair(ChangeKind.REMOVED, line, None) for line in range(at + both, i))
-        yield from (LinePair(ChangeKind.ADDED, None, line) for line in range(other + both, j))
-        if i < len(left) and j < len(right):
-            yield LinePair(ChangeKind.SAME if left[i] == right[j] else ChangeKind.IGNORED, i, j)
-        at, other = i + 1, j + 1
-
-
-def line_entries(
-    pairs: list[LinePair], left: list[str], right: list[str], parent: int, depth: int
-) -> Iterator[Change]:
-    """Yield entries for the lines of the text in entry `parent`; equal neighbors are grouped."""
-    for group in folded(pairs, (pair.kind is ChangeKind.SAME for pair in pairs)):
-        kind, at, other = group[0]
-        before: JSON = left[at] if at is not None else None
-        after: JSON = right[other] if other is not None else None
-        if len(group) > 1 and at is not None:
-            before = after = [*left[at : at + len(group)]]
-        yield Change(parent, depth, kind, at, other, before, after, is_line=True, count=len(group))
-
-
-def has_lines(text: str) -> bool:
-    """True if a text has several lines; a trailing line break does not count."""
-    return "\n" in text[:-1]
-
-
-def lines_note(pairs: list[LinePair]) -> str:
-    """Summarize as `3 of 120 lines differ, the first at line 7`."""
-    different = [pair for pair in pairs if pair.kind.is_difference]
-    if not different:
-        return ""
-    first = different[0].right if different[0].left is None else different[0].left
-    verb = "differs" if len(different) == 1 else "differ"
-    share = f"{len(different):,} of {plural(len(pairs), 'line')}"
-    return f"{share} {verb}, the first at line {(first or 0) + 1:,}"
-
-
-def first_difference(left: str | bytes, right: str | bytes) -> int:
-    """Return the length of the common prefix, in characters or bytes."""
-    low, high = 0, min(len(left), len(right))
-    while low < high:  # comparing slices is much faster than a loop over characters
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if left[low:middle] == right[low:middle] else (low, middle - 1)
-    return low

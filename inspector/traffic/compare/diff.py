@@ -1,12 +1,9 @@
-"""Result of a comparison (`Diff`), path patterns, and what a comparison ignores.
+"""The result of a comparison: `Diff`, and the paths of its entries.
 
 Changes are a flat list in document order, each with the index of its parent: documents nested to any
 depth are handled without recursion. A value that is equal on both sides is one entry, whatever it
-contains, and so is a long run of equal neighbors.
-
-Paths are written as in JavaScript: `result.content[0].text`, with `["…"]` around names that are not plain
-identifiers. A pattern may also have `*` (any member), `[*]` (any item) and `**` (anything, at any depth).
-Ignored can be ids, times, metadata, chosen paths, and members of certain names.
+contains, and so is a long run of equal neighbors. Paths are written as in JavaScript:
+`result.content[0].text`, with `["…"]` around names that are not plain identifiers.
 """
 
 from __future__ import annotations
@@ -15,14 +12,16 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum, IntEnum
-from types import MappingProxyType
+from enum import IntEnum
 from typing import TypeAlias
 
-from inspector.base.errors import UserError
-from inspector.base.json.values import JSON, JSONError, compact, parse
+from inspector.base.json.values import JSON, compact
 from inspector.base.units import plural
-from inspector.traffic.filter.literals import may_take_forever
+
+Key: TypeAlias = "str | int"
+Path: TypeAlias = "tuple[Key, ...]"
+
+_PLAIN_NAME = re.compile(r"[^\W\d][\w$-]*")
 
 
 class ChangeKind(IntEnum):
@@ -90,13 +89,15 @@ class Diff:
 
     def path(self, index: int) -> Path:
         """Return the path of an entry's value: on the left, or on the right if it was added."""
-        return self._path(index, on_left=self.entries[index].left_key is not None)
-
-    def left_path(self, index: int) -> Path:
-        return self._path(index, on_left=True)
-
-    def right_path(self, index: int) -> Path:
-        return self._path(index, on_left=False)
+        on_left = self.entries[index].left_key is not None
+        keys: list[Key] = []
+        while index > 0:
+            entry = self.entries[index]
+            key = entry.left_key if on_left else entry.right_key
+            if key is not None and not entry.is_line:
+                keys.append(key)
+            index = entry.parent
+        return tuple(reversed(keys))
 
     def path_text(self, index: int) -> str:
         entry = self.entries[index]
@@ -109,24 +110,14 @@ class Diff:
     def summary(self) -> str:
         """Summarize as `3 changed, 1 added, 2 ignored`, or that there is no difference."""
         counts = Counter(entry.kind for _, entry in self.differences())
-        parts = [f"{counts[kind]:,} {word}" for kind, word in _LABELS.items() if counts[kind]]
+        parts = [f"{counts[kind]:,} {word}" for kind, word in _KIND_LABELS.items() if counts[kind]]
         ignored = sum(entry.kind is ChangeKind.IGNORED for entry in self.entries)
         if not parts:
             return f"No differences, apart from {plural(ignored, 'ignored value')}" if ignored else "Equal"
         return ", ".join([*parts, f"{ignored:,} ignored"] if ignored else parts)
 
-    def _path(self, index: int, *, on_left: bool) -> Path:
-        keys: list[Key] = []
-        while index > 0:
-            entry = self.entries[index]
-            key = entry.left_key if on_left else entry.right_key
-            if key is not None and not entry.is_line:
-                keys.append(key)
-            index = entry.parent
-        return tuple(reversed(keys))
 
-
-_LABELS = {
+_KIND_LABELS = {
     ChangeKind.CHANGED: "changed",
     ChangeKind.ADDED: "added",
     ChangeKind.REMOVED: "removed",
@@ -139,29 +130,6 @@ def line_number(key: Key | None) -> int:
     return key + 1 if isinstance(key, int) else 0
 
 
-Key: TypeAlias = "str | int"
-Path: TypeAlias = "tuple[Key, ...]"
-
-_PLAIN = re.compile(r"[^\W\d][\w$-]*")
-_STEP = re.compile(
-    r"""\.?(?:(?P<deep>\*\*)|(?P<any>\*)|(?P<name>[^\s.\[\]"*]+))"""
-    r"""|\.?\[\s*(?:(?P<item>\*)|(?P<index>[0-9]{1,9})|(?P<quoted>"(?:[^"\\]++|\\.)*+"))\s*\]"""
-)
-
-
-class Wild(Enum):
-    MEMBER = "*"
-    ITEM = "[*]"
-    DEEP = "**"
-
-
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """A path pattern, as steps."""
-
-    steps: tuple[Key | Wild, ...]
-
-
 def path_text(path: Path) -> str:
     """Format a path: `result.content[0].text`; the whole document is ""."""
     text = "".join(map(_step_text, path))
@@ -171,223 +139,4 @@ def path_text(path: Path) -> str:
 def _step_text(key: Key) -> str:
     if isinstance(key, int):
         return f"[{key}]"
-    return f".{key}" if _PLAIN.fullmatch(key) else f"[{compact(key)}]"
-
-
-def read_pattern(text: str) -> Pattern:
-    """Parse a pattern. Raises UserError with the column of the error."""
-    steps: list[Key | Wild] = []
-    at, end = 0, len(text)
-    while at < end:
-        match = _STEP.match(text, at)
-        if match is None or (at == 0 and text[0] == ".") or not _is_apart(text, at):
-            raise _unreadable(text, at)
-        steps.append(_step(match, text))
-        at = match.end()
-    if not steps:
-        raise UserError("A path to ignore is empty.", "Use one such as result.content[*].text.")
-    return Pattern(tuple(steps))
-
-
-def _is_apart(text: str, at: int) -> bool:
-    """True if a step is separated from the previous one: a name needs a dot."""
-    return at == 0 or text[at] in ".["
-
-
-def _step(match: re.Match[str], text: str) -> Key | Wild:
-    if match["deep"]:
-        return Wild.DEEP
-    if match["any"]:
-        return Wild.MEMBER
-    if match["item"]:
-        return Wild.ITEM
-    if match["index"]:
-        return int(match["index"])
-    if match["quoted"]:
-        return _unquoted(match, text)
-    return match["name"]
-
-
-def _unquoted(match: re.Match[str], text: str) -> str:
-    try:
-        return str(parse(match["quoted"]))
-    except JSONError as exc:
-        raise _unreadable(text, match.start("quoted")) from exc
-
-
-def _unreadable(text: str, at: int) -> UserError:
-    return UserError(
-        f"Could not parse the path {text!r} at column {at + 1}.",
-        'Write it like result.content[*].text, with ["…"] around unusual names.',
-    )
-
-
-class Places:
-    """Matches patterns along a walk through a document, with a state per place.
-
-    A state says how far each pattern has matched; None means that none can match any more.
-    """
-
-    State: TypeAlias = "frozenset[tuple[int, int]] | None"
-
-    def __init__(self, patterns: tuple[Pattern, ...]) -> None:
-        self._patterns = patterns
-
-    def start(self) -> State:
-        return self._with_deep({(number, 0) for number in range(len(self._patterns))})
-
-    def step(self, state: State, key: Key) -> State:
-        if state is None:
-            return None
-        met: set[tuple[int, int]] = set()
-        for number, at in state:
-            steps = self._patterns[number].steps
-            if at == len(steps):
-                continue
-            if steps[at] is Wild.DEEP:
-                met.add((number, at))
-            elif _meets(steps[at], key):
-                met.add((number, at + 1))
-        return self._with_deep(met)
-
-    def is_met(self, state: State) -> bool:
-        return state is not None and any(at == len(self._patterns[number].steps) for number, at in state)
-
-    def _with_deep(self, states: set[tuple[int, int]]) -> State:
-        """Add the states in which `**` matches no step at all."""
-        waiting = list(states)
-        while waiting:
-            number, at = waiting.pop()
-            steps = self._patterns[number].steps
-            if at < len(steps) and steps[at] is Wild.DEEP and (number, at + 1) not in states:
-                states.add((number, at + 1))
-                waiting.append((number, at + 1))
-        return frozenset(states) or None
-
-
-def _meets(step: Key | Wild, key: Key) -> bool:
-    if step is Wild.MEMBER:
-        return isinstance(key, str)
-    if step is Wild.ITEM:
-        return isinstance(key, int)
-    return step == key
-
-
-# For a row of check boxes: each preset's name, and what it leaves out.
-PRESETS = MappingProxyType(
-    {
-        "ids": "Properties named id, …Id or …_id, and UUIDs anywhere.",
-        "times": "Dates with a time anywhere; dates, Unix times and durations in properties named so.",
-        "metadata": "_meta and progressToken.",
-    }
-)
-
-_ID_NAME = re.compile(r"(?:id|uuid|guid)|.*(?:[a-z0-9]I[dD]|[_-]id|Uuid|_uuid)", re.DOTALL)
-_METADATA_NAMES = frozenset({"_meta", "progressToken"})
-_TIME_NAME = re.compile(
-    r"iat|exp|nbf|(?:.*[^a-z])?(?:time|timestamp|date|datetime|duration|elapsed|latency|ttl|ms|ns|at)"
-    r"|(?:.*[^a-z])?(?:created|updated|modified|expires|started|finished)(?:[^a-z].*)?"
-    r"|(?:time|timestamp|date|duration|elapsed|latency|ttl)[^a-z].*",
-    re.DOTALL,
-)
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_DATE = r"\d{4}-[01]\d-[0-3]\d"
-_CLOCK = r"[0-2]\d:[0-5]\d(?::[0-6]\d(?:[.,]\d{1,9})?)?(?:\s?(?:Z|UTC|GMT|[+-]\d\d:?\d\d))?"
-_HTTP_DATE = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT"
-_MOMENT = re.compile(rf"(?<!\d){_DATE}[T ]{_CLOCK}|{_HTTP_DATE}", re.ASCII)
-_DATE_OR_CLOCK = re.compile(rf"{_DATE}|{_CLOCK}|\d{{9,19}}(?:\.\d+)?|\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|s|min)")
-_UUID = re.compile(r"(?<![0-9a-fA-F])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![0-9a-fA-F])")
-
-
-@dataclass(frozen=True, slots=True)
-class Ignoring:
-    """What to leave out of a comparison.
-
-    Plain values: it is stored in settings and sent to the worker.
-    """
-
-    ids: bool = False
-    times: bool = False
-    metadata: bool = False
-    paths: tuple[str, ...] = ()  # patterns, such as result.content[*].text
-    names: str = ""  # a regular expression that must match a member's whole name
-
-    def check(self) -> None:
-        """Raise UserError for an invalid path or regular expression."""
-        Rules(self)
-
-    @property
-    def is_nothing(self) -> bool:
-        return self == NOTHING
-
-
-NOTHING = Ignoring()
-
-
-class Rules:
-    """Compiled `Ignoring`. Tracks the walk through a document with a state per place."""
-
-    def __init__(self, ignoring: Ignoring) -> None:
-        self._ids, self._times, self._metadata = ignoring.ids, ignoring.times, ignoring.metadata
-        self._positions = Places(tuple(map(read_pattern, ignoring.paths)))
-        self._names = _name_pattern(ignoring.names)
-        self._by_name: dict[str, bool] = {}
-        self.start = self._positions.start()
-        self.is_nothing = ignoring.is_nothing
-
-    def step(self, state: Places.State, key: Key) -> Places.State:
-        return self._positions.step(state, key)
-
-    def ignores(self, state: Places.State, key: Key, value: JSON) -> bool:
-        """True if the value at this place and key (or index) is left out."""
-        if state is not None and self._positions.is_met(state):
-            return True
-        if isinstance(key, int):
-            return False
-        ignored = self._by_name.get(key)
-        if ignored is None:
-            ignored = self._by_name[key] = self._ignores_name(key)
-        return ignored or (self._times and _is_time(key, value))
-
-    def blanked(self, text: str) -> str:
-        """Return a text with the ignored parts blanked."""
-        if self._times and ":" in text:
-            text = _MOMENT.sub("\0time", text)
-        if self._ids and "-" in text:
-            text = _UUID.sub("\0id", text)
-        return text
-
-    @property
-    def blanks(self) -> bool:
-        return self._ids or self._times
-
-    def _ignores_name(self, name: str) -> bool:
-        return (
-            (self._ids and _ID_NAME.fullmatch(name) is not None)
-            or (self._metadata and name in _METADATA_NAMES)
-            or (self._names is not None and self._names.fullmatch(name) is not None)
-        )
-
-
-def _name_pattern(text: str) -> re.Pattern[str] | None:
-    try:
-        pattern = re.compile(text) if text else None
-    except (re.error, OverflowError, RecursionError) as exc:
-        raise UserError(
-            f"The regular expression for names to ignore is invalid: {exc}.", "Fix it, or leave it empty."
-        ) from exc
-    if may_take_forever(text):
-        raise UserError(
-            "The regular expression for names to ignore can take forever: it has ambiguous repeats.",
-            "Use a single repeat, or a set such as [ab]*.",
-        )
-    return pattern
-
-
-def _is_time(name: str, value: JSON) -> bool:
-    """True if a member holds a time, by name and value. Times inside texts are blanked instead."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return False
-    if isinstance(value, str) and not (_DATE_OR_CLOCK.fullmatch(value[:80]) or _MOMENT.fullmatch(value[:80])):
-        return False
-    return _TIME_NAME.fullmatch(_CAMEL.sub("_", name[:80]).lower()) is not None
+    return f".{key}" if _PLAIN_NAME.fullmatch(key) else f"[{compact(key)}]"

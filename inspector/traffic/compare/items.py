@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from inspector.base.json.values import JSON, write_number
 from inspector.traffic.compare.alignment import Effort, align
-from inspector.traffic.compare.diff import Key, Places, Rules
+from inspector.traffic.compare.diff import Key
+from inspector.traffic.compare.ignore_rules import IgnoreRules, PatternMatcher
 
 _IDENTITY_MEMBERS = ("name", "uri", "uriTemplate", "id", "type")
 
@@ -181,7 +182,7 @@ class _Frame:
 
     __slots__ = ("ignored", "rest", "shape", "state")
 
-    def __init__(self, shape: Shape, state: Places.State) -> None:
+    def __init__(self, shape: Shape, state: PatternMatcher.State) -> None:
         value = shape.value
         self.shape = shape
         self.state = state
@@ -196,7 +197,7 @@ class _Frame:
 class Shaper:
     """Numbers values; use one instance for both sides of a comparison."""
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: IgnoreRules) -> None:
         self._rules = rules
         self._numbers: dict[object, int] = {}
         self._scalars: dict[object, Shape] = {}

@@ -12,18 +12,18 @@ from typing import NamedTuple
 
 from inspector.base.json.values import JSON
 from inspector.base.units import plural
-from inspector.traffic.compare.alignment import (
+from inspector.traffic.compare.alignment import Effort, folded
+from inspector.traffic.compare.diff import Change, ChangeKind, Diff, Key
+from inspector.traffic.compare.ignore_rules import IGNORE_NOTHING, IgnoreOptions, IgnoreRules
+from inspector.traffic.compare.items import Shape, Shaper, pair_items
+from inspector.traffic.compare.line_pairs import (
     MAX_LINES,
-    Effort,
     first_difference,
-    folded,
     has_lines,
     line_entries,
     lines_note,
     pair_lines,
 )
-from inspector.traffic.compare.diff import NOTHING, Change, ChangeKind, Diff, Ignoring, Key, Rules
-from inspector.traffic.compare.items import Shape, Shaper, pair_items
 
 MAX_ENTRIES = 20_000  # more would be neither readable nor quick to send to another process
 _COARSE = "There is so much to compare that some items or lines may not be paired optimally."
@@ -49,9 +49,9 @@ class _Task(NamedTuple):
         return self.left.strict == self.right.strict
 
 
-def compare(left: JSON, right: JSON, ignoring: Ignoring = NOTHING) -> Diff:
+def compare(left: JSON, right: JSON, ignoring: IgnoreOptions = IGNORE_NOTHING) -> Diff:
     """Compare `left` with `right`. Raises UserError for an invalid `ignoring`."""
-    rules = Rules(ignoring)
+    rules = IgnoreRules(ignoring)
     shaper = Shaper(rules)
     return _Comparison(rules).run(shaper.shape(left), shaper.shape(right))
 
@@ -59,7 +59,7 @@ def compare(left: JSON, right: JSON, ignoring: Ignoring = NOTHING) -> Diff:
 class _Comparison:
     """Works through a stack of pending comparisons."""
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: IgnoreRules) -> None:
         self._rules = rules
         self._entries: list[Change] = []
         self._tasks: list[Sequence[_Task]] = []

@@ -19,11 +19,12 @@ from typing import TypeAlias
 from inspector.base.json.values import JSON, compact, shorten, write_number
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural
-from inspector.traffic.compare.alignment import first_difference
 from inspector.traffic.compare.diff import Change, ChangeKind, Cut, Diff, Key, line_number
+from inspector.traffic.compare.line_pairs import first_difference
 
 MAX_LINES = 20_000
-_BEFORE = 40  # characters shown before the first difference of long texts
+MAX_LENGTH = 300  # characters of a value
+_CONTEXT = 40  # characters shown before the first difference of long texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ Row: TypeAlias = "Line | Fold"
 
 
 def lines(diff: Diff, opened: Collection[int] = ()) -> list[Row]:
-    """Return the rows to show, at most MOST_LINES; a last one says if there are more."""
+    """Return the rows to show, at most MAX_LINES; a last one says if there are more."""
     return list(each_line(diff, opened))
 
 
@@ -82,7 +83,7 @@ def _run_rows(entry: Change, index: int, opened: Collection[int]) -> Iterator[Ro
         return
     for step, (name, value) in enumerate(children(entry.left)):
         left, right = _stepped(entry.left_key, step, name), _stepped(entry.right_key, step, name)
-        text = one_line_of(value) if entry.is_line else value_text(value)
+        text = text_line(value) if entry.is_line else value_text(value)
         before = _labeled(left, value, text, is_line=entry.is_line)
         after = _labeled(right, value, text, is_line=entry.is_line)
         yield Line(entry.depth, index, before, after, ChangeKind.SAME)
@@ -151,25 +152,22 @@ def _labeled(key: Key | None, value: JSON | Cut, text: str, *, is_line: bool = F
         return f"{line_number(key):>4}  {text}"
     if key is None:
         return text
-    label = f"[{key}]{called(value)}" if isinstance(key, int) else shorten(one_line(key), 80)
+    label = f"[{key}]{item_name(value)}" if isinstance(key, int) else shorten(one_line(key), 80)
     return f"{label}: {text}"
 
 
 def _shown_pair(entry: Change) -> tuple[str, str]:
     """Return both texts, long ones starting shortly before their first difference."""
     left, right = entry.left, entry.right
-    write = one_line_of if entry.is_line else value_text
+    write = text_line if entry.is_line else value_text
     if isinstance(left, str) and isinstance(right, str) and max(len(left), len(right)) > MAX_LENGTH:
-        begin = max(0, first_difference(left, right) - _BEFORE) if left != right else 0
+        begin = max(0, first_difference(left, right) - _CONTEXT) if left != right else 0
         if begin:
             return f"…{write(left[begin:])}", f"…{write(right[begin:])}"
     return write(left), write(right)
 
 
-MAX_LENGTH = 300
-
-
-def one_line_of(value: JSON | Cut) -> str:
+def text_line(value: JSON | Cut) -> str:
     """Return a line of text, shortened."""
     return shorten(one_line(value[: MAX_LENGTH + 1]), MAX_LENGTH) if isinstance(value, str) else ""
 
@@ -188,7 +186,7 @@ def value_text(value: JSON | Cut) -> str:
     return shorten(write_number(value) if is_number else compact(value), MAX_LENGTH)  # type: ignore[arg-type]
 
 
-def called(item: JSON | Cut) -> str:
+def item_name(item: JSON | Cut) -> str:
     """Return what identifies an array item."""
     if isinstance(item, Cut):
         return f" {item.name}" if item.name else ""

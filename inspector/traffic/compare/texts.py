@@ -1,8 +1,8 @@
 """Comparison of two messages as bytes: as JSON if both are JSON, otherwise line by line.
 
 Functions of plain values that return plain values, so that large messages can be compared in the worker
-process: `worker.run(compare_packed, pack(left, right, ignoring))`. `carried` reduces a diff to what is
-cheap to pickle, because the window waits for it.
+process: `worker.run(compare_packed, pack(left, right, ignoring))`. `reduced` leaves out of a diff what is
+expensive to pickle, because the window waits for it.
 """
 
 from __future__ import annotations
@@ -14,51 +14,18 @@ from dataclasses import replace
 from inspector.base.json.scanner import reindent
 from inspector.base.json.values import JSON, JSONError, read_number
 from inspector.base.units import size
-from inspector.traffic.compare.alignment import (
+from inspector.traffic.compare.alignment import Effort
+from inspector.traffic.compare.diff import Change, ChangeKind, Cut, Diff
+from inspector.traffic.compare.ignore_rules import IGNORE_NOTHING, IgnoreOptions, IgnoreRules
+from inspector.traffic.compare.json_values import MAX_ENTRIES, compare
+from inspector.traffic.compare.line_pairs import (
     MAX_LINES,
-    Effort,
     first_difference,
     line_entries,
     lines_note,
     pair_lines,
 )
-from inspector.traffic.compare.diff import NOTHING, Change, ChangeKind, Cut, Diff, Ignoring, Rules
-from inspector.traffic.compare.json_values import MAX_ENTRIES, compare
-from inspector.traffic.compare.lines import called, children, value_text
-
-_MAX_CARRIED = 5_000  # values, or hundreds of characters
-
-
-def carried(diff: Diff) -> Diff:
-    """Return the diff without the values that would make it expensive to pickle.
-
-    Drops containers whose contents have their own entries, and equal values beyond a few thousand.
-    Differences are kept whole.
-    """
-    left = [_MAX_CARRIED]
-    return replace(diff, entries=tuple(_light(entry, left) for entry in diff.entries))
-
-
-def _light(entry: Change, left: list[int]) -> Change:
-    has_entries = entry.kind in (ChangeKind.INSIDE, ChangeKind.MOVED)
-    if has_entries or (entry.kind is ChangeKind.SAME and not _matches(entry.left, left)):
-        return replace(entry, left=_cut(entry.left), right=_cut(entry.right))
-    return entry
-
-
-def _cut(value: JSON | Cut) -> Cut:
-    return Cut(value_text(value), called(value).strip())
-
-
-def _matches(value: JSON | Cut, left: list[int]) -> bool:
-    """True if a value fits the remaining budget, which it then uses up."""
-    waiting = [value]
-    while waiting and left[0] > 0:
-        one = waiting.pop()
-        left[0] -= 1 + (len(one) // 100 if isinstance(one, str) else 0)
-        waiting += [child for _, child in children(one)]
-    return left[0] > 0
-
+from inspector.traffic.compare.lines import children, item_name, value_text
 
 MAX_BYTES = 16 * 1024 * 1024  # on either side
 _HEAD = 2_000
@@ -68,15 +35,17 @@ _NO_JSON = "Compared as text: {} is not JSON."
 _CUT = f"Too many differences: only the first {MAX_ENTRIES:,} lines are listed."
 _REPEATED = "A property name occurs more than once in one object; only the last one was compared."
 
+_MAX_PICKLED = 5_000  # values, or hundreds of characters
 
-def compare_texts(left: bytes, right: bytes, ignoring: Ignoring = NOTHING) -> Diff:
+
+def compare_texts(left: bytes, right: bytes, ignoring: IgnoreOptions = IGNORE_NOTHING) -> Diff:
     """Compare two messages. Raises UserError for an invalid `ignoring`."""
-    Rules(ignoring)
+    IgnoreRules(ignoring)
     if left == right:
         text = _decoded(left[:_HEAD])
         return Diff((Change(-1, 0, ChangeKind.SAME, None, None, text, text),), is_text=True)
     if max(len(left), len(right)) > MAX_BYTES:
-        return _only_that_they_differ(left, right)
+        return _excerpt_diff(left, right)
     ours, theirs = _Read(left), _Read(right)
     if ours.is_json and theirs.is_json:
         diff = compare(ours.value, theirs.value, ignoring)
@@ -86,7 +55,7 @@ def compare_texts(left: bytes, right: bytes, ignoring: Ignoring = NOTHING) -> Di
     return _by_lines(ours, theirs, ignoring)
 
 
-def pack(left: bytes, right: bytes, ignoring: Ignoring = NOTHING) -> bytes:
+def pack(left: bytes, right: bytes, ignoring: IgnoreOptions = IGNORE_NOTHING) -> bytes:
     """Pickle the input of `compare_packed`."""
     return pickle.dumps((left, right, ignoring))
 
@@ -94,10 +63,41 @@ def pack(left: bytes, right: bytes, ignoring: Ignoring = NOTHING) -> bytes:
 def compare_packed(data: bytes) -> Diff:
     """Run `compare_texts` in the worker process, whose functions take bytes.
 
-    Heavy values are omitted from the result (see `carried`).
+    Heavy values are omitted from the result (see `reduced`).
     """
     left, right, ignoring = pickle.loads(data)  # noqa: S301  # packed by ourselves, a moment ago
-    return carried(compare_texts(left, right, ignoring))
+    return reduced(compare_texts(left, right, ignoring))
+
+
+def reduced(diff: Diff) -> Diff:
+    """Return the diff without the values that would make it expensive to pickle.
+
+    Drops containers whose contents have their own entries, and equal values beyond a few thousand.
+    Differences are kept whole.
+    """
+    budget = [_MAX_PICKLED]
+    return replace(diff, entries=tuple(_reduced_entry(entry, budget) for entry in diff.entries))
+
+
+def _reduced_entry(entry: Change, budget: list[int]) -> Change:
+    has_entries = entry.kind in (ChangeKind.INSIDE, ChangeKind.MOVED)
+    if has_entries or (entry.kind is ChangeKind.SAME and not _fits(entry.left, budget)):
+        return replace(entry, left=_cut(entry.left), right=_cut(entry.right))
+    return entry
+
+
+def _cut(value: JSON | Cut) -> Cut:
+    return Cut(value_text(value), item_name(value).strip())
+
+
+def _fits(value: JSON | Cut, budget: list[int]) -> bool:
+    """True if a value fits the remaining budget, which it then uses up."""
+    waiting = [value]
+    while waiting and budget[0] > 0:
+        one = waiting.pop()
+        budget[0] -= 1 + (len(one) // 100 if isinstance(one, str) else 0)
+        waiting += [child for _, child in children(one)]
+    return budget[0] > 0
 
 
 class _Read:
@@ -110,7 +110,7 @@ class _Read:
         self.is_json = self.is_too_deep = False
         try:
             self.value = self._decoder().decode(raw.decode().removeprefix("\ufeff"))
-            self.is_too_deep = is_deeper(self.value, _MAX_DEPTH)
+            self.is_too_deep = _is_deeper(self.value, _MAX_DEPTH)
             self.is_json = not self.is_too_deep
         except RecursionError:
             self.is_too_deep = True
@@ -140,7 +140,7 @@ def _number(text: str) -> int | float:
     return number
 
 
-def is_deeper(value: JSON, limit: int) -> bool:
+def _is_deeper(value: JSON, limit: int) -> bool:
     """True if a value is nested more deeply than this many levels."""
     level = [value]
     for _ in range(limit + 1):
@@ -154,11 +154,11 @@ def _children(holder: dict[str, JSON] | list[JSON]) -> list[JSON]:
     return [*holder.values()] if isinstance(holder, dict) else holder
 
 
-def _by_lines(left: _Read, right: _Read, ignoring: Ignoring) -> Diff:
+def _by_lines(left: _Read, right: _Read, ignoring: IgnoreOptions) -> Diff:
     ours, theirs = left.lines(), right.lines()
     if max(len(ours), len(theirs)) > MAX_LINES:
-        return _only_that_they_differ(left.raw, right.raw)
-    rules = Rules(ignoring)
+        return _excerpt_diff(left.raw, right.raw)
+    rules = IgnoreRules(ignoring)
     pairs = list(pair_lines(ours, theirs, Effort(), rules.blanked))
     root = Change(-1, 0, ChangeKind.INSIDE, None, None, None, None, lines_note(pairs))
     entries = [root, *line_entries(pairs, ours, theirs, 0, 1)]
@@ -174,7 +174,7 @@ def _why_text(left: _Read, right: _Read) -> str:
     return ""  # two texts, as usual
 
 
-def _only_that_they_differ(left: bytes, right: bytes) -> Diff:
+def _excerpt_diff(left: bytes, right: bytes) -> Diff:
     position = first_difference(left, right)
     around = slice(max(0, position - 200), position + _HEAD)
     change = Change(-1, 0, ChangeKind.CHANGED, None, None, _decoded(left[around]), _decoded(right[around]))

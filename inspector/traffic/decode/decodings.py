@@ -42,8 +42,8 @@ class Decoding:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A decoder's result: without a path yet, and perhaps with more inside."""
+class DecoderResult:
+    """What a decoder found: without a path yet, and perhaps with more inside."""
 
     step: str  # for the path: `base64`
     kind: DecodingKind
@@ -55,11 +55,10 @@ class Found:
     is_secret: bool = False
     inside: JSON = None  # to be searched further
 
-
-def placed(found: Found, path: str) -> Decoding:
-    return Decoding(
-        path, found.kind, found.title, found.text, found.data, found.mime_type, found.note, found.is_secret
-    )
+    def at(self, path: str) -> Decoding:
+        return Decoding(
+            path, self.kind, self.title, self.text, self.data, self.mime_type, self.note, self.is_secret
+        )
 
 
 MAX_TEXT_SIZE = 256 * 1024  # characters of one decoding
@@ -89,18 +88,18 @@ _SVG = re.compile(
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 
 
-def recognized(data: bytes, step: str) -> Found | None:
+def recognized(data: bytes, step: str) -> DecoderResult | None:
     """Recognize a known file type or readable text; None for anything else."""
     return _known_file(data, step) or _unpacked(data, step) or _text(data, step)
 
 
-def any_bytes(data: bytes, step: str) -> Found:
+def described(data: bytes, step: str) -> DecoderResult:
     """Describe bytes that are declared as a file, whatever they are."""
     known = recognized(data, step)
-    return known or Found(step, _BINARY, f"Binary data, {size(len(data))}", data=data)
+    return known or DecoderResult(step, _BINARY, f"Binary data, {size(len(data))}", data=data)
 
 
-def _known_file(data: bytes, step: str) -> Found | None:
+def _known_file(data: bytes, step: str) -> DecoderResult | None:
     if data[:4] == b"RIFF" and data[8:12] in _RIFF:
         kind, name, mime_type = _RIFF[data[8:12]]
         return _file(data, step, kind, name, mime_type)
@@ -112,11 +111,11 @@ def _known_file(data: bytes, step: str) -> Found | None:
     return None
 
 
-def _file(data: bytes, step: str, kind: DecodingKind, name: str, mime_type: str) -> Found:
-    return Found(step, kind, f"{name}, {size(len(data))}", data=data, mime_type=mime_type)
+def _file(data: bytes, step: str, kind: DecodingKind, name: str, mime_type: str) -> DecoderResult:
+    return DecoderResult(step, kind, f"{name}, {size(len(data))}", data=data, mime_type=mime_type)
 
 
-def _unpacked(data: bytes, step: str) -> Found | None:
+def _unpacked(data: bytes, step: str) -> DecoderResult | None:
     """Decompress the start of a gzip file: a small one may expand to terabytes."""
     if not data.startswith(_GZIP):
         return None
@@ -128,18 +127,18 @@ def _unpacked(data: bytes, step: str) -> Found | None:
     cut = "" if reader.eof else f"Only the first {size(len(inside))} were unpacked."
     known = _known_file(inside, f"{step} › gzip") or _text(inside, f"{step} › gzip")
     if known is None:
-        return Found(step, _BINARY, f"Gzip data, {size(len(data))}", data=data, note=cut)
+        return DecoderResult(step, _BINARY, f"Gzip data, {size(len(data))}", data=data, note=cut)
     return replace(known, note=cut or known.note, inside=None if cut else known.inside)
 
 
-def _text(data: bytes, step: str) -> Found | None:
+def _text(data: bytes, step: str) -> DecoderResult | None:
     text = readable(data)
     if text is None:
         return None
     if is_svg(text):
-        return svg(text, step)
+        return svg_as_text(text, step)
     shown, cut = clipped(text)
-    return Found(step, DecodingKind.TEXT, "Text", shown, note=cut, inside=text)
+    return DecoderResult(step, DecodingKind.TEXT, "Text", shown, note=cut, inside=text)
 
 
 def readable(data: bytes) -> str | None:
@@ -155,14 +154,16 @@ def is_svg(text: str) -> bool:
     return _SVG.match(text[:5_000]) is not None
 
 
-def svg(text: str, step: str) -> Found:
+def svg_as_text(text: str, step: str) -> DecoderResult:
     """Return an SVG as text and without its bytes, so that it is never rendered.
 
     It may hold scripts and links.
     """
     shown, cut = clipped(text)
     note = f"An SVG can contain scripts and links, so it is shown only as text. {cut}".strip()
-    return Found(step, DecodingKind.TEXT, "SVG image, as text", shown, mime_type="image/svg+xml", note=note)
+    return DecoderResult(
+        step, DecodingKind.TEXT, "SVG image, as text", shown, mime_type="image/svg+xml", note=note
+    )
 
 
 def clipped(text: str) -> tuple[str, str]:

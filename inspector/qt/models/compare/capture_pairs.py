@@ -14,20 +14,20 @@ from inspector.base.plain_text import one_line
 from inspector.base.units import duration
 from inspector.qt.models.row_models import Index
 from inspector.qt.theme import Theme, Tone
-from inspector.traffic.compare.messages import CaptureDiff, SubjectDiff, Verdict
+from inspector.traffic.compare.captures import CaptureDiff, PairStatus, SubjectDiff
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import STATUS_LABELS, Direction
 
 _NOWHERE = QModelIndex()
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-_SIGNS: dict[Verdict, tuple[str, str, Tone]] = {
-    Verdict.SAME: ("=", "same", "muted"),
-    Verdict.ONLY_LEFT: ("−", "only left", "error"),
-    Verdict.ONLY_RIGHT: ("+", "only right", "ok"),
-    Verdict.OTHER_STATUS: ("≠", "status differs", "warn"),
-    Verdict.OTHER_BYTES: ("≠", "bytes differ", "warn"),
-    Verdict.DIFFERENT: ("≠", "different", "warn"),
+_SIGNS: dict[PairStatus, tuple[str, str, Tone]] = {
+    PairStatus.SAME: ("=", "same", "muted"),
+    PairStatus.ONLY_LEFT: ("−", "only left", "error"),
+    PairStatus.ONLY_RIGHT: ("+", "only right", "ok"),
+    PairStatus.OTHER_STATUS: ("≠", "status differs", "warn"),
+    PairStatus.OTHER_BYTES: ("≠", "bytes differ", "warn"),
+    PairStatus.DIFFERENT: ("≠", "different", "warn"),
 }
 
 
@@ -66,7 +66,7 @@ class PairColumn(IntEnum):
 
 
 class PairRowsModel(_Table):
-    """The pairs with the selected verdicts, in chronological order."""
+    """The pairs with the selected statuses, in chronological order."""
 
     names = (
         "", "Result", "Exchange", "Left row", "Status", "Duration", "Right row", "Status", "Duration"
@@ -86,11 +86,11 @@ class PairRowsModel(_Table):
         self._diff: CaptureDiff | None = None
         self._pairs = array("q")
 
-    def show(self, diff: CaptureDiff | None, verdicts: Sequence[Verdict] = ()) -> None:
+    def show(self, diff: CaptureDiff | None, statuses: Sequence[PairStatus] = ()) -> None:
         self.beginResetModel()
         self._diff = diff
-        is_all = len(verdicts) == len(Verdict)
-        numbers = () if diff is None else range(len(diff)) if is_all else diff.pairs(*verdicts)
+        is_all = len(statuses) == len(PairStatus)
+        numbers = () if diff is None else range(len(diff)) if is_all else diff.pairs(*statuses)
         self._pairs = array("q", numbers)
         self.endResetModel()
 
@@ -117,7 +117,7 @@ class PairRowsModel(_Table):
 
     def _cell(self, diff: CaptureDiff, number: int, column: PairColumn) -> str:
         pair = diff.pair(number)
-        sign, text, _ = _SIGNS[pair.verdict]
+        sign, text, _ = _SIGNS[pair.status]
         if column == PairColumn.SIGN:
             return sign
         if column == PairColumn.VERDICT:
@@ -132,7 +132,7 @@ class PairRowsModel(_Table):
 
     def _color(self, diff: CaptureDiff, number: int, column: PairColumn) -> QColor:
         if column in (PairColumn.SIGN, PairColumn.VERDICT):
-            return self._theme.color(_SIGNS[diff.pair(number).verdict][2])
+            return self._theme.color(_SIGNS[diff.pair(number).status][2])
         return self._theme.color("text" if column == PairColumn.WHAT else "muted")
 
 

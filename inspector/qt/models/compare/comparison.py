@@ -17,8 +17,9 @@ from inspector.base.errors import UserError
 from inspector.base.json.values import JSON, JSONError, parse
 from inspector.base.units import duration, size
 from inspector.qt.bridge import Bridge
-from inspector.traffic.compare.alignment import first_difference
-from inspector.traffic.compare.diff import NOTHING, Change, ChangeKind, Diff, Ignoring
+from inspector.traffic.compare.diff import Change, ChangeKind, Diff
+from inspector.traffic.compare.ignore_rules import IGNORE_NOTHING, IgnoreOptions
+from inspector.traffic.compare.line_pairs import first_difference
 from inspector.traffic.compare.messages import Exchange
 from inspector.traffic.compare.texts import MAX_BYTES, compare_packed, pack
 from inspector.traffic.log import TrafficLog
@@ -42,7 +43,7 @@ class CompareOptions(QObject):
         self._ignoring = self._read()
 
     @property
-    def ignoring(self) -> Ignoring:
+    def ignoring(self) -> IgnoreOptions:
         return self._ignoring
 
     def set_preset(self, name: str, is_on: bool) -> None:
@@ -58,7 +59,7 @@ class CompareOptions(QObject):
         rest = tuple(each for each in self._ignoring.paths if each != path)
         self._change(replace(self._ignoring, paths=rest))
 
-    def _change(self, ignoring: Ignoring) -> None:
+    def _change(self, ignoring: IgnoreOptions) -> None:
         ignoring.check()
         if ignoring == self._ignoring:
             return
@@ -67,12 +68,12 @@ class CompareOptions(QObject):
             self._layout.setValue(_KEY, json.dumps(asdict(ignoring)))
         self.changed.emit()
 
-    def _read(self) -> Ignoring:
+    def _read(self) -> IgnoreOptions:
         """Return the saved choices; defaults if unreadable, since the file may be edited by hand."""
         text = self._layout.value(_KEY) if self._layout is not None else None
         try:
             kept = json.loads(str(text)) if text else {}
-            ignoring = Ignoring(
+            ignoring = IgnoreOptions(
                 ids=kept.get("ids") is True,
                 times=kept.get("times") is True,
                 metadata=kept.get("metadata") is True,
@@ -80,7 +81,7 @@ class CompareOptions(QObject):
             )
             ignoring.check()
         except (ValueError, AttributeError, TypeError, UserError):
-            return NOTHING
+            return IGNORE_NOTHING
         return ignoring
 
 
@@ -161,7 +162,7 @@ def _role(side: Side) -> str:
     return "Requests" if kind == RecordKind.REQUEST else "Responses" if kind in _RESPONSES else ""
 
 
-async def compare_part(bridge: Bridge, left: Side, right: Side, part: Part, ignoring: Ignoring) -> Diff:
+async def compare_part(bridge: Bridge, left: Side, right: Side, part: Part, ignoring: IgnoreOptions) -> Diff:
     """Compare a part: large messages in the worker, huge ones up to their first difference.
 
     Raises UserError. Cancelling ends the work.

@@ -346,6 +346,6 @@ def _same(row: int) -> int:
 
 
 def _masked(head: bytes) -> bytes:
-    from inspector.traffic.masking.masker import masked_alone  # 30 patterns, only for login rows
+    from inspector.traffic.masking.masker import masked_excerpt  # 30 patterns, only for login rows
 
-    return masked_alone(head)
+    return masked_excerpt(head)

@@ -7,20 +7,24 @@ import pytest
 from inspector.base.errors import UserError
 from inspector.base.json.values import JSON
 from inspector.protocol import jsonrpc
-from inspector.traffic.compare.diff import Ignoring
+from inspector.traffic.compare.captures import CaptureDiff, PairStatus
+from inspector.traffic.compare.ignore_rules import IGNORE_NOTHING, IgnoreOptions
 from inspector.traffic.compare.lines import Line, lines
-from inspector.traffic.compare.messages import (
-    CaptureDiff,
-    Verdict,
-    compare_captures,
-    compare_exchanges,
-    compare_messages,
-)
+from inspector.traffic.compare.messages import compare_exchanges, compare_messages
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recorder import Recorder
 from inspector.traffic.records import Direction, RecordKind
 from tests.helpers.fakes import FakeClock
 from tests.helpers.playbook import message
+
+
+def compare_captures(
+    left: TrafficLog, right: TrafficLog, ignoring: IgnoreOptions = IGNORE_NOTHING
+) -> CaptureDiff:
+    diff = CaptureDiff(left, right, ignoring)
+    for _ in diff.steps():
+        pass
+    return diff
 
 
 class Capture:
@@ -53,7 +57,7 @@ def test_messages_of_two_captures_are_compared() -> None:
     left, right = Capture(), Capture(first_id=9)
     left.call("add", {"sum": 3}, a=1)
     right.call("add", {"sum": 4}, a=1)
-    diff = compare_messages(left.log, 1, right.log, 1, Ignoring(ids=True))
+    diff = compare_messages(left.log, 1, right.log, 1, IgnoreOptions(ids=True))
     assert [diff.path_text(index) for index, _ in diff.differences()] == ["result.sum"]
 
 
@@ -108,15 +112,15 @@ def test_captures_are_aligned_by_request() -> None:
     right.call("echo", {"text": "y"})
     right.call("fail", "no")
     diff = compare_captures(left.log, right.log)
-    assert [diff.pair(number).verdict for number in range(len(diff))] == [
-        Verdict.SAME,
-        Verdict.ONLY_RIGHT,
-        Verdict.OTHER_BYTES,
-        Verdict.ONLY_LEFT,
-        Verdict.OTHER_STATUS,
+    assert [diff.pair(number).status for number in range(len(diff))] == [
+        PairStatus.SAME,
+        PairStatus.ONLY_RIGHT,
+        PairStatus.OTHER_BYTES,
+        PairStatus.ONLY_LEFT,
+        PairStatus.OTHER_STATUS,
     ]
     assert (diff.pair(1).left, diff.pair(1).right) == (None, 2)
-    assert diff.pairs(Verdict.ONLY_LEFT, Verdict.ONLY_RIGHT) == [1, 3]
+    assert diff.pairs(PairStatus.ONLY_LEFT, PairStatus.ONLY_RIGHT) == [1, 3]
 
 
 def test_undecided_pairs_are_compared_on_demand() -> None:
@@ -125,10 +129,10 @@ def test_undecided_pairs_are_compared_on_demand() -> None:
         capture.call("clock", {"now": f"2026-01-02T{moment}Z"})
         capture.call("text", {"text": text})
         capture.call("alone" + text, {})
-    diff = compare_captures(left.log, right.log, Ignoring(ids=True, times=True))
-    looked = [diff.inspect_part(number) for number in range(4)]
+    diff = compare_captures(left.log, right.log, IgnoreOptions(ids=True, times=True))
+    looked = [diff.compare_pair(number) for number in range(4)]
     assert [one is not None and one.is_same for one in looked] == [True, False, False, False]
-    assert [diff.pair(number).verdict for number in range(2)] == [Verdict.SAME, Verdict.DIFFERENT]
+    assert [diff.pair(number).status for number in range(2)] == [PairStatus.SAME, PairStatus.DIFFERENT]
 
 
 def test_tools_are_compared_by_count_errors_and_median_duration() -> None:
@@ -152,7 +156,7 @@ def test_progress_is_monotonic_and_empty_captures_are_compared() -> None:
     shares = list(diff.steps())
     assert shares == sorted(shares)
     assert shares[-1] <= 1
-    assert len(diff.pairs(Verdict.ONLY_LEFT)) == len(diff.pairs(Verdict.ONLY_RIGHT)) == 1
+    assert len(diff.pairs(PairStatus.ONLY_LEFT)) == len(diff.pairs(PairStatus.ONLY_RIGHT)) == 1
     assert len(diff) == 3_000
 
 
@@ -166,7 +170,7 @@ def test_big_bodies_are_compared_one_per_step() -> None:
 
 def test_invalid_ignore_path_is_reported_immediately() -> None:
     with pytest.raises(UserError):
-        CaptureDiff(TrafficLog(), TrafficLog(), Ignoring(names="("))
+        CaptureDiff(TrafficLog(), TrafficLog(), IgnoreOptions(names="("))
 
 
 def big_log(count: int, missing: int) -> TrafficLog:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from inspector.base.errors import UserError
 from inspector.base.json.values import JSON
-from inspector.traffic.compare.diff import Ignoring, Key, Places, Rules, path_text, read_pattern
+from inspector.traffic.compare.diff import Key, path_text
+from inspector.traffic.compare.ignore_rules import IgnoreOptions, IgnoreRules, PatternMatcher, read_pattern
 
 keys: st.SearchStrategy[Key] = st.text(max_size=6) | st.integers(0, 999_999_999)
 
@@ -27,7 +28,7 @@ def test_any_text_is_a_pattern_or_an_error_message(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "path", "is_met"),
+    ("pattern", "path", "is_match"),
     [
         ("result.content[*].text", ("result", "content", 3, "text"), True),
         ("result.content[*].text", ("result", "content", 3), False),
@@ -42,16 +43,16 @@ def test_any_text_is_a_pattern_or_an_error_message(text: str) -> None:
         ('["a b"][2]', ("a b", 2), True),
     ],
 )
-def test_pattern_matches_specific_paths(pattern: str, path: tuple[Key, ...], is_met: bool) -> None:
-    locations = Places((read_pattern(pattern),))
+def test_pattern_matches_specific_paths(pattern: str, path: tuple[Key, ...], is_match: bool) -> None:
+    locations = PatternMatcher((read_pattern(pattern),))
     state = locations.start()
     for key in path:
         state = locations.step(state, key)
-    assert locations.is_met(state) is is_met
+    assert locations.is_match(state) is is_match
 
 
 def ignores(name: str, value: JSON, **options: bool) -> bool:
-    rules = Rules(Ignoring(**options))  # type: ignore[arg-type]
+    rules = IgnoreRules(IgnoreOptions(**options))  # type: ignore[arg-type]
     return rules.ignores(None, name, value)
 
 
@@ -92,7 +93,7 @@ def test_values_that_are_not_times_are_compared(name: str, value: JSON) -> None:
 
 
 def test_timestamps_and_uuids_inside_text_are_ignored() -> None:
-    rules = Rules(Ignoring(ids=True, times=True))
+    rules = IgnoreRules(IgnoreOptions(ids=True, times=True))
     first = rules.blanked("at 2026-01-02 03:04:05 by 123e4567-e89b-12d3-a456-426614174000")
     assert first == rules.blanked("at 2027-11-12T13:14:15.5Z by 00000000-e89b-12d3-a456-426614174fff")
     assert first != rules.blanked("at noon by 123e4567-e89b-12d3-a456-426614174000")
@@ -100,9 +101,14 @@ def test_timestamps_and_uuids_inside_text_are_ignored() -> None:
 
 @pytest.mark.parametrize(
     "ignoring",
-    [Ignoring(paths=("a..b",)), Ignoring(paths=("",)), Ignoring(names="("), Ignoring(names="(a+)+")],
+    [
+        IgnoreOptions(paths=("a..b",)),
+        IgnoreOptions(paths=("",)),
+        IgnoreOptions(names="("),
+        IgnoreOptions(names="(a+)+"),
+    ],
 )
-def test_invalid_pattern_is_reported(ignoring: Ignoring) -> None:
+def test_invalid_pattern_is_reported(ignoring: IgnoreOptions) -> None:
     with pytest.raises(UserError) as failure:
         ignoring.check()
     assert failure.value.next_step

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from inspector.base.json.values import JSON, ExactNumber, write_number
 from inspector.traffic.compare import json_values as values_module
-from inspector.traffic.compare.diff import ChangeKind, Cut, Diff, Ignoring, Key, Path
+from inspector.traffic.compare.diff import ChangeKind, Cut, Diff, Key, Path
+from inspector.traffic.compare.ignore_rules import IgnoreOptions
 from inspector.traffic.compare.json_values import compare
 
 ADDED, REMOVED, CHANGED = ChangeKind.ADDED, ChangeKind.REMOVED, ChangeKind.CHANGED
@@ -32,7 +33,7 @@ values: st.SearchStrategy[JSON] = st.recursive(
     max_leaves=25,
 )
 ignorings = st.builds(
-    Ignoring,
+    IgnoreOptions,
     st.booleans(),
     st.booleans(),
     st.booleans(),
@@ -61,14 +62,24 @@ def whole(value: JSON | Cut) -> JSON:
     return value
 
 
+def left_path(diff: Diff, index: int) -> Path:
+    keys: list[Key] = []
+    while index > 0:
+        entry = diff.entries[index]
+        if entry.left_key is not None and not entry.is_line:
+            keys.append(entry.left_key)
+        index = entry.parent
+    return tuple(reversed(keys))
+
+
 def apply(left: JSON, diff: Diff) -> JSON:
-    """`left` with every difference made to it: values first, then what goes, then what comes."""
+    """Return `left` with all differences applied: changes first, then removals, then additions."""
     root: list[JSON] = [copy.deepcopy(left)]
     going: dict[Path, list[Key]] = {}
     coming: list[tuple[Path, Key, JSON]] = []
     moved_from: list[Path] = []
     for index, entry in diff.differences():
-        path = diff.left_path(index)
+        path = left_path(diff, index)
         if any(path[: len(moved)] == moved for moved in moved_from):
             continue  # the moved item is taken over as it is on the right
         if entry.kind is CHANGED:
@@ -77,7 +88,7 @@ def apply(left: JSON, diff: Diff) -> JSON:
             going.setdefault(path[:-1], []).append(path[-1])
         if entry.kind in (ADDED, MOVED):
             assert entry.right_key is not None
-            coming.append((diff.left_path(entry.parent), entry.right_key, whole(entry.right)))
+            coming.append((left_path(diff, entry.parent), entry.right_key, whole(entry.right)))
         if entry.kind is MOVED:
             moved_from.append(path)
     holders = {path: at(root, path) for path in {*going, *(path for path, _, _ in coming)}}
@@ -109,7 +120,7 @@ def put(root: list[JSON], path: Path, value: JSON) -> None:
 
 
 @given(values, ignorings)
-def test_value_equals_itself(value: JSON, ignoring: Ignoring) -> None:
+def test_value_equals_itself(value: JSON, ignoring: IgnoreOptions) -> None:
     diff = compare(value, copy.deepcopy(value), ignoring)
     assert [entry.kind for entry in diff.entries] == [ChangeKind.SAME]
     assert diff.summary() == "Equal"
@@ -124,7 +135,7 @@ def test_applying_the_differences_to_the_left_gives_the_right(left: JSON, right:
 
 @given(values, values, ignorings)
 def test_ignoring_never_adds_a_difference_between_equal_parts(
-    left: JSON, right: JSON, ignoring: Ignoring
+    left: JSON, right: JSON, ignoring: IgnoreOptions
 ) -> None:
     diff = compare(left, right, ignoring)
     for index, entry in diff.differences():
@@ -181,7 +192,7 @@ def test_a_long_text_is_compared_by_its_lines() -> None:
 
 def test_timestamps_in_text_lines_are_ignored_on_request() -> None:
     left = "\n".join(f"2026-01-02 03:04:{number:02} line {number}" for number in range(9))
-    diff = compare(left, left.replace("2026", "2027").replace("line 4", "other"), Ignoring(times=True))
+    diff = compare(left, left.replace("2026", "2027").replace("line 4", "other"), IgnoreOptions(times=True))
     assert diff.entries[0].note == "1 of 9 lines differs, the first at line 5"
 
 
@@ -199,7 +210,7 @@ def test_trailing_line_break_does_not_make_a_text_multi_line() -> None:
 def test_ignored_parts_are_shown_as_ignored() -> None:
     left: JSON = {"id": 1, "result": {"_meta": {"x": 1}, "at": "2026-01-02T03:04:05Z", "text": "ran"}}
     right: JSON = {"id": 2, "result": {"at": "2026-01-02T03:04:09Z", "text": "ran"}}
-    diff = compare(left, right, Ignoring(ids=True, times=True, metadata=True))
+    diff = compare(left, right, IgnoreOptions(ids=True, times=True, metadata=True))
     assert diff.is_same
     assert [diff.path_text(index) for index, entry in enumerate(diff.entries) if entry.kind is IGNORED] == [
         "id",
@@ -213,13 +224,13 @@ def test_items_that_differ_only_in_ignored_parts_are_still_aligned() -> None:
     left: JSON = [{"id": number, "v": number % 7} for number in range(20)]
     right: list[JSON] = [{"id": number + 100, "v": number % 7} for number in range(20)]
     right.insert(5, "new")
-    assert compare(left, right, Ignoring(ids=True)).summary() == "1 added, 20 ignored"
+    assert compare(left, right, IgnoreOptions(ids=True)).summary() == "1 added, 20 ignored"
 
 
 def test_selected_paths_and_names_are_ignored() -> None:
     left: JSON = {"content": [{"text": "a", "n": 1}, {"text": "b", "n": 1}], "x1": 1}
     right: JSON = {"content": [{"text": "c", "n": 1}, {"text": "d", "n": 2}], "x1": 2}
-    diff = compare(left, right, Ignoring(paths=("content[*].text",), names="x."))
+    diff = compare(left, right, IgnoreOptions(paths=("content[*].text",), names="x."))
     assert found(diff) == [("content[1].n", CHANGED)]
 
 

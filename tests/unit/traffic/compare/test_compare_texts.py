@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from inspector.base.json.values import JSON, to_wire
 from inspector.traffic.compare import lines as lines_module
 from inspector.traffic.compare import texts as texts_module
-from inspector.traffic.compare.diff import Diff, Ignoring
+from inspector.traffic.compare.diff import Diff
+from inspector.traffic.compare.ignore_rules import IgnoreOptions
 from inspector.traffic.compare.json_values import compare
 from inspector.traffic.compare.lines import Fold, Line, lines
 from inspector.traffic.compare.texts import compare_packed, compare_texts, pack
@@ -109,7 +110,7 @@ def test_too_large_values_are_only_reported_as_different(monkeypatch: pytest.Mon
 
 def test_timestamps_in_lines_are_ignored_on_request() -> None:
     left, right = b"2026-01-02 03:04:05 up\nok", b"2026-01-02 03:04:06 up\nok"
-    assert compare_texts(left, right, Ignoring(times=True)).is_same
+    assert compare_texts(left, right, IgnoreOptions(times=True)).is_same
     assert not compare_texts(left, right).is_same
 
 
