@@ -13,66 +13,33 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from inspector.base.errors import HttpRefused, NeedsLogin
-from inspector.base.json.values import some
+from inspector.base.json.values import quote_names
 from inspector.config.servers.entries import SecretRef
-from inspector.oauth.login.context import Refused, Target
-from inspector.oauth.login_reason import LoginReason as LoginReason
+from inspector.oauth.http import LoginTarget, RejectedResponse
+from inspector.oauth.login_reason import LoginReason
 from inspector.oauth.signing import SigningKey, dpop_proof
 from inspector.oauth.store import LoginStore, StoredLogin
 from inspector.oauth.token_endpoint import RefreshRefused, TokenLifecycle
 from inspector.protocol.auth.challenge import choose_challenge, read_challenges
-from inspector.protocol.auth.dpop import USE_NONCE, Nonces
+from inspector.protocol.auth.dpop import SCHEME, USE_NONCE, Nonces
 from inspector.protocol.auth.scopes import ScopeChoice
-from inspector.protocol.auth.step_up import Attempt, Judgment, Move, Refusal, StepUps, judge
+from inspector.protocol.auth.step_up import Attempt, Judgment, Move, Refusal, StepUps, judge_refusal
 from inspector.protocol.auth.tokens import Renewal, TokenSet, decide_renewal
 from inspector.protocol.http_rules import Headers
 from inspector.protocol.revisions import Revision
 
-DPOP = "DPoP"
-
-
-def token_headers(
-    tokens: TokenSet, key: SigningKey | None, method: str, url: str, now: float, nonces: Nonces
-) -> Headers:
-    """Return the headers of one request; create new ones for each repeat (DPoP proof)."""
-    headers: Headers = (("Authorization", tokens.authorization),)
-    if tokens.token_type != DPOP or key is None:
-        return headers
-    nonce = nonces.of(url)
-    proof = dpop_proof(key, method, url, now, access_token=tokens.access_token, nonce=nonce)
-    return (*headers, (DPOP, proof))
-
-
-def header_of(headers: Headers, name: str) -> str:
-    """Return the first header of this name; "" if absent."""
-    return next((value for given, value in headers if given.lower() == name.lower()), "")
-
-
-def read_refusal(status: int, headers: Headers) -> Refusal:
-    """Parse a 401 or 403 response of the MCP server."""
-    values = [value for name, value in headers if name.lower() == "www-authenticate"]
-    return Refusal(status, choose_challenge(read_challenges(values), status))
-
-
-def is_nonce_challenge(status: int, headers: Headers) -> bool:
-    """True if the MCP server demands its nonce in the proof; this does not reject the token."""
-    values = [value for name, value in headers if name.lower() == "www-authenticate"]
-    challenges = read_challenges(values).used
-    wants = any(one.is_dpop and one.get("error") == USE_NONCE for one in challenges)
-    return status == 401 and wants and bool(header_of(headers, "dpop-nonce"))
-
 
 @dataclass(frozen=True, slots=True)
 class LoginRequirement:
-    """A login required by a rejected request. `reason` is a sentence."""
+    """A login required by a rejected request. `reason` is a sentence for the user."""
 
-    occasion: LoginReason
+    cause: LoginReason
     reason: str
-    refused: Refused
+    refused: RejectedResponse
     scopes: ScopeChoice | None = None
 
 
-# Returns tokens, or raises NeedsLogin if the user cannot be asked now.
+# Returns tokens, or raises NeedsLogin if the user cannot log in now.
 LogIn = Callable[[LoginRequirement], Awaitable[StoredLogin]]
 
 
@@ -81,9 +48,9 @@ class Authorizer:
 
     def __init__(
         self,
-        target: Target,
+        target: LoginTarget,
         store: LoginStore,
-        lifetime: TokenLifecycle,
+        lifecycle: TokenLifecycle,
         nonces: Nonces,
         log_in: LogIn,
         revision: Callable[[], Revision],
@@ -92,7 +59,7 @@ class Authorizer:
         self._target = target
         self._origin = _origin(target.url)
         self.store = store
-        self.lifetime = lifetime
+        self.lifecycle = lifecycle
         self.nonces = nonces
         self._log_in = log_in
         self.revision = revision
@@ -100,107 +67,107 @@ class Authorizer:
         self.step_ups = StepUps()
         self._lock = asyncio.Lock()
         self._is_loaded = False
-        self._held: StoredLogin | None = None
+        self._login: StoredLogin | None = None
         self._adoptions = 0
         self._keys: dict[str, SigningKey] = {}
-        self._is_new = False  # tokens from this run, not accepted by any request yet
+        self._is_new = False  # tokens from this session, not accepted by any request yet
 
     def begin(self, operation: str) -> TokenAuthorization:
         """Begin one request of the transport, including its retries."""
         return TokenAuthorization(self, operation)
 
-    def adopt(self, held: StoredLogin | None) -> None:
+    def adopt(self, login: StoredLogin | None) -> None:
         """Use these tokens from now on: from a login elsewhere, or None after logging out."""
-        self._held, self._is_loaded, self._is_new = held, True, held is not None
+        self._login, self._is_loaded, self._is_new = login, True, login is not None
         self._adoptions += 1
 
-    async def held(self) -> StoredLogin | None:
+    async def stored_login(self) -> StoredLogin | None:
         if not self._is_loaded:
-            self._held = await self.store.held()
+            self._login = await self.store.newest_login()
             self._is_loaded = True
-        return self._held
+        return self._login
 
     async def usable(self) -> StoredLogin | None:
         """Return tokens valid long enough for a request; None to let the server demand a login."""
-        held = await self.held()
-        if held is None:
+        login = await self.stored_login()
+        if login is None:
             return None
-        renewal = decide_renewal(held.tokens, self.lifetime.now()).renewal
+        renewal = decide_renewal(login.tokens, self.lifecycle.now()).renewal
         if renewal is Renewal.NOT_NEEDED:
-            return held
+            return login
         if renewal is Renewal.LOG_IN:
             return None
         async with self._lock:
-            current = await self.held()
-            if current is not None and current is not held:
+            current = await self.stored_login()
+            if current is not None and current is not login:
                 return current
             with suppress(RefreshRefused):
-                await self.refresh(held)
-            return self._held if self._held is not held else None
+                await self.refresh(login)
+            return self._login if self._login is not login else None
 
-    async def refresh(self, held: StoredLogin, *, is_refused: bool = False) -> None:
+    async def refresh(self, login: StoredLogin, *, is_refused: bool = False) -> None:
         """Refresh these tokens. A concurrent login or logout wins. Raises UserError."""
         adoptions = self._adoptions
         try:
-            renewed = await self.lifetime.refresh(held, self.revision(), is_refused=is_refused)
+            refreshed = await self.lifecycle.refresh(login, self.revision(), is_refused=is_refused)
         except RefreshRefused:
-            stored = await self.store.held_of(held.tokens.issuer)
+            stored = await self.store.login_of(login.tokens.issuer)
             if adoptions == self._adoptions and stored is None:
-                self._held = None
+                self._login = None
             self._on_change()
             raise
         if adoptions == self._adoptions:
-            self._held = renewed
+            self._login = refreshed
         self._on_change()
 
-    async def headers(self, held: StoredLogin, method: str, url: str) -> Headers:
+    async def headers(self, login: StoredLogin, method: str, url: str) -> Headers:
         return token_headers(
-            held.tokens, await self._key(held), method, url, self.lifetime.now(), self.nonces
+            login.tokens, await self._key(login), method, url, self.lifecycle.now(), self.nonces
         )
 
-    def is_ours(self, url: str) -> bool:
+    def is_own_origin(self, url: str) -> bool:
         """True for the server's own origin, the only one that tokens are sent to."""
         return _origin(url) == self._origin
 
-    async def _key(self, held: StoredLogin) -> SigningKey | None:
-        issuer = held.tokens.issuer
-        if held.tokens.token_type != DPOP:
+    async def _key(self, login: StoredLogin) -> SigningKey | None:
+        issuer = login.tokens.issuer
+        if login.tokens.token_type != SCHEME:
             return None
         if issuer not in self._keys:
             self._keys[issuer] = await self.store.key(issuer)
         return self._keys[issuer]
 
-    def accepted(self, held: StoredLogin) -> None:
-        if held is self._held:
+    def mark_accepted(self, login: StoredLogin) -> None:
+        if login is self._login:
             self._is_new = False
 
-    def is_new(self, held: StoredLogin) -> bool:
-        return held is self._held and self._is_new
+    def is_new(self, login: StoredLogin) -> bool:
+        return login is self._login and self._is_new
 
     async def renew(self, used: StoredLogin | None, need: LoginRequirement, *, by_refresh: bool) -> None:
         """Replace rejected tokens. Raises NeedsLogin, UserError."""
         async with self._lock:
-            current = await self.held()
-            is_other = current is not None and current is not used and not self._has_run_out(current)
-            if is_other and need.occasion is not LoginReason.STEP_UP:
+            current = await self.stored_login()
+            is_other = current is not None and current is not used and not self._is_expired(current)
+            if is_other and need.cause is not LoginReason.STEP_UP:
                 return  # another request was faster
-            if by_refresh and used is not None and await self._refreshed(used, need.refused):
+            if by_refresh and used is not None and await self._try_refresh(used, need.refused):
                 return
-            self._held = await self._log_in(need)
+            self._login = await self._log_in(need)
             self._is_new = True
 
-    def _has_run_out(self, held: StoredLogin) -> bool:
+    def _is_expired(self, login: StoredLogin) -> bool:
         """True if expired and not refreshable: the request was sent without a token and rejected."""
-        return decide_renewal(held.tokens, self.lifetime.now()).renewal is Renewal.LOG_IN
+        return decide_renewal(login.tokens, self.lifecycle.now()).renewal is Renewal.LOG_IN
 
-    async def _refreshed(self, used: StoredLogin, refused: Refused) -> bool:
-        if not await self.lifetime.names_issuer(used.tokens.issuer, refused, self.revision()):
+    async def _try_refresh(self, used: StoredLogin, refused: RejectedResponse) -> bool:
+        if not await self.lifecycle.still_names_issuer(used.tokens.issuer, refused, self.revision()):
             return False  # it moved to another authorization server
         try:
             await self.refresh(used, is_refused=True)
         except RefreshRefused:
             return False
-        self._is_new = self._held is not None
+        self._is_new = self._login is not None
         return True
 
 
@@ -216,38 +183,38 @@ class TokenAuthorization:
         self._has_nonce = False
 
     async def headers(self, method: str, url: str) -> Headers:
-        if not self._owner.is_ours(url):
+        if not self._owner.is_own_origin(url):
             return ()
         self._used = await self._owner.usable()
         return () if self._used is None else await self._owner.headers(self._used, method, url)
 
     def responded(self, status: int, url: str, headers: Headers) -> None:
         """Handle a response; any status may carry a nonce."""
-        self._owner.nonces.note(url, header_of(headers, "dpop-nonce") or None)
+        self._owner.nonces.update(url, header_of(headers, "dpop-nonce") or None)
         if self._used is not None and status not in (401, 403):
-            self._owner.accepted(self._used)
+            self._owner.mark_accepted(self._used)
 
     async def refused(self, status: int, headers: Headers, body: bytes) -> bool:
         """Return whether to retry. Raises NeedsLogin if the user must act first."""
         if is_nonce_challenge(status, headers) and not self._has_nonce and self._used is not None:
             self._has_nonce = True
             return True
-        refused = Refused(status, headers, body, with_token=self._used is not None)
+        refused = RejectedResponse(status, headers, body, with_token=self._used is not None)
         if self._used is None:
-            return await self._first_time(refused)
+            return await self._start_login(refused)
         verdict = self._judge(self._used, refused)
-        if verdict.move is Move.GIVE_UP:
-            return self._abandon(verdict, refused)
-        occasion = LoginReason.STEP_UP if verdict.move is Move.STEP_UP else LoginReason.RENEW
-        need = LoginRequirement(occasion, verdict.reason, refused, verdict.scopes)
+        if verdict.move is Move.STOP:
+            return self._raise_rejected(verdict, refused)
+        cause = LoginReason.STEP_UP if verdict.move is Move.STEP_UP else LoginReason.TOKEN_REJECTED
+        need = LoginRequirement(cause, verdict.reason, refused, verdict.scopes)
         self._renewals += 1
         await self._owner.renew(self._used, need, by_refresh=verdict.move is Move.REFRESH)
         if verdict.move is Move.STEP_UP:  # only now: an attempt without a login does not count
-            self._owner.step_ups.note(self._operation, read_refusal(status, headers).scopes)
+            self._owner.step_ups.record(self._operation, read_refusal(status, headers).scopes)
             self._step_ups += 1
         return True
 
-    async def _first_time(self, refused: Refused) -> bool:
+    async def _start_login(self, refused: RejectedResponse) -> bool:
         wants_login = refused.status == 401 or bool(read_refusal(refused.status, refused.headers).scopes)
         if not wants_login or self._renewals:
             return False
@@ -256,7 +223,7 @@ class TokenAuthorization:
         await self._owner.renew(None, LoginRequirement(LoginReason.CALL, reason, refused), by_refresh=False)
         return True
 
-    def _judge(self, used: StoredLogin, refused: Refused) -> Judgment:
+    def _judge(self, used: StoredLogin, refused: RejectedResponse) -> Judgment:
         attempt = Attempt(
             self._operation,
             used.tokens,
@@ -264,19 +231,19 @@ class TokenAuthorization:
             renewals=self._renewals,
             step_ups=self._step_ups,
         )
-        verdict = judge(
+        verdict = judge_refusal(
             read_refusal(refused.status, refused.headers),
             attempt,
             self._owner.step_ups,
             self._owner.revision(),
             used.server_scopes,
         )
-        self._owner.lifetime.note(verdict.findings)
+        self._owner.lifecycle.record_findings(verdict.findings)
         return verdict
 
-    def _abandon(self, verdict: Judgment, refused: Refused) -> bool:
+    def _raise_rejected(self, verdict: Judgment, refused: RejectedResponse) -> bool:
         refusal = read_refusal(refused.status, refused.headers)
-        wanted = f" It requires {some(refusal.scopes)}." if refusal.scopes else ""
+        wanted = f" It requires {quote_names(refusal.scopes)}." if refusal.scopes else ""
         summary = f"The server rejected {self._operation} (HTTP {refused.status}).{wanted} {verdict.reason}"
         if refused.status == 401:
             raise NeedsLogin(summary, "Log in again.", refused.status, refused.headers)
@@ -311,6 +278,37 @@ class BearerToken:
                 headers,
             )
         return False
+
+
+def token_headers(
+    tokens: TokenSet, key: SigningKey | None, method: str, url: str, now: float, nonces: Nonces
+) -> Headers:
+    """Return the headers of one request; create new ones for each repeat (DPoP proof)."""
+    headers: Headers = (("Authorization", tokens.authorization),)
+    if tokens.token_type != SCHEME or key is None:
+        return headers
+    nonce = nonces.get(url)
+    proof = dpop_proof(key, method, url, now, access_token=tokens.access_token, nonce=nonce)
+    return (*headers, (SCHEME, proof))
+
+
+def header_of(headers: Headers, name: str) -> str:
+    """Return the first header of this name; "" if absent."""
+    return next((value for key, value in headers if key.lower() == name.lower()), "")
+
+
+def read_refusal(status: int, headers: Headers) -> Refusal:
+    """Parse a 401 or 403 response of the MCP server."""
+    values = [value for name, value in headers if name.lower() == "www-authenticate"]
+    return Refusal(status, choose_challenge(read_challenges(values), status))
+
+
+def is_nonce_challenge(status: int, headers: Headers) -> bool:
+    """True if the MCP server demands its nonce in the proof; this does not reject the token."""
+    values = [value for name, value in headers if name.lower() == "www-authenticate"]
+    challenges = read_challenges(values).supported
+    wants = any(one.is_dpop and one.get("error") == USE_NONCE for one in challenges)
+    return status == 401 and wants and bool(header_of(headers, "dpop-nonce"))
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None]:

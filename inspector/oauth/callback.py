@@ -28,8 +28,8 @@ OTHER_STATE = "Its state does not match this login."
 OTHER_PATH = "Its path does not match the redirect URI."
 
 _MAX_LENGTH = 16 * 1024
-_KEPT_HITS = 200
-_SHOWN = 200
+_MAX_HITS = 200
+_MAX_SHOWN_LENGTH = 200
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _VALUE = re.compile("=[^&]*")
 
@@ -57,7 +57,7 @@ class CallbackWaiter:
     Call `expect` with the `state` before the browser is opened, then await `response`.
 
     Signals:
-        hit_received: Something came, accepted or not; carries the CallbackHit.
+        hit_received: Something came, accepted or not; carries the ReceivedCallback.
     """
 
     def __init__(self, redirect_uri: str, clock: Clock) -> None:
@@ -68,13 +68,13 @@ class CallbackWaiter:
         self.hit_received: Signal[ReceivedCallback] = Signal()
         self._clock = clock
         self._state = ""
-        self._is_taken = False
+        self._is_claimed = False
         self._response: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     @property
     def is_over(self) -> bool:
         """True once the callback was received or the wait cancelled; it cannot be reused."""
-        return self._is_taken or self._response.done()
+        return self._is_claimed or self._response.done()
 
     def expect(self, state: str) -> None:
         """Accept callbacks with this state from now on."""
@@ -82,18 +82,18 @@ class CallbackWaiter:
             raise LocalProtocolError("a login without state would accept any response")
         self._state = state
 
-    async def response(self, limit: float) -> str:
+    async def response(self, timeout: float) -> str:
         """Return the callback as received, from ? or # on, for `read_callback`.
 
-        Only its state has been verified. `limit` is in seconds. Raises RequestTimedOut, and
+        Only its state has been verified. `timeout` is in seconds. Raises RequestTimedOut, and
         RequestCancelled after `cancel`.
         """
-        self.ends_at = self._clock.monotonic_ns() + int(limit * 1e9)
+        self.ends_at = self._clock.monotonic_ns() + int(timeout * 1e9)
         try:
-            async with asyncio.timeout(limit):
+            async with asyncio.timeout(timeout):
                 return await asyncio.shield(self._response)
         except TimeoutError as exc:
-            waited = duration(int(limit * 1e9))
+            waited = duration(int(timeout * 1e9))
             raise RequestTimedOut(
                 f"No authorization response arrived within {waited}.",
                 "Start the login again, or paste the final URL from the browser's address bar.",
@@ -112,8 +112,8 @@ class CallbackWaiter:
     def paste(self, text: str) -> None:
         """Accept a URL copied from the browser. Raises UserError if it is not the callback."""
         response, refusal = self._read_pasted(text)
-        refusal = refusal or self.judge(response)
-        self.note("pasted URL", refusal)
+        refusal = refusal or self.claim(response)
+        self.record("pasted URL", refusal)
         if refusal:
             raise UserError(
                 f"This URL is not the authorization response to this login. {refusal}",
@@ -121,29 +121,29 @@ class CallbackWaiter:
             )
         self.deliver(response)
 
-    def judge(self, response: str) -> str:
-        """Return why this is not the callback; "" accepts it, and from then on no other."""
+    def claim(self, response: str) -> str:
+        """Accept a callback, and from then on no other. Return why it was rejected, else ""."""
         refusal = self._refusal(response)
         if not refusal:
-            self._is_taken = True
+            self._is_claimed = True
         return refusal
 
     def deliver(self, response: str) -> None:
         if not self._response.done():
             self._response.set_result(response)
 
-    def note(self, shown: str, refusal: str) -> None:
+    def record(self, shown: str, refusal: str) -> None:
         """Record a hit."""
-        hit = ReceivedCallback(self._clock.wall_ns(), shorten(one_line(shown), _SHOWN), refusal)
+        hit = ReceivedCallback(self._clock.wall_ns(), shorten(one_line(shown), _MAX_SHOWN_LENGTH), refusal)
         self.hit_count += 1
         self.hits.append(hit)
-        del self.hits[:-_KEPT_HITS]
+        del self.hits[:-_MAX_HITS]
         self.hit_received.emit(hit)
 
     def _refusal(self, response: str) -> str:
         if self._response.cancelled():
             return "The login was cancelled."
-        if self._is_taken:
+        if self._is_claimed:
             return "An authorization response was already received."
         if not self._state:
             return "No login is waiting for an authorization response yet."
@@ -166,11 +166,11 @@ class CallbackWaiter:
         if "://" not in text.partition("?")[0]:
             text = f"{urlsplit(self.redirect_uri).scheme}://{text}"  # address bars omit the scheme
         try:
-            pasted, wanted = urlsplit(text), urlsplit(self.redirect_uri)
-            is_ours = _location(pasted) == _location(wanted)
+            pasted, expected = urlsplit(text), urlsplit(self.redirect_uri)
+            is_redirect_uri = _location(pasted) == _location(expected)
         except ValueError:
             return "", "It is not a valid URL."
-        if not is_ours:
+        if not is_redirect_uri:
             return "", f"It does not start with {self.redirect_uri}."
         return f"#{pasted.fragment}" if pasted.fragment and not pasted.query else f"?{pasted.query}", ""
 
@@ -186,7 +186,7 @@ def _is_text(response: str) -> bool:
     return True
 
 
-def shown_target(method: str, target: str) -> str:
+def masked_target(method: str, target: str) -> str:
     """Return a request line for the list of hits, with every value masked.
 
     Masking by name would not do: a name may be spelled so that it does not look secret.

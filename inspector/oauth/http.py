@@ -1,4 +1,4 @@
-"""HTTP requests of a login, mostly to URLs that a server named, and their log rows.
+"""HTTP client of a login, mostly for URLs that a server named, and its log rows.
 
 Each URL is checked as text before anything is sent, and each IP address before connecting
 (`protocol.auth.url_guard`). Redirects are followed only within one origin (for a metadata document also
@@ -6,9 +6,8 @@ to the same URL over https), and never with a code, a token or a secret. What is
 server (headers, client certificate, disabled verification) is used for that server's origin only. No
 cookies are stored, responses are bounded, every wait has a limit.
 
-The requests to the MCP server itself are the start of a real connection in the protocol version, so that
-the server responds as usual. The log rows belong to that server and contain secrets as sent, like all
-rows: they are masked on screen and in exports.
+The log rows belong to the MCP server and contain secrets as sent, like all rows: they are masked on screen
+and in exports.
 """
 
 from __future__ import annotations
@@ -22,13 +21,12 @@ from itertools import count
 from typing import TypeAlias
 from urllib.parse import urlencode
 
-from inspector import __version__
 from inspector.base.clock import Clock
 from inspector.base.errors import RequestTimedOut
 from inspector.base.json.values import JSONObject, to_wire
 from inspector.base.redaction import is_secret_name
 from inspector.base.units import duration
-from inspector.protocol import jsonrpc
+from inspector.config.servers.entries import OAuthSettings
 from inspector.protocol.auth.url_guard import (
     AddressKind,
     Allowance,
@@ -38,13 +36,7 @@ from inspector.protocol.auth.url_guard import (
     check_url,
     classify,
 )
-from inspector.protocol.client_capabilities import ClientCapabilities
-from inspector.protocol.discovery import Discovery
-from inspector.protocol.handshake import ClientProfile, InitializeHandshake, dialect_for
-from inspector.protocol.http_rules import Headers as HeadersProbing
-from inspector.protocol.http_rules import redirect_target, standard_headers
-from inspector.protocol.jsonrpc import Message
-from inspector.protocol.revisions import Era, Revision
+from inspector.protocol.http_rules import redirect_target
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recorder import Recorder, record_http
 from inspector.traffic.records import LOGIN_SUBJECT, RecordKind
@@ -53,91 +45,36 @@ from inspector.transport.http_exchange import Exchange, Exchanges
 from inspector.transport.network import Network, proxy_for
 from inspector.transport.peer import Peer
 
-_PROFILE = ClientProfile("mcp-lens", "MCP Lens", __version__, ClientCapabilities({}))
-_POSTED: HeadersProbing = (
-    ("Content-Type", "application/json"),
-    ("Accept", "application/json, text/event-stream"),
-)
-
-
-def initialize_request(url: str, revision: Revision, headers: HeadersProbing = ()) -> LoginRequest:
-    """Return the first request: `initialize`, or `server/discover` without a handshake."""
-    if revision.era is Era.HANDSHAKE:
-        ask = InitializeHandshake(_PROFILE, revision).first()
-    else:
-        ask = Discovery(_PROFILE, over_http=True, revisions=(revision,)).ask()
-    return _posted(url, jsonrpc.request(1, ask.method, ask.params), revision, "", headers)
-
-
-def initialized_notification(
-    url: str, revision: Revision, session_id: str, headers: HeadersProbing = ()
-) -> LoginRequest:
-    message = jsonrpc.notification("notifications/initialized")
-    return _posted(url, message, revision, session_id, headers)
-
-
-def list_request(url: str, revision: Revision, session_id: str, headers: HeadersProbing = ()) -> LoginRequest:
-    """Return a `tools/list` request, which most servers support."""
-    params: JSONObject | None = dialect_for(revision, _PROFILE, over_http=True).prepare("tools/list", None)
-    return _posted(url, jsonrpc.request(2, "tools/list", params), revision, session_id, headers)
-
-
-def delete_session_request(
-    url: str, revision: Revision, session_id: str, headers: HeadersProbing = ()
-) -> LoginRequest:
-    """Return the request that ends the login's session."""
-    return LoginRequest("DELETE", url, (*standard_headers(None, revision, session_id), *headers))
-
-
-def _posted(
-    url: str, message: Message, revision: Revision, session_id: str, headers: HeadersProbing
-) -> LoginRequest:
-    headers_sent = (*_POSTED, *standard_headers(message, revision, session_id), *headers)
-    return LoginRequest("POST", url, headers_sent, message.raw, follows_redirects=True)
-
-
 NO_ROW = -1
 
 
-class LoginRecorder:
-    """Writes the log rows of one login.
-
-    It has a separate recorder, as the session's one numbers its own exchanges.
-    """
-
-    def __init__(self, log: TrafficLog, server: str, clock: Clock) -> None:
-        self._recorder = Recorder(log, server, clock, LOGIN_SUBJECT)
-        self._credentials = log.credentials
-
-    def know(self, name: str, value: str) -> None:
-        """Register a secret that is not in the store before it is sent, so that echoes are masked."""
-        self._credentials.add(value, name)
-
-    def step(self, text: str) -> None:
-        """Record a login step as text without secrets."""
-        self._recorder.note(RecordKind.LOGIN, text)
-
-    def body(self, body: bytes) -> int:
-        """Record the next request's body; return its row, to be used as the request's tag."""
-        return self._recorder.login_body(body) if body else NO_ROW
-
-    def report(self, event: WireEvent) -> None:
-        """Record an HTTP event; callback for `Exchanges`."""
-        record_http(self._recorder, event)
-
-    def row_of(self, exchange: int) -> int:
-        """Return the row of an exchange by number; -1 if there is none."""
-        return self._recorder.http.row_of(exchange)
-
-
-DOCUMENT_CAP = 64 * 1024  # for metadata
-RESPONSE_LIMIT = 1024 * 1024  # for everything else
-CONNECT_LIMIT = 10.0
-STEP_LIMIT = 30.0
+MAX_DOCUMENT_SIZE = 64 * 1024  # for metadata
+MAX_RESPONSE_SIZE = 1024 * 1024  # for everything else
+CONNECT_TIMEOUT = 10.0
+STEP_TIMEOUT = 30.0
 MAX_REDIRECTS = 5
-_SAYS_WHO_ASKS = ("authorization", "dpop")
+_CREDENTIAL_HEADERS = ("authorization", "dpop")
 
-LookUpNetwork: TypeAlias = Callable[[], Awaitable[Network]]
+NetworkLoader: TypeAlias = Callable[[], Awaitable[Network]]
+
+
+@dataclass(frozen=True, slots=True)
+class LoginTarget:
+    """The MCP server that a login is for, as configured."""
+
+    name: str
+    url: str
+    settings: OAuthSettings = field(default_factory=OAuthSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedResponse:
+    """The MCP server's response that requires a login, so that it need not be probed again."""
+
+    status: int
+    headers: Headers
+    body: bytes = field(default=b"", repr=False)
+    with_token: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +85,12 @@ class LoginRequest:
     url: str
     headers: Headers = field(default=(), repr=False)
     body: bytes = field(default=b"", repr=False)
-    cap: int = RESPONSE_LIMIT
+    cap: int = MAX_RESPONSE_SIZE
     follows_redirects: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class LoginReply:
+class LoginResponse:
     """The response, whatever its status. A redirect that was not followed is one too."""
 
     url: str  # final URL after redirects
@@ -178,13 +115,13 @@ class LoginReply:
 
     def values(self, name: str) -> tuple[str, ...]:
         """Return all headers of this name, verbatim."""
-        return tuple(value for given, value in self.headers if given.lower() == name.lower())
+        return tuple(value for key, value in self.headers if key.lower() == name.lower())
 
 
 def get_document(url: str, headers: Headers = ()) -> LoginRequest:
     """Return a GET request for metadata."""
     accept = ("Accept", "application/json")
-    return LoginRequest("GET", url, (accept, *headers), cap=DOCUMENT_CAP, follows_redirects=True)
+    return LoginRequest("GET", url, (accept, *headers), cap=MAX_DOCUMENT_SIZE, follows_redirects=True)
 
 
 def post_form(url: str, fields: Iterable[tuple[str, str]], headers: Headers = ()) -> LoginRequest:
@@ -212,17 +149,17 @@ class LoginHttp:
 
     def __init__(
         self,
-        network: Network | LookUpNetwork,
+        network: Network | NetworkLoader,
         allowance: Allowance,
         clock: Clock,
         recorder: LoginRecorder,
-        step_limit: float = STEP_LIMIT,
+        step_timeout: float = STEP_TIMEOUT,
     ) -> None:
-        self._network: Network | LookUpNetwork = network
+        self._network: Network | NetworkLoader = network
         self._allowance = allowance
         self._clock = clock
         self._recorder = recorder
-        self._step_limit = step_limit
+        self._step_timeout = step_timeout
         self._numbers = count(1)
         self._exchanges: dict[str, Exchanges] = {}
 
@@ -230,19 +167,19 @@ class LoginHttp:
         """Return the URL if it may be contacted. Raises UrlBlocked."""
         return check_url(url, self._allowance)
 
-    async def send(self, request: LoginRequest) -> LoginReply:
+    async def send(self, request: LoginRequest) -> LoginResponse:
         """Send a request.
 
         Raises UrlBlocked, ConnectionLost, RequestTimedOut, ConfigError, and UserError for a response that
         cannot be accepted.
         """
         try:
-            async with asyncio.timeout(self._step_limit):
+            async with asyncio.timeout(self._step_timeout):
                 return await self._send(request)
         except TimeoutError as exc:
-            limit = duration(int(self._step_limit * 1e9))
+            timeout = duration(int(self._step_timeout * 1e9))
             raise RequestTimedOut(
-                f"{self.check(request.url).host} did not complete its response within {limit}.",
+                f"{self.check(request.url).host} did not complete its response within {timeout}.",
                 "Try again. If it keeps failing, check that server.",
             ) from exc
 
@@ -251,40 +188,40 @@ class LoginHttp:
             await exchanges.close()
         self._exchanges = {}
 
-    async def _send(self, request: LoginRequest) -> LoginReply:
+    async def _send(self, request: LoginRequest) -> LoginResponse:
         followed: list[str] = []
         while True:
-            reply = await self._exchange(request)
+            response = await self._exchange(request)
             target = redirect_target(
                 request.url,
-                reply.header("location"),
+                response.header("location"),
                 request.method,
-                reply.status,
-                may_encrypt=_tells_nothing(request),
+                response.status,
+                allows_upgrade=_has_no_secrets(request),
             )
             if not request.follows_redirects or target is None or len(followed) == MAX_REDIRECTS:
-                return replace(reply, redirects=tuple(followed))
+                return replace(response, redirects=tuple(followed))
             followed.append(target)
             request = replace(request, url=target)
 
-    async def _exchange(self, request: LoginRequest) -> LoginReply:
-        guarded, network = self.check(request.url), await self._looked_up()
+    async def _exchange(self, request: LoginRequest) -> LoginResponse:
+        guarded, network = self.check(request.url), await self._load_network()
         exchanges = self._exchanges_with(guarded, network)
         tag = self._recorder.body(request.body)
         begun = exchanges.begin(request.method, guarded.url, request.headers, request.body, tag)
         try:
             async with begun as exchange:
                 peer = exchange.peer(is_proxy=bool(proxy_for(network, guarded.url)))
-                exchange.keep(body := await exchange.read_body(request.cap))
-                return self._reply(exchange, body, peer)
+                exchange.store_body(body := await exchange.read_body(request.cap))
+                return self._response(exchange, body, peer)
         finally:
             exchanges.client.cookies.clear()
 
-    def _reply(self, exchange: Exchange, body: bytes, peer: Peer | None) -> LoginReply:
+    def _response(self, exchange: Exchange, body: bytes, peer: Peer | None) -> LoginResponse:
         row = self._recorder.row_of(exchange.number)
-        return LoginReply(exchange.url, exchange.status, exchange.headers, body, row, peer=peer)
+        return LoginResponse(exchange.url, exchange.status, exchange.headers, body, row, peer=peer)
 
-    async def _looked_up(self) -> Network:
+    async def _load_network(self) -> Network:
         """Return the network settings.
 
         Raises ConfigError for a missing secret; nothing is sent then.
@@ -299,7 +236,7 @@ class LoginHttp:
             is_own = guarded.origin == self._allowance.own_origin
             found = self._exchanges[guarded.origin] = Exchanges(
                 guarded.url,
-                _for_own(network) if is_own else _for_others(network),
+                _own_network(network) if is_own else _other_network(network),
                 self._clock,
                 self._recorder.report,
                 numbers=self._numbers,
@@ -308,28 +245,28 @@ class LoginHttp:
         return found
 
 
-def _tells_nothing(request: LoginRequest) -> bool:
+def _has_no_secrets(request: LoginRequest) -> bool:
     """True for a GET without secret headers, which the user may have added."""
     return request.method == "GET" and not any(is_secret_name(name) for name, _ in request.headers)
 
 
-def _for_own(network: Network) -> Network:
+def _own_network(network: Network) -> Network:
     """Return the settings for the MCP server's origin: gateway headers stay, credentials do not."""
-    headers = tuple(pair for pair in network.headers if pair[0].lower() not in _SAYS_WHO_ASKS)
-    return replace(network, headers=headers, connect_timeout=CONNECT_LIMIT, message_cap=RESPONSE_LIMIT)
+    headers = tuple(pair for pair in network.headers if pair[0].lower() not in _CREDENTIAL_HEADERS)
+    return replace(network, headers=headers, connect_timeout=CONNECT_TIMEOUT, message_cap=MAX_RESPONSE_SIZE)
 
 
-def _for_others(network: Network) -> Network:
+def _other_network(network: Network) -> Network:
     """Return the settings for other hosts: same proxy and CAs.
 
     No headers or client certificate are sent, and `verify` stays on.
     """
     return Network(
-        connect_timeout=CONNECT_LIMIT,
+        connect_timeout=CONNECT_TIMEOUT,
         proxy=network.proxy,
         use_environment_proxy=network.use_environment_proxy,
         ca_file=network.ca_file,
-        message_cap=RESPONSE_LIMIT,
+        message_cap=MAX_RESPONSE_SIZE,
     )
 
 
@@ -341,11 +278,11 @@ def check_addresses(allowance: Allowance, host: str, addresses: Iterable[str]) -
     for address in addresses:
         kind = classify(ip_address(address.partition("%")[0]))
         if not allowance.permits(kind):
-            reason, what, next_step = _REFUSALS[kind]
+            reason, what, next_step = _BLOCK_REASONS[kind]
             raise UrlBlocked(reason, f"{host} resolves to {address}, {what}.", next_step)
 
 
-_REFUSALS = {
+_BLOCK_REASONS = {
     AddressKind.LOOPBACK: (
         BlockReason.LOOPBACK,
         "a loopback address, but the server is not on this machine",
@@ -362,3 +299,34 @@ _REFUSALS = {
         "Check the URLs in the server's metadata, and DNS.",
     ),
 }
+
+
+class LoginRecorder:
+    """Writes the log rows of one login.
+
+    Separate from the session's recorder, which numbers its own exchanges.
+    """
+
+    def __init__(self, log: TrafficLog, server: str, clock: Clock) -> None:
+        self._recorder = Recorder(log, server, clock, LOGIN_SUBJECT)
+        self._credentials = log.credentials
+
+    def add_secret(self, name: str, value: str) -> None:
+        """Register a secret that is not in the store before it is sent, so that echoes are masked."""
+        self._credentials.add(value, name)
+
+    def step(self, text: str) -> None:
+        """Record a login step as text without secrets."""
+        self._recorder.note(RecordKind.LOGIN, text)
+
+    def body(self, body: bytes) -> int:
+        """Record the next request's body; return its row, to be used as the request's tag."""
+        return self._recorder.login_body(body) if body else NO_ROW
+
+    def report(self, event: WireEvent) -> None:
+        """Record an HTTP event; callback for `Exchanges`."""
+        record_http(self._recorder, event)
+
+    def row_of(self, exchange: int) -> int:
+        """Return the row of an exchange by number; NO_ROW if there is none."""
+        return self._recorder.http.row_of(exchange)

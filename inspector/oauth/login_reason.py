@@ -13,5 +13,5 @@ class LoginReason(Enum):
 
     CONNECT = "the server requires login"
     CALL = "the server requires login for this request"
-    RENEW = "the server no longer accepts the token"
+    TOKEN_REJECTED = "the server no longer accepts the token"  # noqa: S105
     STEP_UP = "the server requires more scopes"

@@ -18,7 +18,8 @@ from typing import NamedTuple, Self
 
 from inspector.base.clock import Clock
 from inspector.base.errors import ConfigError, UserError
-from inspector.oauth.callback import OTHER_PATH, CallbackWaiter, shown_target
+from inspector.base.json.values import quote_value
+from inspector.oauth.callback import OTHER_PATH, CallbackWaiter, masked_target
 from inspector.transport.task_scope import TaskScope
 
 # RFC 8252, section 8.3: unlike an IP literal, `localhost` may resolve to something else.
@@ -27,9 +28,9 @@ DEFAULT_PATH = "/callback"
 _PATH = re.compile(r"/[A-Za-z0-9._~/-]{0,200}")
 _MAX_HEAD_LENGTH = 8 * 1024
 _MAX_DISCARDED = 4 * 1024 * 1024
-_CONNECTION_LIMIT = 5.0
+_CONNECTION_TIMEOUT = 5.0
 _MAX_CONNECTIONS = 32
-_TRIES = 8
+_MAX_ATTEMPTS = 8
 _REQUEST_LINE = re.compile(r"([A-Z]{1,20}) (/[\x21-\x7e]*) HTTP/1\.[01]")
 
 
@@ -121,19 +122,19 @@ class LoopbackListener:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         response: str | None = None
         try:
-            async with asyncio.timeout(_CONNECTION_LIMIT):
+            async with asyncio.timeout(_CONNECTION_TIMEOUT):
                 verdict = await self._judge_head(reader)
                 if verdict is not None:
                     response = verdict.response
-                    self.wait.note(verdict.shown, verdict.refusal)
+                    self.wait.record(verdict.shown, verdict.refusal)
                     await _write_page(reader, writer, verdict)
                 writer.close()
         except (OSError, TimeoutError):
-            pass  # they disconnected or are too slow
+            pass  # the client disconnected or is too slow
         finally:
             if not writer.is_closing():
                 writer.transport.abort()
-            # Only now: the recipient closes the listener, and the browser should get its page first.
+            # Only now: the waiting login closes the listener, and the browser should get its page first.
             if response is not None:
                 self.wait.deliver(response)
 
@@ -155,7 +156,7 @@ class LoopbackListener:
         return self._judge(request)
 
     def _judge(self, request: _Request) -> _Verdict:
-        shown = shown_target(request.method, request.target)
+        shown = masked_target(request.method, request.target)
         path, _, query = request.target.partition("?")
         # DNS rebinding: a page on a name that resolves to this machine is detected by its Host header.
         if len(request.hosts) != 1 or request.hosts[0] not in self._hosts:
@@ -164,7 +165,7 @@ class LoopbackListener:
             return _Verdict("404 Not Found", OTHER_PATH, shown)
         if request.method != "GET":
             return _Verdict("405 Method Not Allowed", "It is not a GET request.", shown)
-        refusal = self.wait.judge(f"?{query}")
+        refusal = self.wait.claim(f"?{query}")
         if refusal:
             return _Verdict("400 Bad Request", refusal, shown)
         return _Verdict("200 OK", shown=shown, response=f"?{query}")
@@ -185,7 +186,7 @@ def _read_head(head: bytes) -> _Request | None:
     return _Request(match[1], match[2], hosts)
 
 
-_PAGE = """<!doctype html>
+_PAGE_TEMPLATE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="color-scheme" content="light dark">
@@ -194,11 +195,11 @@ _PAGE = """<!doctype html>
 <p>{text}</p>
 </html>
 """
-_RECEIVED = _PAGE.format(
-    title="Login received",
-    text="You can close this tab and return to MCP Lens, which shows whether the login succeeded.",
+_RECEIVED_PAGE = _PAGE_TEMPLATE.format(
+    title="Login response received",
+    text="You can close this tab. MCP Lens shows whether the login succeeded.",
 )
-_REFUSED = _PAGE.format(
+_REJECTED_PAGE = _PAGE_TEMPLATE.format(
     title="Unexpected callback",
     text="MCP Lens is still waiting for the login. Details are in MCP Lens.",
 )
@@ -214,17 +215,17 @@ _HEADERS = (
 
 
 async def _write_page(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, verdict: _Verdict) -> None:
-    body = (_REFUSED if verdict.response is None else _RECEIVED).encode()
+    body = (_REJECTED_PAGE if verdict.response is None else _RECEIVED_PAGE).encode()
     allow = ("Allow: GET",) if verdict.status.startswith("405") else ()
     lines = (f"HTTP/1.1 {verdict.status}", *_HEADERS, *allow, f"Content-Length: {len(body)}", "", "")
     writer.write("\r\n".join(lines).encode() + body)
     await writer.drain()
     writer.write_eof()
     if verdict.response is None:
-        await _throw_away(reader)
+        await _discard_rest(reader)
 
 
-async def _throw_away(reader: asyncio.StreamReader) -> None:
+async def _discard_rest(reader: asyncio.StreamReader) -> None:
     """Read the rest: closing with unread data would reset the connection and lose the page."""
     left = _MAX_DISCARDED
     while left > 0 and (piece := await reader.read(64 * 1024)):
@@ -234,7 +235,8 @@ async def _throw_away(reader: asyncio.StreamReader) -> None:
 def _check(host: str, port: int, path: str) -> None:
     if host not in HOSTS:
         raise ConfigError(
-            f"The redirect URI cannot use {host}: the callback listener only works on this machine.",
+            f"The redirect URI cannot use the host {quote_value(host)}: the callback listener only works on "
+            "this machine.",
             f"Use {', '.join(HOSTS[:-1])} or {HOSTS[-1]}.",
         )
     if not 0 <= port <= 65535:
@@ -242,7 +244,9 @@ def _check(host: str, port: int, path: str) -> None:
             f"{port} is not a valid port.", "Use a port from 1024 to 65535, or 0 for any free port."
         )
     if not _PATH.fullmatch(path):
-        raise ConfigError(f"{path!r} is not a valid callback path.", "Use a path such as /callback.")
+        raise ConfigError(
+            f"{quote_value(path)} is not a valid callback path.", "Use a path such as /callback."
+        )
 
 
 def _bind(host: str, port: int) -> list[socket.socket]:
@@ -252,48 +256,48 @@ def _bind(host: str, port: int) -> list[socket.socket]:
     """
     if host != "localhost":
         return [_bind_one(host, port)]
-    for _ in range(_TRIES):
+    for _ in range(_MAX_ATTEMPTS):
         first = _bind_one("127.0.0.1", port)
         try:
             return [first, _bind_one("::1", first.getsockname()[1])]
-        except _PortTaken:
+        except _PortInUse:
             first.close()
             if port:
                 raise
         except UserError:  # no such address on this machine
             return [first]
-    raise _PortTaken(
+    raise _PortInUse(
         "No port is free on both localhost addresses (127.0.0.1 and ::1).", "Use 127.0.0.1 instead."
     )
 
 
-class _PortTaken(UserError):
+class _PortInUse(UserError):
     """The port is in use."""
 
 
 def _bind_one(host: str, port: int) -> socket.socket:
     try:
-        taken = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+        listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     except OSError as exc:
         raise UserError(f"Could not listen on {host}: {exc.strerror}.", "Use 127.0.0.1.") from exc
     try:
         if sys.platform == "win32":
-            taken.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
         else:
             # On POSIX this does not share a port that is being listened on; without it, a port used by a
             # login would be blocked for a minute afterwards (TIME_WAIT).
-            taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        taken.bind((host, port))
-        taken.listen(_MAX_CONNECTIONS)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(_MAX_CONNECTIONS)
     except OSError as exc:
-        taken.close()
-        raise _not_bound(host, port, exc) from exc
-    return taken
+        listener.close()
+        raise _bind_error(host, port, exc) from exc
+    return listener
 
 
-def _not_bound(host: str, port: int, error: OSError) -> UserError:
+def _bind_error(host: str, port: int, error: OSError) -> UserError:
     if error.errno == errno.EADDRINUSE:
-        return _PortTaken(
+        return _PortInUse(
             f"Port {port} on {host} is in use by another program, so MCP Lens cannot receive the login "
             "callback.",
             "Close that program (it may be a login in another window), or use another port.",

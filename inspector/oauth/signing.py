@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from inspector.base.errors import ConfigError
-from inspector.base.json.values import JSONObject, compact, shown, to_wire
+from inspector.base.json.values import JSONObject, compact, quote_value, to_wire
 from inspector.protocol.auth import dpop
 from inspector.protocol.auth.pkce import b64url
 
@@ -94,7 +94,7 @@ def read_key(pem: str, algorithm: str = "") -> SigningKey:
         raise ConfigError(f"The key uses the curve {private.curve.name}.", "ES256 requires a P-256 key.")
     if algorithm not in ("", matching):
         raise ConfigError(
-            f"This key cannot sign with {shown(algorithm)}.", f"Choose {matching} or another key."
+            f"This key cannot sign with {quote_value(algorithm)}.", f"Choose {matching} or another key."
         )
     return SigningKey(matching, private)
 

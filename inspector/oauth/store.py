@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 from inspector.base.errors import ConfigError
 from inspector.base.json.values import (
+    JSONError,
     JSONObject,
-    JSONProblem,
     number_of,
     object_of,
     parse,
@@ -30,7 +30,7 @@ from inspector.protocol.auth.tokens import TokenSet
 
 KIND = "oauth"
 _CLIENT, _TOKENS, _KEY, _HOSTS, _PRIVATE = "client", "tokens", "key", "hosts", "private"
-_SIGN_IN, _TRUST = "sign-in", "trust"
+_PROVIDER_LOGIN, _TRUST = "sign-in", "trust"
 _ANY_ISSUER = "any"
 
 
@@ -39,7 +39,7 @@ class SecretStorage(Protocol):
 
     async def get(self, name: str) -> str | None: ...
 
-    async def put(self, name: str, value: str, *, for_this_run: bool = False) -> None: ...
+    async def put(self, name: str, value: str, *, in_memory: bool = False) -> None: ...
 
     async def delete(self, name: str) -> bool: ...
 
@@ -60,7 +60,7 @@ class StoredLogin:
 
 
 @dataclass(frozen=True, slots=True)
-class SignedIn:
+class ProviderLogin:
     """A login at an enterprise identity provider.
 
     `issuer` is the provider's, `method` the client authentication method there. The endpoint for refreshing
@@ -90,57 +90,56 @@ class LoginStore:
         found = [_read_client(await self._object(name)) for name in await self._names(_CLIENT)]
         return tuple(client for client in found if client is not None)
 
-    async def keep_client(self, client: Client) -> None:
-        await self._put(self._name(client.issuer, _CLIENT), _written(client))
+    async def save_client(self, client: Client) -> None:
+        await self._put(self._name(client.issuer, _CLIENT), _client_document(client))
 
-    async def forget_client(self, issuer: str) -> None:
-        await self._secrets.delete(self._name(issuer, _CLIENT))
-
-    async def held(self) -> StoredLogin | None:
+    async def newest_login(self) -> StoredLogin | None:
         """Return the newest tokens for this server's URL, None if there are none."""
-        found = [await self._held_in(name) for name in await self._names(_TOKENS)]
-        usable = [held for held in found if held is not None]
-        return max(usable, key=lambda held: held.tokens.received_at, default=None)
+        found = [await self._login_in(name) for name in await self._names(_TOKENS)]
+        usable = [login for login in found if login is not None]
+        return max(usable, key=lambda login: login.tokens.received_at, default=None)
 
-    async def held_of(self, issuer: str) -> StoredLogin | None:
-        return await self._held_in(self._name(issuer, _TOKENS))
+    async def login_of(self, issuer: str) -> StoredLogin | None:
+        return await self._login_in(self._name(issuer, _TOKENS))
 
-    async def hold(self, held: StoredLogin) -> bool:
-        """Save tokens; return whether they last beyond this run."""
-        document = {**asdict(held), "server_url": self._url}
-        return await self._put(self._name(held.tokens.issuer, _TOKENS), document)
+    async def save_login(self, login: StoredLogin) -> bool:
+        """Save tokens; return whether they outlast this session."""
+        document = {**asdict(login), "server_url": self._url}
+        return await self._put(self._name(login.tokens.issuer, _TOKENS), document)
 
-    async def drop_tokens(self, issuer: str) -> None:
+    async def delete_tokens(self, issuer: str) -> None:
         await self._secrets.delete(self._name(issuer, _TOKENS))
 
-    def renewing(self, issuer: str) -> AbstractAsyncContextManager[None]:
-        """Claim an issuer's tokens across processes; read them again inside."""
+    def refresh_lock(self, issuer: str) -> AbstractAsyncContextManager[None]:
+        """Lock an issuer's tokens across processes; read them again inside."""
         return self._secrets.claim(self._name(issuer, _TOKENS))
 
     async def issuers(self) -> tuple[str, ...]:
-        """Return the issuers that we have a client or tokens from."""
+        """Return the issuers with a saved client or tokens."""
         names = [*await self._names(_CLIENT), *await self._names(_TOKENS)]
         return tuple(dict.fromkeys(parts_of(name)[1] for name in names))
 
-    async def signed_in(self, issuer: str) -> SignedIn | None:
+    async def provider_login(self, issuer: str) -> ProviderLogin | None:
         """Return the saved login at this provider for this server, None if there is none."""
-        return _read_sign_in(await self._object(self._name(issuer, _SIGN_IN)))
+        return _read_provider_login(await self._object(self._name(issuer, _PROVIDER_LOGIN)))
 
-    async def sign_ins(self) -> tuple[SignedIn, ...]:
+    async def provider_logins(self) -> tuple[ProviderLogin, ...]:
         """Return the logins at all providers that this server ever had."""
-        found = [_read_sign_in(await self._object(name)) for name in await self._names(_SIGN_IN)]
+        found = [
+            _read_provider_login(await self._object(name)) for name in await self._names(_PROVIDER_LOGIN)
+        ]
         return tuple(one for one in found if one is not None)
 
-    async def keep_sign_in(self, signed_in: SignedIn) -> bool:
-        """Save it; return whether it lasts beyond this run."""
-        return await self._put(self._name(signed_in.issuer, _SIGN_IN), asdict(signed_in))
+    async def save_provider_login(self, login: ProviderLogin) -> bool:
+        """Save it; return whether it outlasts this session."""
+        return await self._put(self._name(login.issuer, _PROVIDER_LOGIN), asdict(login))
 
-    async def drop_sign_in(self, issuer: str) -> None:
-        await self._secrets.delete(self._name(issuer, _SIGN_IN))
+    async def delete_provider_login(self, issuer: str) -> None:
+        await self._secrets.delete(self._name(issuer, _PROVIDER_LOGIN))
 
-    def signing_in(self, issuer: str) -> AbstractAsyncContextManager[None]:
-        """Claim a login across processes; read it again inside."""
-        return self._secrets.claim(self._name(issuer, _SIGN_IN))
+    def provider_login_lock(self, issuer: str) -> AbstractAsyncContextManager[None]:
+        """Lock a provider login across processes; read it again inside."""
+        return self._secrets.claim(self._name(issuer, _PROVIDER_LOGIN))
 
     async def key(self, issuer: str) -> SigningKey:
         """Return the key that this issuer's tokens are bound to, creating it if needed."""
@@ -191,9 +190,9 @@ class LoginStore:
             )
         return value
 
-    async def forget(self) -> None:
+    async def delete_all(self) -> None:
         """Delete everything of this server, for every issuer."""
-        for kind in (_TOKENS, _SIGN_IN, _CLIENT, _KEY, _HOSTS, _PRIVATE, _TRUST):
+        for kind in (_TOKENS, _PROVIDER_LOGIN, _CLIENT, _KEY, _HOSTS, _PRIVATE, _TRUST):
             for name in await self._names(kind):
                 await self._secrets.delete(name)
 
@@ -209,23 +208,23 @@ class LoginStore:
         text = await self._secrets.get(name)
         try:
             value = parse(text) if text is not None else None
-        except JSONProblem:
+        except JSONError:
             return {}
         return value if isinstance(value, dict) else {}
 
-    async def _held_in(self, name: str) -> StoredLogin | None:
+    async def _login_in(self, name: str) -> StoredLogin | None:
         document = await self._object(name)
-        return _read_held(document) if document.get("server_url") == self._url else None
+        return _read_login(document) if document.get("server_url") == self._url else None
 
     async def _put(self, name: str, document: dict[str, Any]) -> bool:
         return await self._put_text(name, json.dumps(document))
 
     async def _put_text(self, name: str, text: str) -> bool:
-        """Save; if the keychain fails, for this run only, so that the login is not lost."""
+        """Save; if the keychain fails, for this session only, so that the login is not lost."""
         try:
             await self._secrets.put(name, text)
         except SecretsUnavailable:
-            await self._secrets.put(name, text, for_this_run=True)
+            await self._secrets.put(name, text, in_memory=True)
         return any(secret.is_saved for secret in await self._secrets.stored() if secret.name == name)
 
 
@@ -234,7 +233,7 @@ def _is_of(name: str, server: str, kind: str) -> bool:
     return len(parts) == 4 and (parts[0], *parts[2:]) == (KIND, server, kind)
 
 
-def _written(client: Client) -> dict[str, Any]:
+def _client_document(client: Client) -> dict[str, Any]:
     return {**asdict(client), "source": client.source.value}
 
 
@@ -251,11 +250,11 @@ def _read_client(document: JSONObject) -> Client | None:
     )
 
 
-def _read_sign_in(document: JSONObject) -> SignedIn | None:
+def _read_provider_login(document: JSONObject) -> ProviderLogin | None:
     issuer, client, token = (text_of(document, name) for name in ("issuer", "client_id", "id_token"))
     if not issuer or not client or not token:
         return None
-    return SignedIn(
+    return ProviderLogin(
         issuer,
         client,
         token,
@@ -267,7 +266,7 @@ def _read_sign_in(document: JSONObject) -> SignedIn | None:
     )
 
 
-def _read_held(document: JSONObject) -> StoredLogin | None:
+def _read_login(document: JSONObject) -> StoredLogin | None:
     tokens = _read_tokens(object_of(document, "tokens") or {})
     if tokens is None:
         return None

@@ -10,13 +10,14 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 
-from inspector.base.json.values import JSONObject, some
-from inspector.oauth.http import LoginReply, LoginRequest, get_document, initialize_request
-from inspector.oauth.login.context import LoginContext, LoginStopped, Refused
+from inspector.base.json.values import JSONObject, quote_names
+from inspector.oauth.http import LoginRequest, LoginResponse, RejectedResponse, get_document
+from inspector.oauth.login.context import LoginContext, LoginStopped
+from inspector.oauth.login.probe_requests import initialize_request
 from inspector.oauth.login.steps import LoginGrant, Question, QuestionKind
 from inspector.protocol.auth.challenge import (
-    Answer,
-    answer_of,
+    AccessStatus,
+    access_status,
     choose_challenge,
     judge_response,
     read_challenges,
@@ -25,17 +26,17 @@ from inspector.protocol.auth.resource_metadata import (
     IssuerChoice,
     choose_issuer,
     judge_copies,
+    judge_metadata_response,
     judge_migration,
-    judge_reply,
+    judge_missing_metadata,
     judge_scopes,
     judge_search,
-    nothing_found,
     read_resource_metadata,
     resource_metadata_urls,
 )
-from inspector.protocol.auth.responses import Candidate, Outcome, Reply, read_document
+from inspector.protocol.auth.responses import Candidate, LookupOutcome, MetadataResponse, read_document
 from inspector.protocol.auth.server_metadata import (
-    CONTACTED,
+    CONTACTED_ENDPOINTS,
     MetadataSource,
     ServerMetadata,
     default_content,
@@ -48,44 +49,214 @@ from inspector.protocol.auth.server_metadata import (
     server_metadata_urls,
 )
 from inspector.protocol.auth.server_support import judge_support, support_traits
-from inspector.protocol.auth.token_request import trusted_issuer
 from inspector.protocol.auth.url_guard import Allowance, UrlBlocked, check_url
 from inspector.protocol.http_rules import VERSION_HEADER, Headers, error_in
 from inspector.protocol.revisions import NEWEST_HANDSHAKE, R2, Era
 
 
-async def choose_server(stage: LoginContext) -> None:
-    wanted = stage.overrides.issuer or stage.settings.issuer
-    _require_owner(stage)
-    if stage.facts.is_legacy:
-        issuer = legacy_issuer(stage.target.url)
-        _require_trusted(stage, wanted, (issuer,))
-        stage.facts.issuer = IssuerChoice(
+async def prepare_probe(context: LoginContext) -> LoginRequest | None:
+    return (
+        None
+        if context.facts.refused is not None
+        else initialize_request(context.target.url, context.revision)
+    )
+
+
+async def probe(context: LoginContext) -> None:
+    """Send a request without a token to get the challenge, unless it is already known."""
+    if context.facts.refused is not None:
+        context.notes.is_skipped = True
+        context.add_decision(f"The server just rejected a request with {context.facts.refused.status}.")
+        return
+    response = await context.send(initialize_request(context.target.url, context.revision))
+    if (
+        _may_be_older(response)
+        and context.revision.era is Era.STATELESS
+        and context.overrides.revision is None
+    ):
+        context.add_decision(
+            f"The server did not accept the first request of {context.revision} ({response.status}): "
+            f"retried with {NEWEST_HANDSHAKE}."
+        )
+        response = await context.send(initialize_request(context.target.url, NEWEST_HANDSHAKE))
+    _conclude_probe(context, response)
+
+
+def _may_be_older(response: LoginResponse) -> bool:
+    return response.status in (400, 404, 405, 406, 415) and not response.header("www-authenticate")
+
+
+def _conclude_probe(context: LoginContext, response: LoginResponse) -> None:
+    challenge = choose_challenge(read_challenges(response.values("www-authenticate")), response.status)
+    status = access_status(response.status, challenge, with_token=False)
+    if status is AccessStatus.OPEN:
+        context.add_decision(
+            "The server accepts this request without login. Other requests may require it, so the "
+            "well-known URLs are checked."
+        )
+    elif status is AccessStatus.REDIRECT:
+        where = response.header("location") or "nowhere"
+        raise LoginStopped(
+            f"The server redirects to {where} ({response.status}). MCP Lens does not follow it.",
+            "If you trust it, use it as the server URL.",
+        )
+    elif status is AccessStatus.WRONG_URL:
+        raise LoginStopped(
+            f"The server responded with {response.status}, which is not about authorization.",
+            "Check the path of the server URL; many servers use /mcp.",
+        )
+    else:
+        context.add_decision(f"{status.value[0].upper()}{status.value[1:]} ({response.status}).")
+    context.facts.refused = RejectedResponse(response.status, response.headers, response.body)
+
+
+async def read_challenge(context: LoginContext) -> None:
+    refused = context.facts.refused
+    assert refused is not None
+    values = [value for name, value in refused.headers if name.lower() == "www-authenticate"]
+    challenges = read_challenges(values)
+    challenge = choose_challenge(challenges, refused.status)
+    context.facts.challenge = challenge
+    error = error_in(refused.body)
+    context.add_findings(
+        judge_response(
+            refused.status, challenges, context.revision, with_token=refused.with_token, error=error
+        )
+    )
+    context.add_table("WWW-Authenticate (raw)", ("Value",), ((value,) for value in values))
+    rows = [
+        (one.scheme, name, value, "chosen" if one is challenge else "")
+        for one in challenges.all
+        for name, value in (one.parameters.items() or [("", one.token)])
+    ]
+    context.add_table("Challenges", ("Scheme", "Parameter", "Value", ""), rows)
+    if challenge is None:
+        context.add_decision("No usable challenge. Checking the well-known URLs.")
+        return
+    context.add_decision(f"Using the {challenge.scheme} challenge.")
+    for name in ("resource_metadata", "scope", "error", "error_description"):
+        if challenge.get(name):
+            context.add_input(name, challenge.get(name), "from WWW-Authenticate")
+
+
+async def prepare_resource_lookup(context: LoginContext) -> LoginRequest | None:
+    locations = resource_metadata_urls(
+        context.target.url, context.facts.challenge, context.allowance, context.revision
+    )
+    return _document_request(context, locations.candidates[0]) if locations.candidates else None
+
+
+async def find_resource_metadata(context: LoginContext) -> None:
+    locations = resource_metadata_urls(
+        context.target.url, context.facts.challenge, context.allowance, context.revision
+    )
+    context.add_findings(locations.findings)
+    context.facts.locations = locations
+    responses: list[MetadataResponse] = []
+    for candidate in locations.candidates:
+        responses.append(response := await context.fetch_metadata(_document_request(context, candidate)))
+        document = read_document(response)
+        context.add_findings(judge_metadata_response(response, document, context.revision))
+        if document.outcome is LookupOutcome.FOUND:
+            context.facts.resource_content = document.content
+            break
+    show_candidates(context, locations.candidates, responses)
+    if context.facts.resource_content is None:
+        _handle_missing_resource(context, responses)
+    else:
+        context.add_findings(judge_search(locations, responses, context.revision))
+        context.add_decision(f"Using the metadata at {responses[-1].url}.")
+        for copy in await _copies(context, locations.candidates[len(responses) :]):
+            context.add_findings(judge_copies(context.facts.resource_content, copy, context.revision))
+
+
+async def _copies(context: LoginContext, others: tuple[Candidate, ...]) -> list[JSONObject]:
+    """Return the documents at the other well-known URLs, if the user wants to compare them."""
+    if not context.overrides.compares_copies:
+        return []
+    documents = [
+        read_document(await context.fetch_metadata(_document_request(context, one))) for one in others
+    ]
+    return [document.content for document in documents if document.content is not None]
+
+
+def _handle_missing_resource(context: LoginContext, responses: list[MetadataResponse]) -> None:
+    may_fall_back = (
+        judge_missing_metadata(responses, context.revision).may_fall_back and context.allows_legacy_flow
+    )
+    if may_fall_back:
+        context.facts.revision = R2
+        context.facts.is_legacy = True
+        context.add_decision(
+            "No metadata found. Only 2025-03-26 works without it: using the server's own host, as that "
+            "protocol version specifies."
+        )
+    context.add_findings(judge_missing_metadata(responses, context.revision).findings)
+
+
+async def check_resource(context: LoginContext) -> None:
+    content = context.facts.resource_content
+    if content is None:
+        context.notes.is_skipped = True
+        context.add_findings(judge_scopes(context.facts.challenge, None, context.revision))
+        return
+    result = read_resource_metadata(content, context.target.url, context.revision, context.allowance)
+    context.facts.resource = result
+    metadata = result.metadata
+    if not metadata.issuers:
+        private = replace(context.allowance, private=True)
+        context.record_blocked(
+            *read_resource_metadata(content, context.target.url, context.revision, private).metadata.issuers
+        )
+    context.add_findings(result.findings)
+    context.add_findings(judge_scopes(context.facts.challenge, metadata, context.revision))
+    context.add_input("resource", metadata.resource, "from the metadata")
+    context.add_input("server", context.target.url, "set by you")
+    context.add_input("authorization servers", " ".join(metadata.issuers), "from the metadata")
+    context.add_input(
+        "scopes", None if metadata.scopes is None else " ".join(metadata.scopes), "from the metadata"
+    )
+    if metadata.relation is not None:
+        context.add_decision(f"resource compared with the server URL: {metadata.relation.value}.")
+        if not metadata.relation.covers:
+            raise LoginStopped(
+                f"The metadata is for {metadata.resource}, not for this server.",
+                "The metadata is ignored. The server operator must correct “resource”.",
+            )
+
+
+async def choose_server(context: LoginContext) -> None:
+    wanted = context.overrides.issuer or context.settings.issuer
+    _require_matching_credentials(context)
+    if context.facts.is_legacy:
+        issuer = legacy_issuer(context.target.url)
+        _require_trusted(context, wanted, (issuer,))
+        context.facts.issuer = IssuerChoice(
             issuer, "2025-03-26: the MCP server's own host is the authorization server."
         )
-        stage.decide(stage.facts.issuer.reason)
-        await _ask_for_trust(stage, wanted, issuer)
+        context.add_decision(context.facts.issuer.reason)
+        await _ask_for_trust(context, wanted, issuer)
         return
-    reading = stage.facts.resource
-    assert reading is not None
-    listed = reading.metadata.issuers
-    stored = await stage.tools.store.issuers()
-    _require_trusted(stage, wanted, listed)
+    result = context.facts.resource
+    assert result is not None
+    listed = result.metadata.issuers
+    stored = await context.tools.store.issuers()
+    _require_trusted(context, wanted, listed)
     choice = choose_issuer(listed, stored=stored, picked=wanted or None)
     if choice is None:
         raise LoginStopped(
             "The server lists no authorization server.",
             "The server operator must add one to authorization_servers in the protected resource metadata.",
         )
-    held = await stage.tools.store.held()
-    before = held.tokens.issuer if held is not None else None
-    stage.find(judge_migration(before, listed, choice, stage.revision))
+    login = await context.tools.store.newest_login()
+    before = login.tokens.issuer if login is not None else None
+    context.add_findings(judge_migration(before, listed, choice, context.revision))
     if before and before not in listed:
-        stage.decide(
+        context.add_decision(
             f"The previous authorization server was {before}. Its clients and tokens are not used here."
         )
-    stage.facts.issuer = choice
-    stage.show(
+    context.facts.issuer = choice
+    context.add_table(
         "Authorization servers",
         ("Issuer", "Known", "Chosen"),
         (
@@ -93,20 +264,20 @@ async def choose_server(stage: LoginContext) -> None:
             for issuer in listed
         ),
     )
-    stage.use("issuer", choice.issuer, "from the protected resource metadata")
-    stage.decide(choice.reason)
-    await _ask_for_trust(stage, wanted, choice.issuer)
+    context.add_input("issuer", choice.issuer, "from the protected resource metadata")
+    context.add_decision(choice.reason)
+    await _ask_for_trust(context, wanted, choice.issuer)
 
 
-def _require_owner(stage: LoginContext) -> None:
-    """Raise Stop if an issuer was picked for this login that the credentials are not for.
+def _require_matching_credentials(context: LoginContext) -> None:
+    """Raise LoginStopped if an issuer was picked for this login that the credentials are not for.
 
     With a browser, the client identity step reports this. A client typed for this login is meant for the
     picked issuer.
     """
-    picked, owner = stage.overrides.issuer, stage.settings.issuer
-    is_typed = stage.grant is LoginGrant.CLIENT and bool(stage.overrides.client_id)
-    if picked and owner and picked != owner and not stage.needs_browser and not is_typed:
+    picked, owner = context.overrides.issuer, context.settings.issuer
+    is_typed = context.grant is LoginGrant.CLIENT and bool(context.overrides.client_id)
+    if picked and owner and picked != owner and not context.needs_browser and not is_typed:
         raise LoginStopped(
             f"Your credentials are for {owner}, but {picked} was chosen for this login.",
             "Nothing was sent. Remove the issuer from the login options, or change it in the server's "
@@ -114,9 +285,12 @@ def _require_owner(stage: LoginContext) -> None:
         )
 
 
-def _require_trusted(stage: LoginContext, wanted: str, listed: tuple[str, ...]) -> None:
-    """Raise Stop if credentials would go, without a browser, to an issuer the server chose."""
-    if wanted and not stage.needs_browser and not trusted_issuer(wanted, listed):
+def _require_trusted(context: LoginContext, wanted: str, listed: tuple[str, ...]) -> None:
+    """Raise LoginStopped if credentials would be sent to an issuer that the server chose.
+
+    Without a browser, no user can notice that a server names another party's authorization server.
+    """
+    if wanted and not context.needs_browser and wanted not in listed:
         raise LoginStopped(
             f"Your credentials are for {wanted}, but the server does not list this authorization server.",
             "Nothing was sent. Check the issuer in the server's settings, and whether the server's "
@@ -125,271 +299,120 @@ def _require_trusted(stage: LoginContext, wanted: str, listed: tuple[str, ...]) 
 
 
 # What is sent to it without the user seeing where.
-_AT_STAKE = {
+_CREDENTIALS = {
     LoginGrant.CLIENT: "your client credentials",
     LoginGrant.ENTERPRISE: "your identity assertion (ID-JAG)",
     LoginGrant.WORKLOAD: "the workload JWT",
 }
 
 
-async def _ask_for_trust(stage: LoginContext, wanted: str, issuer: str) -> None:
+async def _ask_for_trust(context: LoginContext, wanted: str, issuer: str) -> None:
     """Ask before sending credentials without a browser to an issuer that the server chose."""
-    if stage.needs_browser or wanted or await stage.tools.store.trusts_issuer(issuer):
+    if context.needs_browser or wanted or await context.tools.store.trusts_issuer(issuer):
         return
     text = (
         f"Only the MCP server says that {issuer} is its authorization server. Send it "
-        f"{_AT_STAKE[stage.grant]}? To skip this question, set it as the issuer in the server's "
+        f"{_CREDENTIALS[context.grant]}? To skip this question, set it as the issuer in the server's "
         "settings."
     )
-    stage.question = Question(QuestionKind.ISSUER, text, issuer)
+    context.question = Question(QuestionKind.ISSUER, text, issuer)
 
 
-async def prepare_probe(stage: LoginContext) -> LoginRequest | None:
-    return None if stage.facts.refused is not None else initialize_request(stage.target.url, stage.revision)
+async def prepare_server_lookup(context: LoginContext) -> LoginRequest | None:
+    return _document_request(context, _server_candidates(context)[0])
 
 
-async def probe(stage: LoginContext) -> None:
-    """Send a request without a token to get the challenge, unless it is already known."""
-    if stage.facts.refused is not None:
-        stage.notes.is_skipped = True
-        stage.decide(f"The server just rejected a request with {stage.facts.refused.status}.")
-        return
-    reply = await stage.send(initialize_request(stage.target.url, stage.revision))
-    if _may_be_older(reply) and stage.revision.era is Era.STATELESS and stage.overrides.revision is None:
-        stage.decide(
-            f"The server did not accept the first request of {stage.revision} ({reply.status}): "
-            f"retried with {NEWEST_HANDSHAKE}."
-        )
-        reply = await stage.send(initialize_request(stage.target.url, NEWEST_HANDSHAKE))
-    _conclude_probe(stage, reply)
-
-
-def _may_be_older(reply: LoginReply) -> bool:
-    return reply.status in (400, 404, 405, 406, 415) and not reply.header("www-authenticate")
-
-
-def _conclude_probe(stage: LoginContext, reply: LoginReply) -> None:
-    challenge = choose_challenge(read_challenges(reply.values("www-authenticate")), reply.status)
-    response = answer_of(reply.status, challenge, with_token=False)
-    if response is Answer.OPEN:
-        stage.decide(
-            "The server accepts this request without login. Other requests may require it, so the "
-            "well-known URLs are checked."
-        )
-    elif response is Answer.ELSEWHERE:
-        where = reply.header("location") or "nowhere"
-        raise LoginStopped(
-            f"The server redirects to {where} ({reply.status}). MCP Lens does not follow it.",
-            "If you trust it, use it as the server URL.",
-        )
-    elif response is Answer.WRONG_ADDRESS:
-        raise LoginStopped(
-            f"The server responded with {reply.status}, which is not about authorization.",
-            "Check the path of the server URL; many servers use /mcp.",
-        )
-    else:
-        stage.decide(f"{response.value[0].upper()}{response.value[1:]} ({reply.status}).")
-    stage.facts.refused = Refused(reply.status, reply.headers, reply.body)
-
-
-async def read_challenge(stage: LoginContext) -> None:
-    refused = stage.facts.refused
-    assert refused is not None
-    values = [value for name, value in refused.headers if name.lower() == "www-authenticate"]
-    challenges = read_challenges(values)
-    challenge = choose_challenge(challenges, refused.status)
-    stage.facts.challenge = challenge
-    error = error_in(refused.body)
-    stage.find(
-        judge_response(refused.status, challenges, stage.revision, with_token=refused.with_token, error=error)
-    )
-    stage.show("WWW-Authenticate (raw)", ("Value",), ((value,) for value in values))
-    rows = [
-        (one.scheme, name, value, "chosen" if one is challenge else "")
-        for one in challenges.all
-        for name, value in (one.parameters.items() or [("", one.token)])
-    ]
-    stage.show("Challenges", ("Scheme", "Parameter", "Value", ""), rows)
-    if challenge is None:
-        stage.decide("No usable challenge. Checking the well-known URLs.")
-        return
-    stage.decide(f"Using the {challenge.scheme} challenge.")
-    for name in ("resource_metadata", "scope", "error", "error_description"):
-        if challenge.get(name):
-            stage.use(name, challenge.get(name), "from WWW-Authenticate")
-
-
-async def prepare_resource_lookup(stage: LoginContext) -> LoginRequest | None:
-    locations = resource_metadata_urls(
-        stage.target.url, stage.facts.challenge, stage.allowance, stage.revision
-    )
-    return _document_request(stage, locations.candidates[0]) if locations.candidates else None
-
-
-async def find_resource_metadata(stage: LoginContext) -> None:
-    locations = resource_metadata_urls(
-        stage.target.url, stage.facts.challenge, stage.allowance, stage.revision
-    )
-    stage.find(locations.findings)
-    stage.facts.locations = locations
-    replies: list[Reply] = []
-    for candidate in locations.candidates:
-        replies.append(reply := await stage.inspect(_document_request(stage, candidate)))
-        document = read_document(reply)
-        stage.find(judge_reply(reply, document, stage.revision))
-        if document.outcome is Outcome.FOUND:
-            stage.facts.resource_content = document.content
-            break
-    show_candidates(stage, locations.candidates, replies)
-    if stage.facts.resource_content is None:
-        _without_resource(stage, replies)
-    else:
-        stage.find(judge_search(locations, replies, stage.revision))
-        stage.decide(f"Using the metadata at {replies[-1].url}.")
-        for copy in await _copies(stage, locations.candidates[len(replies) :]):
-            stage.find(judge_copies(stage.facts.resource_content, copy, stage.revision))
-
-
-async def _copies(stage: LoginContext, others: tuple[Candidate, ...]) -> list[JSONObject]:
-    """Return the documents at the other well-known URLs, if the user wants to compare them."""
-    if not stage.overrides.compares_copies:
-        return []
-    documents = [read_document(await stage.inspect(_document_request(stage, one))) for one in others]
-    return [document.content for document in documents if document.content is not None]
-
-
-def _without_resource(stage: LoginContext, replies: list[Reply]) -> None:
-    may_fall_back = nothing_found(replies, stage.revision).may_fall_back and stage.may_be_oldest
-    if may_fall_back:
-        stage.facts.revision = R2
-        stage.facts.is_legacy = True
-        stage.decide(
-            "No metadata found. Only 2025-03-26 works without it: using the server's own host, as that "
-            "protocol version specifies."
-        )
-    stage.find(nothing_found(replies, stage.revision).findings)
-
-
-async def check_resource(stage: LoginContext) -> None:
-    content = stage.facts.resource_content
-    if content is None:
-        stage.notes.is_skipped = True
-        stage.find(judge_scopes(stage.facts.challenge, None, stage.revision))
-        return
-    reading = read_resource_metadata(content, stage.target.url, stage.revision, stage.allowance)
-    stage.facts.resource = reading
-    metadata = reading.metadata
-    if not metadata.issuers:
-        private = replace(stage.allowance, private=True)
-        stage.block(
-            *read_resource_metadata(content, stage.target.url, stage.revision, private).metadata.issuers
-        )
-    stage.find(reading.findings)
-    stage.find(judge_scopes(stage.facts.challenge, metadata, stage.revision))
-    stage.use("resource", metadata.resource, "from the metadata")
-    stage.use("server", stage.target.url, "set by you")
-    stage.use("authorization servers", " ".join(metadata.issuers), "from the metadata")
-    stage.use("scopes", None if metadata.scopes is None else " ".join(metadata.scopes), "from the metadata")
-    if metadata.relation is not None:
-        stage.decide(f"resource compared with the server URL: {metadata.relation.value}.")
-        if not metadata.relation.covers:
-            raise LoginStopped(
-                f"The metadata is for {metadata.resource}, not for this server.",
-                "The metadata is ignored. The server operator must correct “resource”.",
-            )
-
-
-async def prepare_server_lookup(stage: LoginContext) -> LoginRequest | None:
-    return _document_request(stage, _server_candidates(stage)[0])
-
-
-async def find_server_metadata(stage: LoginContext) -> None:
-    assert stage.facts.issuer is not None
-    replies: list[Reply] = []
-    candidates = _server_candidates(stage)
+async def find_server_metadata(context: LoginContext) -> None:
+    assert context.facts.issuer is not None
+    responses: list[MetadataResponse] = []
+    candidates = _server_candidates(context)
     for candidate in candidates:
-        replies.append(reply := await stage.inspect(_document_request(stage, candidate)))
-        document = read_document(reply)
-        if document.outcome is Outcome.FOUND:
-            stage.facts.server_content = document.content
-            is_legacy = stage.facts.is_legacy
-            stage.facts.server_source = MetadataSource.LEGACY if is_legacy else MetadataSource.NAMED
-            stage.find(judge_cors(reply, stage.notes.exchanges[-1].request.headers, stage.revision))
+        responses.append(response := await context.fetch_metadata(_document_request(context, candidate)))
+        document = read_document(response)
+        if document.outcome is LookupOutcome.FOUND:
+            context.facts.server_content = document.content
+            is_legacy = context.facts.is_legacy
+            context.facts.server_source = MetadataSource.LEGACY if is_legacy else MetadataSource.NAMED
+            context.add_findings(
+                judge_cors(response, context.notes.exchanges[-1].request.headers, context.revision)
+            )
             break
-    show_candidates(stage, candidates, replies)
-    if stage.facts.server_content is not None:
-        stage.decide(f"Using the metadata at {replies[-1].url}.")
-        for copy in await _copies(stage, candidates[len(replies) :]):
-            stage.find(judge_server_copies(stage.facts.server_content, copy, stage.revision))
+    show_candidates(context, candidates, responses)
+    if context.facts.server_content is not None:
+        context.add_decision(f"Using the metadata at {responses[-1].url}.")
+        for copy in await _copies(context, candidates[len(responses) :]):
+            context.add_findings(judge_server_copies(context.facts.server_content, copy, context.revision))
         return
-    is_absent = all(read_document(reply).outcome is Outcome.NOTHING for reply in replies)
-    if stage.facts.is_legacy and is_absent:
-        stage.facts.server_content = default_content(stage.target.url)
-        stage.facts.server_source = MetadataSource.DEFAULTS
-        stage.decide(
+    is_absent = all(read_document(response).outcome is LookupOutcome.NOTHING for response in responses)
+    if context.facts.is_legacy and is_absent:
+        context.facts.server_content = default_content(context.target.url)
+        context.facts.server_source = MetadataSource.DEFAULTS
+        context.add_decision(
             "No metadata found. Using the 2025-03-26 defaults /authorize, /token and /register on the "
             "server's host."
         )
         return
-    stage.find([no_server_metadata(stage.facts.issuer.issuer, replies, stage.revision)])
+    context.add_findings([no_server_metadata(context.facts.issuer.issuer, responses, context.revision)])
 
 
-def _server_candidates(stage: LoginContext) -> tuple[Candidate, ...]:
-    assert stage.facts.issuer is not None
-    if stage.facts.is_legacy:
-        return (legacy_metadata_url(stage.target.url),)
-    return server_metadata_urls(stage.facts.issuer.issuer)
+def _server_candidates(context: LoginContext) -> tuple[Candidate, ...]:
+    assert context.facts.issuer is not None
+    if context.facts.is_legacy:
+        return (legacy_metadata_url(context.target.url),)
+    return server_metadata_urls(context.facts.issuer.issuer)
 
 
-async def check_server(stage: LoginContext) -> None:
-    facts = stage.facts
+async def check_server(context: LoginContext) -> None:
+    facts = context.facts
     assert facts.issuer is not None
     assert facts.server_content is not None
     issuer = facts.issuer.issuer
-    allowed = await stage.tools.store.allowed_hosts(issuer)
-    reading = read_server_metadata(
+    allowed = await context.tools.store.allowed_hosts(issuer)
+    result = read_server_metadata(
         facts.server_content,
         issuer,
-        stage.revision,
-        stage.allowance,
+        context.revision,
+        context.allowance,
         source=facts.server_source,
         allowed_hosts=allowed,
-        tolerates_slash=stage.overrides.tolerates_slash,
-        needs_code=stage.needs_browser,
+        tolerates_slash=context.overrides.tolerates_slash,
+        needs_code=context.needs_browser,
     )
-    has_secret = bool(stage.settings.client_secret or stage.overrides.client_secret)
-    facts.server = reading.metadata
-    stage.block(*private_endpoints(reading.metadata, stage.allowance))
-    stage.find(reading.findings)
-    stage.find(
-        judge_support(reading.metadata, stage.revision, needs_code=stage.needs_browser, has_secret=has_secret)
+    has_secret = bool(context.settings.client_secret or context.overrides.client_secret)
+    facts.server = result.metadata
+    context.record_blocked(*private_endpoints(result.metadata, context.allowance))
+    context.add_findings(result.findings)
+    context.add_findings(
+        judge_support(
+            result.metadata, context.revision, needs_code=context.needs_browser, has_secret=has_secret
+        )
     )
-    stage.use("issuer", reading.metadata.stated_issuer, "from the metadata")
-    stage.use("expected issuer", issuer, facts.issuer.reason)
-    stage.show(
+    context.add_input("issuer", result.metadata.stated_issuer, "from the metadata")
+    context.add_input("expected issuer", issuer, facts.issuer.reason)
+    context.add_table(
         "Endpoints",
         ("Endpoint", "URL", "Host"),
-        ((one.field, one.url, _host_in_words(one.is_issuers, one.is_allowed)) for one in reading.hosts),
+        ((one.field, one.url, _host_text(one.is_issuer_host, one.is_allowed)) for one in result.hosts),
     )
-    stage.show(
+    context.add_table(
         "Supported features",
         ("", "", "Details"),
-        ((trait.name, trait.value, trait.meaning) for trait in support_traits(reading.metadata)),
+        ((trait.name, trait.value, trait.meaning) for trait in support_traits(result.metadata)),
     )
-    if reading.foreign_hosts:
-        stage.question = Question(
+    if result.foreign_hosts:
+        context.question = Question(
             QuestionKind.HOSTS,
-            f"The issuer {issuer} has endpoints on other hosts: {some(reading.foreign_hosts)}. "
+            f"The issuer {issuer} has endpoints on other hosts: {quote_names(result.foreign_hosts)}. "
             "Do they belong to the same operator?",
             issuer,
-            reading.foreign_hosts,
+            result.foreign_hosts,
         )
 
 
 def private_endpoints(metadata: ServerMetadata, allowance: Allowance) -> list[str]:
     """Return the endpoints that are blocked only for lack of the user's consent."""
     private, urls = replace(allowance, private=True), []
-    for name in CONTACTED:
+    for name in CONTACTED_ENDPOINTS:
         url = metadata.content.get(name)
         if name in metadata.endpoints or not isinstance(url, str):
             continue
@@ -398,22 +421,24 @@ def private_endpoints(metadata: ServerMetadata, allowance: Allowance) -> list[st
     return urls
 
 
-def _host_in_words(is_issuers: bool, is_allowed: bool) -> str:
-    return "issuer's host" if is_issuers else "allowed by you" if is_allowed else "other host"
+def _host_text(is_issuer_host: bool, is_allowed: bool) -> str:
+    return "issuer's host" if is_issuer_host else "allowed by you" if is_allowed else "other host"
 
 
-def _document_request(stage: LoginContext, candidate: Candidate) -> LoginRequest:
-    reported: Headers = ((VERSION_HEADER, stage.revision.date),) if stage.revision == R2 else ()
-    return get_document(candidate.url, reported)
+def _document_request(context: LoginContext, candidate: Candidate) -> LoginRequest:
+    headers: Headers = ((VERSION_HEADER, context.revision.date),) if context.revision == R2 else ()
+    return get_document(candidate.url, headers)
 
 
-def show_candidates(stage: LoginContext, candidates: tuple[Candidate, ...], replies: list[Reply]) -> None:
+def show_candidates(
+    context: LoginContext, candidates: tuple[Candidate, ...], responses: list[MetadataResponse]
+) -> None:
     rows = []
     for number, candidate in enumerate(candidates):
-        came = (
+        result = (
             "not requested"
-            if number >= len(replies)
-            else replies[number].failure or str(replies[number].status)
+            if number >= len(responses)
+            else responses[number].failure or str(responses[number].status)
         )
-        rows.append((candidate.url, candidate.why, came))
-    stage.show("Metadata URLs", ("URL", "Why", "Result"), rows)
+        rows.append((candidate.url, candidate.why, result))
+    context.add_table("Metadata URLs", ("URL", "Why", "Result"), rows)

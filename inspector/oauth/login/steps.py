@@ -46,29 +46,29 @@ class StepId(Enum):
     IDENTITY = "Client identity"
     PREPARE = "Prepare"
     PROVIDER_LOOKUP = "Find identity provider"
-    SIGN_IN = "Find saved ID token"
+    ID_TOKEN_LOOKUP = "Find saved ID token"  # noqa: S105
     AUTHORIZE = "Open browser"
     WAIT = "Wait for callback"
     CALLBACK = "Check callback"
     ID_TOKEN_REQUEST = "Request ID token"  # noqa: S105
-    ID_TOKEN_REPLY = "Check ID token"  # noqa: S105
+    ID_TOKEN_CHECK = "Check ID token"  # noqa: S105
     EXCHANGE = "Exchange ID token"
     TOKEN_REQUEST = "Request token"  # noqa: S105
-    TOKEN_REPLY = "Check token"  # noqa: S105
+    TOKEN_CHECK = "Check token"  # noqa: S105
     CALL = "Call with token"
     VERIFY = "List tools"
     LIFETIME = "Token lifetime"
 
 
 # Steps that involved the browser and cannot be repeated alone: a code is valid once.
-STEPS_OF_BROWSER = (
+BROWSER_STEPS = (
     StepId.AUTHORIZE,
     StepId.WAIT,
     StepId.CALLBACK,
     StepId.ID_TOKEN_REQUEST,
-    StepId.ID_TOKEN_REPLY,
+    StepId.ID_TOKEN_CHECK,
     StepId.TOKEN_REQUEST,
-    StepId.TOKEN_REPLY,
+    StepId.TOKEN_CHECK,
 )
 
 
@@ -87,13 +87,13 @@ _BROWSER = (StepId.AUTHORIZE, StepId.WAIT, StepId.CALLBACK)
 # Enterprise: the browser goes to the identity provider, not the server's authorization server.
 _PROVIDER = (
     StepId.PROVIDER_LOOKUP,
-    StepId.SIGN_IN,
+    StepId.ID_TOKEN_LOOKUP,
     *_BROWSER,
     StepId.ID_TOKEN_REQUEST,
-    StepId.ID_TOKEN_REPLY,
+    StepId.ID_TOKEN_CHECK,
     StepId.EXCHANGE,
 )
-_TOKEN = (StepId.TOKEN_REQUEST, StepId.TOKEN_REPLY, StepId.CALL, StepId.VERIFY, StepId.LIFETIME)
+_TOKEN = (StepId.TOKEN_REQUEST, StepId.TOKEN_CHECK, StepId.CALL, StepId.VERIFY, StepId.LIFETIME)
 
 # Steps per grant type, in order.
 STEPS: dict[LoginGrant, tuple[StepId, ...]] = {
@@ -180,16 +180,16 @@ class QuestionKind(Enum):
     """What only the user can decide."""
 
     HOSTS = "hosts"  # may endpoints be on these other hosts?
-    CLIENT = "client"  # which client ID (and secret) is ours?
+    CLIENT = "client"  # which client ID (and secret) is registered?
     PRIVATE = "private"  # may this server name addresses in a private network?
-    ISSUER = "issuer"  # may this authorization server, which the server chose, get our credentials?
+    ISSUER = "issuer"  # may this authorization server, which the server chose, get the credentials?
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """A question that the login waits for.
 
-    Answered by `Login.give_client` (CLIENT) or `Login.allow_hosts`.
+    Answered by `Login.set_client` (CLIENT) or `Login.answer_consent`.
     """
 
     kind: QuestionKind
@@ -203,7 +203,7 @@ class BrowserWait:
     """The wait for the browser. `ends_at` is in monotonic nanoseconds."""
 
     redirect_uri: str
-    authorize_url: str = field(repr=False)
+    authorization_url: str = field(repr=False)
     ends_at: int | None = None
     hits: tuple[ReceivedCallback, ...] = ()
     hit_count: int = 0
@@ -224,7 +224,7 @@ class TokenInfo:
     access_token: str = field(repr=False)
     refresh_token: str = field(default="", repr=False)
     id_token: str = field(default="", repr=False)
-    is_saved: bool = True  # False: not saved beyond this run
+    is_saved: bool = True  # False: not saved beyond this session
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,9 +285,9 @@ class Overrides:
     compares_copies: bool = False  # also fetch optional copies of documents, to compare
 
 
-# Secrets must be typed again, and forgetting a client happens once.
-_NOT_REMEMBERED = ("client_secret", "forgets_client")
-_USUAL = Overrides()
+# Secrets must be entered again, and a client is ignored only once.
+_NOT_SAVED = ("client_secret", "forgets_client")
+_DEFAULTS = Overrides()
 
 
 def write_overrides(overrides: Overrides) -> JSONObject:
@@ -295,7 +295,7 @@ def write_overrides(overrides: Overrides) -> JSONObject:
     written: JSONObject = {}
     for option in fields(Overrides):
         value = getattr(overrides, option.name)
-        if option.name not in _NOT_REMEMBERED and value != getattr(_USUAL, option.name):
+        if option.name not in _NOT_SAVED and value != getattr(_DEFAULTS, option.name):
             written[option.name] = _written(value)
     return written
 
@@ -310,7 +310,7 @@ def read_overrides(value: JSON) -> Overrides:
         option.name: found
         for option in fields(Overrides)
         if option.name in members
-        and option.name not in _NOT_REMEMBERED
+        and option.name not in _NOT_SAVED
         and (found := _read(option.name, members[option.name])) is not None
     }
     return Overrides(**read)
@@ -340,7 +340,7 @@ def _read(name: str, value: JSON) -> Any:
         return _pairs(value)
     if name == "redirect_port":
         return value if type(value) is int and 0 < value < 65_536 else None
-    wanted = bool if name == "uses_dpop" or isinstance(getattr(_USUAL, name), bool) else str
+    wanted = bool if name == "uses_dpop" or isinstance(getattr(_DEFAULTS, name), bool) else str
     return value if type(value) is wanted else None
 
 
@@ -373,9 +373,9 @@ STEP_PURPOSES = {
     ),
     StepId.PREPARE: "Determines scope and resource, and creates the one-time secrets of this login.",
     StepId.PROVIDER_LOOKUP: "Finds out where to log in at your company's identity provider.",
-    StepId.SIGN_IN: "You don't have to log in again while the ID token is valid or can be refreshed.",
+    StepId.ID_TOKEN_LOOKUP: "You don't have to log in again while the ID token is valid or can be refreshed.",
     StepId.ID_TOKEN_REQUEST: "The identity provider exchanges the authorization code for an ID token.",
-    StepId.ID_TOKEN_REPLY: (
+    StepId.ID_TOKEN_CHECK: (
         "The ID token must come from the provider, be for this client and belong to this login. "
         "Then it is saved."
     ),
@@ -386,7 +386,7 @@ STEP_PURPOSES = {
         "The authorization response must belong to this login and come from the expected issuer."
     ),
     StepId.TOKEN_REQUEST: "Exchanges the authorization code, credentials or assertion for an access token.",
-    StepId.TOKEN_REPLY: "The token response is compared with the request, then saved.",
+    StepId.TOKEN_CHECK: "The token response is compared with the request, then saved.",
     StepId.CALL: "Repeats the first request, now with the token.",
     StepId.VERIFY: "A real request shows that the token works.",
     StepId.LIFETIME: "How long the token is valid, how it is refreshed and how it is revoked.",
@@ -427,7 +427,7 @@ REVISION_DIFFERENCES = {
     StepId.LIFETIME: "Since 2026-07-28, a login for more scopes also requests the earlier ones.",
 }
 
-DISTRUST = {
+DECLINED_TEXTS = {
     QuestionKind.HOSTS: "Login stopped: you did not trust the endpoints on other hosts.",
     QuestionKind.PRIVATE: (
         "Login stopped: you did not allow the private network addresses that the server names."

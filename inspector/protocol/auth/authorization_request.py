@@ -1,7 +1,7 @@
 """The authorization URL for the browser, and the checks of the callback.
 
 The checks are in a fixed order: `state` (is it for this login?), then `iss` (is it from the server that
-was asked?), and only then `error` and `code`, which before could come from anyone. 2026-07-28: on an
+was asked?), and only then `error` and `code`, which until then could be from anyone. 2026-07-28: on an
 `iss` mismatch not even the error is shown.
 """
 
@@ -30,7 +30,7 @@ Pairs = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class AuthorizeRequest:
+class AuthorizationRequest:
     """Parameters of an authorization request. None and "" are left out."""
 
     client_id: str
@@ -46,7 +46,7 @@ class AuthorizeRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class AuthorizeUrl:
+class AuthorizationUrl:
     """The URL, its parameters as a table, and sentences about what was left out."""
 
     url: str = field(repr=False)
@@ -54,21 +54,23 @@ class AuthorizeUrl:
     notes: tuple[str, ...] = ()
 
 
-def authorize_url(endpoint: str, request: AuthorizeRequest) -> AuthorizeUrl:
+def authorization_url(endpoint: str, request: AuthorizationRequest) -> AuthorizationUrl:
     """Build the authorization URL.
 
     The endpoint's own query is kept (RFC 6749, section 3.1), and no parameter appears twice.
     """
     parts = urlsplit(endpoint)
-    ours = _ours(request)
-    refused = [name for name, _ in request.extras if _is_decided(name, request)]
+    login_parameters = _login_parameters(request)
+    refused = [name for name, _ in request.extras if _is_reserved(name, request)]
     extras = tuple((name.strip(), value) for name, value in request.extras if name not in refused)
-    named = {name for name, _ in (*ours, *extras)}
-    endpoints_own = tuple(parse_qsl(parts.query, keep_blank_values=True))
-    kept = tuple(pair for pair in endpoints_own if pair[0] not in named)
-    parameters = (*kept, *_overlaid(ours, extras))
+    named = {name for name, _ in (*login_parameters, *extras)}
+    endpoint_query = tuple(parse_qsl(parts.query, keep_blank_values=True))
+    kept = tuple(pair for pair in endpoint_query if pair[0] not in named)
+    parameters = (*kept, *_with_extras(login_parameters, extras))
     url = urlunsplit((parts.scheme, parts.netloc, parts.path, urlencode(parameters, quote_via=quote), ""))
-    return AuthorizeUrl(url, parameters, tuple(_notes(refused, [n for n, _ in endpoints_own if n in named])))
+    return AuthorizationUrl(
+        url, parameters, tuple(_notes(refused, [n for n, _ in endpoint_query if n in named]))
+    )
 
 
 def extra_problem(name: str) -> str:
@@ -80,12 +82,12 @@ def extra_problem(name: str) -> str:
     return ""
 
 
-def _is_decided(name: str, request: AuthorizeRequest) -> bool:
+def _is_reserved(name: str, request: AuthorizationRequest) -> bool:
     """True for parameters set by the login; `nonce` only if the login uses one."""
     return bool(extra_problem(name)) or (bool(request.nonce) and name.strip().lower() == "nonce")
 
 
-def _ours(request: AuthorizeRequest) -> Pairs:
+def _login_parameters(request: AuthorizationRequest) -> Pairs:
     pairs = (
         ("response_type", "code"),
         ("client_id", request.client_id),
@@ -102,10 +104,10 @@ def _ours(request: AuthorizeRequest) -> Pairs:
     return tuple((name, value) for name, value in pairs if value)
 
 
-def _overlaid(ours: Pairs, extras: Pairs) -> Pairs:
+def _with_extras(login_parameters: Pairs, extras: Pairs) -> Pairs:
     """Merge: extras override what is not reserved (`prompt`); of duplicates the last wins."""
-    theirs = dict(extras)
-    return (*((name, value) for name, value in ours if name not in theirs), *theirs.items())
+    overrides = dict(extras)
+    return (*((name, value) for name, value in login_parameters if name not in overrides), *overrides.items())
 
 
 def _notes(refused: list[str], replaced: list[str]) -> Iterable[str]:
@@ -113,8 +115,8 @@ def _notes(refused: list[str], replaced: list[str]) -> Iterable[str]:
         yield f"Ignored in your extra parameters, because the login sets them: {quote_names(refused)}."
     if replaced:
         yield (
-            f"The authorization endpoint's query already contains {quote_names(replaced)}; the login's values are "
-            "sent instead."
+            f"The authorization endpoint's query already contains {quote_names(replaced)}; the login's "
+            "values are sent instead."
         )
 
 
@@ -125,7 +127,7 @@ _UNKNOWN_CLIENT = ("invalid_client", "unauthorized_client", "invalid_client_meta
 
 @dataclass(frozen=True, slots=True)
 class Callback:
-    """A parsed callback. `location` is the URL without query and fragment, "" if only those came."""
+    """A parsed callback. `location` is the URL without query and fragment, "" if only those received."""
 
     parameters: dict[str, str] = field(repr=False)
     repeated: tuple[str, ...] = ()
@@ -135,19 +137,21 @@ class Callback:
 
 
 @dataclass(frozen=True, slots=True)
-class Expectation:
+class CallbackExpectation:
     """What the login recorded before the browser was opened."""
 
     state: str = field(repr=False)
     issuer: str | None  # None: not named by metadata (2025-03-26), so `iss` is only shown
-    iss_promised: bool
+    iss_advertised: bool
     redirect_uri: str
     client_id: str
     client_source: ClientSource
     revision: Revision
 
 
-class Result(Enum):
+class CheckResult(Enum):
+    """Result of a check; the values are display text."""
+
     PASSED = "passed"
     FAILED = "failed"
     SKIPPED = "not checked"
@@ -158,24 +162,19 @@ class Check:
     """One check of the callback. Its text never contains the value of `state` or `code`."""
 
     name: str
-    result: Result
+    result: CheckResult
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """Result of the checks: a code, a credible error, or a problem in words."""
+class CallbackVerdict:
+    """Result of the checks: a code, a credible error, or a problem as a sentence."""
 
     checks: tuple[Check, ...]
     code: str = field(default="", repr=False)
     error: ReportedError | None = None
     findings: tuple[Finding, ...] = ()
     problem: str = ""
-
-    @property
-    def is_ours(self) -> bool:
-        """True if the state matched. Any other callback must not end the wait."""
-        return any(check.name == "state" and check.result is Result.PASSED for check in self.checks)
 
 
 def read_callback(text: str) -> Callback:
@@ -204,107 +203,103 @@ def _is_response(pairs: list[tuple[str, str]]) -> bool:
     return any(name in ("code", "error", "access_token") for name, _ in pairs)
 
 
-def check_callback(callback: Callback, expected: Expectation) -> Verdict:
+def check_callback(callback: Callback, expected: CallbackExpectation) -> CallbackVerdict:
     """Check a callback: state, iss, error, code. Stops at the first failed check."""
     if callback.problem:
-        return _failed((), (), "address", callback.problem)
+        return _failed((), (), "URL", callback.problem)
     state = _check_state(callback, expected)
-    if isinstance(state, Verdict):
+    if isinstance(state, CallbackVerdict):
         return state
-    found = (*_about_place(callback, expected),)
+    found = (*_about_location(callback, expected),)
     if callback.repeated:
         text = (
-            f"The authorization response contains {quote_names(callback.repeated)} more than once, which RFC 6749 "
-            "§3.1 forbids."
+            f"The authorization response contains {quote_names(callback.repeated)} more than once, which "
+            "RFC 6749 §3.1 forbids."
         )
         return _failed((state,), found, "parameters", text)
     if callback.is_in_fragment:
         about = finding("AZ-006", expected.revision)
-        return _failed((state,), (*found, about), "place", about.seen)
+        return _failed((state,), (*found, about), "location", about.seen)
     return _check_issuer(callback, expected, (state,), found)
 
 
-def _check_state(callback: Callback, expected: Expectation) -> Check | Verdict:
-    came = callback.parameters.get("state", "")
-    if not came:
+def _check_state(callback: Callback, expected: CallbackExpectation) -> Check | CallbackVerdict:
+    received = callback.parameters.get("state", "")
+    if not received:
         about = finding("AZ-001", expected.revision)
         return _failed((), (about,), "state", "Missing.", about.seen)
-    if "state" in callback.repeated or not is_same(came, expected.state):
+    if "state" in callback.repeated or not is_same(received, expected.state):
         about = finding("AZ-002", expected.revision)
         return _failed((), (about,), "state", "Does not match.", about.seen)
-    return Check("state", Result.PASSED, "Present and matches.")
+    return Check("state", CheckResult.PASSED, "Present and matches.")
 
 
 def _check_issuer(
-    callback: Callback, expected: Expectation, checks: tuple[Check, ...], found: tuple[Finding, ...]
-) -> Verdict:
-    came = callback.parameters.get("iss")
+    callback: Callback, expected: CallbackExpectation, checks: tuple[Check, ...], found: tuple[Finding, ...]
+) -> CallbackVerdict:
+    received = callback.parameters.get("iss")
     if expected.issuer is None:
-        text = "Present, but there is no issuer to compare it with." if came else "Absent."
-        return _outcome(callback, expected, (*checks, Check("iss", Result.SKIPPED, text)), found)
-    if not came and (expected.iss_promised or came is not None):
+        text = "Present, but there is no issuer to compare it with." if received else "Absent."
+        return _outcome(callback, expected, (*checks, Check("iss", CheckResult.SKIPPED, text)), found)
+    if not received and (expected.iss_advertised or received is not None):
         return _missing_issuer(callback, expected, checks, found)
-    if came and came != expected.issuer:
+    if received and received != expected.issuer:
         # Simple string comparison: no case folding, default port or trailing slash (RFC 9207, section 2.4).
-        about = finding("AZ-004", expected.revision, iss=came, issuer=expected.issuer)
-        text = f"Row {1 if expected.iss_promised else 3}: present, but not the expected issuer."
-        return _failed(checks, (*found, about), "iss", text, about.seen)
-    if came and not expected.iss_promised:
+        about = finding("AZ-004", expected.revision, iss=received, issuer=expected.issuer)
+        return _failed(checks, (*found, about), "iss", "Present, but not the expected issuer.", about.seen)
+    if received and not expected.iss_advertised:
         found = (*found, finding("AZ-005", expected.revision))
-    text = f"Row {_row(expected, came)}: {'present and matches' if came else 'absent and not advertised'}."
-    return _outcome(callback, expected, (*checks, Check("iss", Result.PASSED, text)), found)
+    text = "Present and matches." if received else "Absent and not advertised."
+    return _outcome(callback, expected, (*checks, Check("iss", CheckResult.PASSED, text)), found)
 
 
 def _missing_issuer(
-    callback: Callback, expected: Expectation, checks: tuple[Check, ...], found: tuple[Finding, ...]
-) -> Verdict:
-    """Handle an `iss` that was promised but missing, or is empty.
+    callback: Callback, expected: CallbackExpectation, checks: tuple[Check, ...], found: tuple[Finding, ...]
+) -> CallbackVerdict:
+    """Handle an `iss` that was advertised but is missing, or is empty.
 
     Before 2026-07-28 no MCP rule forbids continuing.
     """
-    about = finding("AZ-003", expected.revision) if expected.iss_promised else None
-    text = "Row 2: advertised, but absent." if about else "Row 3: present, but empty."
+    about = finding("AZ-003", expected.revision) if expected.iss_advertised else None
+    text = "Advertised, but absent." if about else "Present, but empty."
     if about is None or about.stops:
         seen = about.seen if about else "The iss in the authorization response is empty."
         return _failed(checks, (*found, about) if about else found, "iss", text, seen)
-    return _outcome(callback, expected, (*checks, Check("iss", Result.FAILED, text)), (*found, about))
-
-
-def _row(expected: Expectation, came: str | None) -> int:
-    """Return the row of the table in 2026-07-28: promised or not, present or not."""
-    return (1 if came else 2) if expected.iss_promised else (3 if came else 4)
+    return _outcome(callback, expected, (*checks, Check("iss", CheckResult.FAILED, text)), (*found, about))
 
 
 def _outcome(
-    callback: Callback, expected: Expectation, checks: tuple[Check, ...], found: tuple[Finding, ...]
-) -> Verdict:
+    callback: Callback, expected: CallbackExpectation, checks: tuple[Check, ...], found: tuple[Finding, ...]
+) -> CallbackVerdict:
     error = read_error(dict(callback.parameters))
     if error is not None:
         problem = f"The authorization server rejected the login: {error.sentence}"
-        check = Check("error", Result.FAILED, error.sentence)
+        check = Check("error", CheckResult.FAILED, error.sentence)
         findings = (*found, *_about_error(error, expected))
-        return Verdict((*checks, check), error=error, findings=findings, problem=problem)
-    checks = (*checks, Check("error", Result.PASSED, "None."))
+        return CallbackVerdict((*checks, check), error=error, findings=findings, problem=problem)
+    checks = (*checks, Check("error", CheckResult.PASSED, "None."))
     code = callback.parameters.get("code", "")
     if not code:
         text = "The authorization response has neither a code nor an error. Start the login again."
         return _failed(checks, found, "code", "Missing.", text)
-    return Verdict((*checks, Check("code", Result.PASSED, "Present.")), code, findings=found)
+    return CallbackVerdict((*checks, Check("code", CheckResult.PASSED, "Present.")), code, findings=found)
 
 
 def _failed(
     checks: tuple[Check, ...], found: tuple[Finding, ...], name: str, text: str, problem: str = ""
-) -> Verdict:
-    return Verdict((*checks, Check(name, Result.FAILED, text)), findings=found, problem=problem or text)
+) -> CallbackVerdict:
+    return CallbackVerdict(
+        (*checks, Check(name, CheckResult.FAILED, text)), findings=found, problem=problem or text
+    )
 
 
-def _about_place(callback: Callback, expected: Expectation) -> Iterator[Finding]:
+def _about_location(callback: Callback, expected: CallbackExpectation) -> Iterator[Finding]:
     if callback.location and callback.location != expected.redirect_uri.partition("?")[0]:
         yield finding("AZ-009", expected.revision, actual=callback.location, expected=expected.redirect_uri)
 
 
-def _about_error(error: ReportedError, expected: Expectation) -> Iterator[Finding]:
-    is_about_client = error.code in _UNKNOWN_CLIENT or error.speaks_of(
+def _about_error(error: ReportedError, expected: CallbackExpectation) -> Iterator[Finding]:
+    is_about_client = error.code in _UNKNOWN_CLIENT or error.mentions(
         "client_id", "client id", "unknown client"
     )
     if expected.client_source is ClientSource.DOCUMENT and is_about_client:
@@ -327,13 +322,5 @@ def _refused_parameter(error: ReportedError) -> str:
         return "scope"
     if error.code == "invalid_target":
         return "resource"
-    is_resource = error.code == "invalid_request" and error.speaks_of("resource")
+    is_resource = error.code == "invalid_request" and error.mentions("resource")
     return "resource" if is_resource else ""
-
-
-def not_redirected(redirect_uri: str, status: int, page: str, revision: Revision) -> tuple[Finding, ...]:
-    """Return findings from the authorization endpoint's own error page, if we see it."""
-    is_about_redirect = "redirect" in page[:20_000].lower()
-    if not 400 <= status < 500 or not is_about_redirect:
-        return ()
-    return (finding("AZ-008", revision, redirect=redirect_uri, evidence=page),)

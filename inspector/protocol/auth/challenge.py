@@ -17,7 +17,7 @@ from inspector.protocol.auth.scopes import split_scope
 from inspector.protocol.jsonrpc import ErrorObject
 from inspector.protocol.revisions import Revision
 
-USED_SCHEMES = ("bearer", "dpop")
+SUPPORTED_SCHEMES = ("bearer", "dpop")
 INSUFFICIENT_SCOPE = "insufficient_scope"
 _MAX_HEADER_LENGTH = 16_384
 _MAX_VALUES = 32
@@ -34,9 +34,9 @@ class Challenge:
     unquoted: tuple[str, ...] = ()  # parameters whose value needed quotes
 
     @property
-    def is_used(self) -> bool:
+    def is_supported(self) -> bool:
         """True for a scheme that MCP authorization uses."""
-        return self.scheme.lower() in USED_SCHEMES
+        return self.scheme.lower() in SUPPORTED_SCHEMES
 
     @property
     def is_dpop(self) -> bool:
@@ -76,12 +76,8 @@ class Challenges:
     problems: tuple[HeaderProblem, ...] = ()
 
     @property
-    def used(self) -> tuple[Challenge, ...]:
-        return tuple(challenge for challenge in self.all if challenge.is_used)
-
-    @property
-    def offers_dpop(self) -> bool:
-        return any(challenge.is_dpop for challenge in self.all)
+    def supported(self) -> tuple[Challenge, ...]:
+        return tuple(challenge for challenge in self.all if challenge.is_supported)
 
 
 def read_challenges(values: Sequence[str]) -> Challenges:
@@ -103,42 +99,42 @@ def choose_challenge(challenges: Challenges, status: int) -> Challenge | None:
 
     On 403 one that asks for scopes; else the first with `resource_metadata`, or else the first.
     """
-    used = challenges.used
+    supported = challenges.supported
     if status == 403:
-        narrower = [challenge for challenge in used if challenge.wants_more_scope]
-        if narrower:
-            return narrower[0]
-    naming = [challenge for challenge in used if challenge.resource_metadata]
-    return next(iter(naming or used), None)
+        insufficient = [challenge for challenge in supported if challenge.wants_more_scope]
+        if insufficient:
+            return insufficient[0]
+    naming = [challenge for challenge in supported if challenge.resource_metadata]
+    return next(iter(naming or supported), None)
 
 
-class Answer(Enum):
+class AccessStatus(Enum):
     """What a response says about logging in."""
 
     OPEN = "no login is required for this request"
     LOGIN = "login is required"
     STEP_UP = "the token needs more scopes"
     FORBIDDEN = "the token is not sufficient, and the server does not request more scopes"
-    ELSEWHERE = "a redirect"
-    WRONG_ADDRESS = "there is no MCP endpoint at this URL"
+    REDIRECT = "a redirect"
+    WRONG_URL = "there is no MCP endpoint at this URL"
     FAILED = "the server failed"
 
 
-def answer_of(status: int, challenge: Challenge | None, *, with_token: bool) -> Answer:
+def access_status(status: int, challenge: Challenge | None, *, with_token: bool) -> AccessStatus:
     """Classify a response; `with_token` says whether the request had one."""
     if status < 300:
-        return Answer.OPEN
+        return AccessStatus.OPEN
     if status < 400:
-        return Answer.ELSEWHERE
+        return AccessStatus.REDIRECT
     if status == 401:
-        return Answer.LOGIN
+        return AccessStatus.LOGIN
     if status == 403 and challenge is not None and challenge.wants_more_scope:
-        return Answer.STEP_UP if with_token else Answer.LOGIN
+        return AccessStatus.STEP_UP if with_token else AccessStatus.LOGIN
     if status >= 500:
-        return Answer.FAILED
+        return AccessStatus.FAILED
     if challenge is not None and not with_token:
-        return Answer.LOGIN  # wrong status, but it says what it wants
-    return Answer.FORBIDDEN if status == 403 else Answer.WRONG_ADDRESS
+        return AccessStatus.LOGIN  # wrong status, but it says what it wants
+    return AccessStatus.FORBIDDEN if status == 403 else AccessStatus.WRONG_URL
 
 
 def judge_response(
@@ -159,7 +155,7 @@ def judge_response(
         finding("AUTH-008", revision, column=problem.column, problem=problem.text, evidence=problem.header)
         for problem in challenges.problems
     )
-    for challenge in challenges.used:
+    for challenge in challenges.supported:
         found += _judge_parameters(challenge, revision)
     return tuple(found)
 
@@ -177,7 +173,7 @@ def _judge_status(
 ) -> Iterator[Finding]:
     if status >= 500:
         yield finding("AUTH-001", revision, status=status)
-    elif status == 403 or (400 <= status < 500 and status != 401 and challenges.used):
+    elif status == 403 or (400 <= status < 500 and status != 401 and challenges.supported):
         yield finding("AUTH-002", revision, status=status)
     elif status < 300 and error is not None and _REFUSAL.search(error.message[:1000]):
         yield finding("AUTH-013", revision, status=status, evidence=error.message)
@@ -188,10 +184,10 @@ def _judge_refusal(challenges: Challenges, revision: Revision) -> Iterator[Findi
         if not challenges.problems:
             yield finding("AUTH-003", revision)
         return
-    if not challenges.used:
+    if not challenges.supported:
         schemes = dict.fromkeys(challenge.scheme for challenge in challenges.all)
         yield finding("AUTH-009", revision, schemes=schemes)
-    elif not any("resource_metadata" in challenge.parameters for challenge in challenges.used):
+    elif not any("resource_metadata" in challenge.parameters for challenge in challenges.supported):
         yield finding("AUTH-004", revision)
 
 
@@ -245,8 +241,8 @@ class _Reader:
         self._end()
         return self._challenges
 
-    def note(self, location: int, problem: str) -> None:
-        self.problems.append(HeaderProblem(location + 1, problem, self._text))
+    def note(self, offset: int, problem: str) -> None:
+        self.problems.append(HeaderProblem(offset + 1, problem, self._text))
 
     def _take(self, pattern: re.Pattern[str]) -> str | None:
         match = pattern.match(self._text, self._position)
@@ -260,7 +256,7 @@ class _Reader:
         blanks = self._take(_BLANKS)
         # A token68 can end in "=", like a parameter without a value. The schemes we use have parameters
         # only.
-        token = self._take(_TOKEN68) if blanks and scheme.lower() not in USED_SCHEMES else None
+        token = self._take(_TOKEN68) if blanks and scheme.lower() not in SUPPORTED_SCHEMES else None
         if not blanks and self._position < len(self._text) and self._text[self._position] != ",":
             self._skip("expected a space, a comma or =")
         self._open = scheme, token or ""

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from inspector.base.json.values import JSON, JSONObject, number_of, strings_of, text_of
 from inspector.base.plain_text import one_line
 from inspector.protocol.auth.findings.finding import Finding, finding
-from inspector.protocol.auth.jwt import moment_of
+from inspector.protocol.auth.jwt import utc_datetime
 from inspector.protocol.auth.responses import ReportedError, read_error, read_object
 from inspector.protocol.auth.token_request import AuthMethod, method_problem
 from inspector.protocol.revisions import Revision
@@ -26,7 +26,7 @@ from inspector.protocol.revisions import Revision
 class ClientSource(Enum):
     """Where a client ID came from."""
 
-    BY_HAND = "pre-registered"
+    PRE_REGISTERED = "pre-registered"
     DOCUMENT = "client ID metadata document"
     DYNAMIC = "dynamic registration"
 
@@ -35,7 +35,7 @@ class Strategy(Enum):
     """How the user wants to identify the client."""
 
     AUTO = "automatic"
-    BY_HAND = "pre-registered"
+    PRE_REGISTERED = "pre-registered"
     DOCUMENT = "client ID metadata document"
     DYNAMIC = "dynamic registration"
 
@@ -53,18 +53,18 @@ class Client:
     redirect_uris: tuple[str, ...] = ()
 
 
-class Outcome(Enum):
+class IdentityOutcome(Enum):
     """Outcome of the decision."""
 
     USE = "use this client"
     REGISTER = "register a client"
-    ASK = "ask you"
+    ASK = "ask the user"
     REFUSE = "stop"
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A question of the decision tree, its answer, and whether it was taken."""
+    """A question of the decision tree, its answer, and whether that branch was taken."""
 
     question: str
     answer: str
@@ -75,7 +75,7 @@ class Branch:
 class IdentityDecision:
     """The branch taken. `reason` is a sentence; for ASK and REFUSE it names the next step."""
 
-    outcome: Outcome
+    outcome: IdentityOutcome
     reason: str
     branches: tuple[Branch, ...]
     client: Client | None = None
@@ -88,7 +88,7 @@ class IdentityInputs:
     issuer: str
     known: Sequence[Client] = ()  # of this MCP server, for any issuer
     document_url: str = ""
-    takes_documents: bool = False
+    supports_documents: bool = False
     registration_endpoint: str = ""
     redirect_uri: str = ""
     strategy: Strategy = Strategy.AUTO
@@ -98,16 +98,16 @@ class IdentityInputs:
 def decide_identity(inputs: IdentityInputs) -> IdentityDecision:
     """Walk the decision tree and take the first possible branch."""
     options = {
-        Strategy.BY_HAND: _by_hand,
+        Strategy.PRE_REGISTERED: _pre_registered,
         Strategy.DOCUMENT: _by_document,
         Strategy.DYNAMIC: _by_registration,
     }
     if inputs.strategy is not Strategy.AUTO:
-        return _the_one_way(options[inputs.strategy](inputs), inputs)
+        return _only_this_strategy(options[inputs.strategy](inputs), inputs)
     passed: tuple[Branch, ...] = ()
     for option in options.values():
         decision = option(inputs)
-        if decision.outcome is not Outcome.ASK:
+        if decision.outcome is not IdentityOutcome.ASK:
             return replace(decision, branches=passed + decision.branches)
         passed += decision.branches
     return _ask(passed)
@@ -131,9 +131,9 @@ def document_problem(url: str) -> str:
     return ""
 
 
-def _by_hand(inputs: IdentityInputs) -> IdentityDecision:
+def _pre_registered(inputs: IdentityInputs) -> IdentityDecision:
     question = "Is there a pre-registered client?"
-    clients = [client for client in inputs.known if client.source is ClientSource.BY_HAND]
+    clients = [client for client in inputs.known if client.source is ClientSource.PRE_REGISTERED]
     matching = next((client for client in clients if client.issuer in ("", inputs.issuer)), None)
     if matching is not None:
         answer = "Yes, for this issuer." if matching.issuer else "Yes; it is now bound to this issuer."
@@ -145,40 +145,42 @@ def _by_hand(inputs: IdentityInputs) -> IdentityDecision:
             f"{one_line(inputs.issuer)}. If this is intended, enter a client for the new issuer or "
             "delete the old one."
         )
-        return IdentityDecision(Outcome.REFUSE, reason, (Branch(question, answer, is_taken=True),))
-    return _not_this_way(question, "No.")
+        return IdentityDecision(IdentityOutcome.REFUSE, reason, (Branch(question, answer, is_taken=True),))
+    return _not_possible(question, "No.")
 
 
 def _by_document(inputs: IdentityInputs) -> IdentityDecision:
     question = "Does the server support client ID metadata documents, and is one set?"
     if not inputs.document_url:
-        description = "does" if inputs.takes_documents else "does not advertise it"
-        return _not_this_way(question, f"The server {description}; no document is set.")
+        description = "does" if inputs.supports_documents else "does not advertise it"
+        return _not_possible(question, f"The server {description}; no document is set.")
     problem = document_problem(inputs.document_url)
     if problem:
-        return _not_this_way(question, problem)
-    if not inputs.takes_documents and inputs.strategy is not Strategy.DOCUMENT:
-        return _not_this_way(question, "client_id_metadata_document_supported is not true, which means no.")
+        return _not_possible(question, problem)
+    if not inputs.supports_documents and inputs.strategy is not Strategy.DOCUMENT:
+        return _not_possible(question, "client_id_metadata_document_supported is not true, which means no.")
     client = Client(inputs.document_url, inputs.issuer, ClientSource.DOCUMENT, method="none")
-    is_stated = "Yes, both." if inputs.takes_documents else "The server does not advertise it; you chose it."
+    is_stated = (
+        "Yes, both." if inputs.supports_documents else "The server does not advertise it; you chose it."
+    )
     return _use(client, question, is_stated)
 
 
 def _by_registration(inputs: IdentityInputs) -> IdentityDecision:
     question = "Can MCP Lens register a client dynamically?"
-    kept = next((client for client in inputs.known if _can_use_again(client, inputs)), None)
-    if kept is not None:
-        return _use(kept, question, "Already registered with this issuer and this redirect URI.")
+    client = next((client for client in inputs.known if _is_reusable(client, inputs)), None)
+    if client is not None:
+        return _use(client, question, "Already registered with this issuer and this redirect URI.")
     if not inputs.registration_endpoint:
-        return _not_this_way(question, "No: the metadata has no registration_endpoint.")
+        return _not_possible(question, "No: the metadata has no registration_endpoint.")
     answer = "Yes: there is a registration_endpoint."
     others = [client for client in inputs.known if client.source is ClientSource.DYNAMIC]
     if any(client.issuer != inputs.issuer for client in others):
         answer += " Clients registered with other issuers are not used here."
-    return IdentityDecision(Outcome.REGISTER, answer, (Branch(question, answer, is_taken=True),))
+    return IdentityDecision(IdentityOutcome.REGISTER, answer, (Branch(question, answer, is_taken=True),))
 
 
-def _can_use_again(client: Client, inputs: IdentityInputs) -> bool:
+def _is_reusable(client: Client, inputs: IdentityInputs) -> bool:
     """True if a registration is for this issuer and redirect URI, and its secret is valid."""
     if client.source is not ClientSource.DYNAMIC or client.issuer != inputs.issuer:
         return False
@@ -189,21 +191,21 @@ def _can_use_again(client: Client, inputs: IdentityInputs) -> bool:
 
 def _use(client: Client, question: str, answer: str) -> IdentityDecision:
     reason = f"Client ID source: {client.source.value}."
-    return IdentityDecision(Outcome.USE, reason, (Branch(question, answer, is_taken=True),), client)
+    return IdentityDecision(IdentityOutcome.USE, reason, (Branch(question, answer, is_taken=True),), client)
 
 
-def _not_this_way(question: str, answer: str) -> IdentityDecision:
-    return IdentityDecision(Outcome.ASK, answer, (Branch(question, answer),))
+def _not_possible(question: str, answer: str) -> IdentityDecision:
+    return IdentityDecision(IdentityOutcome.ASK, answer, (Branch(question, answer),))
 
 
-def _the_one_way(decision: IdentityDecision, inputs: IdentityInputs) -> IdentityDecision:
+def _only_this_strategy(decision: IdentityDecision, inputs: IdentityInputs) -> IdentityDecision:
     """Apply the user's choice: if it is not possible, no other is tried."""
-    if decision.outcome is not Outcome.ASK:
+    if decision.outcome is not IdentityOutcome.ASK:
         return decision
-    if inputs.strategy is Strategy.BY_HAND:
+    if inputs.strategy is Strategy.PRE_REGISTERED:
         return _ask(decision.branches)
     reason = f"{decision.reason} You chose {inputs.strategy.value}: choose another method, or automatic."
-    return replace(decision, outcome=Outcome.REFUSE, reason=reason)
+    return replace(decision, outcome=IdentityOutcome.REFUSE, reason=reason)
 
 
 def _ask(passed: tuple[Branch, ...]) -> IdentityDecision:
@@ -211,7 +213,9 @@ def _ask(passed: tuple[Branch, ...]) -> IdentityDecision:
         "No client ID is available. Register a client with the authorization server's operator, then "
         "enter its client ID (and its client secret, if it has one)."
     )
-    return IdentityDecision(Outcome.ASK, reason, (*passed, Branch("What next?", "Ask you.", is_taken=True)))
+    return IdentityDecision(
+        IdentityOutcome.ASK, reason, (*passed, Branch("What next?", "Enter a client ID.", is_taken=True))
+    )
 
 
 _SOON = 7 * 24 * 3600
@@ -220,11 +224,11 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A member that came back different. `got` is None if it was omitted."""
+    """A member registered with another value; `registered` is None if it was omitted."""
 
     name: str
     requested: JSON
-    got: JSON
+    registered: JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +285,7 @@ def client_document(
     }
 
 
-def other_body(requested: JSONObject, refused: Registration) -> JSONObject | None:
+def fallback_body(requested: JSONObject, refused: Registration) -> JSONObject | None:
     """Return a request to retry with after a rejection; None if nothing else is worth trying."""
     ids = {one.id for one in refused.findings}
     if "REG-003" in ids and requested.get("application_type") == "native":
@@ -327,17 +331,17 @@ def _refused(status: int, document: JSONObject, requested: JSONObject, revision:
 
 def _about_refusal(error: ReportedError, requested: JSONObject, revision: Revision) -> Iterator[Finding]:
     redirects = [uri for uri in strings_of(requested, "redirect_uris") if _is_loopback(uri)]
-    is_redirect = error.code == "invalid_redirect_uri" or error.speaks_of("redirect")
+    is_redirect = error.code == "invalid_redirect_uri" or error.mentions("redirect")
     if is_redirect and redirects:
         yield finding("REG-001", revision, redirect=redirects, evidence=error.evidence)
-    if error.speaks_of("application_type", "application type", "native"):
+    if error.mentions("application_type", "application type", "native"):
         yield finding("REG-003", revision, what="rejected it", evidence=error.evidence)
 
 
 def _accepted(
     status: int, document: JSONObject, requested: JSONObject, issuer: str, now: float, revision: Revision
 ) -> Registration:
-    findings = [*_about_reply(status, document, requested, now, revision)]
+    findings = [*_about_response(status, document, requested, now, revision)]
     client_id, secret = text_of(document, "client_id"), text_of(document, "client_secret")
     method = text_of(document, "token_endpoint_auth_method") or _assumed_method(requested, secret)
     if not client_id:
@@ -350,7 +354,7 @@ def _accepted(
     if fatal is None:
         client = Client(
             client_id,
-            issuer,  # ours: an `issuer` in the response is not trusted
+            issuer,  # as requested: an `issuer` in the response is not trusted
             ClientSource.DYNAMIC,
             method,
             secret,
@@ -370,7 +374,7 @@ def _assumed_method(requested: JSONObject, secret: str) -> str:
     return AuthMethod.BASIC.value if secret and wanted == AuthMethod.NONE.value else wanted
 
 
-def _about_reply(
+def _about_response(
     status: int, document: JSONObject, requested: JSONObject, now: float, revision: Revision
 ) -> Iterator[Finding]:
     if status != 201:
@@ -416,11 +420,11 @@ def _differences(requested: JSONObject, got: JSONObject) -> Iterator[Difference]
 def _secret_end(document: JSONObject) -> float | None:
     """Return when the secret expires; None if never, sent as 0 (RFC 7591, section 3.2.1)."""
     value = number_of(document, "client_secret_expires_at")
-    return float(value) if value and moment_of(value) is not None else None
+    return float(value) if value and utc_datetime(value) is not None else None
 
 
 def _when(end: float, now: float) -> str:
-    moment = moment_of(end)
+    moment = utc_datetime(end)
     text = f"{moment:%Y-%m-%d %H:%M} UTC" if moment is not None else "soon"
     return f"on {text}" if end > now else f"on {text}, which is in the past"
 

@@ -14,6 +14,7 @@ from uuid import uuid4
 from inspector.base.json.values import JSONObject
 from inspector.protocol.auth.pkce import b64url
 
+SCHEME = "DPoP"  # authentication scheme, token type and header name
 PROOF_TYPE = "dpop+jwt"
 USE_NONCE = "use_dpop_nonce"
 ALGORITHM = "ES256"
@@ -59,7 +60,7 @@ class Nonces:
 
     _by_origin: dict[str, str] = field(default_factory=dict)
 
-    def note(self, url: str, nonce: str | None) -> bool:
+    def update(self, url: str, nonce: str | None) -> bool:
         """Save the `DPoP-Nonce` of a response of any status; return whether it is new and valid."""
         origin = _origin(url)
         if nonce is None or not _NONCE.fullmatch(nonce) or self._by_origin.get(origin) == nonce:
@@ -67,11 +68,11 @@ class Nonces:
         self._by_origin[origin] = nonce
         return True
 
-    def of(self, url: str) -> str:
+    def get(self, url: str) -> str:
         """Return the nonce for a request to this URL; "" if none."""
         return self._by_origin.get(_origin(url), "")
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         self._by_origin.clear()
 
 

@@ -54,7 +54,7 @@ class JwtView:
     def time_of(self, name: str) -> float | None:
         """Return a time claim in seconds since 1970, None if absent."""
         value = self.claims.get(name)
-        return float(value) if is_number(value) and moment_of(value) is not None else None
+        return float(value) if is_number(value) and utc_datetime(value) is not None else None
 
 
 def read_jwt(text: str) -> JwtView | None:
@@ -84,10 +84,10 @@ def times_of(claims: JSONObject) -> Iterator[tuple[str, str, datetime | None]]:
     for name, meaning in TIMES.items():
         value = claims.get(name)
         if is_number(value):
-            yield name, meaning, moment_of(value)
+            yield name, meaning, utc_datetime(value)
 
 
-def moment_of(seconds: int | float) -> datetime | None:
+def utc_datetime(seconds: int | float) -> datetime | None:
     """Convert seconds since 1970 to a UTC datetime; None if out of range."""
     try:
         return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)

@@ -19,13 +19,13 @@ from inspector.protocol.auth.findings.finding import Finding, finding
 from inspector.protocol.auth.responses import (
     Candidate,
     Document,
-    Members,
-    Outcome,
-    Reply,
+    DocumentMembers,
+    LookupOutcome,
+    MetadataResponse,
     differing_members,
     first_difference,
     read_document,
-    tried,
+    tried_text,
 )
 from inspector.protocol.auth.scopes import OFFLINE
 from inspector.protocol.auth.url_guard import Allowance, UrlBlocked, check_url
@@ -83,7 +83,7 @@ def _well_known(server_url: str) -> tuple[Candidate, ...]:
 def _judge_origin(named: str, server_url: str, revision: Revision) -> Iterator[Finding]:
     one, other = read_link(named), read_link(server_url)
     if _origin(one) != _origin(other):
-        yield finding("AUTH-007", revision, host=_location(one), server=_location(other))
+        yield finding("AUTH-007", revision, host=_host_text(one), server=_host_text(other))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,38 +94,40 @@ class NoResourceMetadata:
     findings: tuple[Finding, ...]
 
 
-def judge_reply(reply: Reply, document: Document, revision: Revision) -> tuple[Finding, ...]:
+def judge_metadata_response(
+    response: MetadataResponse, document: Document, revision: Revision
+) -> tuple[Finding, ...]:
     """Return what is wrong with a response, regardless of the document's content."""
-    if reply.status in (401, 403):
-        return (finding("PRM-011", revision, url=reply.url, status=reply.status),)
-    if 300 <= reply.status < 400:
-        location = reply.header("location")
-        if redirect_target(reply.url, location, "GET", reply.status, allows_upgrade=True) is None:
-            host = _location(read_link(location)) or "nowhere"
-            return (finding("PRM-013", revision, url=reply.url, host=host, evidence=location),)
-    if reply.status == 200 and (document.problem or not reply.says_json):
+    if response.status in (401, 403):
+        return (finding("PRM-011", revision, url=response.url, status=response.status),)
+    if 300 <= response.status < 400:
+        location = response.header("location")
+        if redirect_target(response.url, location, "GET", response.status, allows_upgrade=True) is None:
+            host = _host_text(read_link(location)) or "nowhere"
+            return (finding("PRM-013", revision, url=response.url, host=host, evidence=location),)
+    if response.status == 200 and (document.problem or not response.is_json):
         problem = document.problem or "it is readable anyway"
-        kind = reply.content_type or "no content type"
-        return (finding("PRM-008", revision, url=reply.url, content_type=kind, problem=problem),)
+        kind = response.content_type or "no content type"
+        return (finding("PRM-008", revision, url=response.url, content_type=kind, problem=problem),)
     return ()
 
 
 def judge_search(
-    locations: ResourceMetadataUrls, replies: Sequence[Reply], revision: Revision
+    locations: ResourceMetadataUrls, responses: Sequence[MetadataResponse], revision: Revision
 ) -> tuple[Finding, ...]:
-    """Return findings about where it was found; `replies` are all up to the first document."""
-    documents = list(map(read_document, replies))
-    if not locations.from_challenge or len(replies) < 2 or documents[-1].outcome is not Outcome.FOUND:
+    """Return findings about where it was found; `responses` are all up to the first document."""
+    documents = list(map(read_document, responses))
+    if not locations.from_challenge or len(responses) < 2 or documents[-1].outcome is not LookupOutcome.FOUND:
         return ()
-    difference = f"{replies[0].as_text}; {replies[-1].url} has metadata"
+    difference = f"{responses[0].attempt_text}; {responses[-1].url} has metadata"
     return (finding("PRM-009", revision, difference=difference),)
 
 
-def nothing_found(replies: Sequence[Reply], revision: Revision) -> NoResourceMetadata:
+def judge_missing_metadata(responses: Sequence[MetadataResponse], revision: Revision) -> NoResourceMetadata:
     """Judge a search in which no candidate had a document."""
-    unsure = [reply for reply in replies if read_document(reply).outcome is Outcome.UNSURE]
+    unsure = [response for response in responses if read_document(response).outcome is LookupOutcome.UNSURE]
     if not unsure:
-        found = finding("AUTH-005", revision, tried=tried(replies))
+        found = finding("AUTH-005", revision, tried=tried_text(responses))
         return NoResourceMetadata(may_fall_back=True, findings=(found,))
     status = unsure[0].failure or unsure[0].status
     found = finding("PRM-015", revision, url=unsure[0].url, status=status)
@@ -173,9 +175,9 @@ def relation_of(resource: str, server_url: str) -> Relation:
         return Relation.EXACT
     if one.path.rstrip("/") == other.path.rstrip("/"):
         return Relation.SLASH
-    above, query = one.path.rstrip("/"), other.path.partition("?")[0]
-    is_above = query == above or query.startswith(above + "/")
-    return Relation.PARENT if is_above else Relation.OTHER_PATH
+    parent, query = one.path.rstrip("/"), other.path.partition("?")[0]
+    is_parent = query == parent or query.startswith(parent + "/")
+    return Relation.PARENT if is_parent else Relation.OTHER_PATH
 
 
 def _judge_resource(
@@ -212,24 +214,18 @@ class ResourceMetadata:
 
 
 @dataclass(frozen=True, slots=True)
-class ResourceReading:
+class ResourceMetadataResult:
     """A document and all its findings."""
 
     metadata: ResourceMetadata
     findings: tuple[Finding, ...] = ()
 
-    @property
-    def is_ours(self) -> bool:
-        """True if it is about this server. Otherwise it must not be used."""
-        relation = self.metadata.relation
-        return relation is not None and relation.covers
-
 
 def read_resource_metadata(
     content: JSONObject, server_url: str, revision: Revision, allowance: Allowance
-) -> ResourceReading:
+) -> ResourceMetadataResult:
     """Parse a document. Never raises for its content."""
-    members = Members(content, "PRM-016", revision)
+    members = DocumentMembers(content, "PRM-016", revision)
     resource = members.text("resource")
     relation, about_resource = _judge_resource(resource, server_url, revision)
     issuers, about_issuers = _read_issuers(members.texts("authorization_servers"), revision, allowance)
@@ -246,7 +242,7 @@ def read_resource_metadata(
         documentation=members.text("resource_documentation") or "",
     )
     lists = _judge_lists(metadata, revision)
-    return ResourceReading(metadata, (*about_resource, *about_issuers, *lists, *members.findings))
+    return ResourceMetadataResult(metadata, (*about_resource, *about_issuers, *lists, *members.findings))
 
 
 def _read_issuers(
@@ -292,9 +288,9 @@ def judge_scopes(
     requested = challenge.scopes if challenge is not None else ()
     listed = (metadata.scopes or ()) if metadata is not None else ()
     findings = [] if requested or listed else [finding("AUTH-010", revision)]
-    for place, scopes in (("the challenge", requested), ("the protected resource metadata", listed)):
+    for location, scopes in (("the challenge", requested), ("the protected resource metadata", listed)):
         if OFFLINE in scopes:
-            findings.append(finding("AUTH-011", revision, place=place))
+            findings.append(finding("AUTH-011", revision, location=location))
     return tuple(findings)
 
 
@@ -309,7 +305,7 @@ class IssuerChoice:
 def choose_issuer(
     issuers: Sequence[str], *, stored: Collection[str] = (), picked: str | None = None
 ) -> IssuerChoice | None:
-    """Choose a listed issuer; None if there is none. `stored`: those we have credentials for."""
+    """Choose a listed issuer; None if there is none. `stored`: those with saved credentials."""
     if picked is not None and picked in issuers:
         return IssuerChoice(picked, "You chose it.")
     known = [issuer for issuer in issuers if issuer in stored]
@@ -335,7 +331,7 @@ def _origin(link: Link) -> tuple[str, str, int]:
     return link.scheme, link.ascii_host.rstrip("."), link.port or {"http": 80}.get(link.scheme, 443)
 
 
-def _location(link: Link) -> str:
+def _host_text(link: Link) -> str:
     """Return the host, with the port if it is explicit."""
     return link.host if link.port is None else f"{link.host}:{link.port}"
 
@@ -363,12 +359,12 @@ def canonical_resource(server_url: str) -> str:
         raise ValueError("It is not an absolute http or https URL.")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     port = parts.port
-    place = host if port in (None, _DEFAULT_PORTS[parts.scheme]) else f"{host}:{port}"
+    netloc = host if port in (None, _DEFAULT_PORTS[parts.scheme]) else f"{host}:{port}"
     query = "&".join(
         pair for pair in parts.query.split("&") if not is_secret_parameter(pair.partition("=")[0])
     )
     path = "" if parts.path == "/" and not query else parts.path
-    return urlunsplit((parts.scheme, place, path, query, ""))
+    return urlunsplit((parts.scheme, netloc, path, query, ""))
 
 
 def choose_resource(
@@ -384,7 +380,7 @@ def choose_resource(
     setting: None if unset, "" to send none.
     """
     if typed is not None:
-        return _as_typed(typed.strip())
+        return _typed_resource(typed.strip())
     if advertised:
         return ResourceChoice(advertised, "From the protected resource metadata, unchanged.")
     if is_between(revision, R2, R2):
@@ -395,7 +391,7 @@ def choose_resource(
     return ResourceChoice(canonical_resource(server_url), reason)
 
 
-def _as_typed(typed: str) -> ResourceChoice:
+def _typed_resource(typed: str) -> ResourceChoice:
     if not typed:
         return ResourceChoice(None, "You chose to send no resource.")
     return ResourceChoice(typed, "Set by you.")
@@ -408,7 +404,7 @@ def resource_problem(text: str) -> str:
         is_absolute = bool(parts.scheme and (parts.netloc or parts.path))
     except ValueError:
         return "The resource is not a valid URI."
-    if any(sign.isspace() or not sign.isprintable() for sign in text):
+    if any(character.isspace() or not character.isprintable() for character in text):
         return "The resource contains whitespace or a control character."
     if not is_absolute:
         return "The resource must be an absolute URI, such as https://example.com/mcp."

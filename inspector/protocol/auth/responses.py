@@ -2,7 +2,7 @@
 
 `error`, `error_description` and `error_uri` come in a redirect or a JSON body; they are untrusted plain
 text. The meaning of known codes is added here. A member of a metadata document with the wrong type counts
-as absent and is reported (`Members`).
+as absent and is reported (`DocumentMembers`).
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """The response for a candidate; `failure` says why there is none."""
+class MetadataResponse:
+    """The response for a candidate URL; `failure` says why there is none."""
 
     url: str
     status: int = 0
@@ -44,18 +44,18 @@ class Reply:
         return self.header("content-type").partition(";")[0].strip().lower()
 
     @property
-    def says_json(self) -> bool:
+    def is_json(self) -> bool:
         return self.content_type == "application/json" or self.content_type.endswith("+json")
 
     @property
-    def as_text(self) -> str:
+    def attempt_text(self) -> str:
         """Text for a list of what was tried."""
         if self.failure:
             return f"{self.url} ({self.failure.removesuffix('.')})"
         return f"{self.url} ({self.status}{'' if self.status != 200 else ', but no metadata'})"
 
 
-class Outcome(Enum):
+class LookupOutcome(Enum):
     """What a response says about a candidate."""
 
     FOUND = "metadata found"
@@ -67,33 +67,33 @@ class Outcome(Enum):
 class Document:
     """A parsed response."""
 
-    outcome: Outcome
+    outcome: LookupOutcome
     content: JSONObject | None = None
     problem: str = ""  # why a response with status 200 is no document
 
 
-def read_document(reply: Reply) -> Document:
+def read_document(response: MetadataResponse) -> Document:
     """Parse a response. Never raises."""
-    if reply.status == 200:
-        return _read_body(reply.body)
-    is_failing = reply.status == 0 or reply.status == 429 or reply.status >= 500
-    return Document(Outcome.UNSURE if is_failing else Outcome.NOTHING)
+    if response.status == 200:
+        return _read_body(response.body)
+    is_failing = response.status == 0 or response.status == 429 or response.status >= 500
+    return Document(LookupOutcome.UNSURE if is_failing else LookupOutcome.NOTHING)
 
 
 def _read_body(body: bytes) -> Document:
     try:
         content = parse(body.decode("utf-8-sig"))
     except UnicodeDecodeError:
-        return Document(Outcome.NOTHING, problem="it is not valid UTF-8")
+        return Document(LookupOutcome.NOTHING, problem="it is not valid UTF-8")
     except JSONError as exc:
         problem = "it is empty" if not body.strip() else f"it is not JSON ({one_line(str(exc))})"
-        return Document(Outcome.NOTHING, problem=problem)
+        return Document(LookupOutcome.NOTHING, problem=problem)
     if not isinstance(content, dict):
-        return Document(Outcome.NOTHING, problem=f"it is {type_name(content)}")
-    return Document(Outcome.FOUND, content)
+        return Document(LookupOutcome.NOTHING, problem=f"it is {type_name(content)}")
+    return Document(LookupOutcome.FOUND, content)
 
 
-class Members:
+class DocumentMembers:
     """Typed access to a document's members.
 
     A member of the wrong type counts as absent and is reported.
@@ -107,27 +107,27 @@ class Members:
         value = self._content.get(name)
         if isinstance(value, str):
             return value
-        self._wrong(name, "a string")
+        self._report_type(name, "a string")
         return None
 
     def flag(self, name: str) -> bool | None:
         value = self._content.get(name)
         if isinstance(value, bool):
             return value
-        self._wrong(name, "a boolean")
+        self._report_type(name, "a boolean")
         return None
 
     def texts(self, name: str) -> tuple[str, ...] | None:
         value = self._content.get(name)
         if not isinstance(value, list):
-            self._wrong(name, "an array of strings")
+            self._report_type(name, "an array of strings")
             return None
         texts = tuple(one for one in value if isinstance(one, str))
         if len(texts) < len(value):
-            self._wrong(name, "an array of strings")
+            self._report_type(name, "an array of strings")
         return texts
 
-    def _wrong(self, name: str, expected: str) -> None:
+    def _report_type(self, name: str, expected: str) -> None:
         if name in self._content:
             kind = type_name(self._content[name])
             found = finding(self._id, self._revision, field=name, type=kind, expected=expected)
@@ -168,9 +168,9 @@ def first_difference(one: str, other: str) -> int:
     return 1 + next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
 
-def tried(replies: Iterable[Reply]) -> tuple[str, ...]:
-    """Return everything that was tried, for a sentence."""
-    return tuple(reply.as_text for reply in replies) or ("no URL could be tried",)
+def tried_text(responses: Iterable[MetadataResponse]) -> tuple[str, ...]:
+    """Return the URLs that were tried, with their results."""
+    return tuple(response.attempt_text for response in responses) or ("no URL could be tried",)
 
 
 _MEANINGS = {
@@ -215,17 +215,17 @@ class ReportedError:
     @property
     def sentence(self) -> str:
         """One-line text: the code, our explanation, then the server's description."""
-        reported = f" The server says: {quote_value(self.description)}" if self.description else ""
-        return f"{quote_value(self.code)}. {self.meaning}".strip() + reported
+        quote = f" The server says: {quote_value(self.description)}" if self.description else ""
+        return f"{quote_value(self.code)}. {self.meaning}".strip() + quote
 
     @property
     def evidence(self) -> str:
         return quoted(f"{self.code}: {self.description}" if self.description else self.code)
 
-    def speaks_of(self, *words: str) -> bool:
-        """True if the description contains one of these words."""
+    def mentions(self, *terms: str) -> bool:
+        """True if the description contains one of these terms."""
         text = self.description[:2_000].lower()
-        return any(word in text for word in words)
+        return any(term in text for term in terms)
 
 
 def read_object(body: bytes) -> JSONObject | None:

@@ -24,11 +24,11 @@ _MAX_SCOPES = 500  # a hostile list must not make a URL too long for browsers
 class ScopeSource(Enum):
     """Where the requested scopes come from."""
 
-    PERSON = "your settings"
+    USER = "your settings"
     CHALLENGE = "WWW-Authenticate"
     RESOURCE = "protected resource metadata"
     STEP_UP = "step-up"
-    NOWHERE = "nowhere"
+    NONE = "nowhere"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +92,9 @@ def choose_scopes(
     metadata documents, `typed` is the user's setting (None: unset; "": request none).
     """
     if typed is not None:
-        return ScopeChoice(split_scope(typed), ScopeSource.PERSON, "Set by you.")
-    found, source, reason = _found(split_scope(challenge), _listed(resource))
-    return _settled(found, source, reason, OFFLINE in _listed(server), wants_refresh)
+        return ScopeChoice(split_scope(typed), ScopeSource.USER, "Set by you.")
+    found, source, reason = _named_scopes(split_scope(challenge), _listed(resource))
+    return _make_choice(found, source, reason, OFFLINE in _listed(server), wants_refresh)
 
 
 def step_up_scopes(
@@ -114,10 +114,12 @@ def step_up_scopes(
     reason = f"All scopes requested and granted before, {added}."
     # Scopes granted before stay, including `offline_access`; a new one must be listed by the server.
     may_stay = OFFLINE in before or OFFLINE in _listed(server)
-    return _settled(union(before, now), ScopeSource.STEP_UP, reason, may_stay, wants_refresh=False)
+    return _make_choice(union(before, now), ScopeSource.STEP_UP, reason, may_stay, wants_refresh=False)
 
 
-def _found(challenge: tuple[str, ...], resource: tuple[str, ...]) -> tuple[tuple[str, ...], ScopeSource, str]:
+def _named_scopes(
+    challenge: tuple[str, ...], resource: tuple[str, ...]
+) -> tuple[tuple[str, ...], ScopeSource, str]:
     if challenge:
         return challenge, ScopeSource.CHALLENGE, "The challenge names the scopes that this request needs."
     if resource:
@@ -126,10 +128,10 @@ def _found(challenge: tuple[str, ...], resource: tuple[str, ...]) -> tuple[tuple
         )
         return resource, ScopeSource.RESOURCE, reason
     reason = "Neither the challenge nor the protected resource metadata names a scope, so none is sent."
-    return (), ScopeSource.NOWHERE, reason
+    return (), ScopeSource.NONE, reason
 
 
-def _settled(
+def _make_choice(
     found: tuple[str, ...], source: ScopeSource, reason: str, offline_listed: bool, wants_refresh: bool
 ) -> ScopeChoice:
     usable = tuple(scope for scope in found if _SCOPE.fullmatch(scope))[:_MAX_SCOPES]

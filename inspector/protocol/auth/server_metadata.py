@@ -17,11 +17,11 @@ from inspector.base.web_link import read_link
 from inspector.protocol.auth.findings.finding import Finding, Severity, finding
 from inspector.protocol.auth.responses import (
     Candidate,
-    Members,
-    Reply,
+    DocumentMembers,
+    MetadataResponse,
     differing_members,
     first_difference,
-    tried,
+    tried_text,
 )
 from inspector.protocol.auth.token_request import DEFAULT_METHODS
 from inspector.protocol.auth.url_guard import (
@@ -38,8 +38,13 @@ from inspector.protocol.revisions import Revision
 OAUTH = "/.well-known/oauth-authorization-server"
 OPENID = "/.well-known/openid-configuration"
 
-# Endpoints that we or the browser contact, and others whose URLs are checked only.
-CONTACTED = ("authorization_endpoint", "token_endpoint", "registration_endpoint", "revocation_endpoint")
+# Endpoints that MCP Lens or the browser contacts, and others whose URLs are only checked.
+CONTACTED_ENDPOINTS = (
+    "authorization_endpoint",
+    "token_endpoint",
+    "registration_endpoint",
+    "revocation_endpoint",
+)
 _OTHERS = ("introspection_endpoint", "jwks_uri")
 
 # RFC 8414 §2: defaults for absent lists.
@@ -77,28 +82,20 @@ def provider_metadata_urls(issuer: str) -> tuple[Candidate, ...]:
     return (own, *(location for location in server_metadata_urls(issuer) if location.url != url))
 
 
-def no_server_metadata(issuer: str, replies: Sequence[Reply], revision: Revision) -> Finding:
+def no_server_metadata(issuer: str, responses: Sequence[MetadataResponse], revision: Revision) -> Finding:
     """Return the finding if there is no document. Failing candidates are listed with status."""
-    return finding("ASM-001", revision, issuer=issuer, tried=tried(replies))
+    return finding("ASM-001", revision, issuer=issuer, tried=tried_text(responses))
 
 
-def judge_location(issuer: str, found_at: str, revision: Revision) -> tuple[Finding, ...]:
-    """Return what is wrong with the location of a document that a user pointed us to."""
-    locations = server_metadata_urls(issuer)
-    if found_at in [location.url for location in locations]:
-        return ()
-    return (finding("ASM-005", revision, found=found_at, right=locations[0].url),)
-
-
-def judge_cors(reply: Reply, sent: Headers, revision: Revision) -> tuple[Finding, ...]:
+def judge_cors(response: MetadataResponse, sent: Headers, revision: Revision) -> tuple[Finding, ...]:
     """Check whether a client in a browser could read it.
 
     Many servers send CORS headers only if the request has an Origin; without one nothing is reported.
     """
     has_origin = any(name.lower() == "origin" for name, _ in sent)
-    if not has_origin or reply.header("access-control-allow-origin"):
+    if not has_origin or response.header("access-control-allow-origin"):
         return ()
-    return (finding("ASM-024", revision, url=reply.url),)
+    return (finding("ASM-024", revision, url=response.url),)
 
 
 def judge_server_copies(oauth: JSONObject, openid: JSONObject, revision: Revision) -> tuple[Finding, ...]:
@@ -164,8 +161,8 @@ class ServerMetadata:
     dpop_algorithms: tuple[str, ...] | None = None
     grant_profiles: tuple[str, ...] | None = None
     response_modes: tuple[str, ...] | None = None
-    promises_iss: bool = False
-    reads_client_documents: bool = False
+    advertises_iss: bool = False
+    supports_client_documents: bool = False
 
     @property
     def recorded_issuer(self) -> str:
@@ -216,12 +213,12 @@ class EndpointHost:
     field: str
     url: str
     host: str
-    is_issuers: bool
+    is_issuer_host: bool
     is_allowed: bool  # the issuer's host, or one the user allowed for it
 
 
 @dataclass(frozen=True, slots=True)
-class ServerReading:
+class ServerMetadataResult:
     """A document and its findings, except about what it offers."""
 
     metadata: ServerMetadata
@@ -244,13 +241,13 @@ def read_server_metadata(
     allowed_hosts: Collection[str] = (),
     tolerates_slash: bool = False,
     needs_code: bool = True,
-) -> ServerReading:
+) -> ServerMetadataResult:
     """Parse a document. Never raises for its content.
 
     `allowed_hosts` are those that the user allowed for this issuer; `tolerates_slash` is the user's consent
     to a trailing slash after an issuer without a path. `needs_code` is False without a browser.
     """
-    members = Members(content, "ASM-020", revision)
+    members = DocumentMembers(content, "ASM-020", revision)
     stated = members.text("issuer")
     about_issuer = _judge_issuer(stated, issuer, revision, source, tolerates_slash)
     endpoints, about_endpoints = _read_endpoints(members, revision, allowance, needs_code)
@@ -270,11 +267,13 @@ def read_server_metadata(
         dpop_algorithms=members.texts("dpop_signing_alg_values_supported"),
         grant_profiles=members.texts("authorization_grant_profiles_supported"),
         response_modes=members.texts("response_modes_supported"),
-        promises_iss=members.flag("authorization_response_iss_parameter_supported") is True,
-        reads_client_documents=members.flag("client_id_metadata_document_supported") is True,
+        advertises_iss=members.flag("authorization_response_iss_parameter_supported") is True,
+        supports_client_documents=members.flag("client_id_metadata_document_supported") is True,
     )
     about_hosts = _judge_hosts(hosts, issuer, revision)
-    return ServerReading(metadata, hosts, (*about_issuer, *about_endpoints, *about_hosts, *members.findings))
+    return ServerMetadataResult(
+        metadata, hosts, (*about_issuer, *about_endpoints, *about_hosts, *members.findings)
+    )
 
 
 def _judge_issuer(
@@ -306,22 +305,22 @@ def _small_difference(one: str, other: str) -> str:
         return "a trailing slash"
     if one.lower() == other.lower():
         return "letter case"
-    return "an explicit default port" if _spelled_out(one) == _spelled_out(other) else ""
+    return "an explicit default port" if _normalized(one) == _normalized(other) else ""
 
 
-def _spelled_out(issuer: str) -> tuple[object, ...]:
+def _normalized(issuer: str) -> tuple[object, ...]:
     link = read_link(issuer)
     port = link.port or {"http": 80}.get(link.scheme, 443)
     return link.problem, link.scheme, link.user, link.ascii_host, port, link.path.rstrip("/")
 
 
 def _read_endpoints(
-    members: Members, revision: Revision, allowance: Allowance, needs_code: bool
+    members: DocumentMembers, revision: Revision, allowance: Allowance, needs_code: bool
 ) -> tuple[dict[str, GuardedUrl], list[Finding]]:
     endpoints: dict[str, GuardedUrl] = {}
     findings: list[Finding] = []
     needed = ("authorization_endpoint", "token_endpoint") if needs_code else ("token_endpoint",)
-    for name in (*CONTACTED, *_OTHERS):
+    for name in (*CONTACTED_ENDPOINTS, *_OTHERS):
         url = members.text(name)
         if not url:
             findings += [finding("ASM-009", revision, field=name)] if name in needed else []
@@ -354,12 +353,12 @@ def _hosts(
     endpoints: dict[str, GuardedUrl], issuer: str, allowed_hosts: Collection[str]
 ) -> Iterator[EndpointHost]:
     own = read_link(issuer).ascii_host.rstrip(".")
-    for name in CONTACTED:
+    for name in CONTACTED_ENDPOINTS:
         if name in endpoints:
             url = endpoints[name]
-            is_issuers = url.host == own
-            is_allowed = is_issuers or url.host in allowed_hosts
-            yield EndpointHost(name, url.raw, url.host, is_issuers, is_allowed)
+            is_issuer_host = url.host == own
+            is_allowed = is_issuer_host or url.host in allowed_hosts
+            yield EndpointHost(name, url.raw, url.host, is_issuer_host, is_allowed)
 
 
 def _judge_hosts(hosts: Sequence[EndpointHost], issuer: str, revision: Revision) -> Iterator[Finding]:

@@ -19,10 +19,9 @@ from inspector.protocol.revisions import Revision
 def judge_support(
     metadata: ServerMetadata, revision: Revision, *, needs_code: bool = True, has_secret: bool = False
 ) -> tuple[Finding, ...]:
-    """Return what is wrong with the offers.
+    """Return what is wrong with what the server supports.
 
-    `needs_code` is False for a login without a browser; `has_secret` says whether our client has one, so
-    that it need not be public.
+    `needs_code` is False for a login without a browser; with `has_secret` the client need not be public.
     """
     if metadata.source is MetadataSource.DEFAULTS:
         return ()  # nothing was stated
@@ -46,7 +45,7 @@ def _judge_code_flow(metadata: ServerMetadata, revision: Revision) -> Iterator[F
         yield finding("ASM-010", revision, types=types)
     if "authorization_code" not in metadata.effective_grants:
         yield finding("ASM-014", revision, grants=quote_names(metadata.effective_grants) or "empty")
-    if not metadata.promises_iss:
+    if not metadata.advertises_iss:
         yield finding("ASM-019", revision)
 
 
@@ -61,7 +60,7 @@ def _judge_pkce(metadata: ServerMetadata, revision: Revision) -> Iterator[Findin
 
 
 def _judge_registration(metadata: ServerMetadata, revision: Revision, has_secret: bool) -> Iterator[Finding]:
-    if metadata.reads_client_documents:
+    if metadata.supports_client_documents:
         return
     if metadata.registration_endpoint is not None:
         yield finding("ASM-016", revision)
@@ -105,7 +104,7 @@ class SupportTrait:
 def support_traits(metadata: ServerMetadata) -> tuple[SupportTrait, ...]:
     """Return the server's features, as stated or as implied by absence."""
     return (
-        SupportTrait("PKCE", *_pkce_in_words(metadata), metadata.challenge_methods is not None),
+        SupportTrait("PKCE", *_pkce_text(metadata), metadata.challenge_methods is not None),
         _flag(
             metadata,
             "Client ID metadata documents",
@@ -140,7 +139,7 @@ def support_traits(metadata: ServerMetadata) -> tuple[SupportTrait, ...]:
     )
 
 
-def _pkce_in_words(metadata: ServerMetadata) -> tuple[str, str]:
+def _pkce_text(metadata: ServerMetadata) -> tuple[str, str]:
     return {
         Pkce.S256: ("S256", "A stolen authorization code cannot be used."),
         Pkce.NOT_DECLARED: (

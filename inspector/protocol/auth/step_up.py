@@ -19,10 +19,10 @@ from inspector.protocol.auth.findings.finding import Finding, finding
 from inspector.protocol.auth.responses import ReportedError
 from inspector.protocol.auth.scopes import ScopeChoice, compare_scopes, step_up_scopes
 from inspector.protocol.auth.tokens import TokenSet
-from inspector.protocol.revisions import R4, REVISIONS, Revision, is_between
+from inspector.protocol.revisions import Revision
 
 MAX_STEP_UPS = 2  # per operation and set of scopes, in one session
-INVALID = "invalid_token"
+INVALID_TOKEN = "invalid_token"  # noqa: S105
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +32,13 @@ class Refusal:
     status: int
     challenge: Challenge | None = None
 
-    def mentions(self, name: str) -> str:
+    def parameter(self, name: str) -> str:
         """Return a parameter of the challenge; "" if absent or blank."""
         return self.challenge.get(name) if self.challenge is not None else ""
 
     @property
     def error(self) -> str:
-        return self.mentions("error")
+        return self.parameter("error")
 
     @property
     def scopes(self) -> tuple[str, ...]:
@@ -51,7 +51,7 @@ class Move(Enum):
     REFRESH = "refresh the token"
     LOG_IN = "log in again"
     STEP_UP = "log in with more scopes"
-    GIVE_UP = "stop"
+    STOP = "stop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +69,19 @@ class StepUps:
     """Step-ups of one session: scopes required per operation, and how often that was tried."""
 
     _counts: dict[tuple[str, frozenset[str]], int] = field(default_factory=lambda: defaultdict(int))
-    _wanted: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _required: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def left(self, operation: str, wanted: tuple[str, ...]) -> int:
+    def remaining(self, operation: str, wanted: tuple[str, ...]) -> int:
         return max(0, MAX_STEP_UPS - self._counts.get((operation, frozenset(wanted)), 0))
 
-    def note(self, operation: str, wanted: tuple[str, ...]) -> None:
+    def record(self, operation: str, wanted: tuple[str, ...]) -> None:
         """Record a step-up."""
         self._counts[operation, frozenset(wanted)] += 1
-        self._wanted[operation] = wanted
+        self._required[operation] = wanted
 
-    def last_wanted(self, operation: str) -> tuple[str, ...]:
+    def last_required(self, operation: str) -> tuple[str, ...]:
         """Return the scopes of the operation's last step-up; () if none."""
-        return self._wanted.get(operation, ())
+        return self._required.get(operation, ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Attempt:
     step_ups: int = 0  # how many of those were step-ups
 
 
-def judge(
+def judge_refusal(
     refusal: Refusal,
     attempt: Attempt,
     history: StepUps,
@@ -109,10 +109,10 @@ def judge(
     if refusal.status == 401:
         return _unauthorized(refusal, attempt, revision)
     if refusal.status == 403 and refusal.error == INSUFFICIENT_SCOPE:
-        return _too_few_scopes(refusal, attempt, history, revision, server_scopes)
+        return _insufficient_scope(refusal, attempt, history, revision, server_scopes)
     if refusal.status == 403:
         return _forbidden(refusal, revision)
-    return Judgment(Move.GIVE_UP, f"Status {refusal.status} is not about authorization.")
+    return Judgment(Move.STOP, f"Status {refusal.status} is not about authorization.")
 
 
 def _unauthorized(refusal: Refusal, attempt: Attempt, revision: Revision) -> Judgment:
@@ -121,9 +121,9 @@ def _unauthorized(refusal: Refusal, attempt: Attempt, revision: Revision) -> Jud
         found = (finding("RS-008", revision, status=401, cause="insufficient scope"),)
     elif attempt.is_first_use:
         reason = "The server rejects a new token; another one would not help."
-        return Judgment(Move.GIVE_UP, reason, _rejected_fresh(refusal, revision))
+        return Judgment(Move.STOP, reason, _rejected_new_token(refusal, revision))
     if attempt.renewals:
-        return Judgment(Move.GIVE_UP, "The token was already refreshed for this request.", found)
+        return Judgment(Move.STOP, "The token was already refreshed for this request.", found)
     if found:
         return Judgment(
             Move.LOG_IN, "The token is not sufficient: log in with the scopes in the challenge.", found
@@ -133,12 +133,12 @@ def _unauthorized(refusal: Refusal, attempt: Attempt, revision: Revision) -> Jud
     return Judgment(Move.LOG_IN, "The server no longer accepts the token: log in again.")
 
 
-def _rejected_fresh(refusal: Refusal, revision: Revision) -> tuple[Finding, ...]:
-    error = ReportedError(refusal.error or "no reason given", refusal.mentions("error_description"))
+def _rejected_new_token(refusal: Refusal, revision: Revision) -> tuple[Finding, ...]:
+    error = ReportedError(refusal.error or "no reason given", refusal.parameter("error_description"))
     return (finding("RS-001", revision, error=error.code, evidence=error.evidence),)
 
 
-def _too_few_scopes(
+def _insufficient_scope(
     refusal: Refusal,
     attempt: Attempt,
     history: StepUps,
@@ -148,14 +148,14 @@ def _too_few_scopes(
     wanted = refusal.scopes
     found = (*_about_challenge(refusal, revision), *_about_repeats(wanted, attempt, history, revision))
     if not wanted:
-        return Judgment(Move.GIVE_UP, "The server does not say which scope is missing.", found)
+        return Judgment(Move.STOP, "The server does not say which scope is missing.", found)
     if any(one.id == "RS-007" for one in found):
-        return Judgment(Move.GIVE_UP, "The required scopes are already granted.", found)
-    if attempt.step_ups or not history.left(attempt.operation, wanted):
+        return Judgment(Move.STOP, "The required scopes are already granted.", found)
+    if attempt.step_ups or not history.remaining(attempt.operation, wanted):
         reason = "More scopes were already requested, but the server still rejects the request."
-        return Judgment(Move.GIVE_UP, reason, found)
+        return Judgment(Move.STOP, reason, found)
     scopes = step_up_scopes(
-        attempt.tokens.requested, attempt.tokens.scopes, refusal.mentions("scope"), server_scopes
+        attempt.tokens.requested, attempt.tokens.scopes, refusal.parameter("scope"), server_scopes
     )
     missing = compare_scopes(wanted, attempt.tokens.scopes).missing
     reason = f"The server requires {quote_names(missing or wanted)}, which the token does not have."
@@ -164,7 +164,7 @@ def _too_few_scopes(
 
 def _about_challenge(refusal: Refusal, revision: Revision) -> Iterator[Finding]:
     missing = [] if refusal.scopes else ["scope"]
-    missing += [] if refusal.mentions("resource_metadata") else ["resource_metadata"]
+    missing += [] if refusal.parameter("resource_metadata") else ["resource_metadata"]
     if missing:
         yield finding("RS-005", revision, missing=" and ".join(missing))
 
@@ -173,7 +173,7 @@ def _about_repeats(
     wanted: tuple[str, ...], attempt: Attempt, history: StepUps, revision: Revision
 ) -> Iterator[Finding]:
     """Report repeated rejections after a step-up: for the same scopes, or for yet another one."""
-    before = history.last_wanted(attempt.operation)
+    before = history.last_required(attempt.operation)
     if not before or not wanted:
         return
     granted = attempt.tokens.scopes
@@ -184,17 +184,8 @@ def _about_repeats(
 
 
 def _forbidden(refusal: Refusal, revision: Revision) -> Judgment:
-    if refusal.error == INVALID:
+    if refusal.error == INVALID_TOKEN:
         found = finding("RS-008", revision, status=403, cause="an invalid token")
-        return Judgment(Move.GIVE_UP, found.seen, (found,))
+        return Judgment(Move.STOP, found.seen, (found,))
     found = finding("RS-004", revision)
-    return Judgment(
-        Move.GIVE_UP, "The server denies access and names no scope that would allow it.", (found,)
-    )
-
-
-def about_session(status: int, is_session_known: bool, revision: Revision) -> tuple[Finding, ...]:
-    """Report a 5xx for a session id that the server forgot; sessions end with 2025-11-25."""
-    if is_session_known or status < 500 or not is_between(revision, REVISIONS[0], R4):
-        return ()
-    return (finding("RS-011", revision, status=status),)
+    return Judgment(Move.STOP, "The server denies access and names no scope that would allow it.", (found,))

@@ -12,7 +12,7 @@ import base64
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from urllib.parse import quote_plus, urlencode
+from urllib.parse import quote_plus
 from uuid import uuid4
 
 from inspector.base.json.values import JSONObject, quote_names, quote_value
@@ -46,8 +46,8 @@ class MethodChoice:
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
-    """What a method adds to a token request."""
+class ClientAuthentication:
+    """What a client authentication method adds to a token request."""
 
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     form: tuple[tuple[str, str], ...] = field(default=(), repr=False)
@@ -110,8 +110,8 @@ def method_problem(name: str, *, has_secret: bool, has_key: bool = False) -> str
     """Return why a method cannot be used, as the second half of a sentence; "" if it can."""
     method = find_method(name)
     if method is None:
-        ours = ", ".join(method.value for method in AuthMethod)
-        return f"{quote_value(name)} is not supported (supported methods: {ours})."
+        supported = ", ".join(method.value for method in AuthMethod)
+        return f"{quote_value(name)} is not supported (supported methods: {supported})."
     if method.needs_secret and not has_secret:
         return f"{name} requires a client secret, but none is set."
     if method is AuthMethod.PRIVATE_KEY and not has_key:
@@ -131,19 +131,23 @@ def registrable_method(offered: Sequence[str] | None) -> AuthMethod:
     return next((method for method in methods if method.needs_secret), AuthMethod.NONE)
 
 
-def authenticate(method: AuthMethod, client_id: str, *, secret: str = "", assertion: str = "") -> Proof:
+def authenticate(
+    method: AuthMethod, client_id: str, *, secret: str = "", assertion: str = ""
+) -> ClientAuthentication:
     """Return the headers and form fields that authenticate the client."""
     if method is AuthMethod.BASIC:
-        return Proof(headers=(("Authorization", basic(client_id, secret)),))
+        return ClientAuthentication(headers=(("Authorization", basic_credentials(client_id, secret)),))
     if method is AuthMethod.POST:
-        return Proof(form=(("client_id", client_id), ("client_secret", secret)))
+        return ClientAuthentication(form=(("client_id", client_id), ("client_secret", secret)))
     if method is AuthMethod.PRIVATE_KEY:
         # RFC 7521, section 4.2: client_id is unnecessary, as it is the assertion's subject.
-        return Proof(form=(("client_assertion_type", ASSERTION_TYPE), ("client_assertion", assertion)))
-    return Proof(form=(("client_id", client_id),))
+        return ClientAuthentication(
+            form=(("client_assertion_type", ASSERTION_TYPE), ("client_assertion", assertion))
+        )
+    return ClientAuthentication(form=(("client_id", client_id),))
 
 
-def basic(client_id: str, secret: str) -> str:
+def basic_credentials(client_id: str, secret: str) -> str:
     """Return Basic credentials.
 
     RFC 6749, section 2.3.1: both parts are form-encoded first, so that a colon in the client ID is
@@ -171,7 +175,6 @@ def usable_methods(offered: Iterable[str]) -> tuple[AuthMethod, ...]:
     return tuple(method for name in offered if (method := find_method(name)) is not None)
 
 
-FORM_TYPE = "application/x-www-form-urlencoded"
 ID_JAG = "urn:ietf:params:oauth:token-type:id-jag"
 ID_TOKEN = "urn:ietf:params:oauth:token-type:id_token"  # noqa: S105
 ID_JAG_PROFILE = "urn:ietf:params:oauth:grant-profile:id-jag"
@@ -230,20 +233,6 @@ def assertion_form(assertion: str, resource: str | None, scope: str | None) -> F
 def revocation_form(token: str, is_refresh_token: bool) -> Form:
     """Return the form to revoke a token (RFC 7009)."""
     return (("token", token), ("token_type_hint", "refresh_token" if is_refresh_token else "access_token"))
-
-
-def form_body(form: Form, proof: Proof) -> bytes:
-    """Return the body of a token request."""
-    return urlencode((*form, *proof.form)).encode("ascii")
-
-
-def trusted_issuer(configured: str, listed: Sequence[str]) -> str:
-    """Return where a secret may be sent: the configured issuer if the server lists it, else "".
-
-    With client credentials there is no user in a browser to notice that a server names someone else's
-    authorization server, so the server must not choose.
-    """
-    return configured if configured in listed else ""
 
 
 def _form(grant: Grant, **fields: str | None) -> Form:

@@ -1,5 +1,4 @@
-"""A stage for logins: an MCP server and its authorization server in one, scripted, and a browser without a
-person."""
+"""Login fixtures: scripted MCP server and authorization server, and a fake browser."""
 
 from __future__ import annotations
 
@@ -16,8 +15,8 @@ import httpx2
 from inspector.base.clock import Clock, SystemClock
 from inspector.config.servers.entries import OAuthSettings
 from inspector.engine.secrets import Secrets
-from inspector.oauth.http import LoginHttp, LoginRecorder
-from inspector.oauth.login.context import LoginTools, Refused, Target
+from inspector.oauth.http import LoginHttp, LoginRecorder, LoginTarget, RejectedResponse
+from inspector.oauth.login.context import LoginTools
 from inspector.oauth.login.flow import Login
 from inspector.oauth.login.steps import Overrides
 from inspector.oauth.loopback import LoopbackListener
@@ -31,8 +30,8 @@ SERVER = "notes"
 
 
 @dataclass
-class Seen:
-    """One request that arrived."""
+class ReceivedRequest:
+    """One received request."""
 
     method: str
     path: str
@@ -50,20 +49,20 @@ class Seen:
 
 
 @dataclass
-class Answer:
+class ScriptedResponse:
     status: int = 200
     body: Any = None
     headers: dict[str, str] = field(default_factory=dict)
 
 
-Handler = Callable[[Seen], Answer]
+Handler = Callable[[ReceivedRequest], ScriptedResponse]
 
 
 class World:
-    """The servers. Everything that it says can be changed: documents, and what each path answers."""
+    """The servers. All documents and responses can be changed."""
 
     def __init__(self) -> None:
-        self.seen: list[Seen] = []
+        self.seen: list[ReceivedRequest] = []
         self.origin = ""
         self.scope = "notes:read"
         self.codes = 0
@@ -78,14 +77,14 @@ class World:
     def url(self) -> str:
         return f"{self.origin}/mcp"
 
-    def requested(self, path: str) -> list[Seen]:
+    def requested(self, path: str) -> list[ReceivedRequest]:
         return [one for one in self.seen if one.path == path]
 
-    def told_of(self, path: str) -> asyncio.Event:
-        """Set when this path is asked the next time."""
+    def next_request(self, path: str) -> asyncio.Event:
+        """Return an event that is set by the next request for this path."""
         event, works = asyncio.Event(), self.paths[path]
 
-        def handle(seen: Seen) -> Answer:
+        def handle(seen: ReceivedRequest) -> ScriptedResponse:
             event.set()
             return works(seen)
 
@@ -112,40 +111,42 @@ class World:
         }
         self.paths = {
             "/mcp": self.mcp,
-            "/.well-known/oauth-protected-resource/mcp": lambda _: Answer(body=self.resource),
-            "/.well-known/oauth-authorization-server": lambda _: Answer(body=self.server),
+            "/.well-known/oauth-protected-resource/mcp": lambda _: ScriptedResponse(body=self.resource),
+            "/.well-known/oauth-authorization-server": lambda _: ScriptedResponse(body=self.server),
             "/register": self.register,
             "/authorize": self.authorize,
             "/token": self.token,
-            "/revoke": lambda _: Answer(),
+            "/revoke": lambda _: ScriptedResponse(),
         }
 
     def challenge(self) -> str:
         location = f"{self.origin}/.well-known/oauth-protected-resource/mcp"
         return f'Bearer resource_metadata="{location}", scope="{self.scope}"'
 
-    def mcp(self, seen: Seen) -> Answer:
+    def mcp(self, seen: ReceivedRequest) -> ScriptedResponse:
         token = seen.headers.get("authorization", "").partition(" ")[2]
         if token not in self.tokens:
-            return Answer(401, headers={"WWW-Authenticate": self.challenge()})
+            return ScriptedResponse(401, headers={"WWW-Authenticate": self.challenge()})
         if not seen.body:
-            return Answer(405)
+            return ScriptedResponse(405)
         message = seen.json
         if "id" not in message:
-            return Answer(202)
-        return Answer(body={"jsonrpc": "2.0", "id": message["id"], "result": result_of(message)})
+            return ScriptedResponse(202)
+        return ScriptedResponse(body={"jsonrpc": "2.0", "id": message["id"], "result": result_of(message)})
 
-    def register(self, seen: Seen) -> Answer:
-        return Answer(201, {**seen.json, "client_id": f"client-{len(self.requested('/register'))}"})
+    def register(self, seen: ReceivedRequest) -> ScriptedResponse:
+        return ScriptedResponse(201, {**seen.json, "client_id": f"client-{len(self.requested('/register'))}"})
 
-    def authorize(self, seen: Seen) -> Answer:
+    def authorize(self, seen: ReceivedRequest) -> ScriptedResponse:
         self.codes += 1
         response = {"code": f"code-{self.codes}", "state": seen.query["state"]}
         if self.iss is not None:
             response["iss"] = self.origin if self.iss == "own" else self.iss
-        return Answer(302, headers={"Location": f"{seen.query['redirect_uri']}?{urlencode(response)}"})
+        return ScriptedResponse(
+            302, headers={"Location": f"{seen.query['redirect_uri']}?{urlencode(response)}"}
+        )
 
-    def token(self, seen: Seen) -> Answer:
+    def token(self, seen: ReceivedRequest) -> ScriptedResponse:
         number = len(self.requested("/token"))
         self.tokens.append(f"access-{number}")
         body: Json = {"access_token": f"access-{number}", "token_type": "Bearer"}
@@ -153,7 +154,7 @@ class World:
             body["expires_in"] = self.expires_in
         if self.refresh:
             body["refresh_token"] = f"refresh-{number}"
-        return Answer(body=body, headers={"Cache-Control": "no-store"})
+        return ScriptedResponse(body=body, headers={"Cache-Control": "no-store"})
 
     async def __aenter__(self) -> World:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -170,7 +171,7 @@ class World:
         try:
             seen = await _read(reader)
             self.seen.append(seen)
-            response = self.paths[seen.path](seen) if seen.path in self.paths else Answer(404)
+            response = self.paths[seen.path](seen) if seen.path in self.paths else ScriptedResponse(404)
             body = b"" if response.body is None else json.dumps(response.body).encode()
             headers = {"Content-Type": "application/json"} if response.body is not None else {}
             headers |= {**response.headers, "Content-Length": str(len(body)), "Connection": "close"}
@@ -183,7 +184,7 @@ class World:
             writer.close()
 
 
-async def _read(reader: asyncio.StreamReader) -> Seen:
+async def _read(reader: asyncio.StreamReader) -> ReceivedRequest:
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     first, *lines = head[:-4].split("\r\n")
     method, target, _ = first.split(" ")
@@ -193,7 +194,7 @@ async def _read(reader: asyncio.StreamReader) -> Seen:
         headers[name.strip().lower()] = value.strip()
     body = await reader.readexactly(int(headers.get("content-length", 0)))
     parts = urlsplit(target)
-    return Seen(method, parts.path, dict(parse_qsl(parts.query)), headers, body)
+    return ReceivedRequest(method, parts.path, dict(parse_qsl(parts.query)), headers, body)
 
 
 def result_of(message: Json) -> Json:
@@ -216,7 +217,7 @@ def result_of(message: Json) -> Json:
 
 
 async def browse(url: str) -> None:
-    """A browser whose person consents to everything."""
+    """A browser whose user consents to everything."""
     async with httpx2.AsyncClient(trust_env=False) as client:
         response = await client.get(url)
         if response.has_redirect_location:
@@ -227,7 +228,7 @@ Browse = Callable[[str], Awaitable[None]]
 
 
 class Harness:
-    """What outlives one login: secrets, and the log."""
+    """What outlives one login: secrets and the log."""
 
     def __init__(self, clock: Clock | None = None) -> None:
         self.secrets = Secrets()
@@ -259,16 +260,16 @@ class Harness:
         *,
         settings: OAuthSettings | None = None,
         browse: Browse = browse,
-        refused: Refused | None = None,
-        by_itself: bool = False,
+        refused: RejectedResponse | None = None,
+        is_unattended: bool = False,
         **changes: Any,
     ) -> AsyncIterator[Login]:
         login = Login(
-            Target(SERVER, world.url, settings or OAuthSettings()),
+            LoginTarget(SERVER, world.url, settings or OAuthSettings()),
             self.tools(world, browse, **changes),
             overrides,
             refused=refused,
-            by_itself=by_itself,
+            is_unattended=is_unattended,
         )
         try:
             yield login

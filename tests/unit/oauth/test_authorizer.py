@@ -1,4 +1,4 @@
-"""A server that wants a login, as the engine meets it: what goes with requests, and what refusals lead to."""
+"""A server that requires login, as the engine uses it: headers and reactions to 401 and 403."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from inspector.oauth.signing import new_key
 from inspector.protocol.auth.jwt import JwtView, read_jwt
 from inspector.protocol.auth.pkce import b64url
 from tests.helpers.fakes import FakeClock
-from tests.unit.oauth.login_stage import SERVER, Answer, Seen, World, browse
+from tests.unit.oauth.login_stage import SERVER, ReceivedRequest, ScriptedResponse, World, browse
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ async def test_a_request_that_needs_a_login_only_offers_it_when_no_browser_may_o
 ) -> None:
     engine.logins.opens_browser = frozenset({LoginReason.CONNECT})
     wanted: list[LoginRequested] = []
-    engine.logins.wanted.connect(wanted.append)
+    engine.logins.login_requested.connect(wanted.append)
     await connect(engine, world)
     world.tokens.clear()
     world.refresh = False
@@ -138,8 +138,8 @@ async def test_tokens_are_not_reused_after_the_url_changed(engine: Engine, world
     async with World() as other:
         store = engine.logins.authorizer(SERVER).store
         moved = type(store)(engine.secrets, SERVER, other.url)
-        assert await moved.held() is None
-        assert await store.held() is not None
+        assert await moved.newest_login() is None
+        assert await store.newest_login() is not None
 
 
 async def test_login_sends_the_server_headers_from_the_secret_store(engine: Engine, world: World) -> None:
@@ -152,7 +152,7 @@ async def test_login_sends_the_server_headers_from_the_secret_store(engine: Engi
     assert {seen.headers.get("x-gateway") for seen in requested} == {"k3y-of-the-gateway"}
     assert {seen.headers.get("x-plain") for seen in requested} == {"1"}
     assert "k3y-of-the-gateway" not in login_text(view) + login_trace(view).decode()
-    assert b"k3y-of-the-gateway" in engine.log.credentials.names(), "the log knows it, and masks it"
+    assert b"k3y-of-the-gateway" in engine.log.credentials.names_by_value(), "the log knows it, and masks it"
 
 
 async def test_login_with_a_missing_server_secret_sends_nothing(engine: Engine, world: World) -> None:
@@ -206,7 +206,7 @@ async def test_server_that_rejects_the_refreshed_token_too_is_not_retried_endles
 ) -> None:
     await connect(engine, world)
     challenge = {"WWW-Authenticate": world.challenge()}
-    world.paths["/mcp"] = lambda _: Answer(401, headers=challenge)
+    world.paths["/mcp"] = lambda _: ScriptedResponse(401, headers=challenge)
     before = len(world.requested("/mcp"))
     outcome = await engine.call_tool(SERVER, "read", {})
     assert outcome.kind is OutcomeKind.FAILED
@@ -218,9 +218,9 @@ async def test_a_refused_refresh_token_leads_to_a_login(engine: Engine, world: W
     await connect(engine, world)
     works = world.token
 
-    def token(seen: Seen) -> Answer:
+    def token(seen: ReceivedRequest) -> ScriptedResponse:
         is_refresh = seen.form["grant_type"] == "refresh_token"
-        return Answer(400, {"error": "invalid_grant"}) if is_refresh else works(seen)
+        return ScriptedResponse(400, {"error": "invalid_grant"}) if is_refresh else works(seen)
 
     world.paths["/token"] = token
     world.tokens.clear()
@@ -230,7 +230,7 @@ async def test_a_refused_refresh_token_leads_to_a_login(engine: Engine, world: W
 
 async def test_server_error_does_not_discard_the_refresh_token(engine: Engine, world: World) -> None:
     await connect(engine, world)
-    world.paths["/token"] = lambda _: Answer(503)
+    world.paths["/token"] = lambda _: ScriptedResponse(503)
     world.tokens.clear()
     with pytest.raises(UserError, match="503"):
         await engine.list_tools(SERVER)
@@ -266,15 +266,15 @@ async def test_token_is_known_to_be_expired_after_a_restart(world: World) -> Non
 
 
 def needs_scope(world: World, scope: str) -> None:
-    """`tools/call` needs a scope; a token has those of the login that it is from."""
+    """Make `tools/call` require a scope; a token has the scopes of its login."""
     works = world.mcp
 
-    def mcp(seen: Seen) -> Answer:
+    def mcp(seen: ReceivedRequest) -> ScriptedResponse:
         number = seen.headers.get("authorization", "").rpartition("-")[2]
         is_call = b'"tools/call"' in seen.body
         if is_call and number and scope not in world.requested("/authorize")[int(number) - 1].query["scope"]:
             header = f'Bearer error="insufficient_scope", scope="{scope}"'
-            return Answer(403, headers={"WWW-Authenticate": header})
+            return ScriptedResponse(403, headers={"WWW-Authenticate": header})
         return works(seen)
 
     world.paths["/mcp"] = mcp
@@ -295,7 +295,7 @@ async def test_server_that_never_accepts_the_scopes_is_abandoned(engine: Engine,
     needs_scope(world, "never:granted")
     works = world.authorize
 
-    def authorize(seen: Seen) -> Answer:
+    def authorize(seen: ReceivedRequest) -> ScriptedResponse:
         seen.query["scope"] = "notes:read"
         return works(seen)
 
@@ -310,7 +310,7 @@ async def test_server_that_never_accepts_the_scopes_is_abandoned(engine: Engine,
 
 async def test_plain_403_is_not_a_scope_challenge(engine: Engine, world: World) -> None:
     await connect(engine, world)
-    world.paths["/mcp"] = lambda _: Answer(403)
+    world.paths["/mcp"] = lambda _: ScriptedResponse(403)
     outcome = await engine.call_tool(SERVER, "read", {})
     assert outcome.kind is OutcomeKind.FAILED
     assert len(world.requested("/authorize")) == 1
@@ -331,8 +331,8 @@ async def test_server_that_moves_to_another_issuer_gets_nothing_from_the_old_one
 
 async def test_logging_out_revokes_the_refresh_token(engine: Engine, world: World) -> None:
     await connect(engine, world)
-    words = await engine.logins.sign_out(SERVER)
-    assert words == "Logged out. Tokens revoked."
+    text = await engine.logins.log_out(SERVER)
+    assert text == "Logged out. Tokens revoked."
     [revoked] = world.requested("/revoke")
     assert revoked.form["token"] == "refresh-1"
     assert revoked.form["token_type_hint"] == "refresh_token"
@@ -341,9 +341,9 @@ async def test_logging_out_revokes_the_refresh_token(engine: Engine, world: Worl
 
 async def test_logging_out_forgets_the_tokens_even_if_revocation_fails(engine: Engine, world: World) -> None:
     await connect(engine, world)
-    world.paths["/revoke"] = lambda _: Answer(500)
-    assert "500" in await engine.logins.sign_out(SERVER)
-    assert await engine.logins.authorizer(SERVER).store.held() is None
+    world.paths["/revoke"] = lambda _: ScriptedResponse(500)
+    assert "500" in await engine.logins.log_out(SERVER)
+    assert await engine.logins.authorizer(SERVER).store.newest_login() is None
 
 
 async def test_client_credentials_work_with_a_secret(engine: Engine, world: World) -> None:
@@ -374,7 +374,7 @@ async def test_a_secret_is_not_sent_to_an_issuer_that_the_server_chose(engine: E
         client_secret=SecretRef("s"),
         issuer="https://as.example",
     )
-    with pytest.raises(NeedsLogin, match="does not list it"):
+    with pytest.raises(NeedsLogin, match="does not list this authorization server"):
         await connect(engine, world, settings)
     assert world.requested("/token") == []
 
@@ -405,7 +405,7 @@ async def test_each_request_declares_the_client_credentials_extension(engine: En
 
 
 async def test_an_enterprise_login_exchanges_the_id_token_first(engine: Engine, world: World) -> None:
-    world.paths["/idp/token"] = lambda _: Answer(
+    world.paths["/idp/token"] = lambda _: ScriptedResponse(
         body={
             "access_token": "the-id-jag",
             "issued_token_type": "urn:ietf:params:oauth:token-type:id-jag",
@@ -439,7 +439,7 @@ async def test_workload_sends_its_jwt_and_is_not_asked_twice(
 ) -> None:
     monkeypatch.setenv("WORKLOAD_JWT", "a.b.c\n")
     settings = OAuthSettings(grant="wif", assertion_variable="WORKLOAD_JWT", issuer=world.origin)
-    world.paths["/token"] = lambda _: Answer(400, {"error": "invalid_grant"})
+    world.paths["/token"] = lambda _: ScriptedResponse(400, {"error": "invalid_grant"})
     with pytest.raises(NeedsLogin, match="invalid_grant"):
         await connect(engine, world, settings)
     [seen] = world.requested("/token")
@@ -448,7 +448,7 @@ async def test_workload_sends_its_jwt_and_is_not_asked_twice(
 
 
 class Binding:
-    """Makes a world bind tokens to keys, and want nonces."""
+    """Makes a world issue DPoP-bound tokens and require nonces."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -457,24 +457,24 @@ class Binding:
         self._mcp, self._token = world.mcp, world.token
         world.paths["/mcp"], world.paths["/token"] = self.mcp, self.token
 
-    def mcp(self, seen: Seen) -> Answer:
+    def mcp(self, seen: ReceivedRequest) -> ScriptedResponse:
         location = f"{self.world.origin}/.well-known/oauth-protected-resource/mcp"
         if "dpop" not in seen.headers:
-            return Answer(401, headers={"WWW-Authenticate": f'DPoP resource_metadata="{location}"'})
+            return ScriptedResponse(401, headers={"WWW-Authenticate": f'DPoP resource_metadata="{location}"'})
         proof = jwt_of(seen.headers["dpop"])
         self.proofs.append(proof)
         if proof.claims.get("nonce") != "of-server":
-            return Answer(
+            return ScriptedResponse(
                 401,
                 headers={"WWW-Authenticate": 'DPoP error="use_dpop_nonce"', "DPoP-Nonce": "of-server"},
             )
         return self._mcp(seen)
 
-    def token(self, seen: Seen) -> Answer:
+    def token(self, seen: ReceivedRequest) -> ScriptedResponse:
         proof = jwt_of(seen.headers["dpop"])
         self.proofs.append(proof)
         if proof.claims.get("nonce") != "of-issuer":
-            return Answer(400, {"error": "use_dpop_nonce"}, {"DPoP-Nonce": "of-issuer"})
+            return ScriptedResponse(400, {"error": "use_dpop_nonce"}, {"DPoP-Nonce": "of-issuer"})
         response = self._token(seen)
         response.body["token_type"] = "DPoP"
         return response

@@ -1,4 +1,4 @@
-"""The HTTP requests of a login: where they may go, what they take along, and that every wait has an end."""
+"""HTTP requests of a login: allowed targets, what they carry, and timeouts."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ import pytest
 from inspector.base.clock import SystemClock
 from inspector.base.errors import NotReached, RequestTimedOut, UserError
 from inspector.oauth.http import (
-    DOCUMENT_CAP,
-    RESPONSE_LIMIT,
+    MAX_DOCUMENT_SIZE,
+    MAX_RESPONSE_SIZE,
     LoginHttp,
     LoginRecorder,
-    LoginReply,
     LoginRequest,
+    LoginResponse,
     check_addresses,
     get_document,
     post_form,
@@ -36,7 +36,7 @@ from tests.helpers.certificates import Authority
 from tests.helpers.httpfaults import JSON_TYPE, FaultServer
 
 LOCAL = Allowance(loopback=True)
-ELSEWHERE = "https://mcp.example/mcp"  # a server that is none of those in the test
+ELSEWHERE = "https://mcp.example/mcp"  # another server than those in the test
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def exchanges(log: TrafficLog) -> list[HttpExchange]:
 
 @pytest.fixture
 def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
-    """What names are resolved to, where the test says so."""
+    """Resolve these names as the test says."""
     real, known = socket.getaddrinfo, dict[str, list[str]]()
 
     def resolve(host: Any, port: Any, *args: Any, **options: Any) -> Any:
@@ -171,7 +171,7 @@ async def test_host_name_that_resolves_to_a_forbidden_address_is_rejected_before
 ) -> None:
     names["as.example"] = addresses
     async with login(log, allowance=PUBLIC_ONLY) as http:
-        with pytest.raises(UrlBlocked, match=r"^as\.example leads to ") as caught:
+        with pytest.raises(UrlBlocked, match=r"^as\.example resolves to ") as caught:
             await http.send(get_document("https://as.example/.well-known/x"))
     assert caught.value.reason is reason
     (exchange,) = exchanges(log)
@@ -184,10 +184,10 @@ async def test_host_name_that_resolves_to_this_machine_receives_nothing(
 ) -> None:
     names["as.example"] = ["127.0.0.1"]
     async with login(log, allowance=Allowance(plain_http=True)) as http:
-        with pytest.raises(UrlBlocked, match=r"leads to 127\.0\.0\.1, which is this machine"):
+        with pytest.raises(UrlBlocked, match=r"resolves to 127\.0\.0\.1, a loopback address"):
             await http.send(post_form(server.url("as.example"), [("code", "x")]))
     assert server.calls == []
-    assert not server.hung_up.is_set()  # nobody has even connected
+    assert not server.hung_up.is_set()  # no connection was made
 
 
 def test_consent_allows_the_private_network_and_nothing_else() -> None:
@@ -251,10 +251,10 @@ async def test_peer_is_identified_by_its_address_and_certificate(
     assert peer.certificate is not None
     assert "localhost" in peer.certificate.names
     assert peer.certificate.issuer != peer.certificate.subject
-    words = "\n".join(peer.lines())
-    assert f"from 127.0.0.1 port {peer.port}, {peer.tls}" in words
-    assert peer.certificate.issuer in words
-    assert f"{peer.certificate.valid_until:%Y-%m-%d}" in words
+    text = "\n".join(peer.lines())
+    assert f"from 127.0.0.1 port {peer.port}, {peer.tls}" in text
+    assert peer.certificate.issuer in text
+    assert f"{peer.certificate.valid_until:%Y-%m-%d}" in text
 
 
 async def test_server_headers_go_only_to_the_server_and_without_credentials(
@@ -307,7 +307,7 @@ async def test_the_name_in_the_certificate_is_verified(tmp_path: Path, log: Traf
                 if is_right:
                     assert (await http.send(get_document(server.url("localhost")))).status == 200
                 else:
-                    with pytest.raises(NotReached, match="made out to another name"):
+                    with pytest.raises(NotReached, match="issued to another name"):
                         await http.send(get_document(server.url("localhost")))
 
 
@@ -391,16 +391,18 @@ async def test_unsafe_redirect_is_returned_and_not_followed(
 
 
 class Encrypting(LoginHttp):
-    """Servers that redirect everything to https; nothing of it leaves the test."""
+    """Servers that redirect everything to https, inside the test only."""
 
     requested: tuple[str, ...] = ()
 
-    async def _exchange(self, request: LoginRequest) -> LoginReply:
+    async def _exchange(self, request: LoginRequest) -> LoginResponse:
         self.check(request.url)
         self.requested = (*self.requested, request.url)
         if request.url.startswith("https://"):
-            return LoginReply(request.url, 200, (), b"{}")
-        return LoginReply(request.url, 301, (("Location", f"https{request.url.removeprefix('http')}"),), b"")
+            return LoginResponse(request.url, 200, (), b"{}")
+        return LoginResponse(
+            request.url, 301, (("Location", f"https{request.url.removeprefix('http')}"),), b""
+        )
 
 
 async def test_document_follows_a_redirect_to_https_unless_it_carries_credentials(log: TrafficLog) -> None:
@@ -444,14 +446,14 @@ async def test_at_most_five_redirects_are_followed(server: FaultServer, http: Lo
     assert (reply.status, len(reply.redirects), len(server.calls)) == (302, 5, 6)
 
 
-@pytest.mark.parametrize(("cap", "size"), [(DOCUMENT_CAP, "64 KiB"), (RESPONSE_LIMIT, "1.0 MiB")])
+@pytest.mark.parametrize(("cap", "size"), [(MAX_DOCUMENT_SIZE, "64 KiB"), (MAX_RESPONSE_SIZE, "1.0 MiB")])
 async def test_response_at_the_size_limit_is_accepted_and_one_beyond_it_is_not(
     server: FaultServer, http: LoginHttp, cap: int, size: str
 ) -> None:
     server.order("GET", faults.replies(200, b"x" * cap), faults.replies(200, b"x" * (cap + 1)))
     request = LoginRequest("GET", server.url(), cap=cap)
     assert len((await http.send(request)).body) == cap
-    with pytest.raises(UserError, match=f"larger than {size}.*Is it the right URL"):
+    with pytest.raises(UserError, match=f"larger than {size}.*Check the URL"):
         await http.send(request)
 
 
@@ -476,7 +478,7 @@ async def test_decompression_bomb_is_not_unpacked(
     server: FaultServer, http: LoginHttp, encoding: str
 ) -> None:
     bomb = gzip.compress(bytes(50 * 1024 * 1024))
-    assert len(bomb) < DOCUMENT_CAP
+    assert len(bomb) < MAX_DOCUMENT_SIZE
     server.order("GET", faults.replies(200, bomb, JSON_TYPE, Content_Encoding=encoding))
     with pytest.raises(UserError, match="larger than 64 KiB"):
         await http.send(get_document(server.url()))
@@ -487,12 +489,12 @@ async def test_unrequested_encoding_is_not_unpacked(
     server: FaultServer, http: LoginHttp, encoding: str
 ) -> None:
     server.order("GET", faults.replies(200, b"{}", JSON_TYPE, Content_Encoding=encoding))
-    with pytest.raises(UserError, match="unusable"):
+    with pytest.raises(UserError, match="compressed with"):
         await http.send(get_document(server.url()))
 
 
 async def drips(call: faults.Call) -> None:
-    """Slow: a byte now and then, until the client hangs up."""
+    """Respond slowly, one byte at a time, until the client disconnects."""
     await call.start(200, JSON_TYPE)
     while True:
         await call.chunk(b" ")
@@ -503,7 +505,9 @@ async def test_step_times_out_when_nothing_arrives(server: FaultServer, log: Tra
     gate = asyncio.Event()
     server.order("GET", faults.after(gate))
     async with login(log, limit=0.5) as http:
-        with pytest.raises(RequestTimedOut, match=r"127\.0\.0\.1 did not finish its answer within 500 ms"):
+        with pytest.raises(
+            RequestTimedOut, match=r"127\.0\.0\.1 did not complete its response within 500 ms"
+        ):
             await http.send(get_document(server.url()))
     assert exchanges(log)[0].is_over
     gate.set()
@@ -538,14 +542,14 @@ async def test_cancelling_ends_the_exchange(server: FaultServer, http: LoginHttp
     async with asyncio.timeout(20):
         await server.hung_up.wait()
     (exchange,) = exchanges(log)
-    assert "nobody waited" in exchange.error
+    assert "no longer needed" in exchange.error
 
 
 async def test_closed_port_is_reported_in_a_sentence(http: LoginHttp, log: TrafficLog) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    with pytest.raises(NotReached, match="Nothing listens at"):
+    with pytest.raises(NotReached, match="nothing is listening on"):
         await http.send(get_document(f"http://127.0.0.1:{port}/"))
 
 

@@ -1,5 +1,4 @@
-"""The listener that the browser comes back to: what it takes, what it refuses, and that refusing changes
-nothing. Everything goes over real sockets."""
+"""The loopback listener over real sockets: what it accepts, and what has no effect."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ from inspector.base.errors import (
     RequestTimedOut,
     UserError,
 )
-from inspector.oauth.callback import CallbackWaiter, shown_target
+from inspector.oauth.callback import CallbackWaiter, masked_target
 from inspector.oauth.loopback import LoopbackListener
 from inspector.protocol.auth.authorization_request import read_callback
 
@@ -42,7 +41,7 @@ def port_of(listener: LoopbackListener) -> int:
 
 
 async def send(listener: LoopbackListener, data: bytes, host: str = "127.0.0.1") -> bytes:
-    """Write these bytes, and give what comes back until the listener closes."""
+    """Write these bytes and return the response until the listener closes."""
     async with asyncio.timeout(LIMIT):
         reader, writer = await asyncio.open_connection(host, port_of(listener))
         try:
@@ -250,7 +249,7 @@ async def test_idle_connections_do_not_block_the_callback(listener: LoopbackList
 async def test_silent_connection_is_closed(
     listener: LoopbackListener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("inspector.oauth.loopback._CONNECTION_LIMIT", 0.02)
+    monkeypatch.setattr("inspector.oauth.loopback._CONNECTION_TIMEOUT", 0.02)
     async with asyncio.timeout(LIMIT):
         reader, writer = await asyncio.open_connection("127.0.0.1", port_of(listener))
         writer.write(b"GET /callback")
@@ -269,7 +268,7 @@ async def test_hits_are_listed_live_without_their_values(listener: LoopbackListe
 async def test_flood_of_hits_is_counted_but_not_stored() -> None:
     wait = CallbackWaiter("http://127.0.0.1:1/callback", SystemClock())
     for number in range(1000):
-        wait.note(f"GET /{number}", "Its path does not match the redirect URI.")
+        wait.record(f"GET /{number}", "Its path does not match the redirect URI.")
     assert wait.hit_count == 1000
     assert len(wait.hits) == 200
     assert wait.hits[-1].shown == "GET /999"
@@ -296,11 +295,11 @@ async def test_pasted_url_is_accepted_as_the_callback(listener: LoopbackListener
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "It does not begin with http://127.0.0.1"),
-        ("hello", "It does not begin with http://127.0.0.1"),
-        (f"https://as.example/authorize?{GOOD}", "It does not begin with http://127.0.0.1"),
-        (f"URI/more?{GOOD}", "It does not begin with http://127.0.0.1"),
-        (f"http://127.0.0.1:1/callback?{GOOD}", "It does not begin with http://127.0.0.1"),
+        ("", "It does not start with http://127.0.0.1"),
+        ("hello", "It does not start with http://127.0.0.1"),
+        (f"https://as.example/authorize?{GOOD}", "It does not start with http://127.0.0.1"),
+        (f"URI/more?{GOOD}", "It does not start with http://127.0.0.1"),
+        (f"http://127.0.0.1:1/callback?{GOOD}", "It does not start with http://127.0.0.1"),
         (f"http://[::1/callback?{GOOD}", "It is not a valid URL."),
         ("URI#code=c&state=other", "Its state does not match this login."),
         ("URI?code=c&state=other", "Its state does not match this login."),
@@ -334,7 +333,7 @@ async def test_url_can_be_pasted_for_a_redirect_without_a_listener() -> None:
 
 
 async def test_wait_has_a_timeout(listener: LoopbackListener) -> None:
-    with pytest.raises(RequestTimedOut, match=r"within 10 ms\. Begin the login again, or paste"):
+    with pytest.raises(RequestTimedOut, match=r"within 10 ms\. Start the login again, or paste"):
         await listener.wait.response(0.01)
     assert listener.wait.ends_at is None
     await assert_still_waits(listener)
@@ -408,7 +407,7 @@ def _listen_there(thief: socket.socket, port: int) -> None:
 async def test_port_in_use_is_named(listener: LoopbackListener) -> None:
     port = port_of(listener)
     with pytest.raises(
-        UserError, match=rf"Port {port} on 127\.0\.0\.1 is taken by another program.*another port"
+        UserError, match=rf"Port {port} on 127\.0\.0\.1 is in use by another program.*another port"
     ):
         await LoopbackListener(SystemClock(), port=port).open()
 
@@ -422,19 +421,19 @@ async def test_only_loopback_is_listened_on(listener: LoopbackListener) -> None:
     "host", ["0.0.0.0", "::", "", "192.168.0.1", "example.com", "127.0.0.1.evil.example"]
 )
 def test_non_loopback_host_is_rejected(host: str) -> None:
-    with pytest.raises(ConfigError, match="this machine only"):
+    with pytest.raises(ConfigError, match="only works on this machine"):
         LoopbackListener(SystemClock(), host=host)
 
 
 @pytest.mark.parametrize("path", ["", "callback", "/a b", "/a?b", "/a#b", "/%2e", "/\r\nX: y", "/ü"])
 def test_invalid_path_is_rejected(path: str) -> None:
-    with pytest.raises(ConfigError, match="cannot be the path"):
+    with pytest.raises(ConfigError, match="is not a valid callback path"):
         LoopbackListener(SystemClock(), path=path)
 
 
 @pytest.mark.parametrize("port", [-1, 65536])
 def test_invalid_port_is_rejected(port: int) -> None:
-    with pytest.raises(ConfigError, match="is no port"):
+    with pytest.raises(ConfigError, match="is not a valid port"):
         LoopbackListener(SystemClock(), port=port)
 
 
@@ -470,14 +469,14 @@ def test_no_text_is_accepted_for_a_login_with_another_state(text: str) -> None:
     async def judge() -> str:
         wait = CallbackWaiter("http://127.0.0.1:1/callback", SystemClock())
         wait.expect(STATE)
-        return wait.judge(f"?{text}")
+        return wait.claim(f"?{text}")
 
     assert asyncio.run(judge())
 
 
 @given(st.text(alphabet="abc=&%?/.;+", max_size=60), st.text(alphabet="=%;", max_size=5))
 def test_parameter_values_are_never_shown(query: str, noise: str) -> None:
-    shown = shown_target("GET", f"/callback?{query}&code={noise}SEKRIT{noise}")
+    shown = masked_target("GET", f"/callback?{query}&code={noise}SEKRIT{noise}")
     assert "SEKRIT" not in shown
 
 

@@ -1,4 +1,4 @@
-"""Signatures verify with another implementation's eyes: cryptography's own checks on the bytes we made."""
+"""Signatures, verified with cryptography's own functions."""
 
 from __future__ import annotations
 
@@ -105,18 +105,21 @@ def test_a_key_signs_with_its_own_algorithm_only(algorithm: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
-        ("", "no private key"),
-        ("marker-secret", "no private key"),
-        ("-----BEGIN PRIVATE KEY-----\nmarker-secret\n-----END PRIVATE KEY-----", "no private key"),
+        ("", "not a readable private key"),
+        ("marker-secret", "not a readable private key"),
+        (
+            "-----BEGIN PRIVATE KEY-----\nmarker-secret\n-----END PRIVATE KEY-----",
+            "not a readable private key",
+        ),
         (pem(ec.generate_private_key(ec.SECP384R1())), "secp384r1"),
         (pem(ed25519.Ed25519PrivateKey.generate()), "neither"),
         (pem(rsa.generate_private_key(65537, 1024)), "1024 bits"),
     ],
 )
-def test_unusable_key_is_rejected_without_quoting_it(text: str, words: str) -> None:
-    with pytest.raises(ConfigError, match=words) as caught:
+def test_unusable_key_is_rejected_without_quoting_it(text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message) as caught:
         read_key(text)
     assert "marker" not in str(caught.value)
     assert caught.value.next_step

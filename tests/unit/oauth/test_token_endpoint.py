@@ -1,4 +1,4 @@
-"""Tokens after a login: two runs of the app that share them, and a secret store that cannot keep them."""
+"""Tokens after a login: two processes that share them, and a failing secret store."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from inspector.oauth.store import LoginStore
 from inspector.oauth.token_endpoint import RefreshRefused
 from tests.helpers.keychains import MemoryKeychain
 from tests.helpers.secretsstage import Machine
-from tests.unit.oauth.login_stage import SERVER, Answer, Harness, Seen, World, browse
+from tests.unit.oauth.login_stage import SERVER, Harness, ReceivedRequest, ScriptedResponse, World, browse
 
 
 def engine_of(machine: Machine, world: World) -> Engine:
@@ -44,10 +44,10 @@ async def test_two_app_instances_refresh_a_token_once(tmp_path: Path, world: Wor
         spent: list[str] = []
         works = world.token
 
-        def token(seen: Seen) -> Answer:
-            """A server that rotates: a refresh token is good for one use."""
+        def token(seen: ReceivedRequest) -> ScriptedResponse:
+            """A server that rotates refresh tokens: each is valid once."""
             if seen.form["refresh_token"] in spent:
-                return Answer(400, {"error": "invalid_grant"})
+                return ScriptedResponse(400, {"error": "invalid_grant"})
             spent.append(seen.form["refresh_token"])
             return works(seen)
 
@@ -73,11 +73,11 @@ _OTHER_PROCESS = """
     async def main():
         secrets = Secrets(lambda: SecretStore(Path(sys.argv[1])))
         store = LoginStore(secrets, sys.argv[2], sys.argv[3])
-        async with store.renewing(sys.argv[4]):
+        async with store.refresh_lock(sys.argv[4]):
             print("mine", flush=True)
             await asyncio.to_thread(sys.stdin.readline)
-            held = await store.held()
-            await store.hold(replace(held, tokens=replace(held.tokens, access_token="of-the-other")))
+            login = await store.newest_login()
+            await store.save_login(replace(login, tokens=replace(login.tokens, access_token="of-the-other")))
         await secrets.end()
 
     asyncio.run(main())
@@ -88,19 +88,21 @@ async def test_login_is_not_stored_while_another_process_refreshes_the_old_token
     tmp_path: Path, world: World
 ) -> None:
     machine = Machine(tmp_path)
-    machine.store.keep_in(StorageLevel.PLAIN, unprotected=True)
+    machine.store.move_to(StorageLevel.PLAIN, unprotected=True)
     engine = engine_of(machine, world)
-    words = (textwrap.dedent(_OTHER_PROCESS), str(machine.folder), SERVER, world.url, world.origin)
+    arguments = (textwrap.dedent(_OTHER_PROCESS), str(machine.folder), SERVER, world.url, world.origin)
     try:
         await engine.connect(SERVER)
-        other = await asyncio.create_subprocess_exec(sys.executable, "-c", *words, stdin=PIPE, stdout=PIPE)
+        other = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", *arguments, stdin=PIPE, stdout=PIPE
+        )
         try:
             assert other.stdout is not None
             assert await other.stdout.readline() == b"mine\n"
             await engine.logins.start(SERVER)
             await engine.logins.run_to(SERVER, StepId.TOKEN_REQUEST)
             storing = asyncio.create_task(engine.logins.next(SERVER))
-            await engine.secrets.stored()  # a turn of the store, which it would have been written in
+            await engine.secrets.stored()  # lets the store run, which would have written it
             await engine.secrets.stored()
             await other.communicate(b"\n")
         finally:
@@ -108,9 +110,9 @@ async def test_login_is_not_stored_while_another_process_refreshes_the_old_token
                 other.kill()
                 await other.wait()
         assert (await storing).failure == ""
-        held = await LoginStore(engine.secrets, SERVER, world.url).held()
-        assert held is not None
-        assert held.tokens.access_token == "access-2", "the newer one, and not what was renewed meanwhile"
+        login = await LoginStore(engine.secrets, SERVER, world.url).newest_login()
+        assert login is not None
+        assert login.tokens.access_token == "access-2", "the newer token, not the one refreshed meanwhile"
     finally:
         await engine.close()
 
@@ -123,19 +125,21 @@ async def test_two_concurrent_logins_bind_their_tokens_to_one_key(harness: Harne
 
 async def test_refresh_running_in_another_process_is_awaited(tmp_path: Path, world: World) -> None:
     machine = Machine(tmp_path)
-    machine.store.keep_in(StorageLevel.PLAIN, unprotected=True)
+    machine.store.move_to(StorageLevel.PLAIN, unprotected=True)
     engine = engine_of(machine, world)
-    words = (textwrap.dedent(_OTHER_PROCESS), str(machine.folder), SERVER, world.url, world.origin)
+    arguments = (textwrap.dedent(_OTHER_PROCESS), str(machine.folder), SERVER, world.url, world.origin)
     try:
         await engine.connect(SERVER)
-        other = await asyncio.create_subprocess_exec(sys.executable, "-c", *words, stdin=PIPE, stdout=PIPE)
+        other = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", *arguments, stdin=PIPE, stdout=PIPE
+        )
         try:
             assert other.stdout is not None
             assert await other.stdout.readline() == b"mine\n"
             world.tokens[:] = ["of-the-other"]
-            looked = world.told_of("/.well-known/oauth-protected-resource/mcp")
+            requested = world.next_request("/.well-known/oauth-protected-resource/mcp")
             calling = asyncio.create_task(engine.call_tool(SERVER, "read", {}))
-            await looked.wait()  # what comes before a refresh
+            await requested.wait()  # precedes a refresh
             await other.communicate(b"\n")
         finally:
             if other.returncode is None:
@@ -149,7 +153,7 @@ async def test_refresh_running_in_another_process_is_awaited(tmp_path: Path, wor
 
 async def test_tokens_of_another_issuer_stay_under_their_own_name(harness: Harness, world: World) -> None:
     async with harness.login(world) as login:
-        await login.run_to(StepId.TOKEN_REPLY)
+        await login.run_to(StepId.TOKEN_CHECK)
     names = [secret.name for secret in await harness.secrets.stored()]
     assert all(name.startswith("oauth/http%3A%2F%2F127.0.0.1%3A") for name in names)
     assert await harness.store(world).issuers() == (world.origin,)
@@ -158,11 +162,11 @@ async def test_tokens_of_another_issuer_stay_under_their_own_name(harness: Harne
 
 async def test_unreadable_record_counts_as_missing(harness: Harness, world: World) -> None:
     async with harness.login(world) as login:
-        await login.run_to(StepId.TOKEN_REPLY)
+        await login.run_to(StepId.TOKEN_CHECK)
     for secret in await harness.secrets.stored():
         await harness.secrets.put(secret.name, '{"tokens": [], "client_id": 5')
     store = harness.store(world)
-    assert await store.held() is None
+    assert await store.newest_login() is None
     assert await store.clients() == ()
 
 
@@ -186,7 +190,7 @@ async def test_reconfigured_server_keeps_its_tokens(harness: Harness, world: Wor
     engine = Engine(secrets=harness.secrets)
     engine.add(HttpEntry(name=SERVER, url=world.url, type="http"))
     async with harness.login(world) as login:
-        await login.run_to(StepId.TOKEN_REPLY)
+        await login.run_to(StepId.TOKEN_CHECK)
     await engine.connect(SERVER)
     await engine.set_auth(SERVER, OAuthSettings(client_id="other", client_secret=SecretRef("nowhere")))
     await engine.connect(SERVER)
@@ -205,7 +209,7 @@ async def test_missing_referenced_secret_is_reported_by_name(harness: Harness, w
         assert "a › b" in login.view.failure
 
 
-@pytest.mark.parametrize("forget", ["sign_out", "forget_tokens"])
+@pytest.mark.parametrize("forget", ["log_out", "forget_tokens"])
 @pytest.mark.parametrize("is_refresh_first", [True, False])
 async def test_logging_out_during_a_refresh_leaves_no_token(
     tmp_path: Path, world: World, forget: str, is_refresh_first: bool
@@ -219,7 +223,7 @@ async def test_logging_out_during_a_refresh_leaves_no_token(
         await asyncio.gather(*both, return_exceptions=True)
         assert await logins.tokens(SERVER) is None
         assert [one.name for one in await engine.secrets.stored() if "tokens" in one.name] == []
-        if forget == "sign_out":
+        if forget == "log_out":
             newest = world.tokens[-1].replace("access", "refresh")
             assert [one.form["token"] for one in world.requested("/revoke")] == [newest]
     finally:
@@ -231,10 +235,10 @@ async def test_logout_waits_for_a_refresh_already_sent(tmp_path: Path, world: Wo
     logins = engine.logins
     try:
         await engine.connect(SERVER)
-        sent = world.told_of("/token")
+        sent = world.next_request("/token")
         refreshing = asyncio.create_task(logins.refresh(SERVER))
         await sent.wait()
-        await logins.sign_out(SERVER)
+        await logins.log_out(SERVER)
         await asyncio.wait([refreshing])
         assert [one.form["token"] for one in world.requested("/revoke")] == ["refresh-2"]
         assert await logins.tokens(SERVER) is None
@@ -246,7 +250,7 @@ async def test_refresh_that_ends_the_login_leaves_no_token(tmp_path: Path, world
     engine = engine_of(Machine(tmp_path), world)
     try:
         await engine.connect(SERVER)
-        world.paths["/token"] = lambda _: Answer(400, {"error": "invalid_grant"})
+        world.paths["/token"] = lambda _: ScriptedResponse(400, {"error": "invalid_grant"})
         with pytest.raises(RefreshRefused):
             await engine.logins.refresh(SERVER)
         assert await engine.logins.tokens(SERVER) is None

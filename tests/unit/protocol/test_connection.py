@@ -54,7 +54,7 @@ def test_our_ids_increase_and_are_never_reused(connection: Connection) -> None:
     assert ids == [1, 2, 3]
 
 
-def test_duplicate_response_is_an_orphan_that_says_so(connection: Connection) -> None:
+def test_duplicate_response_is_unexpected_and_marked_as_repeated(connection: Connection) -> None:
     request = connection.request("ping")
     with Playbook(connection.receive) as play:
         play >> Received(frame(id=1, result={}))

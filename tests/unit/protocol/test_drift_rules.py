@@ -159,7 +159,7 @@ def test_values_nested_as_deeply_as_possible_are_compared() -> None:
     assert change.fields == ("x",)
 
 
-def test_changes_are_counted_in_words() -> None:
+def test_changes_are_summarized_by_list() -> None:
     before: FeatureLists = {
         "tools": [tool("a", "A."), tool("b", "B.")],
         "prompts": [],

@@ -161,7 +161,7 @@ def test_unrequested_task_is_reported() -> None:
     assert event.problem
 
 
-def test_streams_are_told_apart_by_their_typed_ids() -> None:
+def test_streams_are_distinguished_by_their_typed_ids() -> None:
     streams = SubscriptionStreams()
     for id in (1, "1", 2):
         streams.open(id, TOOLS)

@@ -49,7 +49,7 @@ def test_template_keeps_unknown_members() -> None:
     assert (template.description, template.mime_type, template.source) == ("", "", source)
 
 
-def test_text_and_bytes_are_told_apart() -> None:
+def test_text_and_bytes_are_distinguished() -> None:
     text = ResourceContents.read({"uri": "a", "mimeType": "text/plain", "text": "Grüße"})
     blob = ResourceContents.read({"uri": "b", "blob": "AAH/"})
     assert (text.text, text.blob, text.data()) == ("Grüße", None, "Grüße".encode())

@@ -81,7 +81,7 @@ _CHALLENGE = {
     ),
     "AUTH-011": FindingTemplate(
         WARNING_SINCE_R5,
-        "offline_access is named in {place}.",
+        "offline_access is named in {location}.",
         "It is not a requirement of the resource: clients request it when the authorization server lists it.",
         "MCP server: remove offline_access.",
     ),

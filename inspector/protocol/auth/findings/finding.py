@@ -46,18 +46,18 @@ class Finding:
 
 
 def finding(id: str, revision: Revision, /, *, evidence: str = "", **seen: Value) -> Finding:
-    """Create a finding by id. All placeholders of its wording must be given."""
-    wording = FINDING_TEMPLATES[id]
-    severity = wording.severity(revision)
+    """Create a finding by id. All placeholders of its template must be given."""
+    template = FINDING_TEMPLATES[id]
+    severity = template.severity(revision)
     values = {name: _shown(value) for name, value in seen.items()}
     return Finding(
         id=id,
         severity=severity,
-        seen=wording.seen.format_map(values),
-        rule=wording.rule.format_map(values),
-        fix=wording.fix.format_map(values),
+        seen=template.seen.format_map(values),
+        rule=template.rule.format_map(values),
+        fix=template.fix.format_map(values),
         evidence=quoted(evidence),
-        stops=wording.stops and severity is Severity.ERROR,
+        stops=template.stops and severity is Severity.ERROR,
     )
 
 

@@ -182,7 +182,7 @@ _TOKEN = {
         "Authorization server: reject a used code and revoke its tokens.",
     ),
     "TOK-009": warning(
-        "The login requested {asked}, but {granted} was granted.",
+        "The login requested {requested}, but {granted} was granted.",
         "Requests that need {missing} will be rejected.",
         "Authorization server: grant it. You: make sure that your account is allowed to have it.",
     ),

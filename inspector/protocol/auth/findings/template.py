@@ -21,15 +21,15 @@ class FindingTemplate:
     """One kind of finding. The texts contain `{names}` that `findings.finding` fills in."""
 
     levels: tuple[tuple[Revision, Severity], ...]  # since that version; oldest first
-    seen: str  # what we saw
+    seen: str  # what was seen
     rule: str  # the rule violated, or why it matters
     fix: str  # who must change what
     stops: bool = False  # as an error, ends the login even in observe mode
 
     def severity(self, revision: Revision) -> Severity:
         """Return the severity for a protocol version; INFO before the rule existed."""
-        location = REVISIONS.index(revision)
-        levels = [severity for since, severity in self.levels if REVISIONS.index(since) <= location]
+        position = REVISIONS.index(revision)
+        levels = [severity for since, severity in self.levels if REVISIONS.index(since) <= position]
         return levels[-1] if levels else Severity.INFO
 
 

@@ -1,4 +1,4 @@
-"""A company's identity provider, scripted, beside the servers of a `World`."""
+"""A scripted enterprise identity provider next to the servers of a `World`."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from inspector.base.json.values import to_wire
 from inspector.config.servers.entries import IdentityProvider, OAuthSettings, SecretRef
 from inspector.protocol.auth.pkce import b64url
 from tests.helpers.fakes import FakeClock
-from tests.unit.oauth.login_stage import Answer, Seen, World
+from tests.unit.oauth.login_stage import ReceivedRequest, ScriptedResponse, World
 
 _ID_JAG = "urn:ietf:params:oauth:token-type:id-jag"
 
 
 class Company:
-    """An identity provider beside the world's own servers. Everything that it says can be changed."""
+    """An identity provider. All of its responses can be changed."""
 
     def __init__(self, world: World, mark: str = "") -> None:
-        self.mark = mark  # is in every secret that it gives out
+        self.mark = mark  # part of every secret that it issues
         self.world = world
         self.issuer = f"{world.origin}/idp"
-        self.claims: dict[str, Any] = {}  # that are said instead
+        self.claims: dict[str, Any] = {}  # replace the default claims of ID tokens
         self.gives_refresh = True
         self.life = 3600.0
         self.now = FakeClock().wall_ns() / 1e9
@@ -39,10 +39,10 @@ class Company:
         world.server["token_endpoint_auth_methods_supported"] = ["client_secret_basic"]
         world.refresh = False  # for an ID-JAG there is none
         world.paths |= {
-            "/idp/.well-known/openid-configuration": lambda _: Answer(body=self.document),
+            "/idp/.well-known/openid-configuration": lambda _: ScriptedResponse(body=self.document),
             "/idp/authorize": self.authorize,
             "/idp/token": self.token,
-            "/idp/revoke": lambda _: Answer(),
+            "/idp/revoke": lambda _: ScriptedResponse(),
         }
 
     @property
@@ -52,19 +52,21 @@ class Company:
             client_id="robot",
             client_secret=SecretRef("secret"),
             issuer=self.world.origin,
-            identity_provider=IdentityProvider(issuer=self.issuer, client_id="desk"),
+            identity_provider=IdentityProvider(issuer=self.issuer, client_id="desktop-app"),
         )
 
-    def authorize(self, seen: Seen) -> Answer:
+    def authorize(self, seen: ReceivedRequest) -> ScriptedResponse:
         self.nonce = seen.query["nonce"]
         response = {
             "code": f"idp-code-{self.mark}{len(self.requested())}",
             "state": seen.query["state"],
             "iss": self.issuer,
         }
-        return Answer(302, headers={"Location": f"{seen.query['redirect_uri']}?{urlencode(response)}"})
+        return ScriptedResponse(
+            302, headers={"Location": f"{seen.query['redirect_uri']}?{urlencode(response)}"}
+        )
 
-    def token(self, seen: Seen) -> Answer:
+    def token(self, seen: ReceivedRequest) -> ScriptedResponse:
         form, headers = seen.form, {"Cache-Control": "no-store"}
         if form["grant_type"].endswith("token-exchange"):
             reply = {
@@ -72,7 +74,7 @@ class Company:
                 "issued_token_type": _ID_JAG,
                 "token_type": "N_A",
             }
-            return Answer(body={**reply, "expires_in": 300}, headers=headers)
+            return ScriptedResponse(body={**reply, "expires_in": 300}, headers=headers)
         number = len(self.world.requested("/idp/token"))
         nonce = self.nonce if form["grant_type"] == "authorization_code" else None
         given: dict[str, Any] = {
@@ -83,12 +85,12 @@ class Company:
         }
         if self.gives_refresh:
             given["refresh_token"] = f"idp-refresh-{self.mark}{number}"
-        return Answer(body=given, headers=headers)
+        return ScriptedResponse(body=given, headers=headers)
 
     def id_token(self, **claims: Any) -> str:
         plain = {
             "iss": self.issuer,
-            "aud": "desk",
+            "aud": "desktop-app",
             "sub": "ada",
             "iat": self.now,
             "exp": self.now + self.life,
@@ -97,8 +99,8 @@ class Company:
         reported = {name: value for name, value in every.items() if value is not None}
         return f"{b64url(to_wire({'alg': 'ES256'}))}.{b64url(to_wire(reported))}.c2ln"
 
-    def requested(self, grant: str = "") -> list[Seen]:
-        """Token requests of this grant; those to the sign-in page for none."""
+    def requested(self, grant: str = "") -> list[ReceivedRequest]:
+        """Return the token requests of this grant; with None, the requests to the login page."""
         if not grant:
             return self.world.requested("/idp/authorize")
         return [

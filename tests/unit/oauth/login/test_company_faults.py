@@ -1,4 +1,4 @@
-"""Logins for a company when something is wrong: the network, the settings, or who else is at it."""
+"""Enterprise logins with a fault: network, settings, or a concurrent login."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from inspector.oauth.login_reason import LoginReason
 from inspector.protocol.auth.url_guard import UrlBlocked, check_url
 from tests.helpers.fakes import FakeClock
 from tests.unit.oauth.login.company import Company
-from tests.unit.oauth.login_stage import SERVER, Answer, Harness, Seen, World, browse
+from tests.unit.oauth.login_stage import SERVER, Harness, ReceivedRequest, ScriptedResponse, World, browse
 
 
 @pytest.fixture
@@ -56,12 +56,14 @@ def step(view: LoginView, id: StepId) -> Step:
 
 
 def at(company: Company, issuer: str) -> OAuthSettings:
-    """The settings, with the provider somewhere else."""
-    return replace(company.settings, identity_provider=IdentityProvider(issuer=issuer, client_id="desk"))
+    """Return the settings with the provider at another URL."""
+    return replace(
+        company.settings, identity_provider=IdentityProvider(issuer=issuer, client_id="desktop-app")
+    )
 
 
 def later(company: Company, clock: FakeClock) -> None:
-    """The ID tokens of before have run out."""
+    """Move the clock past the expiry of all ID tokens so far."""
     clock.advance(3600)
     company.now += 3600
 
@@ -71,8 +73,8 @@ async def test_a_provider_that_cannot_be_reached_is_named_with_the_cause(
 ) -> None:
     view = await log_in(harness, company, settings=at(company, f"http://127.0.0.1:{unused_tcp_port}/idp"))
     assert step(view, StepId.PROVIDER_LOOKUP).state is StepState.FAILED
-    assert "cannot be reached" in view.failure
-    assert "Nothing listens" in view.failure
+    assert "Could not reach" in view.failure
+    assert "Connection refused" in view.failure
     assert "shows no metadata" not in view.failure
 
 
@@ -99,23 +101,23 @@ async def test_network_loss_during_a_refresh_keeps_the_provider_login(
     await log_in(harness, company)
     later(company, clock)
     works = company.world.paths["/idp/token"]
-    company.world.paths["/idp/token"] = lambda _: Answer(503)
+    company.world.paths["/idp/token"] = lambda _: ScriptedResponse(503)
     view = await log_in(harness, company)
     assert "503" in view.failure
     company.world.paths["/idp/token"] = works
     assert (await log_in(harness, company)).failure == ""
-    assert len(company.requested()) == 1, "nobody had to sign in again"
+    assert len(company.requested()) == 1, "no second login"
 
 
 async def test_invalid_refreshed_token_ends_the_provider_login(
     harness: Harness, company: Company, clock: FakeClock
 ) -> None:
-    """Else each login would end there, until somebody signs out."""
+    """Otherwise every login would end there until the user logs out."""
     await log_in(harness, company)
     later(company, clock)
     company.claims = {"sub": "grace"}
-    assert "somebody else" in (await log_in(harness, company)).failure
-    assert await harness.store(company.world).sign_ins() == ()
+    assert "a different user" in (await log_in(harness, company)).failure
+    assert await harness.store(company.world).provider_logins() == ()
     assert (await log_in(harness, company)).failure == ""
     assert len(company.requested()) == 2
 
@@ -136,13 +138,13 @@ async def test_user_is_asked_to_log_in_when_the_provider_rejects_the_stored_toke
 ) -> None:
     await engine.connect(SERVER)
     wanted: list[LoginRequested] = []
-    engine.logins.wanted.connect(wanted.append)
+    engine.logins.login_requested.connect(wanted.append)
     works = company.world.paths["/idp/token"]
-    company.world.paths["/idp/token"] = lambda _: Answer(400, {"error": "invalid_grant"})
+    company.world.paths["/idp/token"] = lambda _: ScriptedResponse(400, {"error": "invalid_grant"})
     company.world.tokens.clear()
     outcome = await engine.call_tool(SERVER, "read", {})
     assert outcome.kind is OutcomeKind.FAILED
-    assert [one.occasion for one in wanted] == [LoginReason.RENEW]
+    assert [one.occasion for one in wanted] == [LoginReason.TOKEN_REJECTED]
     company.world.paths["/idp/token"] = works
     await engine.disconnect(SERVER)
     await engine.connect(SERVER)
@@ -154,12 +156,12 @@ async def test_connecting_after_the_stored_token_was_rejected_logs_in_immediatel
 ) -> None:
     await engine.connect(SERVER)
     await engine.disconnect(SERVER)
-    works, refused = company.world.paths["/idp/token"], list[Seen]()
+    works, refused = company.world.paths["/idp/token"], list[ReceivedRequest]()
 
-    def refuse_once(seen: Seen) -> Answer:
+    def refuse_once(seen: ReceivedRequest) -> ScriptedResponse:
         if not refused and seen.form["grant_type"].endswith("token-exchange"):
             refused.append(seen)
-            return Answer(400, {"error": "invalid_grant"})
+            return ScriptedResponse(400, {"error": "invalid_grant"})
         return works(seen)
 
     company.world.paths["/idp/token"] = refuse_once
@@ -184,14 +186,14 @@ async def test_login_cancelled_during_a_refresh_blocks_nothing(
 ) -> None:
     await log_in(harness, company)
     later(company, clock)
-    requested = company.world.told_of("/idp/token")
+    requested = company.world.next_request("/idp/token")
     async with harness.login(company.world, settings=company.settings) as login:
         running = asyncio.create_task(login.run())
         await requested.wait()
         login.cancel()
         await running
         assert "cancelled" in login.view.failure
-        assert step(login.view, StepId.SIGN_IN).state is StepState.FAILED
+        assert step(login.view, StepId.ID_TOKEN_LOOKUP).state is StepState.FAILED
     async with asyncio.timeout(5):
         assert (await log_in(harness, company)).failure == ""
 
@@ -206,13 +208,13 @@ async def test_login_cancelled_during_a_refresh_blocks_nothing(
 async def test_each_request_to_the_provider_can_be_cancelled(
     harness: Harness, company: Company, path: str, id: StepId
 ) -> None:
-    requested = company.world.told_of(path)
+    requested = company.world.next_request(path)
     async with harness.login(company.world, settings=company.settings) as login:
         running = asyncio.create_task(login.run())
         await requested.wait()
         login.cancel()
         await running
-        assert (step(login.view, id).state, login.held) == (StepState.FAILED, None)
+        assert (step(login.view, id).state, login.stored_login) == (StepState.FAILED, None)
         assert login.view.is_over
 
 
@@ -221,7 +223,7 @@ async def test_abandoned_login_times_out(harness: Harness, company: Company) -> 
         pass
 
     async with harness.login(
-        company.world, settings=company.settings, browse=look_away, wait_limit=0.05
+        company.world, settings=company.settings, browse=look_away, browser_timeout=0.05
     ) as login:
         await login.run()
         assert step(login.view, StepId.WAIT).state is StepState.FAILED
@@ -232,7 +234,7 @@ async def test_abandoned_login_times_out(harness: Harness, company: Company) -> 
 async def test_secret_set_for_one_issuer_is_not_sent_to_another_selected_issuer(
     harness: Harness, company: Company, grant: Any
 ) -> None:
-    """Which of the listed servers is used can be picked for a login: the settings say whose the secret is."""
+    """A login may select any listed server; the settings say which one the secret is for."""
     world = company.world
     world.server["token_endpoint_auth_methods_supported"] = ["client_secret_post"]
     world.resource["authorization_servers"] = ["https://mine.example", world.origin]
@@ -255,23 +257,23 @@ async def test_workload_jwt_is_not_sent_to_another_selected_issuer(harness: Harn
 async def test_confirmation_applies_only_to_the_question_that_was_shown(
     harness: Harness, company: Company
 ) -> None:
-    """The server may have named somebody else by the time that the person presses the button."""
+    """The server may name another issuer before the user presses the button."""
     settings = replace(company.settings, issuer="")
     async with harness.login(company.world, settings=settings) as login:
         await login.run()
         question = login.view.question
         assert question is not None
         assert question.kind is QuestionKind.ISSUER
-        with pytest.raises(UserError, match="another question now"):
-            await login.allow_hosts(True, replace(question, issuer="https://seen-before.example"))
+        with pytest.raises(UserError, match="The question has changed"):
+            await login.answer_consent(True, replace(question, issuer="https://seen-before.example"))
         assert login.view.question == question
         assert not await harness.store(company.world).trusts_issuer(company.world.origin)
-        await login.allow_hosts(True, question)
+        await login.answer_consent(True, question)
         assert login.view.question is None
 
 
 async def test_background_login_says_why_the_user_is_needed(harness: Harness, world: World) -> None:
-    """Whatever kind of login it is."""
+    """For every grant type."""
     engine = Engine(clock=FakeClock())
     await engine.secrets.put("secret", "hush")
     engine.add(HttpEntry(name=SERVER, url=world.url, type="http", auth=OAuthSettings(grant="enterprise")))
@@ -293,7 +295,7 @@ async def test_only_the_configured_provider_may_be_in_a_private_network(
 
 
 async def test_user_started_login_is_not_ended_by_an_automatic_one(engine: Engine, company: Company) -> None:
-    """They sit before the sign-in page: a request that is refused meanwhile must not take it away."""
+    """The user is on the login page: a rejected request must not close it."""
     await engine.connect(SERVER)
     for name in [secret.name for secret in await engine.secrets.stored() if secret.name.endswith("/sign-in")]:
         await engine.secrets.delete(name)
@@ -305,7 +307,7 @@ async def test_user_started_login_is_not_ended_by_an_automatic_one(engine: Engin
     company.world.tokens.clear()
     outcome = await engine.call_tool(SERVER, "read", {})
     assert outcome.kind is OutcomeKind.FAILED
-    assert "under way" in outcome.summary
+    assert "in progress" in outcome.summary
     await browse(page)
     view = await walking
     assert (view.failure, view.is_over) == ("", True)

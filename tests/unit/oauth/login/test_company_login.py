@@ -1,4 +1,4 @@
-"""Logins for a company: the person signs in with its identity provider, and then not again for a while."""
+"""Enterprise logins: one login at the identity provider, reused while its ID token is valid."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from inspector.oauth.login_reason import LoginReason
 from inspector.protocol.auth.pkce import challenge_of
 from tests.helpers.fakes import FakeClock
 from tests.unit.oauth.login.company import Company
-from tests.unit.oauth.login_stage import SERVER, Answer, Harness, Seen, World, browse
+from tests.unit.oauth.login_stage import SERVER, Harness, ReceivedRequest, ScriptedResponse, World, browse
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def step(view: LoginView, id: StepId) -> Step:
     return next(step for step in view.steps if step.id is id)
 
 
-_BROWSER = (StepId.AUTHORIZE, StepId.WAIT, StepId.CALLBACK, StepId.ID_TOKEN_REQUEST, StepId.ID_TOKEN_REPLY)
+_BROWSER = (StepId.AUTHORIZE, StepId.WAIT, StepId.CALLBACK, StepId.ID_TOKEN_REQUEST, StepId.ID_TOKEN_CHECK)
 
 
 async def test_user_logs_in_and_the_id_token_leads_to_an_access_token(
@@ -64,7 +64,7 @@ async def test_user_logs_in_and_the_id_token_leads_to_an_access_token(
     assert {each.state for each in view.steps} == {StepState.DONE}
     [page] = company.requested()
     assert page.query["scope"] == "openid offline_access"
-    assert page.query["client_id"] == "desk"
+    assert page.query["client_id"] == "desktop-app"
     assert page.query["code_challenge_method"] == "S256"
     assert "resource" not in page.query
     [code] = company.requested("authorization_code")
@@ -83,40 +83,40 @@ async def test_every_step_is_shown_before_it_is_sent(harness: Harness, company: 
         await login.begin()
         await login.run_to(StepId.PREPARE)
         previews = {}
-        for id in (StepId.PROVIDER_LOOKUP, StepId.SIGN_IN, *_BROWSER, StepId.EXCHANGE):
+        for id in (StepId.PROVIDER_LOOKUP, StepId.ID_TOKEN_LOOKUP, *_BROWSER, StepId.EXCHANGE):
             preview = step(login.view, id).preview
             previews[id] = preview.url.partition("?")[0] if preview is not None else ""
             await login.next()
     assert previews == {
         StepId.PROVIDER_LOOKUP: f"{company.issuer}/.well-known/openid-configuration",
-        StepId.SIGN_IN: "",
+        StepId.ID_TOKEN_LOOKUP: "",
         StepId.AUTHORIZE: f"{company.issuer}/authorize",
         StepId.WAIT: "",
         StepId.CALLBACK: "",
         StepId.ID_TOKEN_REQUEST: f"{company.issuer}/token",
-        StepId.ID_TOKEN_REPLY: "",
+        StepId.ID_TOKEN_CHECK: "",
         StepId.EXCHANGE: f"{company.issuer}/token",
     }
 
 
 @pytest.mark.parametrize(
-    ("claims", "words"),
+    ("claims", "problem"),
     [
         ({"iss": "https://attacker.example"}, "iss: "),
-        ({"aud": "somebody-else"}, "aud: "),
+        ({"aud": "another-client"}, "aud: "),
         ({"nonce": "of-another-sign-in"}, "nonce: "),
         ({"exp": 1}, "exp: "),
     ],
 )
 async def test_invalid_id_token_is_neither_stored_nor_exchanged(
-    harness: Harness, company: Company, claims: dict[str, Any], words: str
+    harness: Harness, company: Company, claims: dict[str, Any], problem: str
 ) -> None:
     company.claims = claims
     view = await log_in(harness, company)
-    assert words in view.failure
-    assert step(view, StepId.ID_TOKEN_REPLY).state is StepState.FAILED
+    assert problem in view.failure
+    assert step(view, StepId.ID_TOKEN_CHECK).state is StepState.FAILED
     assert company.requested("token-exchange") == []
-    assert await harness.store(company.world).sign_ins() == ()
+    assert await harness.store(company.world).provider_logins() == ()
 
 
 async def test_metadata_of_another_provider_is_never_used(harness: Harness, company: Company) -> None:
@@ -131,7 +131,9 @@ async def test_callback_from_another_provider_is_not_used(harness: Harness, comp
     view = await log_in(
         harness,
         company,
-        settings=replace(company.settings, identity_provider=IdentityProvider(issuer=real, client_id="desk")),
+        settings=replace(
+            company.settings, identity_provider=IdentityProvider(issuer=real, client_id="desktop-app")
+        ),
     )
     assert step(view, StepId.CALLBACK).state is StepState.FAILED
     assert company.world.requested("/idp/token") == []
@@ -147,33 +149,33 @@ async def test_provider_endpoints_on_another_host_need_confirmation(
         assert question is not None
         assert (question.kind, question.issuer) == (QuestionKind.HOSTS, company.issuer)
         assert company.requested() == []
-        await login.allow_hosts(True)
+        await login.answer_consent(True)
         await login.run()
         assert login.view.failure == ""
 
 
 @pytest.mark.parametrize(
-    ("provider", "words"),
+    ("provider", "problem"),
     [
         (None, "not configured"),
-        (IdentityProvider(client_id="desk"), "not configured"),
+        (IdentityProvider(client_id="desktop-app"), "not configured"),
         (IdentityProvider(issuer="here"), "no client ID"),
     ],
 )
 async def test_missing_configuration_is_named(
-    harness: Harness, company: Company, provider: IdentityProvider | None, words: str
+    harness: Harness, company: Company, provider: IdentityProvider | None, problem: str
 ) -> None:
     if provider is not None and provider.issuer:
         provider = replace(provider, issuer=company.issuer)
     view = await log_in(harness, company, settings=replace(company.settings, identity_provider=provider))
-    assert words in view.failure
+    assert problem in view.failure
     assert "settings" in view.next_step
 
 
 async def test_provider_secret_is_sent_only_to_the_provider(harness: Harness, company: Company) -> None:
     await harness.secrets.put("idp-secret", "only-for-the-provider")
     provider = IdentityProvider(
-        issuer=company.issuer, client_id="desk", client_secret=SecretRef("idp-secret")
+        issuer=company.issuer, client_id="desktop-app", client_secret=SecretRef("idp-secret")
     )
     view = await log_in(harness, company, settings=replace(company.settings, identity_provider=provider))
     assert view.failure == ""
@@ -206,10 +208,10 @@ async def test_expired_id_token_is_refreshed_with_the_refresh_token(
     assert len(company.requested()) == 1
     [refresh] = company.requested("refresh_token")
     assert refresh.form["refresh_token"] == "idp-refresh-1"
-    kept = await harness.store(company.world).signed_in(company.issuer)
-    assert kept is not None
-    assert kept.refresh_token == "idp-refresh-3", "the provider rotates them"
-    assert company.requested("token-exchange")[-1].form["subject_token"] == kept.id_token
+    saved = await harness.store(company.world).provider_login(company.issuer)
+    assert saved is not None
+    assert saved.refresh_token == "idp-refresh-3", "the provider rotates them"
+    assert company.requested("token-exchange")[-1].form["subject_token"] == saved.id_token
 
 
 async def test_rejected_refresh_makes_the_user_log_in_again(
@@ -220,8 +222,10 @@ async def test_rejected_refresh_makes_the_user_log_in_again(
     company.now += 7200
     works = company.world.paths["/idp/token"]
 
-    def refuse(seen: Seen) -> Answer:
-        return Answer(400, {"error": "invalid_grant"}) if "refresh_token" in seen.form else works(seen)
+    def refuse(seen: ReceivedRequest) -> ScriptedResponse:
+        return (
+            ScriptedResponse(400, {"error": "invalid_grant"}) if "refresh_token" in seen.form else works(seen)
+        )
 
     company.world.paths["/idp/token"] = refuse
     view = await log_in(harness, company)
@@ -237,7 +241,7 @@ async def test_refreshed_id_token_of_another_user_is_not_used(
     company.now += 3600
     company.claims = {"sub": "grace"}
     view = await log_in(harness, company)
-    assert "somebody else" in view.failure
+    assert "a different user" in view.failure
     assert len(company.requested("token-exchange")) == 1
 
 
@@ -264,7 +268,7 @@ async def test_login_of_another_client_is_not_used(harness: Harness, company: Co
 async def test_an_id_token_that_the_provider_refuses_is_forgotten(harness: Harness, company: Company) -> None:
     await log_in(harness, company)
     works = company.world.paths["/idp/token"]
-    company.world.paths["/idp/token"] = lambda _: Answer(400, {"error": "invalid_grant"})
+    company.world.paths["/idp/token"] = lambda _: ScriptedResponse(400, {"error": "invalid_grant"})
     assert "invalid_grant" in (await log_in(harness, company)).failure
     company.world.paths["/idp/token"] = works
     assert (await log_in(harness, company)).failure == ""
@@ -273,7 +277,7 @@ async def test_an_id_token_that_the_provider_refuses_is_forgotten(harness: Harne
 
 async def test_entered_id_token_is_used_without_a_login(harness: Harness, company: Company) -> None:
     await harness.secrets.put("id", company.id_token())
-    provider = IdentityProvider(issuer=company.issuer, client_id="desk", id_token=SecretRef("id"))
+    provider = IdentityProvider(issuer=company.issuer, client_id="desktop-app", id_token=SecretRef("id"))
     settings = replace(company.settings, identity_provider=provider)
     view = await log_in(harness, company, settings=settings)
     assert view.failure == ""
@@ -286,7 +290,7 @@ async def test_entered_id_token_is_used_without_a_login(harness: Harness, compan
 
 async def test_going_back_to_the_browser_step_creates_new_secrets(harness: Harness, company: Company) -> None:
     async with harness.login(company.world, settings=company.settings) as login:
-        await login.run_to(StepId.ID_TOKEN_REPLY)
+        await login.run_to(StepId.ID_TOKEN_CHECK)
         await login.back(StepId.AUTHORIZE)
         await login.run()
         assert login.view.failure == ""
@@ -315,7 +319,7 @@ async def test_provider_has_its_own_lane_in_the_diagram(harness: Harness, compan
     view = await log_in(harness, company)
     arrows = arrows_of(view)
     assert Party.PROVIDER in parties_of(arrows)
-    assert "Browser->>Provider: authorize: sign in" in mermaid(view)
+    assert "Browser->>Provider: authorize: log in" in mermaid(view)
     view = await log_in(harness, company)
     assert "authorize" not in mermaid(view)
     assert Party.PROVIDER not in parties_of(arrow for arrow in arrows if arrow.step is StepId.PROBE)
@@ -351,13 +355,13 @@ async def test_rejected_token_is_replaced_silently_while_the_provider_login_last
 async def test_expired_provider_login_is_reported_and_no_page_opens(engine: Engine, company: Company) -> None:
     await engine.connect(SERVER)
     wanted: list[LoginRequested] = []
-    engine.logins.wanted.connect(wanted.append)
+    engine.logins.login_requested.connect(wanted.append)
     for name in [secret.name for secret in await engine.secrets.stored() if secret.name.endswith("/sign-in")]:
         await engine.secrets.delete(name)
     company.world.tokens.clear()
     outcome = await engine.call_tool(SERVER, "read", {})
     assert outcome.kind is OutcomeKind.FAILED
-    assert [one.occasion for one in wanted] == [LoginReason.RENEW]
+    assert [one.occasion for one in wanted] == [LoginReason.TOKEN_REJECTED]
     assert len(company.requested()) == 1
     await engine.logins.start(SERVER)
     await engine.logins.run(SERVER)
@@ -376,7 +380,7 @@ async def test_logging_out_ends_the_provider_login_and_revokes_its_token(
     engine: Engine, company: Company
 ) -> None:
     await engine.connect(SERVER)
-    await engine.logins.sign_out(SERVER)
+    await engine.logins.log_out(SERVER)
     [revoked] = company.world.requested("/idp/revoke")
     assert revoked.form["token"] == "idp-refresh-1"
     names = [secret.name for secret in await engine.secrets.stored()]

@@ -1,4 +1,4 @@
-"""A whole login goes over real sockets with a secret in every place; no export of it holds one of them."""
+"""A login over real sockets with secrets in every field; no export contains any of them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from inspector.traffic.export.har import write_har
 from inspector.traffic.export.jsonlines import write_json_lines
 from inspector.traffic.export.markdown import write_markdown
 from inspector.traffic.export.snippets import as_curl, as_json, as_python
-from inspector.traffic.export.writer import write_all
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.masking.masker import Masking, find_secrets
+from inspector.traffic.masking.masker import Masker, find_secrets
 from inspector.traffic.records import RecordKind
 from inspector.transport.network import Network
 from tests.helpers import httpfaults as faults
+from tests.helpers.exports import run_export
 from tests.helpers.httpfaults import JSON_TYPE, FaultServer
 
 NAMES = [
@@ -46,7 +46,7 @@ NAMES = [
     "posted_secret",
 ]
 SECRETS = {name: f"{name[:3]}M4rk3r/{number}+{name[-2:]}.Zq9" for number, name in enumerate(NAMES)}
-TOKEN_REPLY = {
+TOKEN_CHECK = {
     name: SECRETS[name] for name in ("access_token", "refresh_token", "id_token", "device_code")
 } | {"token_type": "DPoP", "expires_in": 3600, "scope": "read", "issued_token_type": "urn:x:access_token"}
 REGISTRATION = {
@@ -73,7 +73,7 @@ async def walk() -> TrafficLog:
         replies = {
             "challenge": faults.replies(401, b"", WWW_Authenticate=CHALLENGE, DPoP_Nonce="nonce-0815-abcdef"),
             "registration": faults.replies(201, json.dumps(REGISTRATION).encode(), JSON_TYPE),
-            "token": faults.replies(200, json.dumps(TOKEN_REPLY, indent=1).encode(), JSON_TYPE),
+            "token": faults.replies(200, json.dumps(TOKEN_CHECK, indent=1).encode(), JSON_TYPE),
             "error": faults.replies(400, f'{{"error":"x","hint":"{SECRETS["code"]}"}}'.encode(), JSON_TYPE),
             "done": faults.replies(200, b"{}", JSON_TYPE),
         }
@@ -112,7 +112,7 @@ def pairs(*names: str) -> Iterator[tuple[str, str]]:
 
 
 def spellings(secret: str) -> Iterator[bytes]:
-    """Raw, as in URLs, as in JSON, and in base64 wherever in a longer text it stands."""
+    """Return the secret raw, as in URLs, as in JSON, and in Base64 at any offset."""
     yield from (secret.encode(), quote(secret, safe="").encode(), quote(secret).encode())
     yield from (quote_plus(secret).encode(), secret.replace("/", "\\/").encode())
     for before in range(3):
@@ -120,36 +120,36 @@ def spellings(secret: str) -> Iterator[bytes]:
             yield encode(b"x" * before + secret.encode())[4:-4]
 
 
-def _lines(log: TrafficLog, masking: Masking) -> bytes:
+def _lines(log: TrafficLog, masking: Masker) -> bytes:
     sink = BytesIO()
-    write_all(write_json_lines(log, range(len(log)), sink, masking))
+    run_export(write_json_lines(log, range(len(log)), sink, masking))
     return sink.getvalue()
 
 
-def _har(log: TrafficLog, masking: Masking) -> bytes:
+def _har(log: TrafficLog, masking: Masker) -> bytes:
     sink = BytesIO()
-    write_all(write_har(log, range(len(log)), sink, masking))
+    run_export(write_har(log, range(len(log)), sink, masking))
     return sink.getvalue()
 
 
-def _markdown(log: TrafficLog, masking: Masking) -> bytes:
+def _markdown(log: TrafficLog, masking: Masker) -> bytes:
     sink = BytesIO()
-    write_all(write_markdown(log, range(len(log)), sink, masking))
+    run_export(write_markdown(log, range(len(log)), sink, masking))
     return sink.getvalue()
 
 
-def _copies(log: TrafficLog, masking: Masking) -> bytes:
+def _copies(log: TrafficLog, masking: Masker) -> bytes:
     rows = [row for row in range(len(log)) if log.kind(row) == RecordKind.HTTP]
     copies = [copy(log, row, masking) for row in rows for copy in (as_curl, as_python, as_json)]
     return "\n".join(copies).encode()
 
 
 @pytest.mark.parametrize("export", [_lines, _har, _markdown, _copies])
-async def test_exports_contain_no_login_secret(export: Callable[[TrafficLog, Masking], bytes]) -> None:
+async def test_exports_contain_no_login_secret(export: Callable[[TrafficLog, Masker], bytes]) -> None:
     log = await walk()
-    masking = Masking(find_secrets(log, range(len(log))))
-    plain, masked = export(log, Masking(find_secrets(TrafficLog(), []))), export(log, masking)
-    # Bodies stand there in base64 too.
+    masking = Masker(find_secrets(log, range(len(log))))
+    plain, masked = export(log, Masker(find_secrets(TrafficLog(), []))), export(log, masking)
+    # It also has bodies in Base64.
     masked += b"".join(map(base64.b64decode, re.findall(rb'"body_base64":\s*"([^"]+)"', masked)))
     found = {name: each for name, secret in SECRETS.items() for each in spellings(secret) if each in masked}
     assert found == {}
@@ -158,7 +158,7 @@ async def test_exports_contain_no_login_secret(export: Callable[[TrafficLog, Mas
 
 async def test_everything_else_of_a_login_is_readable_in_its_export() -> None:
     log = await walk()
-    masked = _har(log, Masking(find_secrets(log, range(len(log))))).decode()
+    masked = _har(log, Masker(find_secrets(log, range(len(log))))).decode()
     har = json.loads(masked)
     for text in (
         "grant_type=authorization_code&code=~secret-",
@@ -183,7 +183,7 @@ async def test_login_request_can_be_copied_with_its_content() -> None:
     row = next(
         row for row in range(len(log)) if log.kind(row) == RecordKind.HTTP and b"/token" in log.raw(row)
     )
-    masking = Masking(find_secrets(log, range(len(log))))
+    masking = Masker(find_secrets(log, range(len(log))))
     command = as_curl(log, row, masking)
     assert "--data-binary" in command
     assert "grant_type=authorization_code&code=~secret-" in command

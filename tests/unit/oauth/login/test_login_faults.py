@@ -1,4 +1,4 @@
-"""The fault bench of the demo, walked through by our login: every mistake is found where it is made."""
+"""Logins against each fault of the demo server: every fault is reported."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from tests.unit.demo.login.login_client import LoginDemo
 NAME = "demo"
 _REQUEST = re.compile(r'name="request" value="([^"]+)"')
 
-# What shows only when somebody does what a login does not: forbidden things, or calls of a certain tool.
+# Found only by requests that a login does not send: forbidden ones, or calls of a certain tool.
 _ELSEWHERE = {
-    "asm_appended": "only a document that a person points us to is found there",
-    "no_cors": "only a request with an Origin is told: see below",
-    "documents_refused": "the demo's client document is no https address",
+    "asm_appended": "found only if the user enters the metadata URL",
+    "no_cors": "reported only for a request with an Origin: see below",
+    "documents_refused": "the demo's client ID metadata document is not at an https URL",
     "takes_any_redirect": "a negative probe",
     "redirect_refused": "the page is seen by the browser alone",
     "loose_redirects": "a negative probe",
@@ -61,13 +61,13 @@ _SHOWN = [
     for name, switch in SWITCHES.items()
     if switch.shows and switch.group != PROVIDER and name not in _ELSEWHERE
 ]
-# Of the company. Who is somebody else shows when the ID token is renewed: see below.
+# Enterprise faults. Another user is detected when the ID token is refreshed: see below.
 _AT_SIGN_IN = [
     name
     for name, switch in SWITCHES.items()
     if switch.shows and switch.group == PROVIDER and name != "idp_other_person"
 ]
-_GOES_ON = ("idp_endpoint_elsewhere",)  # for the person says that it may
+_CONTINUES = ("idp_endpoint_elsewhere",)  # the user allows it
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ async def engine(demo: LoginDemo) -> AsyncIterator[Engine]:
 
 
 async def log_in(url: str) -> None:
-    """A person at the demo's login page."""
+    """Act as a user on the demo's login page."""
     async with httpx2.AsyncClient(trust_env=False) as browser:
         page = await browser.get(url)
         found = _REQUEST.search(page.text)
@@ -114,7 +114,7 @@ async def test_demo_without_faults_logs_in_without_an_error(engine: Engine) -> N
 
 
 async def use_company(demo: LoginDemo, engine: Engine) -> None:
-    """Log in by the company from now on."""
+    """Use the enterprise grant from now on."""
     await engine.secrets.put("desk", "demo-desk-secret")
     provider = IdentityProvider(issuer=f"{demo.origin}/idp", client_id="demo-sso")
     auth = OAuthSettings(
@@ -139,7 +139,7 @@ async def test_demo_identity_provider_needs_one_login_per_user(demo: LoginDemo, 
     second = await walk(engine, Overrides(is_strict=True))
     states = {step.id: step.state for step in second.steps}
     assert (states[StepId.AUTHORIZE], second.failure) == (StepState.SKIPPED, "")
-    assert "taken the tokens back" in await engine.logins.sign_out(NAME)
+    assert "Tokens revoked" in await engine.logins.log_out(NAME)
 
 
 @pytest.mark.parametrize("name", _SHOWN)
@@ -157,9 +157,9 @@ async def test_identity_provider_fault_is_found_and_its_token_is_not_used(
     demo.only(name)
     view = await walk(engine)
     assert {found.id for found in view.findings} >= set(SWITCHES[name].shows)
-    assert (view.result is not None) == (name in _GOES_ON), view.failure
-    kept = [secret.name for secret in await engine.secrets.stored() if secret.name.endswith("/sign-in")]
-    assert bool(kept) == (name in _GOES_ON or name.startswith("idp_jag")), "what does not hold is not kept"
+    assert (view.result is not None) == (name in _CONTINUES), view.failure
+    saved = [secret.name for secret in await engine.secrets.stored() if secret.name.endswith("/sign-in")]
+    assert bool(saved) == (name in _CONTINUES or name.startswith("idp_jag")), "invalid logins are not saved"
 
 
 async def test_refreshed_id_token_of_another_user_is_found(
@@ -168,7 +168,7 @@ async def test_refreshed_id_token_of_another_user_is_found(
     await use_company(demo, engine)
     demo.only("idp_other_person")
     assert (await walk(engine)).failure == ""
-    monkeypatch.setattr("inspector.oauth.login.identity_provider.has_run_out", lambda *_, **__: True)
+    monkeypatch.setattr("inspector.oauth.login.identity_provider.is_expired", lambda *_, **__: True)
     view = await walk(engine)
     assert "IDT-009" in {found.id for found in view.findings}
 

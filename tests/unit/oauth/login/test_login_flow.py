@@ -1,4 +1,4 @@
-"""A login, step by step and by itself, against an authorization server that says what a test wants."""
+"""A login, step by step and unattended, against a scripted authorization server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from inspector.oauth.login.steps import Overrides, QuestionKind, StepId, StepSta
 from inspector.oauth.signing import new_key
 from inspector.protocol.auth.pkce import challenge_of
 from inspector.protocol.revisions import R2, R3, R4, R5, Revision
-from tests.unit.oauth.login_stage import Answer, Harness, Seen, World, browse
+from tests.unit.oauth.login_stage import Harness, ReceivedRequest, ScriptedResponse, World, browse
 
 
 def states(login: Login) -> dict[str, StepState]:
@@ -83,7 +83,7 @@ async def test_going_back_discards_later_steps_and_requests_again(harness: Harne
         await login.run()
         await login.back(StepId.PREPARE)
         assert states(login)["PREPARE"] is StepState.READY
-        assert states(login)["TOKEN_REPLY"] is StepState.WAITING
+        assert states(login)["TOKEN_CHECK"] is StepState.WAITING
         assert login.view.result is None
         await login.run()
         assert login.view.failure == ""
@@ -95,7 +95,7 @@ async def test_going_back_discards_later_steps_and_requests_again(harness: Harne
 
 async def test_failed_step_can_be_retried(harness: Harness, world: World) -> None:
     works = world.paths["/.well-known/oauth-authorization-server"]
-    world.paths["/.well-known/oauth-authorization-server"] = lambda _: Answer(503)
+    world.paths["/.well-known/oauth-authorization-server"] = lambda _: ScriptedResponse(503)
     async with harness.login(world) as login:
         await login.run()
         assert states(login)["SERVER_LOOKUP"] is StepState.FAILED
@@ -110,7 +110,7 @@ async def test_failed_step_can_be_retried(harness: Harness, world: World) -> Non
 async def test_a_registered_client_is_used_again_with_its_port(harness: Harness, world: World) -> None:
     for _ in range(2):
         async with harness.login(world) as login:
-            await login.run_to(StepId.TOKEN_REPLY)
+            await login.run_to(StepId.TOKEN_CHECK)
             assert login.view.failure == ""
     assert len(world.requested("/register")) == 1
     first, second = world.requested("/authorize")
@@ -146,14 +146,14 @@ async def test_callback_with_another_state_does_not_end_the_wait(harness: Harnes
         await browse(url)
 
     async with harness.login(world, browse=browse_after_a_stranger) as login:
-        await login.run_to(StepId.TOKEN_REPLY)
+        await login.run_to(StepId.TOKEN_CHECK)
         assert login.view.failure == ""
     assert world.requested("/token")[0].form["code"] == "code-1"
 
 
 async def test_undeclared_pkce_is_rejected_in_an_unattended_login(harness: Harness, world: World) -> None:
     del world.server["code_challenge_methods_supported"]
-    async with harness.login(world, by_itself=True) as login:
+    async with harness.login(world, is_unattended=True) as login:
         await login.run()
         assert states(login)["SERVER_CHECK"] is StepState.FAILED
         assert "ASM-006" in ids(login)
@@ -166,7 +166,7 @@ async def test_strict_mode_stops_at_an_error_and_observe_mode_continues(
 ) -> None:
     world.server["code_challenge_methods_supported"] = ["plain"]
     async with harness.login(world, Overrides(is_strict=is_strict)) as login:
-        await login.run_to(StepId.TOKEN_REPLY)
+        await login.run_to(StepId.TOKEN_CHECK)
         failed = [name for name, state in states(login).items() if state is StepState.FAILED]
         assert failed == ([ends_at] if ends_at else [])
         assert "ASM-007" in ids(login)
@@ -197,8 +197,8 @@ async def test_endpoint_on_another_host_needs_confirmation_once(harness: Harness
         assert question.kind is QuestionKind.HOSTS
         assert question.hosts == ("localhost",)
         assert world.requested("/register") == []
-        await login.allow_hosts(True)
-        await login.run_to(StepId.TOKEN_REPLY)
+        await login.answer_consent(True)
+        await login.run_to(StepId.TOKEN_CHECK)
         assert login.view.failure == ""
     async with harness.login(world) as login:
         await login.run_to(StepId.SERVER_CHECK)
@@ -209,7 +209,7 @@ async def test_retry_asks_again_about_an_untrusted_host(harness: Harness, world:
     world.server["token_endpoint"] = world.server["token_endpoint"].replace("127.0.0.1", "localhost")
     async with harness.login(world) as login:
         await login.run()
-        await login.allow_hosts(False)
+        await login.answer_consent(False)
         await login.retry()
         assert login.view.question is not None
         assert world.requested("/register") == []
@@ -219,7 +219,7 @@ async def test_untrusted_host_ends_the_login(harness: Harness, world: World) -> 
     world.server["token_endpoint"] = world.server["token_endpoint"].replace("127.0.0.1", "localhost")
     async with harness.login(world) as login:
         await login.run()
-        await login.allow_hosts(False)
+        await login.answer_consent(False)
         assert "trust" in login.view.failure
         await login.run()
     assert world.requested("/authorize") == []
@@ -232,8 +232,8 @@ async def test_without_registration_the_user_is_asked_for_a_client(harness: Harn
         await login.run()
         assert login.view.question is not None
         assert login.view.question.kind is QuestionKind.CLIENT
-        await login.give_client("by-hand", "hush")
-        await login.run_to(StepId.TOKEN_REPLY)
+        await login.set_client("by-hand", "hush")
+        await login.run_to(StepId.TOKEN_CHECK)
         assert login.view.failure == ""
     assert world.requested("/token")[0].headers["authorization"].startswith("Basic ")
     async with harness.login(world) as login:
@@ -255,7 +255,7 @@ async def test_client_metadata_document_is_the_client_id_where_supported(
     world.server["client_id_metadata_document_supported"] = True
     document = "https://client.example/client.json"
     async with harness.login(world, settings=OAuthSettings(client_document=document)) as login:
-        await login.run_to(StepId.TOKEN_REPLY)
+        await login.run_to(StepId.TOKEN_CHECK)
         assert login.view.failure == ""
     assert world.requested("/authorize")[0].query["client_id"] == document
     assert world.requested("/register") == []
@@ -293,7 +293,7 @@ async def test_pasted_url_is_accepted_as_the_callback(harness: Harness, world: W
         opened.put_nowait(url)
 
     async with harness.login(world, browse=browse_elsewhere) as login:
-        running = asyncio.create_task(login.run_to(StepId.TOKEN_REPLY))
+        running = asyncio.create_task(login.run_to(StepId.TOKEN_CHECK))
         url = await opened.get()
         async with httpx2.AsyncClient(trust_env=False) as client:
             location = (await client.get(url)).headers["location"]
@@ -324,10 +324,10 @@ async def test_cancelling_frees_the_port_and_says_so(harness: Harness, world: Wo
 async def test_going_back_to_the_browser_step_creates_new_secrets(harness: Harness, world: World) -> None:
     async with harness.login(world) as login:
         await login.begin()
-        await login.run_to(StepId.TOKEN_REPLY)
+        await login.run_to(StepId.TOKEN_CHECK)
         await login.back(StepId.AUTHORIZE)
         preview = next(step for step in login.view.steps if step.id is StepId.AUTHORIZE).preview
-        await login.run_to(StepId.TOKEN_REPLY)
+        await login.run_to(StepId.TOKEN_CHECK)
         assert login.view.failure == ""
         await login.back(StepId.AUTHORIZE)
         await login.run()
@@ -342,12 +342,12 @@ async def test_going_back_to_the_browser_step_creates_new_secrets(harness: Harne
 
 
 async def test_a_code_is_good_for_one_request(harness: Harness, world: World) -> None:
-    world.paths["/token"] = lambda _: Answer(400, {"error": "invalid_grant"})
+    world.paths["/token"] = lambda _: ScriptedResponse(400, {"error": "invalid_grant"})
     async with harness.login(world) as login:
         await login.run()
-        assert states(login)["TOKEN_REPLY"] is StepState.FAILED
+        assert states(login)["TOKEN_CHECK"] is StepState.FAILED
         await login.retry()
-        assert states(login)["TOKEN_REPLY"] is StepState.FAILED
+        assert states(login)["TOKEN_CHECK"] is StepState.FAILED
     assert len(world.requested("/token")) == 1
 
 
@@ -360,7 +360,7 @@ async def test_issuer_in_a_private_network_needs_confirmation_once(harness: Harn
         assert question.kind is QuestionKind.PRIVATE
         assert question.hosts == ("10.1.2.3",)
         assert states(login)["RESOURCE_CHECK"] is StepState.FAILED
-        await login.allow_hosts(True)
+        await login.answer_consent(True)
         assert states(login)["RESOURCE_CHECK"] is StepState.DONE
     async with harness.login(world) as login:
         await login.run_to(StepId.RESOURCE_CHECK)
@@ -375,25 +375,25 @@ async def test_link_local_addresses_cannot_be_allowed_by_consent(harness: Harnes
         assert login.view.question is None
 
 
-def _wrong_audience(_: Seen) -> Answer:
+def _wrong_audience(_: ReceivedRequest) -> ScriptedResponse:
     token = new_key().sign({"aud": "https://other.example", "exp": 1})
-    return Answer(body={"access_token": token, "token_type": "Bearer", "expires_in": 60})
+    return ScriptedResponse(body={"access_token": token, "token_type": "Bearer", "expires_in": 60})
 
 
 @pytest.mark.parametrize("is_strict", [True, False])
 async def test_strict_mode_stores_no_invalid_token(harness: Harness, world: World, is_strict: bool) -> None:
     world.paths["/token"] = _wrong_audience
     async with harness.login(world, Overrides(is_strict=is_strict)) as login:
-        await login.run_to(StepId.TOKEN_REPLY)
+        await login.run_to(StepId.TOKEN_CHECK)
         assert "TOK-010" in ids(login)
-        assert (login.held is None) is is_strict
-    held = await harness.store(world).held()
+        assert (login.stored_login is None) is is_strict
+    held = await harness.store(world).newest_login()
     assert (held is None) is is_strict
 
 
 async def test_rejected_new_token_is_reported_and_explained(harness: Harness, world: World) -> None:
     async with harness.login(world) as login:
-        await login.run_to(StepId.TOKEN_REPLY)
+        await login.run_to(StepId.TOKEN_CHECK)
         world.tokens.clear()
         await login.run()
         assert states(login)["CALL"] is StepState.FAILED
@@ -417,5 +417,5 @@ async def test_internal_error_ends_the_step_and_says_so(
     monkeypatch.setitem(STEP_HANDLERS, StepId.CHALLENGE, StepHandler(broken))
     async with harness.login(world) as login:
         await login.run()
-        assert "mistake of ours" in login.view.next_step
+        assert "bug in MCP Lens" in login.view.next_step
         assert not login.view.is_running

@@ -1,4 +1,4 @@
-"""Options of a login that are remembered: they come back as they were, and nothing secret is among them."""
+"""Saved login options: round trip, and no secrets among them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A login as text, as a trace and as a diagram: readable, and without a secret in it."""
+"""A login as text, trace and diagram: readable and without secrets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from inspector.oauth.http import LoginRequest, post_form
 from inspector.oauth.login.report import (
     Masked,
     Party,
-    Plain,
+    Unmasked,
     arrows_of,
     by_severity,
     findings_text,
@@ -21,8 +21,8 @@ from inspector.oauth.login.report import (
     login_text,
     login_trace,
     mermaid,
-    reply_text,
     request_text,
+    response_text,
     step_text,
 )
 from inspector.oauth.login.steps import (
@@ -56,7 +56,7 @@ TOKEN = HttpExchangeView(
 
 
 def view_of(*steps: Step) -> LoginView:
-    """A login in which these steps are as given, and the others wait."""
+    """Return a login with these steps; the others are waiting."""
     known = {step.id: step for step in steps}
     every = tuple(known.get(id, Step(id)) for id in STEPS[LoginGrant.CODE])
     result = TokenInfo("https://i", "c", None, "Bearer", (), (), 1.0, None, ACCESS, REFRESH)
@@ -64,7 +64,7 @@ def view_of(*steps: Step) -> LoginView:
 
 
 def whole() -> LoginView:
-    """Secrets in every place that a view has."""
+    """Return a view with secrets in every field."""
     leaking = f"the server said {CODE}"
     return replace(
         view_of(
@@ -146,9 +146,9 @@ def test_masked_text_keeps_everything_but_the_secrets() -> None:
     text = request_text(TOKEN.request, Masked())
     assert "grant_type=authorization_code" in text
     assert VERIFIER not in text
-    assert VERIFIER in request_text(TOKEN.request, Plain())
-    assert '"token_type": "Bearer"' in reply_text(TOKEN, Masked())
-    assert ACCESS not in reply_text(TOKEN, Masked())
+    assert VERIFIER in request_text(TOKEN.request, Unmasked())
+    assert '"token_type": "Bearer"' in response_text(TOKEN, Masked())
+    assert ACCESS not in response_text(TOKEN, Masked())
 
 
 def test_only_parts_with_secrets_offer_to_reveal_them() -> None:
@@ -161,7 +161,7 @@ def test_only_parts_with_secrets_offer_to_reveal_them() -> None:
 
 def test_request_without_a_response_says_why() -> None:
     seen = HttpExchangeView(TOKEN.request, TOKEN.url, failure="The name does not exist.")
-    assert reply_text(seen, Masked()) == "The name does not exist."
+    assert response_text(seen, Masked()) == "The name does not exist."
 
 
 def test_findings_are_listed_most_severe_first() -> None:
@@ -174,8 +174,8 @@ def test_findings_are_listed_most_severe_first() -> None:
 def test_diagram_has_a_message_for_every_request_and_response() -> None:
     arrows = [each for each in arrows_of(whole()) if each.step is StepId.TOKEN_REQUEST]
     assert [(each.source, each.target) for each in arrows] == [
-        (Party.US, Party.AUTHORITY),
-        (Party.AUTHORITY, Party.US),
+        (Party.CLIENT, Party.AUTHORITY),
+        (Party.AUTHORITY, Party.CLIENT),
     ]
     assert arrows[0].text == "POST /token"
 
@@ -190,10 +190,10 @@ def test_unexpected_error_response_is_marked() -> None:
     refusal = HttpExchangeView(LoginRequest("POST", "https://x/mcp"), "https://x/mcp", 401)
     probe = view_of(Step(StepId.PROBE, StepState.DONE, exchanges=(refusal,)))
     call = view_of(Step(StepId.CALL, StepState.FAILED, exchanges=(refusal,)))
-    assert [each.is_bad for each in arrows_of(probe) if each.is_response and each.step is StepId.PROBE] == [
+    assert [each.is_error for each in arrows_of(probe) if each.is_response and each.step is StepId.PROBE] == [
         False
     ]
-    assert [each.is_bad for each in arrows_of(call) if each.is_response and each.step is StepId.CALL] == [
+    assert [each.is_error for each in arrows_of(call) if each.is_response and each.step is StepId.CALL] == [
         True
     ]
 

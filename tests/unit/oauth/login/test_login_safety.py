@@ -1,4 +1,4 @@
-"""Where tokens, codes and secrets must not go, and what must not be left open."""
+"""Where tokens, codes and secrets must not be sent, and what must be closed."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from inspector.config.secrets.store import SecretStore
 from inspector.config.servers.entries import BearerSettings, HttpEntry, OAuthSettings, SecretRef
 from inspector.engine.engine import Engine
 from inspector.engine.views import OutcomeKind
-from inspector.oauth.http import LoginReply, post_form
+from inspector.oauth.http import LoginResponse, post_form
 from inspector.oauth.login.context import LoginFacts
 from inspector.oauth.login.steps import QuestionKind, StepId
 from inspector.oauth.login_reason import LoginReason
 from inspector.oauth.loopback import LoopbackListener
 from inspector.oauth.store import LoginStore
-from inspector.protocol.auth.authorization_request import AuthorizeRequest, authorize_url
+from inspector.protocol.auth.authorization_request import AuthorizationRequest, authorization_url
 from inspector.protocol.auth.token_request import AuthMethod, authenticate
 from inspector.protocol.revisions import R5
 from inspector.transport.network import Network, explain, make_client
@@ -72,12 +72,12 @@ async def test_logging_out_leaves_no_token_of_a_previous_issuer(engine: Engine, 
     engine.add(entry(world))
     await engine.connect(SERVER)
     store = LoginStore(engine.secrets, SERVER, world.url)
-    held = await store.held()
+    held = await store.newest_login()
     assert held is not None
     before = replace(held.tokens, issuer="http://before.example", access_token="old", refresh_token="")
-    await store.hold(replace(held, tokens=replace(before, received_at=1.0), revocation_endpoint=""))
-    await engine.logins.sign_out(SERVER)
-    assert await store.held() is None
+    await store.save_login(replace(held, tokens=replace(before, received_at=1.0), revocation_endpoint=""))
+    await engine.logins.log_out(SERVER)
+    assert await store.newest_login() is None
     assert world.requested("/revoke")[0].form["token"] == "refresh-1"
 
 
@@ -85,17 +85,17 @@ async def test_forgetting_tokens_leaves_none_of_a_previous_issuer(engine: Engine
     engine.add(entry(world))
     await engine.connect(SERVER)
     store = LoginStore(engine.secrets, SERVER, world.url)
-    held = await store.held()
+    held = await store.newest_login()
     assert held is not None
-    await store.hold(replace(held, tokens=replace(held.tokens, issuer="http://before.example")))
+    await store.save_login(replace(held, tokens=replace(held.tokens, issuer="http://before.example")))
     await engine.logins.forget_tokens(SERVER)
-    assert await store.held() is None
+    assert await store.newest_login() is None
 
 
 async def test_workload_sends_its_jwt_only_to_the_configured_issuer(
     harness: Harness, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not even when the server has no metadata, where 2025-03-26 takes the server's own host."""
+    """Not even without metadata, where 2025-03-26 uses the server's own host."""
     monkeypatch.setenv("WORKLOAD_JWT", MARKER)
     del world.paths["/.well-known/oauth-protected-resource/mcp"]
     settings = OAuthSettings(grant="wif", issuer="https://as.example", assertion_variable="WORKLOAD_JWT")
@@ -115,18 +115,18 @@ async def test_without_an_issuer_the_user_is_asked_before_a_jwt_is_sent(
         question = login.view.question
         assert question is not None
         assert (question.kind, question.issuer) == (QuestionKind.ISSUER, world.origin)
-        assert "JWT of the workload" in question.text
+        assert "workload JWT" in question.text
         assert "issuer in the server's settings" in question.text
         assert not any(MARKER.encode() in one.body for one in world.seen)
-        await login.allow_hosts(False)
-        assert "do not trust" in login.view.failure
-        await login.retry()  # asks again, and does not pass it by
+        await login.answer_consent(False)
+        assert "did not trust" in login.view.failure
+        await login.retry()  # asks again instead of skipping the question
         assert login.view.question == question
-        await login.allow_hosts(True)
+        await login.answer_consent(True)
         await login.run()
         assert login.view.failure == ""
     assert world.requested("/token")[0].form["assertion"] == MARKER
-    async with harness.login(world, settings=settings) as login:  # and is not asked again
+    async with harness.login(world, settings=settings) as login:  # and the question does not return
         await login.run()
         assert (login.view.question, login.view.failure) == (None, "")
     assert not await LoginStore(harness.secrets, SERVER, "https://other.example/mcp").trusts_issuer(
@@ -139,7 +139,7 @@ async def test_unattended_grant_asks_for_consent_and_sends_nothing(
     engine: Engine, world: World, grant: Any
 ) -> None:
     engine.add(entry(world, OAuthSettings(grant=grant, client_id="c")))
-    with pytest.raises(NeedsLogin, match="May it get"):
+    with pytest.raises(NeedsLogin, match="Send it "):
         await engine.connect(SERVER)
     assert world.requested("/token") == []
 
@@ -152,7 +152,7 @@ async def test_secret_of_another_issuer_is_not_sent_with_a_refresh(engine: Engin
     await engine.connect(SERVER)
     await engine.secrets.put("login/notes/secret", MARKER)
     account = engine.logins._account(SERVER)
-    account.lifetime._settings = replace(settings, issuer="https://as.example")
+    account.lifecycle._settings = replace(settings, issuer="https://as.example")
     await engine.logins.refresh(SERVER)
     assert len(world.requested("/token")) == 2
     assert MARKER not in world.requested("/token")[-1].form.values()
@@ -171,7 +171,7 @@ async def test_a_code_is_not_sent_again_when_the_request_is_tried_again(
         await login.run_to(StepId.TOKEN_REQUEST)
         await login.back(StepId.TOKEN_REQUEST)
         await login.next()
-        assert "used up" in login.view.failure
+        assert "has been used" in login.view.failure
     assert len(world.requested("/token")) == 1
 
 
@@ -198,7 +198,7 @@ async def test_cancelled_login_frees_the_port_immediately(
         last = StepId.WAIT if is_waiting else StepId.PREPARE
         running = asyncio.create_task(login.run_to(last))
         await (opened.wait() if is_waiting else running)
-        listener = login._stage.listener
+        listener = login._context.listener
         assert listener is not None
         login.cancel()
         await running
@@ -209,7 +209,7 @@ async def test_cancelled_login_frees_the_port_immediately(
 async def test_cancelled_listener_leaves_no_port_open() -> None:
     listener = LoopbackListener(SystemClock())
     opening = asyncio.create_task(listener.open())
-    await asyncio.sleep(0)  # now it has the port, and lets others have a turn
+    await asyncio.sleep(0)  # now it has the port, and other tasks run
     opening.cancel()
     with pytest.raises(asyncio.CancelledError):
         await opening
@@ -237,14 +237,20 @@ async def test_a_bearer_token_with_a_line_break_is_not_quoted(engine: Engine, wo
 
 def test_login_requests_responses_and_facts_show_no_secrets() -> None:
     request = post_form("https://as.example/token", [("code", MARKER)], (("Authorization", MARKER),))
-    reply = LoginReply("https://as.example/token", 200, (("Set-Cookie", MARKER),), MARKER.encode())
+    response = LoginResponse("https://as.example/token", 200, (("Set-Cookie", MARKER),), MARKER.encode())
     facts = LoginFacts(
-        R5, verifier=MARKER, state=MARKER, response=MARKER, code=MARKER, assertion=MARKER, reply=reply
+        R5,
+        verifier=MARKER,
+        state=MARKER,
+        response=MARKER,
+        code=MARKER,
+        assertion=MARKER,
+        token_response=response,
     )
-    requested = AuthorizeRequest("client", "http://127.0.0.1:1/callback", MARKER, "challenge")
-    url = authorize_url("https://as.example/authorize", requested)
+    requested = AuthorizationRequest("client", "http://127.0.0.1:1/callback", MARKER, "challenge")
+    url = authorization_url("https://as.example/authorize", requested)
     proof = authenticate(AuthMethod.POST, "client", secret=MARKER)
-    every = (request, reply, facts, requested, url, proof)
+    every = (request, response, facts, requested, url, proof)
     assert not [type(each).__name__ for each in every if MARKER in repr(each)]
 
 
@@ -258,7 +264,7 @@ def test_a_proxy_that_cannot_be_used_is_named_without_its_password(proxy: str) -
 
 def test_a_secret_in_memory_can_be_deleted_though_the_file_is_damaged(tmp_path: Path) -> None:
     store = SecretStore(tmp_path)
-    store.put("oauth/tokens", MARKER, for_this_run=True)
+    store.put("oauth/tokens", MARKER, in_memory=True)
     (tmp_path / "vault.json").write_text("{")
     assert store.delete("oauth/tokens")
     assert store.get("oauth/tokens") is None
@@ -282,8 +288,8 @@ async def test_key_in_the_server_url_is_shown_only_in_requests_and_sent_nowhere_
         reported += [each.value for each in step.inputs if not each.is_secret]
         reported += [cell for table in step.tables for row in table.rows for cell in row]
         reported += [f"{found.text} {found.evidence}" for found in step.findings]
-    assert any("api_key=•••" in words for words in reported)
-    assert [words for words in reported if MARKER in words] == []
+    assert any("api_key=•••" in text for text in reported)
+    assert [text for text in reported if MARKER in text] == []
     assert {seen.path for seen in world.seen if MARKER in f"{seen.query} {seen.body!r}"} <= {
         "/mcp",
         "/.well-known/oauth-protected-resource/mcp",  # RFC 9728, section 3.1: the query stays

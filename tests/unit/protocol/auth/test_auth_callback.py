@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.protocol.auth.authorization_request import (
-    Expectation,
-    Result,
-    Verdict,
+    CallbackExpectation,
+    CallbackVerdict,
+    CheckResult,
     check_callback,
-    not_redirected,
     read_callback,
 )
 from inspector.protocol.auth.client_registration import ClientSource
@@ -24,28 +23,32 @@ from inspector.protocol.revisions import R2, R4, R5
 AS = "https://as.example"
 REDIRECT = "http://127.0.0.1:5000/callback"
 STATE = "the-state-of-this-login"
-EXPECTED = Expectation(STATE, AS, True, REDIRECT, "client", ClientSource.DYNAMIC, R5)
-NOT_PROMISED = replace(EXPECTED, iss_promised=False)
+EXPECTED = CallbackExpectation(STATE, AS, True, REDIRECT, "client", ClientSource.DYNAMIC, R5)
+NOT_ADVERTISED = replace(EXPECTED, iss_advertised=False)
 
 
-def check(expected: Expectation = EXPECTED, /, **parameters: str) -> Verdict:
+def check(expected: CallbackExpectation = EXPECTED, /, **parameters: str) -> CallbackVerdict:
     return check_callback(read_callback(f"{REDIRECT}?{urlencode(parameters)}"), expected)
 
 
-def ids(verdict: Verdict) -> list[str]:
+def ids(verdict: CallbackVerdict) -> list[str]:
     return [one.id for one in verdict.findings]
 
 
-def steps(verdict: Verdict) -> list[tuple[str, Result]]:
+def steps(verdict: CallbackVerdict) -> list[tuple[str, CheckResult]]:
     return [(one.name, one.result) for one in verdict.checks]
+
+
+def has_state(verdict: CallbackVerdict) -> bool:
+    return ("state", CheckResult.PASSED) in steps(verdict)
 
 
 def test_valid_callback_passes_every_check_in_order() -> None:
     verdict = check(code="c0de", state=STATE, iss=AS)
     assert verdict.code == "c0de"
-    assert steps(verdict) == [(name, Result.PASSED) for name in ("state", "iss", "error", "code")]
+    assert steps(verdict) == [(name, CheckResult.PASSED) for name in ("state", "iss", "error", "code")]
     assert (verdict.findings, verdict.problem) == ((), "")
-    assert verdict.is_ours
+    assert has_state(verdict)
 
 
 def test_repr_and_text_contain_no_secret() -> None:
@@ -62,20 +65,20 @@ def test_repr_and_text_contain_no_secret() -> None:
     [f"{REDIRECT}?code=c&state={STATE}", f"/callback?code=c&state={STATE}", f"?code=c&state={STATE}"],
 )
 def test_callback_may_be_a_url_a_target_or_a_query(text: str) -> None:
-    assert check_callback(read_callback(text), NOT_PROMISED).code == "c"
-    assert check_callback(read_callback(text.partition("?")[2]), NOT_PROMISED).code == "c"
+    assert check_callback(read_callback(text), NOT_ADVERTISED).code == "c"
+    assert check_callback(read_callback(text.partition("?")[2]), NOT_ADVERTISED).code == "c"
 
 
 def test_az_001_missing_state() -> None:
     verdict = check(code="c", iss=AS)
-    assert (ids(verdict), verdict.code, verdict.is_ours) == (["AZ-001"], "", False)
+    assert (ids(verdict), verdict.code, has_state(verdict)) == (["AZ-001"], "", False)
 
 
 @pytest.mark.parametrize("state", [STATE + "x", STATE[:-1], STATE.upper(), "é", f" {STATE}"])
 def test_az_002_wrong_state(state: str) -> None:
     verdict = check(code="c", state=state, iss=AS)
-    assert (ids(verdict), verdict.code, verdict.is_ours) == (["AZ-002"], "", False)
-    assert steps(verdict) == [("state", Result.FAILED)]
+    assert (ids(verdict), verdict.code, has_state(verdict)) == (["AZ-002"], "", False)
+    assert steps(verdict) == [("state", CheckResult.FAILED)]
     assert verdict.findings[0].stops
 
 
@@ -87,46 +90,46 @@ def test_error_with_a_wrong_state_is_ignored() -> None:
 
 def test_duplicate_state_is_rejected() -> None:
     verdict = check_callback(read_callback(f"?code=c&state={STATE}&state={STATE}"), EXPECTED)
-    assert not verdict.is_ours
+    assert not has_state(verdict)
     assert ids(verdict) == ["AZ-002"]
 
 
 def test_duplicate_code_is_rejected() -> None:
     verdict = check_callback(read_callback(f"?code=a&code=b&state={STATE}&iss={AS}"), EXPECTED)
-    assert (verdict.code, verdict.is_ours) == ("", True)
+    assert (verdict.code, has_state(verdict)) == ("", True)
     assert "more than once" in verdict.problem
 
 
-def test_row_1_advertised_and_present_iss_is_compared() -> None:
+def test_advertised_and_present_iss_is_compared() -> None:
     assert check(code="c", state=STATE, iss=AS).code == "c"
     assert ids(check(code="c", state=STATE, iss="https://evil.example")) == ["AZ-004"]
 
 
 @pytest.mark.parametrize("parameters", [{}, {"iss": ""}])
-def test_row_2_advertised_and_missing_iss_is_rejected(parameters: dict[str, str]) -> None:
+def test_advertised_and_missing_iss_is_rejected(parameters: dict[str, str]) -> None:
     verdict = check(code="c", state=STATE, **parameters)
     assert (ids(verdict), verdict.code) == (["AZ-003"], "")
-    assert "Row 2" in verdict.checks[-1].text
+    assert verdict.checks[-1].text == "Advertised, but absent."
 
 
-def test_row_2_is_only_a_warning_before_the_rule_came() -> None:
+def test_missing_iss_is_only_a_warning_before_the_rule_existed() -> None:
     verdict = check(replace(EXPECTED, revision=R4), code="c", state=STATE)
     assert (ids(verdict), verdict.code) == (["AZ-003"], "c")
     assert verdict.findings[0].severity is Severity.WARNING
-    assert ("iss", Result.FAILED) in steps(verdict)
+    assert ("iss", CheckResult.FAILED) in steps(verdict)
 
 
-def test_row_3_unadvertised_but_present_iss_is_compared_anyway() -> None:
-    good = check(NOT_PROMISED, code="c", state=STATE, iss=AS)
+def test_unadvertised_but_present_iss_is_compared_anyway() -> None:
+    good = check(NOT_ADVERTISED, code="c", state=STATE, iss=AS)
     assert (ids(good), good.code) == (["AZ-005"], "c")
-    assert ids(check(NOT_PROMISED, code="c", state=STATE, iss="https://evil.example")) == ["AZ-004"]
-    assert check(NOT_PROMISED, code="c", state=STATE, iss="").code == ""
+    assert ids(check(NOT_ADVERTISED, code="c", state=STATE, iss="https://evil.example")) == ["AZ-004"]
+    assert check(NOT_ADVERTISED, code="c", state=STATE, iss="").code == ""
 
 
-def test_row_4_neither_advertised_nor_present_iss_is_fine() -> None:
-    verdict = check(NOT_PROMISED, code="c", state=STATE)
+def test_neither_advertised_nor_present_iss_is_fine() -> None:
+    verdict = check(NOT_ADVERTISED, code="c", state=STATE)
     assert (verdict.findings, verdict.code) == ((), "c")
-    assert "Row 4" in verdict.checks[1].text
+    assert verdict.checks[1].text == "Absent and not advertised."
 
 
 @pytest.mark.parametrize(
@@ -134,7 +137,7 @@ def test_row_4_neither_advertised_nor_present_iss_is_fine() -> None:
 )
 @pytest.mark.parametrize("revision", [R4, R5])
 def test_az_004_issuers_are_compared_exactly_in_every_version(iss: str, revision: object) -> None:
-    for expected in (EXPECTED, NOT_PROMISED):
+    for expected in (EXPECTED, NOT_ADVERTISED):
         verdict = check(replace(expected, revision=revision), code="c", state=STATE, iss=iss)  # type: ignore[arg-type]
         assert (ids(verdict), verdict.code) == (["AZ-004"], "")
         assert verdict.findings[0].stops
@@ -154,16 +157,16 @@ def test_wrong_issuer_means_the_error_is_neither_shown_nor_stored() -> None:
 
 
 def test_without_a_known_issuer_iss_is_only_shown() -> None:
-    expected = replace(EXPECTED, issuer=None, iss_promised=False, revision=R2)
+    expected = replace(EXPECTED, issuer=None, iss_advertised=False, revision=R2)
     verdict = check(expected, code="c", state=STATE, iss="https://whoever.example")
     assert verdict.code == "c"
-    assert ("iss", Result.SKIPPED) in steps(verdict)
+    assert ("iss", CheckResult.SKIPPED) in steps(verdict)
 
 
 def test_az_006_callback_in_the_fragment() -> None:
     verdict = check_callback(read_callback(f"{REDIRECT}#code=c&state={STATE}&iss={AS}"), EXPECTED)
     assert (ids(verdict), verdict.code) == (["AZ-006"], "")
-    assert verdict.is_ours
+    assert has_state(verdict)
 
 
 @pytest.mark.parametrize(
@@ -182,14 +185,6 @@ def test_az_007_a_refused_parameter(error: str, description: str, parameter: str
     assert verdict.error.code == error
 
 
-def test_az_008_error_page_about_the_redirect_uri() -> None:
-    (found,) = not_redirected(REDIRECT, 400, "<h1>Invalid redirect_uri\x1b</h1>", R5)
-    assert found.id == "AZ-008"
-    assert "\x1b" not in found.evidence
-    assert not_redirected(REDIRECT, 302, "redirect", R5) == ()
-    assert not_redirected(REDIRECT, 400, "unknown client", R5) == ()
-
-
 @pytest.mark.parametrize("location", ["http://127.0.0.1:5001/callback", "http://127.0.0.1:5000/other"])
 def test_az_009_unexpected_redirect_path(location: str) -> None:
     verdict = check_callback(read_callback(f"{location}?code=c&state={STATE}&iss={AS}"), EXPECTED)
@@ -204,9 +199,9 @@ def test_reg_011_rejected_client_metadata_document() -> None:
     assert ids(check(state=STATE, iss=AS, error="invalid_client")) == []
 
 
-def test_error_is_explained_in_our_words_and_quotes_the_server() -> None:
+def test_error_is_explained_and_quotes_the_server() -> None:
     verdict = check(state=STATE, iss=AS, error="access_denied", error_description="Not\u202e today")
-    assert "refused" in verdict.problem
+    assert "The login was denied, by you or by the server." in verdict.problem
     assert "today" in verdict.problem
     assert "\u202e" not in verdict.problem
     assert verdict.code == ""
@@ -215,7 +210,7 @@ def test_error_is_explained_in_our_words_and_quotes_the_server() -> None:
 def test_callback_without_code_or_error_is_a_problem() -> None:
     verdict = check(state=STATE, iss=AS)
     assert (verdict.code, verdict.checks[-1].name) == ("", "code")
-    assert "Begin the login again" in verdict.problem
+    assert "Start the login again" in verdict.problem
 
 
 @pytest.mark.parametrize(
@@ -223,24 +218,24 @@ def test_callback_without_code_or_error_is_a_problem() -> None:
 )
 def test_text_without_a_callback_gives_none(text: str) -> None:
     verdict = check_callback(read_callback(text), EXPECTED)
-    assert (verdict.code, verdict.is_ours) == ("", False)
+    assert (verdict.code, has_state(verdict)) == ("", False)
     assert verdict.problem
 
 
 @given(st.text())
 def test_no_text_without_the_state_gives_a_code(text: str) -> None:
-    verdict = check_callback(read_callback(text), NOT_PROMISED)
+    verdict = check_callback(read_callback(text), NOT_ADVERTISED)
     assert not verdict.code
-    assert not verdict.is_ours
+    assert not has_state(verdict)
 
 
 _names = st.sampled_from(["code", "state", "iss", "error", "error_description", "x"])
 _values = st.sampled_from([STATE, AS, AS + "/", "", "c0de", "access_denied"])
 
 
-@given(st.lists(st.tuples(_names, _values), max_size=8), st.sampled_from([EXPECTED, NOT_PROMISED]))
+@given(st.lists(st.tuples(_names, _values), max_size=8), st.sampled_from([EXPECTED, NOT_ADVERTISED]))
 def test_code_is_returned_only_with_exactly_one_correct_state_and_issuer(
-    pairs: list[tuple[str, str]], expected: Expectation
+    pairs: list[tuple[str, str]], expected: CallbackExpectation
 ) -> None:
     verdict = check_callback(read_callback(f"{REDIRECT}?{urlencode(pairs)}"), expected)
     if verdict.code:
@@ -248,6 +243,6 @@ def test_code_is_returned_only_with_exactly_one_correct_state_and_issuer(
         assert len(given) == len(pairs)
         assert (given["state"], given["code"]) == (STATE, verdict.code)
         assert "error" not in given or not given["error"]
-        assert given.get("iss") == AS or ("iss" not in given and not expected.iss_promised)
+        assert given.get("iss") == AS or ("iss" not in given and not expected.iss_advertised)
     else:
         assert verdict.problem

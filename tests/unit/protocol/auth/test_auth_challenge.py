@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.protocol.auth.challenge import (
-    Answer,
+    AccessStatus,
     Challenge,
     Challenges,
-    answer_of,
+    access_status,
     choose_challenge,
     judge_response,
     read_challenges,
@@ -68,26 +68,26 @@ def test_token68_in_place_of_parameters_is_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "column", "words", "kept"),
+    ("header", "column", "problem", "expected"),
     [
-        ('Bearer realm="x', 14, "not closed", [("Bearer", {})]),
+        ('Bearer realm="x', 14, "unclosed", [("Bearer", {})]),
         ('Bearer scope="a" error="b"', 18, "comma", [("Bearer", {"scope": "a", "error": "b"})]),
         ('realm="x", Bearer scope=a', 6, "before any scheme", [("Bearer", {"scope": "a"})]),
         ("(), Bearer scope=a", 1, "expected a name", [("Bearer", {"scope": "a"})]),
         ('Bearer scope="a", ="b", error=c', 19, "name", [("Bearer", {"scope": "a", "error": "c"})]),
         ("Bearer scope=, error=b", 14, "no value", [("Bearer", {"error": "b"})]),
         ('"Bearer"', 1, "name", []),
-        ('Bearer"x", error=c', 7, "blank", [("Bearer", {"error": "c"})]),
+        ('Bearer"x", error=c', 7, "space", [("Bearer", {"error": "c"})]),
     ],
 )
 def test_unparsable_part_is_reported_by_column_and_the_rest_is_kept(
-    header: str, column: int, words: str, kept: list[tuple[str, dict[str, str]]]
+    header: str, column: int, problem: str, expected: list[tuple[str, dict[str, str]]]
 ) -> None:
     challenges = read_challenges([header])
 
-    assert [(one.scheme, one.parameters) for one in challenges.all] == kept
+    assert [(one.scheme, one.parameters) for one in challenges.all] == expected
     assert challenges.problems[0].column == column
-    assert words in challenges.problems[0].text
+    assert problem in challenges.problems[0].text
 
 
 def test_overlong_header_is_truncated() -> None:
@@ -101,7 +101,7 @@ def test_all_headers_of_a_response_are_read() -> None:
     challenges = read_challenges(["Basic realm=x", META, "DPoP"])
 
     assert [one.scheme for one in challenges.all] == ["Basic", "Bearer", "DPoP"]
-    assert challenges.offers_dpop
+    assert challenges.all[2].is_dpop
 
 
 @given(st.lists(st.text(max_size=40) | st.text('Bearer sco="\\,= \t', max_size=60), max_size=4))
@@ -172,26 +172,26 @@ ASKING = 'Bearer error="insufficient_scope", scope="a"'
 @pytest.mark.parametrize(
     ("status", "header", "with_token", "response"),
     [
-        (200, "", False, Answer.OPEN),
-        (202, "", True, Answer.OPEN),
-        (307, "", False, Answer.ELSEWHERE),
-        (401, "", False, Answer.LOGIN),
-        (401, META, True, Answer.LOGIN),
-        (403, ASKING, True, Answer.STEP_UP),
-        (403, ASKING, False, Answer.LOGIN),
-        (403, "", True, Answer.FORBIDDEN),
-        (403, META, True, Answer.FORBIDDEN),
-        (403, META, False, Answer.LOGIN),
-        (400, META, False, Answer.LOGIN),
-        (404, "", False, Answer.WRONG_ADDRESS),
-        (405, "", False, Answer.WRONG_ADDRESS),
-        (500, META, False, Answer.FAILED),
+        (200, "", False, AccessStatus.OPEN),
+        (202, "", True, AccessStatus.OPEN),
+        (307, "", False, AccessStatus.REDIRECT),
+        (401, "", False, AccessStatus.LOGIN),
+        (401, META, True, AccessStatus.LOGIN),
+        (403, ASKING, True, AccessStatus.STEP_UP),
+        (403, ASKING, False, AccessStatus.LOGIN),
+        (403, "", True, AccessStatus.FORBIDDEN),
+        (403, META, True, AccessStatus.FORBIDDEN),
+        (403, META, False, AccessStatus.LOGIN),
+        (400, META, False, AccessStatus.LOGIN),
+        (404, "", False, AccessStatus.WRONG_URL),
+        (405, "", False, AccessStatus.WRONG_URL),
+        (500, META, False, AccessStatus.FAILED),
     ],
 )
 def test_status_and_challenge_determine_the_next_step(
-    status: int, header: str, with_token: bool, response: Answer
+    status: int, header: str, with_token: bool, response: AccessStatus
 ) -> None:
-    assert answer_of(status, chosen(status, header), with_token=with_token) is response
+    assert access_status(status, chosen(status, header), with_token=with_token) is response
 
 
 def test_correct_rejection_gives_no_finding() -> None:

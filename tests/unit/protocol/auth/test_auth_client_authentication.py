@@ -14,7 +14,7 @@ from inspector.protocol.auth.token_request import (
     AuthMethod,
     assertion_claims,
     authenticate,
-    basic,
+    basic_credentials,
     choose_method,
     method_problem,
     registrable_method,
@@ -110,7 +110,7 @@ def test_post_adds_nothing_to_the_headers() -> None:
 
 @given(st.text(st.characters(codec="utf-8"), min_size=1), st.text(st.characters(codec="utf-8")))
 def test_basic_round_trips_whatever_it_contains(client_id: str, secret: str) -> None:
-    pair = base64.b64decode(basic(client_id, secret).removeprefix("Basic ")).decode("ascii")
+    pair = base64.b64decode(basic_credentials(client_id, secret).removeprefix("Basic ")).decode("ascii")
     one, other = pair.split(":")
     assert (unquote_plus(one), unquote_plus(other)) == (client_id, secret)
 

@@ -10,7 +10,7 @@ from inspector.protocol.auth.client_registration import (
     Client,
     ClientSource,
     IdentityInputs,
-    Outcome,
+    IdentityOutcome,
     Strategy,
     decide_identity,
     document_problem,
@@ -21,7 +21,7 @@ OLD = "https://old.example"
 DOCUMENT = "https://lens.example/client.json"
 REDIRECT = "http://127.0.0.1:5000/callback"
 
-BY_HAND = Client("typed", AS, ClientSource.BY_HAND, secret="hush")
+BY_HAND = Client("typed", AS, ClientSource.PRE_REGISTERED, secret="hush")
 DYNAMIC = Client("dyn", AS, ClientSource.DYNAMIC, redirect_uris=(REDIRECT,))
 
 
@@ -30,7 +30,7 @@ def everything(**changes: object) -> IdentityInputs:
         "issuer": AS,
         "known": (BY_HAND, DYNAMIC),
         "document_url": DOCUMENT,
-        "takes_documents": True,
+        "supports_documents": True,
         "registration_endpoint": f"{AS}/register",
         "redirect_uri": REDIRECT,
     }
@@ -39,7 +39,7 @@ def everything(**changes: object) -> IdentityInputs:
 
 def test_manually_registered_client_comes_first() -> None:
     decision = decide_identity(everything())
-    assert decision.outcome is Outcome.USE
+    assert decision.outcome is IdentityOutcome.USE
     assert decision.client == BY_HAND
     assert [branch.is_taken for branch in decision.branches] == [True]
 
@@ -52,36 +52,36 @@ def test_client_metadata_document_comes_before_registration() -> None:
 
 
 def test_registration_is_next_when_documents_are_not_supported() -> None:
-    decision = decide_identity(everything(known=(), takes_documents=False))
-    assert decision.outcome is Outcome.REGISTER
-    assert "counts as no" in decision.branches[1].answer
+    decision = decide_identity(everything(known=(), supports_documents=False))
+    assert decision.outcome is IdentityOutcome.REGISTER
+    assert "which means no" in decision.branches[1].answer
     assert [branch.is_taken for branch in decision.branches] == [False, False, True]
 
 
 def test_user_is_asked_when_no_other_way_is_available() -> None:
-    decision = decide_identity(everything(known=(), takes_documents=False, registration_endpoint=""))
-    assert decision.outcome is Outcome.ASK
+    decision = decide_identity(everything(known=(), supports_documents=False, registration_endpoint=""))
+    assert decision.outcome is IdentityOutcome.ASK
     assert "enter its client ID" in decision.reason
     assert [branch.is_taken for branch in decision.branches] == [False, False, False, True]
 
 
 def test_a_client_of_another_issuer_is_named_and_never_used() -> None:
-    alternative = Client("typed", OLD, ClientSource.BY_HAND, secret="hush")
+    alternative = Client("typed", OLD, ClientSource.PRE_REGISTERED, secret="hush")
     decision = decide_identity(everything(known=(alternative,)))
-    assert decision.outcome is Outcome.REFUSE
+    assert decision.outcome is IdentityOutcome.REFUSE
     assert decision.client is None
     assert OLD in decision.reason
     assert AS in decision.reason
 
 
 def test_a_client_typed_before_the_issuer_was_known_is_bound_to_it() -> None:
-    decision = decide_identity(everything(known=(Client("typed", "", ClientSource.BY_HAND),)))
+    decision = decide_identity(everything(known=(Client("typed", "", ClientSource.PRE_REGISTERED),)))
     assert decision.client is not None
     assert decision.client.issuer == AS
 
 
 def test_an_earlier_registration_is_used_again() -> None:
-    decision = decide_identity(everything(known=(DYNAMIC,), takes_documents=False))
+    decision = decide_identity(everything(known=(DYNAMIC,), supports_documents=False))
     assert decision.client == DYNAMIC
 
 
@@ -96,23 +96,23 @@ def test_an_earlier_registration_is_used_again() -> None:
     ids=["another issuer", "nearly the same issuer", "another redirect", "secret run out"],
 )
 def test_unsuitable_registration_is_replaced_by_a_new_one(stale: Client) -> None:
-    decision = decide_identity(everything(known=(stale,), takes_documents=False, now=100.0))
-    assert decision.outcome is Outcome.REGISTER
+    decision = decide_identity(everything(known=(stale,), supports_documents=False, now=100.0))
+    assert decision.outcome is IdentityOutcome.REGISTER
     assert decision.client is None
 
 
 def test_explicitly_chosen_method_is_the_only_one_tried() -> None:
     register = decide_identity(everything(strategy=Strategy.DYNAMIC, known=()))
-    assert register.outcome is Outcome.REGISTER
-    document = decide_identity(everything(strategy=Strategy.DOCUMENT, takes_documents=False))
+    assert register.outcome is IdentityOutcome.REGISTER
+    document = decide_identity(everything(strategy=Strategy.DOCUMENT, supports_documents=False))
     assert document.client is not None
     assert document.client.source is ClientSource.DOCUMENT
     assert "you chose it" in document.branches[-1].answer
     nothing = decide_identity(everything(strategy=Strategy.DYNAMIC, known=(), registration_endpoint=""))
-    assert nothing.outcome is Outcome.REFUSE
-    assert "choose another way" in nothing.reason
-    by_hand = decide_identity(everything(strategy=Strategy.BY_HAND, known=()))
-    assert by_hand.outcome is Outcome.ASK
+    assert nothing.outcome is IdentityOutcome.REFUSE
+    assert "choose another method" in nothing.reason
+    pre_registered = decide_identity(everything(strategy=Strategy.PRE_REGISTERED, known=()))
+    assert pre_registered.outcome is IdentityOutcome.ASK
 
 
 def test_a_secret_is_not_in_a_repr() -> None:
@@ -127,7 +127,7 @@ def test_a_secret_is_not_in_a_repr() -> None:
 def test_invalid_client_id_url_is_not_sent(url: str) -> None:
     assert document_problem(url)
     decision = decide_identity(everything(known=(), document_url=url))
-    assert decision.outcome is Outcome.REGISTER
+    assert decision.outcome is IdentityOutcome.REGISTER
 
 
 _clients = st.builds(
@@ -146,12 +146,12 @@ def test_no_method_selects_a_client_of_another_issuer(
     decision = decide_identity(
         everything(
             known=known,
-            takes_documents=takes,
+            supports_documents=takes,
             registration_endpoint=f"{AS}/r" if registers else "",
             strategy=strategy,
         )
     )
-    assert (decision.client is not None) == (decision.outcome is Outcome.USE)
+    assert (decision.client is not None) == (decision.outcome is IdentityOutcome.USE)
     if decision.client is not None:
         assert decision.client.issuer == AS
     assert decision.reason

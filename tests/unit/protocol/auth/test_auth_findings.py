@@ -10,17 +10,17 @@ import pytest
 from inspector.protocol.auth.findings.finding import FINDING_TEMPLATES, MAX_QUOTE_LENGTH, Severity, finding
 from inspector.protocol.revisions import R2, R3, R4, R5, REVISIONS, Revision
 
-# How many the handbook names per family, and PRM-015, PRM-016 and all of IDT, which are ours.
+# Number of findings per family.
 FAMILIES = {"AUTH": 13, "PRM": 16, "ASM": 25, "REG": 12, "AZ": 10, "TOK": 19, "RS": 12, "IDT": 13}
 
 
-def locations(text: str) -> set[str]:
+def placeholders(text: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
 
 
-def all_places(id: str) -> set[str]:
-    wording = FINDING_TEMPLATES[id]
-    return locations(wording.seen) | locations(wording.rule) | locations(wording.fix)
+def all_placeholders(id: str) -> set[str]:
+    template = FINDING_TEMPLATES[id]
+    return placeholders(template.seen) | placeholders(template.rule) | placeholders(template.fix)
 
 
 def test_every_family_is_complete_and_numbered_without_a_gap() -> None:
@@ -32,23 +32,25 @@ def test_every_family_is_complete_and_numbered_without_a_gap() -> None:
 
 
 @pytest.mark.parametrize("id", FINDING_TEMPLATES)
-def test_wording_has_three_sentences_and_the_last_says_who_must_act(id: str) -> None:
-    wording = FINDING_TEMPLATES[id]
+def test_template_has_three_sentences_and_the_last_says_who_must_act(id: str) -> None:
+    template = FINDING_TEMPLATES[id]
 
-    assert all(text.endswith(".") and "  " not in text for text in (wording.seen, wording.rule, wording.fix))
+    assert all(
+        text.endswith(".") and "  " not in text for text in (template.seen, template.rule, template.fix)
+    )
     assert re.match(
-        "(MCP server|Authorization server|Identity provider|You)( or MCP server|, or you)?: ", wording.fix
+        "(MCP server|Authorization server|Identity provider|You)( or MCP server| or you)?: ", template.fix
     )
 
 
 @pytest.mark.parametrize("id", FINDING_TEMPLATES)
 @pytest.mark.parametrize("revision", REVISIONS, ids=str)
 def test_every_finding_can_be_created_with_its_placeholders_filled(id: str, revision: Revision) -> None:
-    made = finding(id, revision, **dict.fromkeys(all_places(id), "❖"))
+    made = finding(id, revision, **dict.fromkeys(all_placeholders(id), "❖"))
 
     assert made.id == id
-    assert ("❖" in made.text) == bool(all_places(id))
-    assert not locations(made.text)
+    assert ("❖" in made.text) == bool(all_placeholders(id))
+    assert not placeholders(made.text)
     assert made.severity is Severity.ERROR or not made.stops
 
 
@@ -72,12 +74,12 @@ def test_every_finding_can_be_created_with_its_placeholders_filled(id: str, revi
     ],
 )
 def test_severity_depends_on_the_protocol_version(id: str, revision: Revision, severity: Severity) -> None:
-    assert finding(id, revision, **dict.fromkeys(all_places(id), "x")).severity is severity
+    assert finding(id, revision, **dict.fromkeys(all_placeholders(id), "x")).severity is severity
 
 
 def test_findings_about_wrong_state_issuer_or_forbidden_url_always_stop() -> None:
     for id in ("AZ-001", "AZ-002", "AZ-003", "AZ-004", "ASM-002", "ASM-011", "ASM-012"):
-        assert finding(id, R5, **dict.fromkeys(all_places(id), "x")).stops
+        assert finding(id, R5, **dict.fromkeys(all_placeholders(id), "x")).stops
 
 
 def test_missing_placeholder_is_an_internal_error() -> None:
@@ -99,4 +101,4 @@ def test_several_values_are_listed() -> None:
     assert "lists plain, S512, not S256" in finding("ASM-007", R5, methods=["plain", "S512"]).seen
     many = finding("ASM-007", R5, methods=[f"m{i}" for i in range(1000)]).seen
     assert "m7 and 992 more" in many
-    assert "answered 503 to" in finding("AUTH-001", R5, status=503).seen
+    assert "returned 503 for" in finding("AUTH-001", R5, status=503).seen

@@ -7,23 +7,23 @@ from typing import Any
 import pytest
 
 from inspector.base.json.values import to_wire
-from inspector.protocol.auth.authorization_request import AuthorizeRequest, Result, authorize_url
+from inspector.protocol.auth.authorization_request import AuthorizationRequest, CheckResult, authorization_url
 from inspector.protocol.auth.id_token import (
     IdTokenExpectation,
     check_id_token,
-    has_run_out,
+    is_expired,
     judge_id_jag,
-    sign_in_scope,
+    provider_scope,
 )
 from inspector.protocol.auth.pkce import b64url
 from inspector.protocol.auth.server_metadata import provider_metadata_urls
 from inspector.protocol.revisions import R5
 
 NOW = 1_800_000_000.0
-EXPECTED = IdTokenExpectation("https://idp.example", "desk", "the-nonce")
+EXPECTED = IdTokenExpectation("https://idp.example", "desktop-app", "the-nonce")
 GOOD: dict[str, Any] = {
     "iss": "https://idp.example",
-    "aud": "desk",
+    "aud": "desktop-app",
     "sub": "ada",
     "nonce": "the-nonce",
     "iat": NOW - 5,
@@ -49,8 +49,8 @@ def test_valid_token_gives_subject_and_expiry() -> None:
         ({"iss": None}, "iss"),
         ({"aud": "another"}, "aud"),
         ({"aud": ["another", "third"]}, "aud"),
-        ({"aud": ["desk", "another"]}, "azp"),
-        ({"aud": ["desk", "another"], "azp": "another"}, "azp"),
+        ({"aud": ["desktop-app", "another"]}, "azp"),
+        ({"aud": ["desktop-app", "another"], "azp": "another"}, "azp"),
         ({"azp": "another"}, "azp"),
         ({"exp": NOW - 61}, "exp"),
         ({"exp": None}, "exp"),
@@ -66,7 +66,7 @@ def test_valid_token_gives_subject_and_expiry() -> None:
 def test_invalid_token_names_the_wrong_claim(changes: dict[str, Any], name: str) -> None:
     verdict = check_id_token(token(**changes), EXPECTED, NOW, R5)
     assert verdict.checks[-1].name == name
-    assert verdict.checks[-1].result is Result.FAILED
+    assert verdict.checks[-1].result is CheckResult.FAILED
     assert f"{name}: " in verdict.problem
     assert "the-nonce" not in verdict.problem
     [found] = verdict.findings
@@ -75,14 +75,15 @@ def test_invalid_token_names_the_wrong_claim(changes: dict[str, Any], name: str)
 
 
 @pytest.mark.parametrize(
-    "changes", [{"aud": ["desk", "x"], "azp": "desk"}, {"exp": NOW - 30}, {"azp": "desk"}]
+    "changes",
+    [{"aud": ["desktop-app", "x"], "azp": "desktop-app"}, {"exp": NOW - 30}, {"azp": "desktop-app"}],
 )
 def test_several_audiences_and_small_clock_skew_are_accepted(changes: dict[str, Any]) -> None:
     assert check_id_token(token(**changes), EXPECTED, NOW, R5).problem == ""
 
 
 def test_refreshed_token_needs_no_nonce_but_the_same_subject() -> None:
-    renewed = IdTokenExpectation("https://idp.example", "desk", subject="ada")
+    renewed = IdTokenExpectation("https://idp.example", "desktop-app", subject="ada")
     assert check_id_token(token(nonce=None), renewed, NOW, R5).problem == ""
     assert "sub: " in check_id_token(token(nonce=None, sub="grace"), renewed, NOW, R5).problem
 
@@ -98,7 +99,7 @@ def test_unsigned_token_is_rejected_before_it_is_parsed(algorithm: str) -> None:
 
 
 def test_without_a_sent_nonce_only_a_refreshed_token_is_accepted() -> None:
-    nothing_known = IdTokenExpectation("https://idp.example", "desk")
+    nothing_known = IdTokenExpectation("https://idp.example", "desktop-app")
     assert "nonce: " in check_id_token(token(), nothing_known, NOW, R5).problem
     assert "nonce: " in check_id_token(token(nonce=None), nothing_known, NOW, R5).problem
 
@@ -135,14 +136,14 @@ def test_non_token_is_rejected_with_the_reason(text: str) -> None:
 
 
 def test_token_expires_a_margin_early_and_an_unreadable_one_never() -> None:
-    assert not has_run_out(token(), NOW, soon=True)
-    assert has_run_out(token(), NOW + 241, soon=True)
-    assert not has_run_out(token(), NOW + 241)
-    assert has_run_out(token(), NOW + 300)
-    assert not has_run_out(token(iat=NOW, exp=NOW + 40), NOW + 29, soon=True), "a quarter of a short life"
-    assert has_run_out(token(iat=NOW, exp=NOW + 40), NOW + 30, soon=True)
-    assert has_run_out(token(iat=None), NOW + 240, soon=True)
-    assert not has_run_out("opaque", NOW)
+    assert not is_expired(token(), NOW, soon=True)
+    assert is_expired(token(), NOW + 241, soon=True)
+    assert not is_expired(token(), NOW + 241)
+    assert is_expired(token(), NOW + 300)
+    assert not is_expired(token(iat=NOW, exp=NOW + 40), NOW + 29, soon=True), "a quarter of a short life"
+    assert is_expired(token(iat=NOW, exp=NOW + 40), NOW + 30, soon=True)
+    assert is_expired(token(iat=None), NOW + 240, soon=True)
+    assert not is_expired("opaque", NOW)
 
 
 @pytest.mark.parametrize(
@@ -158,22 +159,22 @@ def test_token_expires_a_margin_early_and_an_unreadable_one_never() -> None:
 def test_login_scope_depends_on_offered_and_typed_scopes(
     offered: tuple[str, ...] | None, typed: str | None, expected: str
 ) -> None:
-    assert sign_in_scope(offered, typed) == expected
+    assert provider_scope(offered, typed) == expected
 
 
 def test_login_nonce_cannot_be_overridden_manually() -> None:
-    request = AuthorizeRequest("c", "http://127.0.0.1/cb", "s", "x" * 43, nonce="ours")
+    request = AuthorizationRequest("c", "http://127.0.0.1/cb", "s", "x" * 43, nonce="ours")
     extra = (("Nonce", "theirs"), ("login_hint", "ada"))
-    built = authorize_url(
+    built = authorization_url(
         "https://idp.example/a",
-        AuthorizeRequest("c", request.redirect_uri, "s", "x" * 43, nonce="ours", extras=extra),
+        AuthorizationRequest("c", request.redirect_uri, "s", "x" * 43, nonce="ours", extras=extra),
     )
     assert dict(built.parameters)["nonce"] == "ours"
     assert dict(built.parameters)["login_hint"] == "ada"
     assert "Nonce" not in dict(built.parameters)
     assert "Nonce" in built.notes[0]
     assert "nonce" not in dict(
-        authorize_url("https://as.example/a", AuthorizeRequest("c", "r", "s", "x")).parameters
+        authorization_url("https://as.example/a", AuthorizationRequest("c", "r", "s", "x")).parameters
     )
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.base.json.values import JSON, JSONObject, to_wire
-from inspector.protocol.auth.jwt import moment_of, read_jwt, times_of
+from inspector.protocol.auth.jwt import read_jwt, times_of, utc_datetime
 from inspector.protocol.auth.pkce import b64url
 from tests.unit.protocol.server_requests.request_samples import any_json
 
@@ -69,8 +69,8 @@ def test_times_are_parsed_and_impossible_ones_are_none() -> None:
     assert exp.year == 1970
     assert times["iat"] is None
     assert "nbf" not in times
-    assert moment_of(float("nan")) is None
-    assert moment_of(10**400) is None
+    assert utc_datetime(float("nan")) is None
+    assert utc_datetime(10**400) is None
 
 
 @given(any_json, any_json)

@@ -83,7 +83,12 @@ def test_user_may_set_the_resource_or_send_none() -> None:
 
 @pytest.mark.parametrize(
     ("typed", "word"),
-    [("mcp", "absolute"), ("https://e/#x", "fragment"), ("https://e/ x", "blank"), ("https://[", "read")],
+    [
+        ("mcp", "absolute"),
+        ("https://e/#x", "fragment"),
+        ("https://e/ x", "whitespace"),
+        ("https://[", "not a valid URI"),
+    ],
 )
 def test_invalid_user_supplied_resource_is_rejected_with_the_reason(typed: str, word: str) -> None:
     assert word in resource_problem(typed)

@@ -11,7 +11,7 @@ from inspector.protocol.auth.client_registration import (
     ClientSource,
     Registration,
     client_document,
-    other_body,
+    fallback_body,
     read_registration,
     registration_body,
 )
@@ -22,10 +22,10 @@ from tests.unit.protocol.server_requests.request_samples import any_json
 AS = "https://as.example"
 IP, NAME = "http://127.0.0.1:5000/callback", "http://localhost:5000/callback"
 NOW = 1_800_000_000.0
-ASKED = registration_body(client_name="Lens", redirect_uris=[IP], method=AuthMethod.NONE)
+REQUESTED = registration_body(client_name="Lens", redirect_uris=[IP], method=AuthMethod.NONE)
 
 
-def read(status: int, reply: JSON, requested: JSONObject = ASKED) -> Registration:
+def read(status: int, reply: JSON, requested: JSONObject = REQUESTED) -> Registration:
     return read_registration(status, to_wire(reply), requested=requested, issuer=AS, now=NOW, revision=R5)
 
 
@@ -34,11 +34,11 @@ def ids(registration: Registration) -> list[str]:
 
 
 def echo(**changes: JSON) -> JSONObject:
-    return {**ASKED, "client_id": "abc", **changes}
+    return {**REQUESTED, "client_id": "abc", **changes}
 
 
 def test_we_register_as_a_native_app_that_refreshes() -> None:
-    assert ASKED == {
+    assert REQUESTED == {
         "client_name": "Lens",
         "redirect_uris": [IP],
         "grant_types": ["authorization_code", "refresh_token"],
@@ -86,7 +86,7 @@ def test_secret_without_a_method_is_sent_with_the_default_method() -> None:
 def test_differences_from_the_request_are_listed() -> None:
     reply = echo(client_name="Lens (beta)")
     del reply["response_types"]
-    named = {one.name: (one.requested, one.got) for one in read(201, reply).differences}
+    named = {one.name: (one.requested, one.registered) for one in read(201, reply).differences}
     assert named == {"client_name": ("Lens", "Lens (beta)"), "response_types": (["code"], None)}
 
 
@@ -101,12 +101,12 @@ def test_reg_001_rejected_loopback_redirect_uri(reply: JSONObject) -> None:
     registration = read(400, reply)
     assert ids(registration) == ["REG-001"]
     assert registration.client is None
-    assert "refused" in registration.problem
+    assert "rejected" in registration.problem
     assert IP in registration.findings[0].seen
 
 
 def test_reg_002_only_one_loopback_name_accepted() -> None:
-    requested: JSONObject = {**ASKED, "redirect_uris": [IP, NAME]}
+    requested: JSONObject = {**REQUESTED, "redirect_uris": [IP, NAME]}
     registration = read(201, echo(redirect_uris=[NAME]), requested)
     assert ids(registration) == ["REG-002"]
     assert registration.client is not None
@@ -182,22 +182,22 @@ def test_reg_010_registration_is_not_open(status: int) -> None:
 
 def test_rejected_registration_is_retried_once_with_another_body() -> None:
     redirect = read(400, {"error": "invalid_redirect_uri"})
-    second = other_body(ASKED, redirect)
+    second = fallback_body(REQUESTED, redirect)
     assert second is not None
     assert second["redirect_uris"] == [NAME]
-    assert other_body(second, redirect) is None
+    assert fallback_body(second, redirect) is None
     kind = read(400, {"error": "invalid_client_metadata", "error_description": "native not allowed"})
-    web = other_body(ASKED, kind)
+    web = fallback_body(REQUESTED, kind)
     assert web is not None
     assert web["application_type"] == "web"
-    assert other_body(web, kind) is None
-    assert other_body(ASKED, read(400, {"error": "invalid_client_metadata"})) is None
+    assert fallback_body(web, kind) is None
+    assert fallback_body(REQUESTED, read(400, {"error": "invalid_client_metadata"})) is None
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"\xff\xfe", b'"x"'])
 def test_non_object_response_is_a_described_problem(body: bytes) -> None:
     for status in (201, 400, 500):
-        registration = read_registration(status, body, requested=ASKED, issuer=AS, now=NOW, revision=R5)
+        registration = read_registration(status, body, requested=REQUESTED, issuer=AS, now=NOW, revision=R5)
         assert registration.client is None
         assert registration.problem.endswith(".")
 
@@ -214,7 +214,7 @@ def test_client_metadata_document_contains_its_own_url() -> None:
     assert document["token_endpoint_auth_method"] == "none"
 
 
-_members = st.sampled_from([*ASKED, "client_id", "client_secret", "client_secret_expires_at", "error"])
+_members = st.sampled_from([*REQUESTED, "client_id", "client_secret", "client_secret_expires_at", "error"])
 
 
 @given(st.sampled_from([200, 201, 400, 401, 500]), st.dictionaries(_members, any_json))

@@ -11,19 +11,19 @@ from inspector.protocol.auth.challenge import Challenge
 from inspector.protocol.auth.findings.finding import Finding, Severity
 from inspector.protocol.auth.resource_metadata import (
     Relation,
-    ResourceReading,
+    ResourceMetadataResult,
     choose_issuer,
     judge_copies,
+    judge_metadata_response,
     judge_migration,
-    judge_reply,
+    judge_missing_metadata,
     judge_scopes,
     judge_search,
-    nothing_found,
     read_resource_metadata,
     relation_of,
     resource_metadata_urls,
 )
-from inspector.protocol.auth.responses import Document, Outcome, Reply, read_document
+from inspector.protocol.auth.responses import Document, LookupOutcome, MetadataResponse, read_document
 from inspector.protocol.auth.url_guard import PUBLIC_ONLY
 from inspector.protocol.revisions import R2, R3, R4, R5
 
@@ -42,7 +42,7 @@ def locations(server: str = SERVER, named: str = "") -> list[str]:
     return [one.url for one in resource_metadata_urls(server, challenge, PUBLIC_ONLY, R5).candidates]
 
 
-def read(**members: JSON) -> ResourceReading:
+def read(**members: JSON) -> ResourceMetadataResult:
     return read_resource_metadata(GOOD | members, SERVER, R5, PUBLIC_ONLY)
 
 
@@ -98,37 +98,41 @@ def test_metadata_url_at_another_origin_is_found_and_tried() -> None:
     assert found.candidates[0].url == "https://other.example:8443/prm"
 
 
-def reply(status: int = 200, body: bytes = b"{}", url: str = PATH_PLACE, **headers: str) -> Reply:
+def reply(status: int = 200, body: bytes = b"{}", url: str = PATH_PLACE, **headers: str) -> MetadataResponse:
     pairs = tuple((name.replace("_", "-"), value) for name, value in headers.items())
-    return Reply(url, status, pairs or (("Content-Type", "application/json; charset=utf-8"),), body)
+    return MetadataResponse(
+        url, status, pairs or (("Content-Type", "application/json; charset=utf-8"),), body
+    )
 
 
 @pytest.mark.parametrize(
     ("response", "outcome"),
     [
-        (reply(), Outcome.FOUND),
-        (reply(body=b"\xef\xbb\xbf{}"), Outcome.FOUND),
-        (reply(body=b""), Outcome.NOTHING),
-        (reply(body=b"<!doctype html>"), Outcome.NOTHING),
-        (reply(body=b"[1]"), Outcome.NOTHING),
-        (reply(body=b"\xff{}"), Outcome.NOTHING),
-        (reply(body=b"[" * 100_000), Outcome.NOTHING),
-        (reply(body=b"9" * 10_000), Outcome.NOTHING),
-        (reply(404), Outcome.NOTHING),
-        (reply(401), Outcome.NOTHING),
-        (reply(302), Outcome.NOTHING),
-        (reply(204), Outcome.NOTHING),
-        (reply(429), Outcome.UNSURE),
-        (reply(503), Outcome.UNSURE),
-        (Reply(PATH_PLACE, failure="The connection was refused."), Outcome.UNSURE),
+        (reply(), LookupOutcome.FOUND),
+        (reply(body=b"\xef\xbb\xbf{}"), LookupOutcome.FOUND),
+        (reply(body=b""), LookupOutcome.NOTHING),
+        (reply(body=b"<!doctype html>"), LookupOutcome.NOTHING),
+        (reply(body=b"[1]"), LookupOutcome.NOTHING),
+        (reply(body=b"\xff{}"), LookupOutcome.NOTHING),
+        (reply(body=b"[" * 100_000), LookupOutcome.NOTHING),
+        (reply(body=b"9" * 10_000), LookupOutcome.NOTHING),
+        (reply(404), LookupOutcome.NOTHING),
+        (reply(401), LookupOutcome.NOTHING),
+        (reply(302), LookupOutcome.NOTHING),
+        (reply(204), LookupOutcome.NOTHING),
+        (reply(429), LookupOutcome.UNSURE),
+        (reply(503), LookupOutcome.UNSURE),
+        (MetadataResponse(PATH_PLACE, failure="The connection was refused."), LookupOutcome.UNSURE),
     ],
 )
-def test_response_is_classified_as_document_missing_or_failure(response: Reply, outcome: Outcome) -> None:
+def test_response_is_classified_as_document_missing_or_failure(
+    response: MetadataResponse, outcome: LookupOutcome
+) -> None:
     assert read_document(response).outcome is outcome
 
 
-def judged(response: Reply) -> list[str]:
-    return ids(judge_reply(response, read_document(response), R5))
+def judged(response: MetadataResponse) -> list[str]:
+    return ids(judge_metadata_response(response, read_document(response), R5))
 
 
 def test_correct_response_gives_no_finding() -> None:
@@ -141,9 +145,9 @@ def test_web_page_instead_of_a_document_is_found() -> None:
     page = reply(body=b"<html>", content_type="text/html")
 
     assert judged(page) == ["PRM-008"]
-    assert "text/html" in judge_reply(page, read_document(page), R5)[0].seen
+    assert "text/html" in judge_metadata_response(page, read_document(page), R5)[0].seen
     assert judged(reply(content_type="text/plain")) == ["PRM-008"]
-    assert judge_reply(page, Document(Outcome.FOUND, {}), R5)
+    assert judge_metadata_response(page, Document(LookupOutcome.FOUND, {}), R5)
 
 
 def test_protected_metadata_is_found() -> None:
@@ -155,7 +159,7 @@ def test_a_redirect_to_another_origin_is_found() -> None:
     away = reply(302, location="https://elsewhere.example/prm")
 
     assert judged(away) == ["PRM-013"]
-    assert "redirects to elsewhere.example." in judge_reply(away, read_document(away), R5)[0].seen
+    assert "redirects to elsewhere.example." in judge_metadata_response(away, read_document(away), R5)[0].seen
     assert judged(reply(302, location="http://[")) == ["PRM-013"]
 
 
@@ -175,10 +179,10 @@ def test_challenge_url_that_fails_while_a_well_known_one_works_is_found() -> Non
 def test_missing_document_stops_except_in_versions_without_one() -> None:
     replies = [reply(404), reply(404, url=ROOT_PLACE)]
     for revision in (R3, R4, R5):
-        result = nothing_found(replies, revision)
+        result = judge_missing_metadata(replies, revision)
         assert ids(result.findings) == ["AUTH-005"]
         assert result.findings[0].stops
-    old = nothing_found(replies, R2)
+    old = judge_missing_metadata(replies, R2)
 
     assert old.may_fall_back
     assert old.findings[0].severity is Severity.INFO
@@ -186,7 +190,7 @@ def test_missing_document_stops_except_in_versions_without_one() -> None:
 
 
 def test_server_error_does_not_mean_missing_metadata() -> None:
-    result = nothing_found([reply(503), reply(404)], R2)
+    result = judge_missing_metadata([reply(503), reply(404)], R2)
 
     assert not result.may_fall_back
     assert ids(result.findings) == ["PRM-015"]
@@ -230,7 +234,7 @@ def test_two_documents_that_differ_are_found() -> None:
 )
 def test_resource_is_compared_with_the_url_we_connect_to(resource: str, relation: Relation) -> None:
     assert relation_of(resource, SERVER) is relation
-    assert read(resource=resource).is_ours is relation.covers
+    assert read(resource=resource).metadata.relation is relation
 
 
 def test_server_query_may_be_omitted_from_the_resource() -> None:
@@ -241,7 +245,7 @@ def test_a_missing_resource_is_found() -> None:
     found = read_resource_metadata({"authorization_servers": ["https://a.example"]}, SERVER, R5, PUBLIC_ONLY)
 
     assert ids(found.findings) == ["PRM-001"]
-    assert not found.is_ours
+    assert found.metadata.relation is None
 
 
 def test_document_about_another_host_stops_and_shows_the_difference() -> None:
@@ -276,7 +280,7 @@ def test_correct_document_gives_its_values_and_no_finding() -> None:
     metadata = reading.metadata
 
     assert reading.findings == ()
-    assert reading.is_ours
+    assert reading.metadata.relation is Relation.EXACT
     assert metadata.issuers == ("https://auth.example.com",)
     assert metadata.scopes == ("read", "write")
     assert metadata.requires_dpop
@@ -371,7 +375,10 @@ def test_any_document_can_be_parsed(content: JSONObject) -> None:
 
     assert document.content is not None
     reading = read_resource_metadata(document.content, SERVER, R5, PUBLIC_ONLY)
-    assert reading.is_ours or any(one.severity is Severity.ERROR for one in reading.findings)
+    relation = reading.metadata.relation
+    assert (relation is not None and relation.covers) or any(
+        one.severity is Severity.ERROR for one in reading.findings
+    )
 
 
 TWO = ("https://one.example", "https://two.example")

@@ -36,7 +36,7 @@ def test_a_blank_scope_counts_as_none(blank: str | None) -> None:
 def test_authorization_server_scopes_are_never_requested_on_their_own() -> None:
     choice = choose_scopes(server=["admin", "everything"])
     assert choice.text is None
-    assert choice.source is ScopeSource.NOWHERE
+    assert choice.source is ScopeSource.NONE
 
 
 def test_offline_access_is_added_when_the_authorization_server_lists_it() -> None:

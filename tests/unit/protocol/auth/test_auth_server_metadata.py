@@ -8,14 +8,13 @@ from hypothesis import strategies as st
 
 from inspector.base.json.values import JSON, JSONObject
 from inspector.protocol.auth.findings.finding import Finding, Severity
-from inspector.protocol.auth.responses import Reply
+from inspector.protocol.auth.responses import MetadataResponse
 from inspector.protocol.auth.server_metadata import (
     MetadataSource,
     Pkce,
-    ServerReading,
+    ServerMetadataResult,
     default_content,
     judge_cors,
-    judge_location,
     judge_server_copies,
     legacy_issuer,
     legacy_metadata_url,
@@ -50,7 +49,7 @@ def without(*names: str) -> JSONObject:
     return {name: value for name, value in GOOD.items() if name not in names}
 
 
-def read(content: JSONObject | None = None, /, **members: JSON) -> ServerReading:
+def read(content: JSONObject | None = None, /, **members: JSON) -> ServerMetadataResult:
     return read_server_metadata((GOOD if content is None else content) | members, ISSUER, R5, PUBLIC_ONLY)
 
 
@@ -82,7 +81,10 @@ def test_issuer_with_a_path_has_three_metadata_urls_and_never_the_root(issuer: s
 
 
 def test_missing_document_stops_with_what_was_tried() -> None:
-    replies = [Reply(f"{ISSUER}/1", 404), Reply(f"{ISSUER}/2", failure="The connection was refused.")]
+    replies = [
+        MetadataResponse(f"{ISSUER}/1", 404),
+        MetadataResponse(f"{ISSUER}/2", failure="The connection was refused."),
+    ]
     found = no_server_metadata(ISSUER, replies, R5)
 
     assert found.id == "ASM-001"
@@ -90,20 +92,11 @@ def test_missing_document_stops_with_what_was_tried() -> None:
     assert "/1 (404), https://auth.example.com/2 (The connection was refused)." in found.seen
 
 
-def test_document_at_the_wrong_path_is_found() -> None:
-    issuer = ISSUER + "/tenant1"
-    [found] = judge_location(issuer, ISSUER + "/.well-known/oauth-authorization-server", R5)
-
-    assert found.id == "ASM-005"
-    assert "oauth-authorization-server/tenant1" in found.fix
-    assert judge_location(issuer, server_metadata_urls(issuer)[2].url, R5) == ()
-
-
 def test_missing_cors_headers_are_noted_when_the_request_had_an_origin() -> None:
     sent = (("Origin", "https://app.example"),)
-    assert ids(judge_cors(Reply(ISSUER, 200), sent, R5)) == ["ASM-024"]
-    assert judge_cors(Reply(ISSUER, 200, (("Access-Control-Allow-Origin", "*"),)), sent, R5) == ()
-    assert judge_cors(Reply(ISSUER, 200), (("Accept", "application/json"),), R5) == ()
+    assert ids(judge_cors(MetadataResponse(ISSUER, 200), sent, R5)) == ["ASM-024"]
+    assert judge_cors(MetadataResponse(ISSUER, 200, (("Access-Control-Allow-Origin", "*"),)), sent, R5) == ()
+    assert judge_cors(MetadataResponse(ISSUER, 200), (("Accept", "application/json"),), R5) == ()
 
 
 def test_two_documents_that_disagree_are_found() -> None:
@@ -128,8 +121,8 @@ def test_correct_document_gives_its_values_and_no_finding() -> None:
     assert str(metadata.revocation_endpoint) == f"{ISSUER}/revoke"
     assert metadata.recorded_issuer == ISSUER
     assert metadata.pkce is Pkce.S256
-    assert metadata.promises_iss
-    assert metadata.reads_client_documents
+    assert metadata.advertises_iss
+    assert metadata.supports_client_documents
     assert metadata.scopes == ("a",)
 
 
@@ -259,9 +252,9 @@ def test_endpoints_on_another_host_are_found_and_need_confirmation() -> None:
     )
 
     assert ids(reading.findings) == ["ASM-013"]
-    assert "token_endpoint, registration_endpoint are at tokens.evil.example" in reading.findings[0].seen
+    assert "token_endpoint, registration_endpoint are on tokens.evil.example" in reading.findings[0].seen
     assert reading.foreign_hosts == ("tokens.evil.example",)
-    assert [(one.field, one.is_issuers) for one in reading.hosts] == [
+    assert [(one.field, one.is_issuer_host) for one in reading.hosts] == [
         ("authorization_endpoint", True),
         ("token_endpoint", False),
         ("registration_endpoint", False),
@@ -274,7 +267,7 @@ def test_host_allowed_by_the_user_needs_no_confirmation() -> None:
 
     assert reading.findings == ()
     assert reading.foreign_hosts == ()
-    assert not reading.hosts[1].is_issuers
+    assert not reading.hosts[1].is_issuer_host
 
 
 def test_hosts_are_compared_in_normalized_form() -> None:
@@ -293,7 +286,7 @@ def test_members_of_the_wrong_type_are_found_and_treated_as_absent() -> None:
 
     assert ids(reading.findings) == ["ASM-020"] * 4
     assert reading.metadata.scopes is None
-    assert not reading.metadata.reads_client_documents
+    assert not reading.metadata.supports_client_documents
     assert reading.metadata.grant_types == ("a",)
     assert any("is an array that contains non-strings" in one.seen for one in reading.findings)
 
@@ -392,7 +385,7 @@ def test_traits_show_what_was_declared_and_what_absence_means() -> None:
     }
 
     assert (traits["PKCE"].value, traits["PKCE"].is_stated) == ("S256", True)
-    documents = traits["Client ID metadatmetadata founds"]
+    documents = traits["Client ID metadata documents"]
     assert (documents.value, documents.is_stated) == ("no (not stated)", False)
     assert traits["Dynamic client registration"].meaning == f"At {ISSUER}/register."
     assert traits["iss in the authorization response"].value == "yes"

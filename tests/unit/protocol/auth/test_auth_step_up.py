@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.protocol.auth.challenge import Challenge
-from inspector.protocol.auth.step_up import Attempt, Judgment, Move, Refusal, StepUps, about_session, judge
+from inspector.protocol.auth.step_up import Attempt, Judgment, Move, Refusal, StepUps, judge_refusal
 from inspector.protocol.auth.tokens import TokenSet
-from inspector.protocol.revisions import R4, R5
+from inspector.protocol.revisions import R5
 
 TOKENS = TokenSet(
     "t", "Bearer", "https://as.example", "me", "https://mcp/", ("basic",), ("basic",), 0.0, None, "r"
@@ -38,26 +38,26 @@ def ids(judgment: Judgment) -> list[str]:
 
 def test_401_leads_to_a_refresh_or_a_login() -> None:
     refusal = refused(401, error="invalid_token")
-    assert judge(refusal, USED, StepUps(), R5).move is Move.REFRESH
+    assert judge_refusal(refusal, USED, StepUps(), R5).move is Move.REFRESH
     without = replace(USED, tokens=replace(TOKENS, refresh_token=""))
-    assert judge(refusal, without, StepUps(), R5).move is Move.LOG_IN
+    assert judge_refusal(refusal, without, StepUps(), R5).move is Move.LOG_IN
 
 
 def test_a_second_401_is_final() -> None:
-    judgment = judge(Refusal(401), replace(USED, renewals=1), StepUps(), R5)
-    assert judgment.move is Move.GIVE_UP
+    judgment = judge_refusal(Refusal(401), replace(USED, renewals=1), StepUps(), R5)
+    assert judgment.move is Move.STOP
 
 
 @pytest.mark.parametrize("renewals", [0, 1])
 def test_rs_001_rejected_fresh_token(renewals: int) -> None:
     refusal = refused(401, error="invalid_token", error_description="wrong audience")
-    judgment = judge(refusal, replace(FRESH, renewals=renewals), StepUps(), R5)
-    assert (judgment.move, ids(judgment)) == (Move.GIVE_UP, ["RS-001"])
+    judgment = judge_refusal(refusal, replace(FRESH, renewals=renewals), StepUps(), R5)
+    assert (judgment.move, ids(judgment)) == (Move.STOP, ["RS-001"])
     assert "audience" in judgment.findings[0].evidence
 
 
 def test_403_with_a_scope_requests_more_without_losing_any() -> None:
-    judgment = judge(WANTS_WRITE, USED, StepUps(), R5)
+    judgment = judge_refusal(WANTS_WRITE, USED, StepUps(), R5)
     assert judgment.move is Move.STEP_UP
     assert judgment.scopes is not None
     assert judgment.scopes.text == "basic write"
@@ -66,67 +66,60 @@ def test_403_with_a_scope_requests_more_without_losing_any() -> None:
 
 def test_rs_004_403_without_a_reason_is_not_a_step_up() -> None:
     for refusal in (Refusal(403), refused(403), refused(403, error="forbidden", scope="x")):
-        judgment = judge(refusal, USED, StepUps(), R5)
-        assert (judgment.move, ids(judgment)) == (Move.GIVE_UP, ["RS-004"])
+        judgment = judge_refusal(refusal, USED, StepUps(), R5)
+        assert (judgment.move, ids(judgment)) == (Move.STOP, ["RS-004"])
 
 
 def test_rs_005_insufficient_challenge() -> None:
-    without_scope = judge(wants(" ", resource_metadata=PLACE), USED, StepUps(), R5)
-    assert (without_scope.move, ids(without_scope)) == (Move.GIVE_UP, ["RS-005"])
-    without_place = judge(wants("write"), USED, StepUps(), R5)
+    without_scope = judge_refusal(wants(" ", resource_metadata=PLACE), USED, StepUps(), R5)
+    assert (without_scope.move, ids(without_scope)) == (Move.STOP, ["RS-005"])
+    without_place = judge_refusal(wants("write"), USED, StepUps(), R5)
     assert (without_place.move, ids(without_place)) == (Move.STEP_UP, ["RS-005"])
     assert "resource_metadata" in without_place.findings[0].seen
 
 
 def test_rs_006_scopes_requested_one_by_one() -> None:
     history = StepUps()
-    history.note(USED.operation, ("write",))
+    history.record(USED.operation, ("write",))
     both = replace(TOKENS, scopes=("basic", "write"))
-    judgment = judge(wants("admin", resource_metadata=PLACE), replace(USED, tokens=both), history, R5)
+    judgment = judge_refusal(wants("admin", resource_metadata=PLACE), replace(USED, tokens=both), history, R5)
     assert (judgment.move, ids(judgment)) == (Move.STEP_UP, ["RS-006"])
 
 
 def test_rs_007_granted_scope_is_requested_again() -> None:
     history = StepUps()
-    history.note(USED.operation, ("write",))
+    history.record(USED.operation, ("write",))
     both = replace(TOKENS, scopes=("basic", "write"))
-    judgment = judge(WANTS_WRITE, replace(USED, tokens=both), history, R5)
-    assert (judgment.move, ids(judgment)) == (Move.GIVE_UP, ["RS-007"])
+    judgment = judge_refusal(WANTS_WRITE, replace(USED, tokens=both), history, R5)
+    assert (judgment.move, ids(judgment)) == (Move.STOP, ["RS-007"])
 
 
 def test_rs_008_swapped_statuses() -> None:
-    scope = judge(refused(401, error="insufficient_scope", scope="write"), USED, StepUps(), R5)
+    scope = judge_refusal(refused(401, error="insufficient_scope", scope="write"), USED, StepUps(), R5)
     assert (scope.move, ids(scope)) == (Move.LOG_IN, ["RS-008"])
-    token = judge(refused(403, error="invalid_token"), USED, StepUps(), R5)
-    assert (token.move, ids(token)) == (Move.GIVE_UP, ["RS-008"])
-
-
-def test_rs_011_forgotten_session_causes_a_server_error() -> None:
-    assert [one.id for one in about_session(500, False, R4)] == ["RS-011"]
-    assert about_session(404, False, R4) == ()
-    assert about_session(500, True, R4) == ()
-    assert about_session(500, False, R5) == ()
+    token = judge_refusal(refused(403, error="invalid_token"), USED, StepUps(), R5)
+    assert (token.move, ids(token)) == (Move.STOP, ["RS-008"])
 
 
 def test_other_statuses_do_not_concern_the_login() -> None:
-    assert judge(Refusal(500), USED, StepUps(), R5).move is Move.GIVE_UP
+    assert judge_refusal(Refusal(500), USED, StepUps(), R5).move is Move.STOP
 
 
 def test_request_allows_one_step_up_and_an_operation_two_in_total() -> None:
     history = StepUps()
-    assert judge(WANTS_WRITE, replace(USED, step_ups=1), history, R5).move is Move.GIVE_UP
+    assert judge_refusal(WANTS_WRITE, replace(USED, step_ups=1), history, R5).move is Move.STOP
     for _ in range(2):
-        assert judge(WANTS_WRITE, USED, history, R5).move is Move.STEP_UP
-        history.note(USED.operation, ("write",))
-    assert judge(WANTS_WRITE, USED, history, R5).move is Move.GIVE_UP
+        assert judge_refusal(WANTS_WRITE, USED, history, R5).move is Move.STEP_UP
+        history.record(USED.operation, ("write",))
+    assert judge_refusal(WANTS_WRITE, USED, history, R5).move is Move.STOP
     other = replace(USED, operation="tools/call read")
-    assert judge(WANTS_WRITE, other, history, R5).move is Move.STEP_UP
+    assert judge_refusal(WANTS_WRITE, other, history, R5).move is Move.STEP_UP
 
 
 def test_scope_order_does_not_reset_the_count() -> None:
     history = StepUps()
-    history.note("x", ("a", "b"))
-    assert history.left("x", ("b", "a")) == 1
+    history.record("x", ("a", "b"))
+    assert history.remaining("x", ("b", "a")) == 1
 
 
 _errors = st.sampled_from(["", "insufficient_scope", "invalid_token", "x"])
@@ -140,9 +133,9 @@ def test_endless_step_ups_are_stopped(
 ) -> None:
     history, step_ups = StepUps(), 0
     for status, error, scope in responses:
-        judgment = judge(refused(status, error=error, scope=scope), USED, history, R5)
+        judgment = judge_refusal(refused(status, error=error, scope=scope), USED, history, R5)
         assert judgment.reason
         if judgment.move is Move.STEP_UP:
-            history.note(USED.operation, tuple(scope.split()))
+            history.record(USED.operation, tuple(scope.split()))
             step_ups += 1
     assert step_ups <= 4  # two different sets of scopes, twice each

@@ -14,10 +14,10 @@ from inspector.protocol.auth.token_request import ID_JAG, Grant
 from inspector.protocol.auth.tokens import (
     Renewal,
     TokenExpectation,
-    TokenReply,
+    TokenResponse,
     TokenSet,
     decide_renewal,
-    read_token_reply,
+    read_token_response,
 )
 from inspector.protocol.http_rules import Headers
 from inspector.protocol.revisions import R5
@@ -25,23 +25,23 @@ from tests.unit.protocol.server_requests.request_samples import any_json
 
 AS, RESOURCE = "https://as.example", "https://mcp.example/mcp"
 NOW = 1_800_000_000.0
-ASKED = TokenExpectation(Grant.CODE, AS, "me", RESOURCE, ("read", "write"))
+EXPECTED = TokenExpectation(Grant.CODE, AS, "me", RESOURCE, ("read", "write"))
 GOOD: Headers = (("Content-Type", "application/json"), ("Cache-Control", "no-store"))
 OLD = TokenSet("0ld", "Bearer", AS, "me", RESOURCE, ("read",), ("read", "write"), NOW - 3600, NOW, "r1")
-REFRESH = replace(ASKED, grant=Grant.REFRESH, scopes=(), previous=OLD)
+REFRESH = replace(EXPECTED, grant=Grant.REFRESH, scopes=(), previous=OLD)
 
 
 def reply(
-    requested: TokenExpectation = ASKED, status: int = 200, headers: Headers = GOOD, /, **members: JSON
-) -> TokenReply:
-    return read_token_reply(status, headers, to_wire(members), requested, now=NOW, revision=R5)
+    requested: TokenExpectation = EXPECTED, status: int = 200, headers: Headers = GOOD, /, **members: JSON
+) -> TokenResponse:
+    return read_token_response(status, headers, to_wire(members), requested, now=NOW, revision=R5)
 
 
 def good(**changes: JSON) -> JSONObject:
     return {"access_token": "t0ken", "token_type": "bearer", "expires_in": 3600, **changes}
 
 
-def ids(response: TokenReply) -> list[str]:
+def ids(response: TokenResponse) -> list[str]:
     return [one.id for one in response.findings]
 
 
@@ -88,7 +88,7 @@ def test_refresh_adopts_what_the_response_replaces() -> None:
 
 
 def test_bound_token_is_sent_with_the_dpop_scheme() -> None:
-    requested = replace(ASKED, key_thumbprint="abc")
+    requested = replace(EXPECTED, key_thumbprint="abc")
     response = reply(requested, **good(token_type="dpop"))
     assert response.tokens is not None
     assert response.tokens.authorization == "DPoP t0ken"
@@ -96,7 +96,7 @@ def test_bound_token_is_sent_with_the_dpop_scheme() -> None:
 
 
 def test_token_exchange_gives_an_assertion_and_not_an_access_token() -> None:
-    requested = replace(ASKED, grant=Grant.EXCHANGE)
+    requested = replace(EXPECTED, grant=Grant.EXCHANGE)
     jag = jwt(aud=AS, iss="https://idp.example")
     response = reply(requested, **good(access_token=jag, token_type="N_A", issued_token_type=ID_JAG))
     assert response.tokens is not None
@@ -108,7 +108,9 @@ def test_token_exchange_gives_an_assertion_and_not_an_access_token() -> None:
 
 @pytest.mark.parametrize("body", [b"access_token=t&token_type=bearer", b"<html>", b"", b"[]", b"\xff"])
 def test_tok_001_not_json(body: bytes) -> None:
-    response = read_token_reply(200, (("content-type", "text/html"),), body, ASKED, now=NOW, revision=R5)
+    response = read_token_response(
+        200, (("content-type", "text/html"),), body, EXPECTED, now=NOW, revision=R5
+    )
     assert (ids(response), response.tokens) == (["TOK-001"], None)
     assert "text/html" in response.problem
 
@@ -154,17 +156,17 @@ def test_tok_004_missing_and_impossible_lifetimes() -> None:
     assert "absent" in response.findings[0].seen
     for text in ("NaN", "Infinity", "1e999", "9" * 400):
         body = b'{"access_token":"t","token_type":"bearer","expires_in":%s}' % text.encode()
-        odd = read_token_reply(200, GOOD, body, ASKED, now=NOW, revision=R5)
+        odd = read_token_response(200, GOOD, body, EXPECTED, now=NOW, revision=R5)
         assert odd.tokens is not None
 
 
 def test_tok_005_cacheable_response() -> None:
-    assert ids(reply(ASKED, 200, (("Cache-Control", "max-age=60"),), **good())) == ["TOK-005"]
-    assert ids(reply(ASKED, 200, (("cache-control", "private, No-Store"),), **good())) == []
+    assert ids(reply(EXPECTED, 200, (("Cache-Control", "max-age=60"),), **good())) == ["TOK-005"]
+    assert ids(reply(EXPECTED, 200, (("cache-control", "private, No-Store"),), **good())) == []
 
 
 def test_tok_006_rejected_client() -> None:
-    requested = replace(ASKED, method="client_secret_post", offered_methods=("client_secret_basic",))
+    requested = replace(EXPECTED, method="client_secret_post", offered_methods=("client_secret_basic",))
     response = reply(requested, 401, error="invalid_client", error_description="bad\x1b secret")
     assert ids(response) == ["TOK-006"]
     assert "client_secret_post" in response.findings[0].seen
@@ -181,7 +183,7 @@ def test_tok_009_fewer_scopes_than_requested() -> None:
 
 
 def test_offline_access_need_not_be_in_the_granted_scopes() -> None:
-    requested = replace(ASKED, scopes=("read", "offline_access"))
+    requested = replace(EXPECTED, scopes=("read", "offline_access"))
     assert ids(reply(requested, **good(scope="read"))) == []
 
 
@@ -192,7 +194,7 @@ def test_tok_010_wrong_audience(audience: JSON) -> None:
 
 def test_several_audiences_including_the_server_are_fine() -> None:
     assert ids(reply(**good(access_token=jwt(aud=["x", RESOURCE], iss=AS)))) == []
-    no_resource = replace(ASKED, resource=None)
+    no_resource = replace(EXPECTED, resource=None)
     assert ids(reply(no_resource, **good(access_token=jwt(aud="x")))) == []
 
 
@@ -226,16 +228,16 @@ def test_tok_014_an_error_with_status_200() -> None:
 
 @pytest.mark.parametrize(
     ("location", "word"),
-    [("https://evil.example/t", "evil.example"), ("/t2", "same host"), ("http://[", "read")],
+    [("https://evil.example/t", "evil.example"), ("/t2", "same host"), ("http://[", "an invalid URL")],
 )
 def test_tok_015_a_redirect_is_not_followed(location: str, word: str) -> None:
-    response = reply(ASKED, 307, (("Location", location),))
+    response = reply(EXPECTED, 307, (("Location", location),))
     assert (ids(response), response.tokens) == (["TOK-015"], None)
     assert word in response.problem
 
 
 def test_tok_016_token_not_bound_to_our_key() -> None:
-    requested = replace(ASKED, key_thumbprint="ours")
+    requested = replace(EXPECTED, key_thumbprint="ours")
     assert ids(reply(requested, **good())) == ["TOK-016"]
     for token in (jwt(aud=RESOURCE, cnf={"jkt": "theirs"}), jwt(aud=RESOURCE)):
         assert ids(reply(requested, **good(access_token=token, token_type="DPoP"))) == ["TOK-016"]
@@ -262,17 +264,17 @@ def test_only_a_rejected_refresh_token_ends_the_login() -> None:
     assert reply(REFRESH, 200, error="invalid_grant").ends_login
     assert not reply(REFRESH, 400, error="temporarily_unavailable").ends_login
     assert not reply(REFRESH, 503).ends_login
-    assert not reply(ASKED, 400, error="invalid_grant").ends_login
+    assert not reply(EXPECTED, 400, error="invalid_grant").ends_login
 
 
 def test_server_error_keeps_the_stored_tokens() -> None:
     response = reply(REFRESH, 503)
     assert "503" in response.problem
-    assert "kept" in response.problem
+    assert "still saved" in response.problem
 
 
 def test_nonce_demand_is_not_a_finding() -> None:
-    response = reply(ASKED, 400, error="use_dpop_nonce")
+    response = reply(EXPECTED, 400, error="use_dpop_nonce")
     assert response.wants_nonce
     assert response.findings == ()
 
@@ -287,13 +289,13 @@ _odd = any_json | st.sampled_from(["bearer", "DPoP", "t0ken", jwt(exp="x", aud={
     st.sampled_from([200, 201, 302, 400, 500]),
     st.dictionaries(_members, _odd),
     st.sampled_from(
-        [ASKED, REFRESH, replace(ASKED, key_thumbprint="k"), replace(ASKED, grant=Grant.EXCHANGE)]
+        [EXPECTED, REFRESH, replace(EXPECTED, key_thumbprint="k"), replace(EXPECTED, grant=Grant.EXCHANGE)]
     ),
 )
 def test_any_response_gives_tokens_or_a_problem(
     status: int, members: JSONObject, requested: TokenExpectation
 ) -> None:
-    response = read_token_reply(status, GOOD, to_wire(members), requested, now=NOW, revision=R5)
+    response = read_token_response(status, GOOD, to_wire(members), requested, now=NOW, revision=R5)
     assert (response.tokens is None) == bool(response.problem)
     if response.tokens is not None:
         assert response.tokens.authorization.isascii()

@@ -71,4 +71,4 @@ def form(*required: str, **fields: JSON) -> JSONObject:
 
 
 def page(url: str = "https://example.com/consent", **more: JSON) -> JSONObject:
-    return {"mode": "url", "message": "Please sign in", "url": url, **more}
+    return {"mode": "url", "message": "Please log in", "url": url, **more}

@@ -249,7 +249,7 @@ def test_url_elicitation_is_read_with_its_id() -> None:
     requested = read_server_request(ELICITATION, page(elicitationId="e1"), R4)
     assert isinstance(requested, UrlElicitation)
     assert (requested.message, requested.url, requested.elicitation_id) == (
-        *("Please sign in", "https://example.com/consent", "e1"),
+        *("Please log in", "https://example.com/consent", "e1"),
     )
     assert notes(requested, R4) == ()
 
