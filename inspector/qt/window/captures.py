@@ -1,7 +1,7 @@
 """Capture docks of the window, and notices about recording and interrupted captures.
 
 Each open capture has a dock beside the live traffic. Notices report a paused recording, and captures of
-runs that were killed.
+sessions that were killed.
 """
 
 from __future__ import annotations
@@ -26,86 +26,20 @@ from inspector.qt.models.traffic.traffic_model import TrafficSource
 from inspector.qt.panels.traffic.panel import TrafficPanel
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.notices.notices import JobBar, StatusStrips
-from inspector.traffic.records import OPENABLE, SUFFIX
+from inspector.traffic.records import CAPTURE_SUFFIX, OPENABLE_SUFFIXES
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QFileDialog
 
     from inspector.engine.exports import Exported, ExportFormat, OnProgress
-    from inspector.traffic.captures.capture import Capture, KeptCapture
+    from inspector.traffic.captures.capture import Capture
+    from inspector.traffic.captures.folder import CaptureInfo
     from inspector.traffic.captures.recording import RecordingState
     from inspector.traffic.log import TrafficLog
-    from inspector.traffic.masking.masker import Masking
+    from inspector.traffic.masking.masker import Masker
 
-
-class CaptureNotices(QObject):
-    """Strips above the workspace about captures, shown as long as they apply.
-
-    Signals:
-        open_requested: The user wants to open a capture; carries its path.
-    """
-
-    open_requested = Signal(object)
-
-    def __init__(self, bridge: Bridge, strips: StatusStrips, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._bridge = bridge
-        self._strips = strips
-        bridge.recording_changed.connect(self._on_recording_changed)
-
-    def offer_interrupted(self) -> None:
-        """Look for captures of killed runs and offer the latest of them."""
-        self._bridge.start("interrupted captures", self._offer_interrupted())
-
-    async def _offer_interrupted(self) -> None:
-        found = await self._bridge.ask_captures(lambda captures: captures.interrupted())
-        if found:
-            self._offer(found)
-
-    def _offer(self, found: tuple[KeptCapture, ...]) -> None:
-        latest = found[-1]
-        others = (
-            f" Also interrupted: {plural(len(found) - 1, 'session')} before it. See Manage captures."
-            if found[1:]
-            else ""
-        )
-        began, rows = full_time(latest.began)[:16], plural(latest.rows or 0, "row")
-        text = f"The session of {began} was interrupted; its {rows} are saved."
-        open_it, dismiss = QAction("Open capture", self), QAction("Dismiss", self)
-        paths = [each.path for each in found]
-        open_it.triggered.connect(lambda: self._take(paths, latest.path))
-        dismiss.triggered.connect(lambda: self._take(paths, None))
-        self._strips.show_message("interrupted", text + others, open_it, "accent", dismiss)
-
-    def _take(self, offered: list[Path], wanted: Path | None) -> None:
-        self._strips.withdraw("interrupted")
-        self._bridge.start("settle captures", self._settle(offered, wanted))
-
-    async def _settle(self, offered: list[Path], wanted: Path | None) -> None:
-        for path in offered:
-            await self._bridge.ask_captures(lambda captures: captures.settle(path))  # noqa: B023
-        if wanted is not None:
-            self.open_requested.emit(wanted)
-
-    def _on_recording_changed(self, state: RecordingState) -> None:
-        if not state.reason:
-            self._strips.withdraw("recording")
-            return
-        what = "Recording is paused" if state.is_paused else "Recording is falling behind"
-        self._strips.show_message("recording", f"{what}. {state.reason} {state.next_step}", None, "warn")
-
-
-_SAVE_REMARKS_MS = 500
-_KINDS = "Captures and exports ({})"
-
-
-@dataclass(eq=False)
-class OpenedCapture:
-    """An open capture."""
-
-    capture: Capture
-    panel: TrafficPanel
-    dock: QDockWidget
+_SAVE_NOTES_MS = 500
+_FILE_FILTER = "Captures and exports ({})"
 
 
 class CaptureDocks(QObject):
@@ -114,7 +48,7 @@ class CaptureDocks(QObject):
     Signals:
         front_changed: Another traffic panel is current.
         opened: A capture got its dock; carries the OpenedCapture.
-        told: Something was done; carries the message.
+        reported: An action succeeded; carries the message.
     """
 
     front_changed = Signal()
@@ -165,8 +99,8 @@ class CaptureDocks(QObject):
     def choose_and_open(self) -> None:
         dialog = self._file_dialog("Open capture")
         dialog.setFileMode(dialog.FileMode.ExistingFiles)
-        patterns = " ".join(f"*{suffix}" for suffix in OPENABLE)
-        dialog.setNameFilters([_KINDS.format(patterns), "All files (*)"])
+        patterns = " ".join(f"*{suffix}" for suffix in OPENABLE_SUFFIXES)
+        dialog.setNameFilters([_FILE_FILTER.format(patterns), "All files (*)"])
         dialog.filesSelected.connect(lambda names: self.open([Path(name) for name in names]))
         dialog.open()
 
@@ -193,7 +127,7 @@ class CaptureDocks(QObject):
         opened = OpenedCapture(capture, panel, dock)
         self.all.append(opened)
         dock.visibilityChanged.connect(lambda shown: self._on_dock_shown(opened, shown))
-        self._keep_remarks(opened)
+        self._save_notes_later(opened)
         self.opened.emit(opened)
         self.bring_to_front(panel)
         for problem in capture.problems:
@@ -216,14 +150,14 @@ class CaptureDocks(QObject):
             await self._bridge.ask_captures(lambda captures: captures.save_notes(capture))
         await self._bridge.ask_captures(lambda captures: captures.close(capture))
 
-    def _keep_remarks(self, opened: OpenedCapture) -> None:
+    def _save_notes_later(self, opened: OpenedCapture) -> None:
         """Save marks and comments to the file soon after they were made."""
-        timer = QTimer(opened.panel, singleShot=True, interval=_SAVE_REMARKS_MS)
+        timer = QTimer(opened.panel, singleShot=True, interval=_SAVE_NOTES_MS)
         capture = opened.capture
 
         def save() -> None:
             work = self._bridge.ask_captures(lambda captures: captures.save_notes(capture))
-            self._bridge.start("save remarks", work, opened.panel)
+            self._bridge.start("save notes", work, opened.panel)
 
         timer.timeout.connect(save)
         capture.log.noted.connect(lambda row: timer.start())
@@ -233,9 +167,9 @@ class CaptureDocks(QObject):
         opened = self.of(self._front)
         dialog = self._file_dialog("Save capture as")
         dialog.setAcceptMode(dialog.AcceptMode.AcceptSave)
-        dialog.setDefaultSuffix(SUFFIX.removeprefix("."))
-        dialog.setNameFilters([f"Captures (*{SUFFIX})"])
-        dialog.selectFile(f"traffic{SUFFIX}")
+        dialog.setDefaultSuffix(CAPTURE_SUFFIX.removeprefix("."))
+        dialog.setNameFilters([f"Captures (*{CAPTURE_SUFFIX})"])
+        dialog.selectFile(f"traffic{CAPTURE_SUFFIX}")
         dialog.fileSelected.connect(lambda name: self.save(opened, Path(name)))
         dialog.open()
 
@@ -275,7 +209,7 @@ class CaptureDocks(QObject):
         dialog.show()
 
     def _export(
-        self, log: TrafficLog, rows: Sequence[int], format: ExportFormat, masking: Masking, path: Path
+        self, log: TrafficLog, rows: Sequence[int], format: ExportFormat, masking: Masker, path: Path
     ) -> None:
         async def write(on_progress: OnProgress) -> None:
             done = await self._bridge.ask_captures(
@@ -285,7 +219,7 @@ class CaptureDocks(QObject):
 
         self.run_job(f"Exporting {_short(path.name)}", write)
 
-    def open_kept(self) -> None:
+    def open_manager(self) -> None:
         from inspector.qt.dialogs.traffic.captures import CapturesDialog
 
         dialog = CapturesDialog(self._bridge, self._theme, self._window)
@@ -309,10 +243,76 @@ class CaptureDocks(QObject):
             self.front_changed.emit()
 
 
+@dataclass(eq=False)
+class OpenedCapture:
+    """An open capture with its traffic panel and dock."""
+
+    capture: Capture
+    panel: TrafficPanel
+    dock: QDockWidget
+
+
+class CaptureNotices(QObject):
+    """Strips above the workspace about captures, shown as long as they apply.
+
+    Signals:
+        open_requested: The user wants to open a capture; carries its path.
+    """
+
+    open_requested = Signal(object)
+
+    def __init__(self, bridge: Bridge, strips: StatusStrips, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._strips = strips
+        bridge.recording_changed.connect(self._on_recording_changed)
+
+    def offer_interrupted(self) -> None:
+        """Look for captures of interrupted sessions and offer the latest of them."""
+        self._bridge.start("interrupted captures", self._offer_interrupted())
+
+    async def _offer_interrupted(self) -> None:
+        found = await self._bridge.ask_captures(lambda captures: captures.interrupted())
+        if found:
+            self._offer(found)
+
+    def _offer(self, found: tuple[CaptureInfo, ...]) -> None:
+        latest = found[-1]
+        others = (
+            f" Also interrupted: {plural(len(found) - 1, 'session')} before it. See Manage captures."
+            if found[1:]
+            else ""
+        )
+        start, rows = full_time(latest.began_ns)[:16], plural(latest.rows or 0, "row")
+        text = f"The session of {start} was interrupted; its {rows} are saved."
+        open_it, dismiss = QAction("Open capture", self), QAction("Dismiss", self)
+        paths = [each.path for each in found]
+        open_it.triggered.connect(lambda: self._close_offer(paths, latest.path))
+        dismiss.triggered.connect(lambda: self._close_offer(paths, None))
+        self._strips.show_message("interrupted", text + others, open_it, "accent", dismiss)
+
+    def _close_offer(self, offered: list[Path], chosen: Path | None) -> None:
+        self._strips.withdraw("interrupted")
+        self._bridge.start("settle captures", self._settle(offered, chosen))
+
+    async def _settle(self, offered: list[Path], chosen: Path | None) -> None:
+        for path in offered:
+            await self._bridge.ask_captures(lambda captures: captures.mark_offered(path))  # noqa: B023
+        if chosen is not None:
+            self.open_requested.emit(chosen)
+
+    def _on_recording_changed(self, state: RecordingState) -> None:
+        if not state.reason:
+            self._strips.withdraw("recording")
+            return
+        what = "Recording is paused" if state.is_paused else "Recording is falling behind"
+        self._strips.show_message("recording", f"{what}. {state.reason} {state.next_step}", None, "warn")
+
+
 def openable(data: QMimeData) -> list[Path]:
     """Return the dragged files that can be opened, by name; contents are checked later."""
     paths = [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
-    return [path for path in paths if path.suffix.lower() in OPENABLE]
+    return [path for path in paths if path.suffix.lower() in OPENABLE_SUFFIXES]
 
 
 def _row_choices(panel: TrafficPanel) -> list[tuple[str, array[int]]]:

@@ -1,12 +1,8 @@
-"""Command palette: fuzzy search over commands, servers, their features and saved calls.
-
-Also opens the dialogs of settings, secrets, variables, saved calls and reply rules.
-"""
+"""Command palette: fuzzy search over commands, servers, their features and saved calls."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from PySide6.QtCore import QObject, QSettings
@@ -18,7 +14,7 @@ from inspector.engine.views import ServerStatus, ServerView
 from inspector.protocol.jsonrpc import METHOD_NOT_FOUND
 from inspector.qt.actions import COMMANDS
 from inspector.qt.bridge import Bridge
-from inspector.qt.theme import Scheme, Theme
+from inspector.qt.theme import Theme
 
 if TYPE_CHECKING:
     from inspector.config.calls.saved_calls import SavedCall
@@ -29,12 +25,12 @@ if TYPE_CHECKING:
     from inspector.qt.window.main_window import MainWindow
     from inspector.qt.window.workspace import Workspace
 
-    Offered: TypeAlias = Tool | Resource | ResourceTemplate | Prompt
+    Feature: TypeAlias = Tool | Resource | ResourceTemplate | Prompt
 
 _WIDTH = 680
 _MAX_RECENT = 40
 _RECENT = "palette/recent"
-_BETWEEN = "\x1f"  # separates kind, server and name in a key
+_SEPARATOR = "\x1f"  # separates kind, server and name in a key
 # The lists, and the server capability of each.
 _LISTS = {"tools": "tools", "resources": "resources", "templates": "resources", "prompts": "prompts"}
 _NOUNS = {"tools": "tool", "resources": "resource", "templates": "resource template", "prompts": "prompt"}
@@ -42,7 +38,7 @@ _ICONS = {"tools": "tool", "resources": "resource", "templates": "resource", "pr
 
 
 class CommandPalette(QObject):
-    """Opens the command palette, and the settings, secrets, variables, calls and rules dialogs.
+    """Opens the command palette and runs what the user picks.
 
     Lists not fetched yet are fetched when the palette is first opened, and again only when the server
     reports a change.
@@ -54,66 +50,12 @@ class CommandPalette(QObject):
         self._bridge = bridge
         self._theme = theme
         self._layout = layout
-        self._lists: dict[tuple[str, str], Sequence[Offered]] = {}
+        self._lists: dict[tuple[str, str], Sequence[Feature]] = {}
         self._saved: dict[str, SavedCall] = {}
         self.popup: PickerPopup | None = None
         bridge.list_changed.connect(self._on_list_changed)
         bridge.server_changed.connect(self._on_server_changed)
         bridge.server_removed.connect(self._forget)
-
-    def open_variables(self) -> None:
-        from inspector.qt.dialogs.variables import VariablesDialog
-
-        workspace = self._window.workspace()
-        folder = workspace.tools.call_view.folder if workspace is not None else None
-        dialog = VariablesDialog(self._bridge, self._theme, self._window, folder=folder)
-        dialog.saved.connect(self._on_variables_saved)
-        dialog.show()
-
-    def open_saved_calls(self) -> None:
-        from inspector.qt.dialogs.saved_calls import SavedCallsDialog
-
-        dialog = SavedCallsDialog(self._bridge, self._theme, self._window)
-        dialog.open_requested.connect(self.open_saved)
-        dialog.show()
-
-    def open_answer_rules(self) -> None:
-        from inspector.qt.dialogs.inbox.reply_rules import ReplyRulesDialog
-
-        language = self._window.traffic.language
-        ReplyRulesDialog(self._bridge, self._theme, language.complete, language.check, self._window).show()
-
-    def open_secrets(self) -> None:
-        from inspector.qt.dialogs.secrets import SecretsDialog
-
-        SecretsDialog(self._bridge, self._theme, self._window).show()
-
-    def open_settings(self) -> None:
-        """Open the settings, or raise the window if it is already open."""
-        from inspector.qt.dialogs.settings import OwnSetting, SettingsDialog
-
-        window = self._window
-        for dialog in window.findChildren(SettingsDialog):
-            if dialog.isVisible():
-                dialog.raise_()
-                dialog.activateWindow()
-                return
-        scheme = OwnSetting(lambda: self._theme.scheme.value, lambda value: window.set_scheme(Scheme(value)))
-        SettingsDialog(
-            self._bridge,
-            self._theme,
-            window.actions_table.__getitem__,
-            {"look.scheme": scheme},
-            {"layout": Path(self._layout.fileName())},
-            window,
-        ).show()
-
-    def open_server_secrets(self) -> None:
-        from inspector.qt.dialogs.servers.server_secrets import ServerSecretsDialog
-
-        view = self._window.current_view()
-        if view is not None:
-            ServerSecretsDialog(self._bridge, view, self._theme, self._window).show()
 
     def open_palette(self) -> None:
         """Open the palette. Commands and servers are there at once; the rest follows as it arrives."""
@@ -130,18 +72,18 @@ class CommandPalette(QObject):
         popup.text_changed.connect(model.set_text)
         popup.picked.connect(lambda row: self._on_picked(model, row))
         popup.closed.connect(self._on_popup_closed)
-        model.searched.connect(lambda: popup.show_message(_counted(model)))
-        model.set_picks(self._known(), self._recent())
+        model.searched.connect(lambda: popup.show_message(_count_text(model)))
+        model.set_picks(self._available(), self._recent())
         popup.open_over(self._window, _WIDTH)
         self._bridge.start_when_attached("fill the palette", self._fill(model, popup))
 
-    def _known(self) -> Iterator[PaletteItem]:
+    def _available(self) -> Iterator[PaletteItem]:
         yield from self._commands()
         for view in self._window.servers.model.views():
-            yield _pick("server", view.name, "", view.name, f"server · {view.status.value}", "server")
+            yield _item("server", view.name, "", view.name, f"server · {view.status.value}", "server")
         for view in self._connected():
             for what in _LISTS:
-                yield from _picks(view.name, what, self._listed(view.name, what) or ())
+                yield from _items(view.name, what, self._fetched(view.name, what) or ())
 
     def _commands(self) -> Iterator[PaletteItem]:
         """Yield the commands that can be used now."""
@@ -150,13 +92,13 @@ class CommandPalette(QObject):
             if action.isEnabled() and command.id != "app.palette":
                 keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
                 note = f"{command.menu} · {keys}" if keys else command.menu
-                yield _pick("command", "", command.id, action.text(), note, command.icon)
+                yield _item("command", "", command.id, action.text(), note, command.icon)
 
     def _connected(self) -> list[ServerView]:
         views = self._window.servers.model.views()
         return [view for view in views if view.status is ServerStatus.CONNECTED]
 
-    def _listed(self, server: str, what: str) -> Sequence[Offered] | None:
+    def _fetched(self, server: str, what: str) -> Sequence[Feature] | None:
         """Return an already fetched list; the Tools panel keeps its own up to date."""
         workspace = self._window.workspaces.get(server)
         if what == "tools" and workspace is not None and workspace.tools.model.total:
@@ -175,14 +117,14 @@ class CommandPalette(QObject):
             for what in _LISTS:
                 if self.popup is not popup:
                     return  # closed meanwhile
-                if view.offers(_LISTS[what]) and self._listed(view.name, what) is None:
+                if view.offers(_LISTS[what]) and self._fetched(view.name, what) is None:
                     items = await self._fetch(view.name, what)
                     if self.popup is popup:
-                        model.add_picks(_picks(view.name, what, items))
+                        model.add_picks(_items(view.name, what, items))
 
-    async def _fetch(self, server: str, what: str) -> Sequence[Offered]:
+    async def _fetch(self, server: str, what: str) -> Sequence[Feature]:
         try:
-            items: Sequence[Offered]
+            items: Sequence[Feature]
             if what == "tools":
                 items = (await self._bridge.list_tools(server)).items
             elif what == "resources":
@@ -194,7 +136,7 @@ class CommandPalette(QObject):
         except LensError as exc:  # visible in the traffic
             if not (isinstance(exc, RpcError) and exc.code == METHOD_NOT_FOUND):
                 return ()
-            items = ()  # many servers do not know the templates method: do not ask again
+            items = ()  # many servers do not know the templates method: do not request it again
         self._lists[server, what] = items
         return items
 
@@ -222,7 +164,7 @@ class CommandPalette(QObject):
         if pick.key in self._saved:
             self.open_saved(self._saved[pick.key])
             return
-        kind, server, name = pick.key.split(_BETWEEN, 2)  # the name is the server's and may be anything
+        kind, server, name = pick.key.split(_SEPARATOR, 2)  # the name is the server's and may be anything
         if kind == "command":
             self._window.actions_table[name].trigger()
         elif (workspace := self._go_to(server)) is not None:
@@ -235,11 +177,11 @@ class CommandPalette(QObject):
             workspace.show_tab("tools")
             workspace.tools.open_saved(call)
         else:
-            words = (
+            text = (
                 f"“{one_line(call.name)}” is for the server “{one_line(call.server)}”, which is not in the "
                 "server list."
             )
-            self._bridge.problem_found.emit(words if call.server else "Choose a server for this call first.")
+            self._bridge.problem_found.emit(text if call.server else "Choose a server for this call first.")
 
     def _go_to(self, server: str) -> Workspace | None:
         if self._window.servers.model.row_of(server) is None:
@@ -248,16 +190,12 @@ class CommandPalette(QObject):
         return self._window.workspace()
 
     def _recent(self) -> list[str]:
-        kept = self._layout.value(_RECENT, [])
-        return [str(key) for key in kept] if isinstance(kept, list) else [str(kept)] if kept else []
+        stored = self._layout.value(_RECENT, [])
+        return [str(key) for key in stored] if isinstance(stored, list) else [str(stored)] if stored else []
 
     def _remember(self, key: str) -> None:
         keys = [key, *(each for each in self._recent() if each != key)]
         self._layout.setValue(_RECENT, keys[:_MAX_RECENT])
-
-    def _on_variables_saved(self) -> None:
-        for workspace in self._window.workspaces.values():
-            workspace.tools.call_view.refresh_variables()
 
 
 def _show(workspace: Workspace, kind: str, name: str) -> None:
@@ -301,26 +239,26 @@ def _choose_template(workspace: Workspace, uri_template: str) -> None:
         next(iter(form.rows.values()), lists.template_list).setFocus()
 
 
-def _pick(kind: str, server: str, name: str, text: str, note: str, icon: str) -> PaletteItem:
+def _item(kind: str, server: str, name: str, text: str, note: str, icon: str) -> PaletteItem:
     from inspector.qt.models.palette import PaletteItem
 
-    return PaletteItem(_BETWEEN.join((kind, server, name)), one_line(text), one_line(note), icon)
+    return PaletteItem(_SEPARATOR.join((kind, server, name)), one_line(text), one_line(note), icon)
 
 
-def _picks(server: str, what: str, items: Sequence[Offered]) -> Iterator[PaletteItem]:
+def _items(server: str, what: str, items: Sequence[Feature]) -> Iterator[PaletteItem]:
     """Yield picks one by one, as the model consumes them."""
     noun, icon = _NOUNS[what], _ICONS[what]
     for item in items:
         name: str = getattr(item, "uri", "") or getattr(item, "uri_template", "") or item.name
         # The server comes first: long titles are cut, and its owner must be visible.
-        words = [server, noun, item.title if item.title != item.name else ""]
+        parts = [server, noun, item.title if item.title != item.name else ""]
         if what in ("resources", "templates") and item.name:
-            words.append(name)
-        note = " · ".join(word for word in words if word)
-        yield _pick(what, server, name, item.name or name, note, icon)
+            parts.append(name)
+        note = " · ".join(filter(None, parts))
+        yield _item(what, server, name, item.name or name, note, icon)
 
 
-def _counted(model: PaletteModel) -> str:
+def _count_text(model: PaletteModel) -> str:
     shown, found = model.rowCount(), model.found
     if not found:
         return "No matches"

@@ -1,4 +1,4 @@
-"""Implementation of each command, and the dialogs opened from traffic: resend and compare.
+"""Slots of the commands, and the dialogs opened from traffic: resend and compare.
 
 The window creates the parts; here the actions are connected to them and enabled while they apply.
 """
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from inspector.qt.window.main_window import MainWindow
     from inspector.qt.window.workspace import Workspace
 
+_SET_LEFT, _COMPARE_LEFT = "traffic.left_side", "traffic.compare_left"
+
 
 class Commands(QObject):
     """Connects every action of the table, and enables those that apply."""
@@ -40,7 +42,7 @@ class Commands(QObject):
         self._actions = actions
         for id, slot in self._slots().items():
             actions[id].triggered.connect(slot)
-        self._hand_on_traffic()
+        self._connect_traffic()
         self.update_traffic()
         self.update(None)
 
@@ -98,8 +100,8 @@ class Commands(QObject):
     def update_resources(self) -> None:
         """Update whether the current resource or prompt can be requested."""
         workspace = self._window.workspace()
-        resources = workspace.made_resources() if workspace is not None else None
-        prompts = workspace.made_prompts() if workspace is not None else None
+        resources = workspace.existing_resources() if workspace is not None else None
+        prompts = workspace.existing_prompts() if workspace is not None else None
         subscribe = self._actions["resource.subscribe"]
         self._actions["resource.watch"].setEnabled(resources is not None and bool(resources.head.uri))
         self._actions["resource.read"].setEnabled(resources is not None and resources.can_read)
@@ -110,7 +112,7 @@ class Commands(QObject):
         self._actions["prompt.get"].setEnabled(can_get)
         self._actions["prompt.get_anyway"].setEnabled(can_get)
 
-    def _hand_on_traffic(self) -> None:
+    def _connect_traffic(self) -> None:
         """Forward Traffic menu commands to the front panel, which has its own actions."""
         for id, action in self._actions.starting_with("traffic."):
             action.triggered.connect(partial(self._trigger_in_front, id))
@@ -120,10 +122,10 @@ class Commands(QObject):
         """Keep the menu in sync with a panel's actions, and handle its requests."""
         for id, own in panel.local_actions.items():
             own.changed.connect(partial(self._on_traffic_changed, panel, id))
-        self._window.opening.watch(panel)
+        self._window.traffic_commands.watch(panel)
         panel.local_actions["traffic.inbox"].setEnabled(False)  # until a server request is selected
         panel.help_requested.connect(self._actions["help.filters"].trigger)
-        panel.rules_requested.connect(partial(self._window.open_color_rules, panel))
+        panel.rules_requested.connect(partial(self._window.dialogs.open_color_rules, panel))
 
     def _trigger_in_front(self, id: str) -> None:
         self._window.traffic_in_front().local_actions[id].trigger()
@@ -146,29 +148,29 @@ class Commands(QObject):
     def _slots(self) -> dict[str, Callable[[], object]]:
         window = self._window
         return {
-            "server.add": window.open_add_server,
+            "server.add": window.add_commands.open,
             "app.found": window.servers.choose_discovered,
-            "server.open_file": window.adding.choose_file,
-            "server.export": window.adding.open_export,
-            "server.demo": window.demo_wanted.emit,
+            "server.open_file": window.add_commands.choose_file,
+            "server.export": window.add_commands.open_export,
+            "server.demo": window.demo_requested.emit,
             "server.connect": self._connect,
             "server.disconnect": self._disconnect,
             "server.reconnect": self._connect,  # connecting ends the old connection first
             "server.login": lambda: window.show_tab("auth"),
-            "server.secrets": window.reaching.open_server_secrets,
+            "server.secrets": window.dialogs.open_server_secrets,
             "server.drift": self._open_drift,
-            "server.doctor": self._examine,
+            "server.doctor": self._run_doctor,
             "server.connect_all": self._connect_all,
             "server.enable": self._toggle_enabled,
-            "server.edit": window.managing.edit,
-            "server.duplicate": window.managing.duplicate,
-            "server.remove": window.managing.remove,
-            "server.copy_claude": window.managing.copy_claude_command,
-            "server.copy_fragment": window.managing.copy_fragment,
-            "tool.copy_name": window.managing.copy_tool_name,
-            "app.answers": window.reaching.open_answer_rules,
-            "app.secrets": window.reaching.open_secrets,
-            "app.settings": window.reaching.open_settings,
+            "server.edit": window.server_commands.edit,
+            "server.duplicate": window.server_commands.duplicate,
+            "server.remove": window.server_commands.remove,
+            "server.copy_claude": window.server_commands.copy_claude_command,
+            "server.copy_fragment": window.server_commands.copy_fragment,
+            "tool.copy_name": window.server_commands.copy_tool_name,
+            "app.answers": window.dialogs.open_reply_rules,
+            "app.secrets": window.dialogs.open_secrets,
+            "app.settings": window.dialogs.open_settings,
             "app.quit": window.close,
             "tool.call": self._in_tools(lambda panel: panel.call_view.call()),
             "tool.call_anyway": self._in_tools(lambda panel: panel.call_view.call(force=True)),
@@ -176,13 +178,13 @@ class Commands(QObject):
             "call.history": self._in_tools(lambda panel: panel.call_view.open_history()),
             "call.saved": self._in_tools(lambda panel: panel.call_view.open_saved()),
             "call.save": self._in_tools(lambda panel: panel.call_view.ask_name()),
-            "call.manage": window.reaching.open_saved_calls,
+            "call.manage": window.dialogs.open_saved_calls,
             "call.options": self._in_tools(lambda panel: panel.call_view.toggle_options()),
             "call.repeat": self._in_tools(lambda panel: panel.call_view.toggle_repeat_bar()),
             "call.watch": self._in_tools(lambda panel: panel.call_view.toggle_interval_bar()),
             "call.rerun": self._rerun,
-            "call.variables": window.reaching.open_variables,
-            "app.palette": window.reaching.open_palette,
+            "call.variables": window.dialogs.open_variables,
+            "app.palette": window.command_palette.open_palette,
             "app.inbox": window.servers.choose_inbox,
             "tool.search": self._in_tools(lambda panel: panel.search.setFocus()),
             "tool.refresh": self._in_tools(lambda panel: panel.refresh()),
@@ -199,8 +201,8 @@ class Commands(QObject):
             "capture.open": window.captures.choose_and_open,
             "capture.save": window.captures.choose_and_save,
             "capture.export": window.captures.open_export,
-            "capture.kept": window.captures.open_kept,
-            "capture.compare": window.opening.open_compare_captures,
+            "capture.kept": window.captures.open_manager,
+            "capture.compare": window.traffic_commands.open_compare_captures,
             "capture.side_by_side": lambda: window.set_side_by_side(self._is_checked("capture.side_by_side")),
             "capture.close": lambda: window.captures.close(window.traffic_in_front()),
             "view.overview": lambda: window.show_tab("overview"),
@@ -215,13 +217,13 @@ class Commands(QObject):
             "view.doctor": lambda: window.show_tab("doctor"),
             "view.console": lambda: window.show_tab("console"),
             "view.raw": lambda: window.show_tab("raw"),
-            "raw.send": window.opening.send_raw,
+            "raw.send": window.traffic_commands.send_raw,
             "view.system": lambda: window.set_scheme(Scheme.SYSTEM),
             "view.light": lambda: window.set_scheme(Scheme.LIGHT),
             "view.dark": lambda: window.set_scheme(Scheme.DARK),
-            "help.filters": window.open_filter_help,
-            "help.news": window.open_news,
-            "help.about": window.open_about,
+            "help.filters": window.dialogs.open_filter_help,
+            "help.news": window.dialogs.open_whats_new,
+            "help.about": window.dialogs.open_about,
         }
 
     def _in_tools(self, act: Callable[[ToolsPanel], object]) -> Callable[[], None]:
@@ -265,7 +267,7 @@ class Commands(QObject):
         if (view := self._window.current_view()) is not None:
             self._window.drift_notice.open(view.name)
 
-    def _examine(self) -> None:
+    def _run_doctor(self) -> None:
         self._window.show_tab("doctor")
         if (workspace := self._window.workspace()) is not None:
             workspace.doctor.run()
@@ -305,9 +307,6 @@ def _copy_state(own: QAction, shown: QAction) -> None:
     shown.setEnabled(own.isEnabled())
 
 
-_SET_LEFT, _COMPARE_LEFT = "traffic.left_side", "traffic.compare_left"
-
-
 class TrafficCommands(QObject):
     """Opens dialogs for traffic. They are imported on demand; none of them is modal.
 
@@ -324,7 +323,7 @@ class TrafficCommands(QObject):
         self._panels: list[TrafficPanel] = []
 
     @cached_property
-    def _choices(self) -> CompareOptions:
+    def _options(self) -> CompareOptions:
         from inspector.qt.models.compare.comparison import CompareOptions
 
         return CompareOptions(self._layout, self)
@@ -377,14 +376,14 @@ class TrafficCommands(QObject):
     def open_compare(self, left: Side, right: Side) -> None:
         from inspector.qt.dialogs.traffic.compare import CompareDialog
 
-        CompareDialog(self._bridge, self._theme, left, right, self._choices, self._window).show()
+        CompareDialog(self._bridge, self._theme, left, right, self._options, self._window).show()
 
     def open_compare_captures(self) -> None:
         """Compare two of the open captures."""
         from inspector.qt.dialogs.traffic.compare_captures import CompareCapturesDialog
 
         sources = [panel.source for panel in self._window.captures.panels()]
-        dialog = CompareCapturesDialog(self._theme, sources, self._choices, self._window)
+        dialog = CompareCapturesDialog(self._theme, sources, self._options, self._window)
         dialog.pair_requested.connect(self.open_compare)
         dialog.show()
 

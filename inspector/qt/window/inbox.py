@@ -25,7 +25,7 @@ _SHOW = "traffic.inbox"
 
 
 class InboxController(QObject):
-    """The Inbox panels and notifications. Created for the first card, or on first use."""
+    """The Inbox panels and notifications. Created for the first server request, or on first use."""
 
     def __init__(self, window: MainWindow, bridge: Bridge, theme: Theme) -> None:
         super().__init__(window)
@@ -43,7 +43,7 @@ class InboxController(QObject):
         self._connect()
 
     def put(self, inbox_request: InboxRequest) -> None:
-        """Add, update or close a card."""
+        """Add, update or close a request."""
         self.inbox_requests.put(inbox_request)
 
     @cached_property
@@ -53,7 +53,7 @@ class InboxController(QObject):
 
     def make_panel(self, server: str | None) -> InboxPanel:
         panel = InboxPanel(self._bridge, self._theme, self._opener, server, self._view_cache)
-        panel.operation_requested.connect(lambda _, row: self._window.opening.show_in_traffic(row))
+        panel.operation_requested.connect(lambda _, row: self._window.traffic_commands.show_in_traffic(row))
         panel.uri_requested.connect(self._on_uri_requested)
         panel.task_requested.connect(self._on_task_requested)
         panel.installEventFilter(self)
@@ -62,7 +62,7 @@ class InboxController(QObject):
         return panel
 
     def go_to(self, server: str, inbox_id: int) -> None:
-        """Show a card: in its server's tab if that server is current, else in the Inbox of all."""
+        """Show a request: in its server's tab if that server is current, else in the Inbox of all."""
         workspace = self._window.workspace()
         if workspace is not None and workspace.view.name == server:
             workspace.show_tab("inbox")
@@ -71,13 +71,13 @@ class InboxController(QObject):
             self._window.servers.choose_inbox()
             panel = self.overall
         panel.list.setFocus()
-        self._bridge.start("go to a card", self._show(panel, inbox_id), panel)
+        self._bridge.start("go to a server request", self._show(panel, inbox_id), panel)
 
     def is_in_view(self, server: str) -> bool:
-        """Return whether the cards of a server are visible."""
+        """Return whether the requests of a server are visible."""
         return any(each.isVisible() and each.model.server in (None, server) for each in self._panels)
 
-    def _on_counted(self, server: str) -> None:
+    def _on_count_changed(self, server: str) -> None:
         inbox_requests = self.inbox_requests.of(server)
         self._window.servers.set_waiting(server, len(inbox_requests), self.inbox_requests.count)
         workspace = self._window.workspaces.get(server)
@@ -87,7 +87,7 @@ class InboxController(QObject):
 
     def _on_opened(self, inbox_request: InboxRequest) -> None:
         if not self.is_in_view(inbox_request.server):
-            self.toasts.put(inbox_request.id, *toast_text(inbox_request), act="Reply")
+            self.toasts.put(inbox_request.id, *toast_text(inbox_request), action_text="Reply")
 
     def _on_ended(self, inbox_request: InboxRequest) -> None:
         self.toasts.withdraw(inbox_request.id)
@@ -96,16 +96,16 @@ class InboxController(QObject):
             text = message_text(self._unseen)
             self._window.strips.show_message("inbox", text, self._show_unseen, "warn", self._dismiss_unseen)
 
-    def _on_looked(self, server: str | None) -> None:
-        """Remove notifications about cards the user can see now."""
+    def _on_panel_shown(self, server: str | None) -> None:
+        """Remove notifications about requests the user can see now."""
         for toast in self.toasts.all_keys():
             inbox_request = self.inbox_requests.inbox_request(toast)
             if inbox_request is None or server in (None, inbox_request.server):
                 self.toasts.withdraw(toast)
         if any(server in (None, inbox_request.server) for inbox_request in self._unseen):
-            self._forget_unseen()
+            self._clear_unseen()
 
-    def _forget_unseen(self) -> None:
+    def _clear_unseen(self) -> None:
         self._unseen.clear()
         self._window.strips.withdraw("inbox")
 
@@ -114,7 +114,7 @@ class InboxController(QObject):
             await self._bridge.inbox_requests()  # a new panel has requested its own just before
             panel.show_request(inbox_id)
 
-    def _on_taken(self, inbox_id: int) -> None:
+    def _on_toast_clicked(self, inbox_id: int) -> None:
         inbox_request = self.inbox_requests.inbox_request(inbox_id)
         if inbox_request is not None:
             self.go_to(inbox_request.server, inbox_id)
@@ -127,14 +127,14 @@ class InboxController(QObject):
         if (workspace := self._workspace_of(server)) is not None:
             workspace.open_uri(uri)
         else:
-            text = f"The server “{one_line(server)}” no longer exists, so its resource can't be read."
+            text = f"The server “{one_line(server)}” no longer exists, so its resource cannot be read."
             self._bridge.problem_found.emit(text)
 
     def _on_task_requested(self, server: str, id: str) -> None:
         if (workspace := self._workspace_of(server)) is not None:
             workspace.show_task(id)
         else:
-            text = f"The server “{one_line(server)}” no longer exists, and neither do its tasks."
+            text = f"The server “{one_line(server)}” no longer exists, so its tasks cannot be shown."
             self._bridge.problem_found.emit(text)
 
     def _workspace_of(self, server: str) -> Workspace | None:
@@ -143,13 +143,13 @@ class InboxController(QObject):
         workspace = self._window.workspace()
         return workspace if workspace is not None and workspace.view.name == server else None
 
-    def _on_traffic_asked(self) -> None:
+    def _on_show_in_inbox(self) -> None:
         found = self._requested_in_traffic()
         if found is not None:
             self.go_to(*found)
 
     def _requested_in_traffic(self) -> tuple[str, int] | None:
-        """Return the card of the selected row, or of the row it answers."""
+        """Return the server and id of the request in the selected row, or of the row it replies to."""
         row = self._window.traffic.current_number()
         if row is None:
             return None
@@ -163,18 +163,18 @@ class InboxController(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() is QEvent.Type.Show and isinstance(watched, InboxPanel):
-            self._on_looked(watched.model.server)
+            self._on_panel_shown(watched.model.server)
         return super().eventFilter(watched, event)
 
     def _connect(self) -> None:
-        self.inbox_requests.counted.connect(self._on_counted)
+        self.inbox_requests.counted.connect(self._on_count_changed)
         self.inbox_requests.opened.connect(self._on_opened)
         self.inbox_requests.ended.connect(self._on_ended)
-        self.toasts.taken.connect(self._on_taken)
+        self.toasts.action_triggered.connect(self._on_toast_clicked)
         self.toasts.all_requested.connect(self._window.servers.choose_inbox)
         self._show_unseen.triggered.connect(self._on_show_unseen)
-        self._dismiss_unseen.triggered.connect(self._forget_unseen)
+        self._dismiss_unseen.triggered.connect(self._clear_unseen)
         traffic = self._window.traffic
         traffic.current_changed.connect(self._update_traffic)
-        traffic.local_actions[_SHOW].triggered.connect(self._on_traffic_asked)
+        traffic.local_actions[_SHOW].triggered.connect(self._on_show_in_inbox)
         self._update_traffic()

@@ -29,12 +29,12 @@ from inspector.qt.panels.server_list import ServerListPanel
 from inspector.qt.panels.traffic.panel import TrafficPanel
 from inspector.qt.theme import Scheme, Theme
 from inspector.qt.widgets.inputs.clipboard import secret_clipboard
-from inspector.qt.widgets.inputs.controls import dropped_config_files
 from inspector.qt.widgets.notices.empty_state import EmptyState
 from inspector.qt.widgets.notices.notices import JobBar, NoticeBar, StatusStrips
 from inspector.qt.window.captures import CaptureDocks, CaptureNotices, openable
 from inspector.qt.window.command_palette import CommandPalette
 from inspector.qt.window.commands import Commands, TrafficCommands
+from inspector.qt.window.dialog_commands import DialogCommands
 from inspector.qt.window.server_commands import AddServerCommands, ServerCommands
 
 # The workspace and the dialogs are imported on demand, which saves 100 ms at startup.
@@ -49,13 +49,13 @@ if TYPE_CHECKING:
         DoctorNotice,
         DriftNotice,
         LoginNotice,
-        SecretsStatus,
         ServerListNotice,
     )
+    from inspector.qt.window.status_bar import SecretsStatus
     from inspector.qt.window.workspace import Workspace
 
 _LAYOUT_VERSION = 1
-# After startup: icons of menus, which are not opened sooner.
+# Menu icons are loaded this long after startup: no menu is opened sooner.
 _ICONS_MS = 400
 
 
@@ -63,24 +63,28 @@ class MainWindow(QMainWindow):
     """The main window: creates the parts once and places them.
 
     Signals:
-        closing: The user closed the window; the app stops what runs behind it.
-        demo_wanted: Start the demo servers.
+        closing: The user closed the window; the app then stops the backend.
+        demo_requested: The user wants to start the demo servers.
     """
 
     closing = Signal()
-    demo_wanted = Signal()
+    demo_requested = Signal()
 
     def __init__(self, bridge: Bridge, theme: Theme, layout: QSettings, help_folder: Path) -> None:
         super().__init__()
         self._bridge = bridge
         self._theme = theme
         self._layout = layout
-        self._help_folder = help_folder
         self.actions_table = Actions(theme, self)
         self.servers = ServerListPanel(bridge, self.actions_table, theme)
-        self.choices = TrafficViewOptions(layout, self)
+        self.traffic_options = TrafficViewOptions(layout, self)
         self.traffic = TrafficPanel(
-            LiveSource(bridge, self), bridge, self.actions_table, theme, options=self.choices, memory=layout
+            LiveSource(bridge, self),
+            bridge,
+            self.actions_table,
+            theme,
+            options=self.traffic_options,
+            memory=layout,
         )
         self.workspaces: dict[str, Workspace] = {}
         self._at_start = EmptyState(theme)
@@ -93,19 +97,20 @@ class MainWindow(QMainWindow):
         self.captures = CaptureDocks(
             bridge, self.actions_table, theme, self.traffic, self.jobs, self._add_capture_dock, self
         )
-        self.opening = TrafficCommands(self, bridge, theme, layout)
-        self.reaching = CommandPalette(self, bridge, theme, layout)
-        self.managing = ServerCommands(self, bridge, theme)
-        self.adding = AddServerCommands(self, bridge, theme)
+        self.traffic_commands = TrafficCommands(self, bridge, theme, layout)
+        self.command_palette = CommandPalette(self, bridge, theme, layout)
+        self.dialogs = DialogCommands(self, bridge, theme, layout, help_folder)
+        self.server_commands = ServerCommands(self, bridge, theme)
+        self.add_commands = AddServerCommands(self, bridge, theme)
         self._lay_out()
         self._make_menus()
         self.capture_notice = CaptureNotices(bridge, self.strips, self)
         self._dismiss_message = QAction("Dismiss", self)
-        self._dismiss_message.triggered.connect(lambda: self.strips.withdraw("told"))
+        self._dismiss_message.triggered.connect(lambda: self.strips.withdraw("message"))
         self._commands = Commands(self, bridge, self.actions_table)
         self._connect()
         self._restore()
-        QTimer.singleShot(_ICONS_MS, theme.dress_waiting)
+        QTimer.singleShot(_ICONS_MS, theme.apply_deferred_icons)
 
     def workspace(self) -> Workspace | None:
         """Return the current workspace."""
@@ -120,7 +125,7 @@ class MainWindow(QMainWindow):
         return self.servers.current()
 
     @cached_property
-    def inboxes(self) -> InboxController:
+    def inbox(self) -> InboxController:
         """The Inboxes, created for the first server request or on first use."""
         from inspector.qt.window.inbox import InboxController
 
@@ -166,31 +171,6 @@ class MainWindow(QMainWindow):
         self._theme.apply(app, scheme)
         self._layout.setValue("scheme", scheme.value)
         self._check_scheme()
-
-    def open_add_server(self) -> None:
-        self.adding.open()
-
-    def open_news(self) -> None:
-        from inspector.qt.dialogs.help import WhatsNewDialog
-
-        WhatsNewDialog(self._theme, self._help_folder / "changelog.md", self).show()
-
-    def open_filter_help(self) -> None:
-        from inspector.qt.dialogs.help import ManualDialog
-
-        ManualDialog("Filter syntax", self._help_folder / "filters.md", self).show()
-
-    def open_color_rules(self, panel: TrafficPanel) -> None:
-        """Edit the color rules of all traffic panels; suggestions are for this one."""
-        from inspector.qt.dialogs.traffic.color_rules import ColorRulesDialog
-
-        language = panel.language
-        ColorRulesDialog(self.choices, self._theme, language.complete, language.check, self).show()
-
-    def open_about(self) -> None:
-        from inspector.qt.dialogs.help import AboutDialog
-
-        AboutDialog(self._theme, self).show()
 
     def _lay_out(self) -> None:
         self.setWindowTitle("MCP Lens")
@@ -269,14 +249,18 @@ class MainWindow(QMainWindow):
             self.tabifyDockWidget(before, dock)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        from inspector.qt.forms.server.pasted_servers import dropped_config_files
+
         if openable(event.mimeData()) or dropped_config_files(event.mimeData()):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
+        from inspector.qt.forms.server.pasted_servers import dropped_config_files
+
         event.acceptProposedAction()
         others = dropped_config_files(event.mimeData())  # by its name, a .json may be either
         self.captures.open([path for path in openable(event.mimeData()) if path not in others])
-        self.adding.open_dropped(others)
+        self.add_commands.open_dropped(others)
 
     def _make_menus(self) -> None:
         for name, commands in self.actions_table.menus():
@@ -298,20 +282,20 @@ class MainWindow(QMainWindow):
         self._bridge.server_changed.connect(self._on_server_changed)
         self._bridge.server_removed.connect(self._on_server_removed)
         self._bridge.problem_found.connect(self.notices.show_problem)
-        self._bridge.problem_over.connect(self.notices.withdraw)
+        self._bridge.problem_resolved.connect(self.notices.withdraw)
         self._bridge.secrets_changed.connect(self._on_secrets_changed)
         self._bridge.inbox_changed.connect(self._on_inbox_changed)
-        self._bridge.found_changed.connect(self._on_found_changed)
+        self._bridge.discovered_servers_changed.connect(self._on_discovery_finished)
         self._bridge.server_list_changed.connect(lambda diff: self.server_list_notice.put(diff))
         self._bridge.examination_changed.connect(lambda view: self.doctor_notice.put(view))
         self._bridge.drift_changed.connect(lambda view: self.drift_notice.put(view))
         self._bridge.login_changed.connect(lambda login: self.login_notice.put(login))
-        self._bridge.login_wanted.connect(lambda wanted: self.login_notice.want(wanted))
-        self._bridge.open_page = lambda url: self.login_notice.open_page(url)
-        secret_clipboard().notified.connect(self._on_clipboard_said)
+        self._bridge.login_required.connect(lambda requested: self.login_notice.show_requested(requested))
+        self._bridge.open_url = lambda url: self.login_notice.open_page(url)
+        secret_clipboard().notified.connect(self._on_clipboard_notified)
         self.servers.server_chosen.connect(self._on_server_chosen)
         self.servers.inbox_chosen.connect(self._on_inbox_chosen)
-        self.servers.discovered_chosen.connect(self._on_found_chosen)
+        self.servers.discovered_chosen.connect(self._on_discovered_chosen)
         self.capture_notice.open_requested.connect(lambda path: self.captures.open([path]))
         self.captures.reported.connect(self.notify)
         self.captures.front_changed.connect(self._commands.update_traffic)
@@ -319,20 +303,20 @@ class MainWindow(QMainWindow):
 
     def notify(self, text: str) -> None:
         """Report a success that is not otherwise visible."""
-        self.strips.show_message("told", text, self._dismiss_message, "ok")
+        self.strips.show_message("message", text, self._dismiss_message, "ok")
 
-    def _on_clipboard_said(self, text: str, seconds: int) -> None:
-        from inspector.qt.window.notices import show_in_status_bar
+    def _on_clipboard_notified(self, text: str, seconds: int) -> None:
+        from inspector.qt.window.status_bar import show_in_status_bar
 
         show_in_status_bar(self, text, seconds)
 
     def _on_secrets_changed(self, state: SecretsState) -> None:
         """Create the status bar entry once there is something to show; it then updates itself."""
         if self.secrets_status is None:
-            from inspector.qt.window.notices import add_to_status_bar
+            from inspector.qt.window.status_bar import add_secrets_status
 
             action = self.actions_table["app.secrets"]
-            self.secrets_status = add_to_status_bar(self, self._bridge, self._theme, action, state)
+            self.secrets_status = add_secrets_status(self, self._bridge, self._theme, action, state)
 
     def _on_server_changed(self, view: ServerView) -> None:
         workspace = self.workspaces.get(view.name)
@@ -361,7 +345,7 @@ class MainWindow(QMainWindow):
         self._commands.update(view)
 
     def _on_inbox_chosen(self) -> None:
-        panel = self.inboxes.overall
+        panel = self.inbox.overall
         if self._stack.indexOf(panel) < 0:
             self._stack.addWidget(panel)
         self._stack.setCurrentWidget(panel)
@@ -375,19 +359,19 @@ class MainWindow(QMainWindow):
 
         actions = self.actions_table
         panel = WelcomePanel(self._bridge, self._theme, actions["server.open_file"], actions["server.demo"])
-        panel.pasted.connect(self.adding.open)
+        panel.pasted.connect(self.add_commands.open)
         panel.review_requested.connect(self.servers.choose_discovered)
         self._stack.addWidget(panel)
         return panel
 
-    def _on_found_changed(self) -> None:
+    def _on_discovery_finished(self) -> None:
         """Show the start page if there are no servers after this last step of the startup."""
         if self._stack.currentWidget() is self._at_start and not self.servers.model.rowCount():
             self._stack.setCurrentWidget(self.welcome)
 
     @cached_property
-    def found(self) -> DiscoveredServersPanel:
-        """The panel of found servers, created on first use."""
+    def discovered_servers(self) -> DiscoveredServersPanel:
+        """The panel of discovered servers, created on first use."""
         from inspector.qt.panels.discovered_servers.panel import DiscoveredServersPanel
 
         panel = DiscoveredServersPanel(self._bridge, self._theme)
@@ -395,16 +379,16 @@ class MainWindow(QMainWindow):
         self._stack.addWidget(panel)
         return panel
 
-    def _on_found_chosen(self) -> None:
-        self._stack.setCurrentWidget(self.found)
+    def _on_discovered_chosen(self) -> None:
+        self._stack.setCurrentWidget(self.discovered_servers)
         self.setWindowTitle("Discovered servers — MCP Lens")
         self._commands.update(None)
 
     def _on_inbox_changed(self, inbox_request: InboxRequest) -> None:
-        self.inboxes.put(inbox_request)
+        self.inbox.put(inbox_request)
 
     def _make_inbox(self, server: str) -> InboxPanel:
-        return self.inboxes.make_panel(server)
+        return self.inbox.make_panel(server)
 
     def _workspace_of(self, view: ServerView) -> Workspace:
         """Return a server's workspace, created on first use."""
@@ -415,11 +399,11 @@ class MainWindow(QMainWindow):
             workspace = Workspace(self._bridge, view, self.actions_table, self._theme, self._make_inbox)
             workspace.tools.call_view.readiness_changed.connect(self._commands.update_calls)
             workspace.readiness_changed.connect(self._commands.update_resources)
-            workspace.reply_requested.connect(lambda inbox_id: self.inboxes.go_to(view.name, inbox_id))
-            self.opening.watch_workspace(workspace)
+            workspace.reply_requested.connect(lambda inbox_id: self.inbox.go_to(view.name, inbox_id))
+            self.traffic_commands.watch_workspace(workspace)
             self.workspaces[view.name] = workspace
-            if "inboxes" in vars(self):
-                workspace.show_requests(self.inboxes.inbox_requests.of(view.name))
+            if "inbox" in vars(self):
+                workspace.show_requests(self.inbox.inbox_requests.of(view.name))
             if "drift_notice" in vars(self):
                 self.drift_notice.notify(workspace)
             self._stack.addWidget(workspace)

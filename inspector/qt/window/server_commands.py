@@ -20,7 +20,7 @@ from inspector.base.plain_text import one_line
 from inspector.engine.views import ServerView
 from inspector.qt.bridge import Bridge
 from inspector.qt.theme import Theme
-from inspector.traffic.records import OPENABLE
+from inspector.traffic.records import OPENABLE_SUFFIXES
 
 if TYPE_CHECKING:
     from inspector.config.foreign.export import Exported
@@ -31,70 +31,7 @@ if TYPE_CHECKING:
     from inspector.qt.dialogs.servers.edit_server import EditServerDialog
     from inspector.qt.window.main_window import MainWindow
 
-
-class AddServerCommands(QObject):
-    """Adds servers. The dialogs are imported on demand; none of them is modal."""
-
-    def __init__(self, window: MainWindow, bridge: Bridge, theme: Theme) -> None:
-        super().__init__(window)
-        self._window, self._bridge, self._theme = window, bridge, theme
-
-    def open(self, text: str = "") -> AddServerDialog:
-        """Open the dialog; `text` is what was pasted elsewhere. It is shown, not added."""
-        from inspector.qt.dialogs.servers.add_server import AddServerDialog
-
-        dialog = AddServerDialog(self._bridge, self._theme, self._window, taken=self._names)
-        dialog.added.connect(self._window.servers.choose)
-        if text:
-            dialog.put(text)
-        dialog.show()
-        return dialog
-
-    def open_file(self, path: Path) -> None:
-        self.open().open_file(path)
-
-    def choose_file(self) -> None:
-        self.open().choose_file()
-
-    def open_export(self) -> None:
-        from inspector.qt.dialogs.servers.export_servers import ExportServersDialog
-
-        view = self._window.current_view()
-        chosen = [view.name] if view is not None else self._names()
-        ExportServersDialog(self._bridge, self._theme, self._names(), chosen, self._window).show()
-
-    def open_dropped(self, paths: Sequence[Path]) -> None:
-        """Open dropped files, which may be configurations or captures of the same file type."""
-        for path in paths:
-            self._bridge.start_when_attached("open a dropped file", self._open_dropped(path))
-
-    async def _open_dropped(self, path: Path) -> None:
-        is_configuration = path.suffix.lower() not in OPENABLE or await self._holds_servers(path)
-        if shiboken6.isValid(self):
-            if is_configuration:
-                self.open_file(path)
-            else:
-                self._window.captures.open([path])
-
-    async def _holds_servers(self, path: Path) -> bool:
-        import asyncio
-
-        from inspector.config.foreign.paste import read_pasted
-        from inspector.config.foreign.reader import read_config_text
-
-        async def run(servers: ServerRegistry) -> bool:
-            try:
-                return bool(await asyncio.to_thread(lambda: read_pasted(read_config_text(path))))
-            except ConfigError:
-                return False
-
-        return await self._bridge.ask_servers(run)
-
-    def _names(self) -> list[str]:
-        return [view.name for view in self._window.servers.model.views()]
-
-
-_REMOVED = "removed"
+_REMOVED = "removed"  # key of the strip
 _MAX_NAME_LENGTH = 60
 
 
@@ -108,8 +45,8 @@ class ServerCommands(QObject):
         self._removed: list[tuple[Removed, float]] = []  # with the time until which each can be restored
         self._undo = QAction("Undo", self)
         self._undo.triggered.connect(self._on_undo)
-        self._time_is_up = QTimer(self, singleShot=True)
-        self._time_is_up.timeout.connect(self._show_removed)
+        self._expiry = QTimer(self, singleShot=True)
+        self._expiry.timeout.connect(self._show_removed)
 
     def edit(self) -> None:
         self._start("edit", self._edit)
@@ -169,9 +106,9 @@ class ServerCommands(QObject):
         if self._removed:
             removed, until = self._removed.pop()
             self._show_removed()
-            self._bridge.start(f"undo {removed.name}", self._have_back(removed, until))
+            self._bridge.start(f"undo {removed.name}", self._restore(removed, until))
 
-    async def _have_back(self, removed: Removed, until: float) -> None:
+    async def _restore(self, removed: Removed, until: float) -> None:
         try:
             view = await self._bridge.ask_servers(lambda servers: servers.removals.undo(removed.id))
         except UserError:
@@ -189,11 +126,11 @@ class ServerCommands(QObject):
         now = monotonic()
         self._removed = [(removed, until) for removed, until in self._removed if until > now]
         if not self._removed:
-            self._time_is_up.stop()
+            self._expiry.stop()
             self._window.strips.withdraw(_REMOVED)
             return
         last, until = self._removed[-1]
-        self._time_is_up.start(int((until - now) * 1000) + 1)
+        self._expiry.start(int((until - now) * 1000) + 1)
         name = f"“{shorten(one_line(last.name), _MAX_NAME_LENGTH)}”"
         others = len(self._removed) - 1
         text = f"Removed {name} and {others} before it." if others else f"Removed {name}."
@@ -220,3 +157,65 @@ class ServerCommands(QObject):
     def _copy(self, text: str, *notes: str) -> None:
         QGuiApplication.clipboard().setText(text)
         self._window.notify(" ".join((f"Copied: {shorten(one_line(text), 120)}", *notes)))
+
+
+class AddServerCommands(QObject):
+    """Adds servers. The dialogs are imported on demand; none of them is modal."""
+
+    def __init__(self, window: MainWindow, bridge: Bridge, theme: Theme) -> None:
+        super().__init__(window)
+        self._window, self._bridge, self._theme = window, bridge, theme
+
+    def open(self, text: str = "") -> AddServerDialog:
+        """Open the dialog; `text` is what was pasted elsewhere. It is shown, not added."""
+        from inspector.qt.dialogs.servers.add_server import AddServerDialog
+
+        dialog = AddServerDialog(self._bridge, self._theme, self._window, taken=self._names)
+        dialog.added.connect(self._window.servers.choose)
+        if text:
+            dialog.put(text)
+        dialog.show()
+        return dialog
+
+    def open_file(self, path: Path) -> None:
+        self.open().open_file(path)
+
+    def choose_file(self) -> None:
+        self.open().choose_file()
+
+    def open_export(self) -> None:
+        from inspector.qt.dialogs.servers.export_servers import ExportServersDialog
+
+        view = self._window.current_view()
+        chosen = [view.name] if view is not None else self._names()
+        ExportServersDialog(self._bridge, self._theme, self._names(), chosen, self._window).show()
+
+    def open_dropped(self, paths: Sequence[Path]) -> None:
+        """Open dropped files, which may be configurations or captures of the same file type."""
+        for path in paths:
+            self._bridge.start_when_attached("open a dropped file", self._open_dropped(path))
+
+    async def _open_dropped(self, path: Path) -> None:
+        is_configuration = path.suffix.lower() not in OPENABLE_SUFFIXES or await self._holds_servers(path)
+        if shiboken6.isValid(self):
+            if is_configuration:
+                self.open_file(path)
+            else:
+                self._window.captures.open([path])
+
+    async def _holds_servers(self, path: Path) -> bool:
+        import asyncio
+
+        from inspector.config.foreign.paste import read_pasted
+        from inspector.config.foreign.reader import read_config_text
+
+        async def run(servers: ServerRegistry) -> bool:
+            try:
+                return bool(await asyncio.to_thread(lambda: read_pasted(read_config_text(path))))
+            except ConfigError:
+                return False
+
+        return await self._bridge.ask_servers(run)
+
+    def _names(self) -> list[str]:
+        return [view.name for view in self._window.servers.model.views()]

@@ -60,13 +60,13 @@ TABS = (
 class Workspace(QWidget):
     """The panels of one server. They keep input and selection while another server is shown.
 
-    `make_inbox` creates a server's Inbox on first use: those of a window share their cards.
+    `make_inbox` creates a server's Inbox on first use: the Inboxes of a window share their request views.
 
     Signals:
         tab_changed: The user switched tabs.
         readiness_changed: What can be done with a resource or prompt may have changed.
         row_requested: The user wants to see a row in the traffic; carries its number.
-        answer_requested: The user wants to answer a card; carries its id.
+        reply_requested: The user wants to reply to a server request; carries its id.
     """
 
     tab_changed = Signal()
@@ -99,7 +99,7 @@ class Workspace(QWidget):
         self._inbox_requests: tuple[InboxRequest, ...] = ()
         self._running_tasks: set[str] = set()
         self._make_inbox = make_inbox
-        self._positions = {
+        self._pages = {
             name: QWidget()
             for name in ("resources", "prompts", "tasks", "inbox", "client", "auth", "process", "doctor")
         }
@@ -224,7 +224,7 @@ class Workspace(QWidget):
     def auth(self) -> LoginPanel:
         if self._auth is None:
             from inspector.qt.link_opener import LinkOpener
-            from inspector.qt.panels.login.controller import EngineLoginActions
+            from inspector.qt.panels.login.login_actions import EngineLoginActions
             from inspector.qt.panels.login.panel import LoginPanel
 
             login_actions = EngineLoginActions(self._bridge, self.view.name)
@@ -267,7 +267,7 @@ class Workspace(QWidget):
             self._process.show_changes(what, changes)
 
     def _on_reruns_changed(self, view: RerunView) -> None:
-        """Show the watched calls' result as a badge on every tab."""
+        """Show the result of the regression calls as a badge above the tabs."""
         if view.server == self.view.name:
             from inspector.qt.models.reruns import verdict
 
@@ -278,11 +278,11 @@ class Workspace(QWidget):
         if self._inbox is None:
             self._inbox = self._make_inbox(self.view.name)
             self._put("inbox", self._inbox)
-            self._inbox.show()  # at once: the caller wants to go to a card
+            self._inbox.show()  # at once: the caller goes to a request in it
         return self._inbox
 
     def show_requests(self, inbox_requests: tuple[InboxRequest, ...]) -> None:
-        """Set this server's pending cards."""
+        """Set this server's pending requests."""
         self.tabs.setTabText(
             TABS.index("inbox"), f"Inbox {len(inbox_requests):,}" if inbox_requests else "Inbox"
         )
@@ -304,23 +304,20 @@ class Workspace(QWidget):
         count = len(self._running_tasks)
         self.tabs.setTabText(TABS.index("tasks"), f"Tasks {count:,}" if count else "Tasks")
 
-    def made_auth(self) -> LoginPanel | None:
-        return self._auth
-
-    def made_resources(self) -> ResourcesPanel | None:
+    def existing_resources(self) -> ResourcesPanel | None:
         """Return the panel if it was created already."""
         return self._resources
 
-    def made_prompts(self) -> PromptsPanel | None:
+    def existing_prompts(self) -> PromptsPanel | None:
         return self._prompts
 
-    def _put(self, position: str, panel: QWidget) -> None:
-        column = QVBoxLayout(self._positions[position])
+    def _put(self, name: str, panel: QWidget) -> None:
+        column = QVBoxLayout(self._pages[name])
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(panel)
 
     def _on_tab_changed(self, index: int) -> None:
-        if TABS[index] in self._positions:
+        if TABS[index] in self._pages:
             getattr(self, TABS[index])  # creates it
         self.tab_changed.emit()
 
@@ -342,8 +339,8 @@ class Workspace(QWidget):
         strip.addWidget(self._login_button)
         strip.addWidget(self._connect_button)
         strip.addWidget(self._disconnect_button)
-        made = {"overview": self.overview, "tools": self.tools, "raw": self.raw, "console": self.console}
-        panels: dict[str, QWidget] = {**self._positions, **made}
+        created = {"overview": self.overview, "tools": self.tools, "raw": self.raw, "console": self.console}
+        panels: dict[str, QWidget] = {**self._pages, **created}
         for name in TABS:
             self.tabs.addTab(panels[name], name.capitalize())
         column = QVBoxLayout(self)
