@@ -1,6 +1,6 @@
-"""For every test: no window on the screen, no file of the person who runs it, nothing left running.
+"""For every test: no visible window, no file of the user, nothing left running.
 
-The guards against leaks are in `helpers/leaks.py`.
+The leak guards are in `helpers/leaks.py`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ pytest_plugins = ["pytester", "tests.helpers.leaks", "tests.helpers.stage", "tes
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-# A home for the run, before anything looks for the person's files.
+# A temporary home, before anything looks for the user's files.
 _HOME = tempfile.TemporaryDirectory(prefix="lens-tests-", ignore_cleanup_errors=True)
 for name in ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"):
     os.environ[name] = _HOME.name
@@ -26,11 +26,11 @@ for name in ("CONFIG_HOME", "DATA_HOME", "STATE_HOME", "CACHE_HOME", "RUNTIME_DI
     folder.mkdir(mode=0o700)
     os.environ[f"XDG_{name}"] = str(folder)
 
-# Nor their keychain: this backend of keyring keeps nothing, and is not one that we take for a keychain.
+# No keychain either: this keyring backend stores nothing and does not count as a keychain.
 os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
 
-# Times say more about the machine than about the code: pytest-timeout bounds a test as a whole. The examples
-# are the same each time, so that nothing fails by chance; LENS_TESTS_RANDOM=1 looks for others.
+# Times say more about the machine than about the code: pytest-timeout bounds a whole test. The examples are
+# the same each time, so that nothing fails by chance; LENS_TESTS_RANDOM=1 tries others.
 hypothesis.settings.register_profile(
     "project",
     deadline=None,
@@ -51,8 +51,8 @@ def pytest_sessionfinish(exitstatus: int) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     _HOME.cleanup()
     if _ended and _has_windows():
-        # Python takes down what is left of a thousand windows in no order, and now and then crashes in Qt.
-        # The result is told, so end here.
+        # Python destroys the remains of a thousand windows in random order and sometimes crashes in Qt.
+        # The result has been reported, so exit here.
         config.get_terminal_writer().flush()
         os._exit(_ended[-1])
 

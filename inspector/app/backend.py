@@ -30,7 +30,7 @@ from inspector.app.demo_servers import DemoHttpServers, add_demo_servers
 from inspector.app.frontend import Frontend
 from inspector.config.foreign.discovery import local_locations, locations_for
 from inspector.config.paths import Files
-from inspector.config.preferences.sections import InboxPrefsFile, Preferences
+from inspector.config.preferences.sections import CapturePrefsFile, InboxPrefsFile
 from inspector.config.servers.server_list import ServerListFile
 from inspector.config.servers.trust import TrustStore
 from inspector.engine.calls.library import CallLibrary
@@ -40,7 +40,7 @@ from inspector.engine.inbox.inbox import Inbox
 from inspector.engine.inbox.reply_rules import ReplyRules
 from inspector.engine.login.options import LoginOptions
 from inspector.engine.secrets import Secrets, make_store
-from inspector.engine.servers.discovered_servers import Places
+from inspector.engine.servers.discovered_servers import FindLocations
 from inspector.engine.settings import SettingsStore
 from inspector.qt.bridge import Bridge
 from inspector.qt.window.main_window import MainWindow
@@ -50,30 +50,30 @@ from inspector.qt.window.main_window import MainWindow
 class App:
     """The running application: window, event loop, engine thread and demo servers."""
 
-    front: Frontend
+    frontend: Frontend
     loop: asyncio.AbstractEventLoop
     thread: EngineThread
     demo_http: DemoHttpServers
-    demo_start: asyncio.Task[Any] | None = None
+    demo_task: asyncio.Task[Any] | None = None
 
     @property
     def bridge(self) -> Bridge:
-        return self.front.bridge
+        return self.frontend.bridge
 
     @property
     def window(self) -> MainWindow:
-        return self.front.window
+        return self.frontend.window
 
 
-def start_backend(front: Frontend, files: Files, *, is_running: bool) -> App:
+def start_backend(frontend: Frontend, files: Files, *, is_running: bool) -> App:
     """Attach the engine to a window.
 
     `is_running`: Qt's event loop is already running, and asyncio takes it over from now on.
     """
-    loop = QEventLoop(front.qt, already_running=is_running)
+    loop = QEventLoop(frontend.qt, already_running=is_running)
     asyncio.set_event_loop(loop)
-    log, server_list = front.bridge.log, ServerListFile(files.server_list) if files.server_list else None
-    preferences = Preferences(files.preferences) if files.preferences else None
+    log, server_list = frontend.bridge.log, ServerListFile(files.server_list) if files.server_list else None
+    preferences = CapturePrefsFile(files.preferences) if files.preferences else None
     captures = Captures(log, files.captures, preferences)
     secrets = Secrets(partial(make_store, files.secrets))
     calls = CallLibrary(files.history, files.calls, files.preferences, secrets)
@@ -95,16 +95,16 @@ def start_backend(front: Frontend, files: Files, *, is_running: bool) -> App:
     engine.logins.options = LoginOptions(files.preferences)
     engine.settings_store = SettingsStore(engine, files)
     thread = EngineThread(engine)
-    front.bridge.attach(thread)
+    frontend.bridge.attach(thread)
     if files.preferences is not None:
-        front.window.choices.open(files.preferences)
+        frontend.window.traffic_options.open(files.preferences)
     thread.start()  # last: were there an error above, a running thread would keep the process alive
-    app = App(front, loop, thread, DemoHttpServers())
-    front.window.demo_wanted.connect(lambda: _start_demo(app))
+    app = App(frontend, loop, thread, DemoHttpServers())
+    frontend.window.demo_requested.connect(lambda: _start_demo(app))
     return app
 
 
-def _locations(files: Files) -> Places | None:
+def _locations(files: Files) -> FindLocations | None:
     """Return where the config files of other tools are.
 
     None without a trust file: there would be no way to approve the servers found in them.
@@ -116,9 +116,9 @@ def _locations(files: Files) -> Places | None:
 
 def _start_demo(app: App) -> None:
     """Start the demo servers, unless they are already starting."""
-    if app.demo_start is None or app.demo_start.done():
+    if app.demo_task is None or app.demo_task.done():
         work = add_demo_servers(app.bridge, app.demo_http)
-        app.demo_start = app.bridge.start("demo servers", work)
+        app.demo_task = app.bridge.start("demo servers", work)
 
 
 async def open_first_servers(app: App, demo: bool) -> None:
@@ -126,7 +126,7 @@ async def open_first_servers(app: App, demo: bool) -> None:
 
     Recording comes first so that no message is missed.
     """
-    await app.bridge.ask_settings(lambda harness: harness.begin())
+    await app.bridge.ask_settings(lambda settings: settings.begin())
     await app.bridge.ask_captures(lambda captures: captures.begin())
     await app.bridge.ask_calls(lambda calls: calls.begin())
     await app.bridge.ask_inbox(lambda inbox: inbox.begin())
@@ -148,7 +148,7 @@ async def shut_down(app: App) -> None:
     app.thread.stop()
 
 
-def stop_at_once(app: App) -> None:
+def stop_synchronously(app: App) -> None:
     """Stop the engine thread and its processes after the window's event loop has ended.
 
     The synchronous counterpart of `shut_down`.
@@ -159,10 +159,10 @@ def stop_at_once(app: App) -> None:
 
 def close_on_signals(window: QWidget) -> None:
     """Close the window on SIGINT and SIGTERM, for as long as it exists."""
-    _SignalWatch(window)
+    _SignalWatcher(window)
 
 
-class _SignalWatch(QObject):
+class _SignalWatcher(QObject):
     """Wakes Qt's event loop when a signal arrives.
 
     Python handles signals only between bytecode instructions, and Qt's loop runs none while it waits. So
@@ -175,10 +175,10 @@ class _SignalWatch(QObject):
         self._writer.setblocking(False)
         signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, _leave_it_to_qt)
+            signal.signal(number, _ignore_signal)
         notifier = QSocketNotifier(self._reader.fileno(), QSocketNotifier.Type.Read, self)
         notifier.activated.connect(window.close)
 
 
-def _leave_it_to_qt(number: int, frame: object) -> None:
+def _ignore_signal(number: int, frame: object) -> None:
     """Do nothing: the signal has already been written to the socket."""

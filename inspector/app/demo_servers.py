@@ -17,11 +17,11 @@ from inspector.engine.servers.registry import ServerRegistry
 from inspector.qt.bridge import Bridge
 
 _LISTENING = re.compile(rb"listening on (http://127\.0\.0\.1:\d+/\S+)")
-_START_LIMIT = 20.0
+_START_TIMEOUT = 20.0
 
 
 def demo_entries() -> list[StdioEntry]:
-    """Return the stdio demo servers, configured to try the handshake era first.
+    """Return the stdio demo servers, configured to try the session handshake first.
 
     The one over HTTP is detected as stateless. `roots` is set so that the tool that requests roots gets a
     result.
@@ -59,7 +59,7 @@ class DemoHttpServers:
         assert process.stderr is not None
         shown = shown_name(name)
         try:
-            async with asyncio.timeout(_START_LIMIT):
+            async with asyncio.timeout(_START_TIMEOUT):
                 while line := await process.stderr.readline():
                     if match := _LISTENING.search(line):
                         return HttpEntry(name=shown, url=match[1].decode())
@@ -93,12 +93,12 @@ async def add_demo_servers(bridge: Bridge, http: DemoHttpServers, *, connect: bo
     async def names(servers: ServerRegistry) -> set[str]:
         return {server.entry.name for server in servers.all()}
 
-    there = await bridge.ask_servers(names)
+    existing = await bridge.ask_servers(names)
     for entry in demo_entries():
-        if entry.name not in there:
+        if entry.name not in existing:
             await _add(bridge, entry, connect)
     for name in ("everything", "login"):
-        if shown_name(name) not in there:
+        if shown_name(name) not in existing:
             await _add(bridge, await bridge.on_engine(http.start(name)), connect and name != "login")
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from inspector.app.frontend import Frontend, make_frontend
-from inspector.app.runtime_hooks import Collector, report_task_errors, report_uncaught
+from inspector.app.runtime_hooks import GarbageCollector, report_task_errors, report_uncaught
 from inspector.config.paths import (
     Files,
     baselines_path,
@@ -47,17 +47,19 @@ def run_window(demo: bool, server_list: Path | None, files: Sequence[Path] = ())
 
     The demo uses no server list.
     """
-    front = make_frontend(layout_path())
-    report_uncaught(front.bridge.problem_found.emit, front.bridge.log.credentials)
-    life = _Life(front, demo, _own_files(None if demo else server_list or server_list_path()), files)
-    front.window.show()
-    life.begin()
-    code = front.qt.exec()
-    life.finish()
+    frontend = make_frontend(layout_path())
+    report_uncaught(frontend.bridge.problem_found.emit, frontend.bridge.log.credentials)
+    lifecycle = _Lifecycle(
+        frontend, demo, _user_files(None if demo else server_list or server_list_path()), files
+    )
+    frontend.window.show()
+    lifecycle.begin()
+    code = frontend.qt.exec()
+    lifecycle.finish()
     return code
 
 
-def _own_files(server_list: Path | None) -> Files:
+def _user_files(server_list: Path | None) -> Files:
     return Files(
         server_list,
         preferences_path(),
@@ -75,16 +77,16 @@ def tune_interpreter(window: QObject) -> None:
     """Tune the GC and thread switching. Call once, when all long-lived objects exist."""
     # Exempts these objects from garbage collection: a full collection takes 2-3 ms instead of 20-30.
     gc.freeze()
-    Collector(window)
-    # Both threads compete for the GIL in a flood; a short slice halves the window's longest wait.
+    GarbageCollector(window)
+    # Both threads compete for the GIL in a flood; a short slice halves the window's delays.
     sys.setswitchinterval(0.0005)
 
 
 # Time for the first paint, before another thread competes for the GIL.
-_PAINTING_MS = 50
+_FIRST_PAINT_MS = 50
 
 
-class _Life(QObject):
+class _Lifecycle(QObject):
     """Application lifecycle, from showing the window until the engine has stopped.
 
     Signals:
@@ -93,22 +95,22 @@ class _Life(QObject):
 
     loaded = Signal()
 
-    def __init__(self, front: Frontend, demo: bool, own: Files, captures: Sequence[Path]) -> None:
+    def __init__(self, frontend: Frontend, demo: bool, files: Files, captures: Sequence[Path]) -> None:
         super().__init__()
-        self._front = front
+        self._frontend = frontend
         self._demo = demo
-        self._files = own
+        self._files = files
         self._captures = captures
         self._app: App | None = None
         self._is_closing = False
-        self._is_over = False
+        self._is_shut_down = False
         self._loader = threading.Thread(target=self._load, name="loader")
         self.loaded.connect(self._on_loaded)
-        front.window.closing.connect(self._on_closing)
+        frontend.window.closing.connect(self._on_closing)
 
     def begin(self) -> None:
         """Load the engine on a thread once the window has been painted, so that it stays responsive."""
-        QTimer.singleShot(_PAINTING_MS, self._loader.start)
+        QTimer.singleShot(_FIRST_PAINT_MS, self._loader.start)
 
     def finish(self) -> None:
         """Clean up after Qt's event loop has ended.
@@ -118,10 +120,10 @@ class _Life(QObject):
         """
         if self._loader.ident is not None:
             self._loader.join()
-        if self._app is not None and not self._is_over:
-            from inspector.app.backend import stop_at_once
+        if self._app is not None and not self._is_shut_down:
+            from inspector.app.backend import stop_synchronously
 
-            stop_at_once(self._app)
+            stop_synchronously(self._app)
 
     def _load(self) -> None:
         import inspector.app.backend  # noqa: F401
@@ -132,33 +134,33 @@ class _Life(QObject):
         from inspector.app.backend import close_on_signals, open_first_servers, start_backend
 
         self._loader.join()
-        bridge = self._front.bridge
+        bridge = self._frontend.bridge
         report_task_errors(bridge.problem_found.emit, bridge.log.credentials)
-        close_on_signals(self._front.window)
-        self._app = start_backend(self._front, self._files, is_running=True)
-        tune_interpreter(self._front.window)
+        close_on_signals(self._frontend.window)
+        self._app = start_backend(self._frontend, self._files, is_running=True)
+        tune_interpreter(self._frontend.window)
         if self._is_closing:
-            self._end()
+            self._begin_shutdown()
         else:
-            self._front.bridge.start("first servers", open_first_servers(self._app, self._demo))
-            self._front.window.captures.open(self._captures)
-            self._front.window.capture_notice.offer_interrupted()
+            self._frontend.bridge.start("first servers", open_first_servers(self._app, self._demo))
+            self._frontend.window.captures.open(self._captures)
+            self._frontend.window.capture_notice.offer_interrupted()
 
     def _on_closing(self) -> None:
         if not self._is_closing:
             self._is_closing = True
-            self._end()
+            self._begin_shutdown()
 
-    def _end(self) -> None:
+    def _begin_shutdown(self) -> None:
         """Shut down; if the window was closed while the engine was loading, do so after loading."""
         if self._app is not None:
-            self._ending = self._app.loop.create_task(self._shut_down(self._app), name="shut down")
+            self._shutdown_task = self._app.loop.create_task(self._shut_down(self._app), name="shut down")
 
     async def _shut_down(self, app: App) -> None:
         from inspector.app.backend import shut_down
 
         try:
             await shut_down(app)
-            self._is_over = True
+            self._is_shut_down = True
         finally:
-            self._front.qt.quit()
+            self._frontend.qt.quit()

@@ -23,16 +23,18 @@ from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtGui import QGuiApplication
 
 if TYPE_CHECKING:
-    from inspector.traffic.log import Credentials
+    from inspector.traffic.credentials import Credentials
+
+Notify = Callable[[str], None]
 
 _CHECK_MS = 500
 # Collect the youngest generation after this many allocations, and an older one after this many collections
 # of the one below it.
-_MANY = 5_000
-_LOOKS = 10
+_MAX_ALLOCATIONS = 5_000
+_MAX_COLLECTIONS = 10
 
 
-class Collector(QObject):
+class GarbageCollector(QObject):
     """Runs the garbage collector from a timer for as long as it lives."""
 
     def __init__(self, parent: QObject) -> None:
@@ -48,15 +50,15 @@ class Collector(QObject):
     def collect(self) -> None:
         """Collect what Python's collector would have collected by now, youngest generation first."""
         young, middle, old = gc.get_count()
-        if old > _LOOKS:
+        if old > _MAX_COLLECTIONS:
             gc.collect()
             gc.freeze()
-        elif middle > _LOOKS:
+        elif middle > _MAX_COLLECTIONS:
             gc.collect(1)
-        elif young > _MANY:
+        elif young > _MAX_ALLOCATIONS:
             gc.collect(0)
 
-    def inspect_all(self) -> None:
+    def collect_all(self) -> None:
         """Run a full collection that includes frozen objects."""
         gc.unfreeze()
         gc.collect()
@@ -64,13 +66,10 @@ class Collector(QObject):
 
     def _on_state_changed(self, state: Qt.ApplicationState) -> None:
         if state is not Qt.ApplicationState.ApplicationActive:
-            self.inspect_all()
+            self.collect_all()
 
 
-Tell = Callable[[str], None]
-
-
-def report_uncaught(notify: Tell, credentials: Credentials | None = None) -> None:
+def report_uncaught(notify: Notify, credentials: Credentials | None = None) -> None:
     """Install an exception hook that writes uncaught errors to a file and passes them to `notify`."""
 
     def on_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -82,7 +81,7 @@ def report_uncaught(notify: Tell, credentials: Credentials | None = None) -> Non
     sys.excepthook = on_error
 
 
-def report_task_errors(notify: Tell, credentials: Credentials | None = None) -> None:
+def report_task_errors(notify: Notify, credentials: Credentials | None = None) -> None:
     """Report errors logged by background tasks the same way: nothing awaits those tasks."""
     import logging
 

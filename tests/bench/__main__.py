@@ -1,4 +1,4 @@
-"""`python -m tests.bench NAME`: runs one benchmark; exits with 1 when a bar is missed."""
+"""`python -m tests.bench NAME`: run one benchmark; exit code 1 if a limit is exceeded."""
 
 from __future__ import annotations
 

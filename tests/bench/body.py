@@ -1,8 +1,8 @@
-"""A tool's result of 50 MB, as one line of text and as lines of 1 KB, called in the shown window.
+"""A tool result of 50 MB, as one line and as lines of 1 KB, called in the visible window.
 
-When its answer is there, its row is chosen in the traffic table: the head of it must be on screen soon, and
-the window must not stand still; then the whole is saved to a file, which must be what the server sent. The
-first row that is ever chosen is a small one: what it takes to build its detail is told apart.
+Once the response arrived, its row is selected in the traffic table: its start must be on screen soon, and
+the window must stay responsive; then it is saved to a file, which must equal what the server sent. The
+first row ever selected is a small one: building the detail pane is measured separately.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class _Body:
 
 
 async def _choose_first(app: App) -> float:
-    """Choose a small row, for which the detail is built: no matter how big the next one is. Gives the gap."""
+    """Select a small row, which builds the detail pane, and return the gap."""
     from tests.bench.heartbeat import Heartbeat
 
     heartbeat = Heartbeat()
@@ -118,7 +118,7 @@ async def _call(app: App, tool: str, options: argparse.Namespace) -> _Body:
 
 
 async def _show_head(app: App, panel: TrafficPanel, row: int) -> None:
-    """Choose the row as soon as the table has it, and wait until its bytes are on screen."""
+    """Select the row as soon as the table has it, and wait until its bytes are on screen."""
     from PySide6.QtWidgets import QPlainTextEdit
 
     from inspector.qt.panels.traffic.detail.message_view import Form
@@ -134,7 +134,7 @@ async def _show_head(app: App, panel: TrafficPanel, row: int) -> None:
 
 
 async def _show_result(app: App, outcome: CallOutcome) -> None:
-    """Where the tool was called from, as its panel does."""
+    """Show the result in the panel that called the tool."""
     workspace = app.window.workspace()
     assert workspace is not None
     await workspace.tools.call_view.result.show_outcome(outcome)
@@ -142,7 +142,7 @@ async def _show_result(app: App, outcome: CallOutcome) -> None:
 
 
 async def _save(panel: TrafficPanel, path: Path) -> None:
-    """By the button of the message that is shown."""
+    """Save with the button of the message view."""
     from PySide6.QtWidgets import QFileDialog
 
     from inspector.qt.widgets.code.save_file import BodySaver
@@ -169,7 +169,7 @@ def _response_row(log: TrafficLog, outcome: CallOutcome) -> int:
 
 
 def _sent(tool: str, options: argparse.Namespace, id: RequestId | None) -> bytes:
-    """What the echo server writes, told by itself and not by us."""
+    """Return what the echo server writes, computed independently."""
     return write_answer(id, response("tools/call", {"name": tool, "arguments": options.args}))
 
 
@@ -186,4 +186,4 @@ def _since(moment_ns: int) -> float:
 
 
 def _ignore(event: ProgressReceived) -> None:
-    """Progress is not measured here."""
+    """Ignore progress."""

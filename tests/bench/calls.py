@@ -1,7 +1,7 @@
-"""Tool calls through the engine on its thread, recorded, against a raw asyncio client.
+"""Tool calls through the engine thread, recorded, against a raw asyncio client.
 
-One after another, or with `--in-flight N` so many at a time. Both talk to a server of their own from the same
-command, in turns; the median of the rounds counts.
+Sequential, or with `--in-flight N` that many at a time. Both use a server of the same command,
+alternating; the median of the rounds counts.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> Result:
 
 
 async def _rounds(thread: EngineThread, options: argparse.Namespace) -> tuple[list[float], list[float]]:
-    """Calls a second of the raw client and of ours, round by round."""
+    """Return calls per second of the raw client and of ours, round by round."""
     raw, lens = [], []
     client = await RawClient.start(shlex.split(options.command))
     for number in range(_ROUNDS + 1):
@@ -84,7 +84,7 @@ async def _call_raw(client: RawClient, options: argparse.Namespace) -> None:
 
 
 async def call_engine(engine: Engine, options: argparse.Namespace) -> None:
-    """So many callers as calls may be open; together they make the calls of the round."""
+    """Make the calls of one round with as many callers as calls may be in flight."""
     calls = iter(range(options.count))
 
     async def call_on() -> None:
@@ -97,6 +97,6 @@ async def call_engine(engine: Engine, options: argparse.Namespace) -> None:
 
 
 def count_calls(log: TrafficLog) -> int:
-    """Tool calls that have their answer."""
+    """Return the number of tool calls that have a response."""
     requests = (row for row in range(len(log)) if log.kind(row) == RecordKind.REQUEST)
     return sum(log.method(row) == "tools/call" and log.status(row) is Status.OK for row in requests)

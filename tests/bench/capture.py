@@ -1,7 +1,7 @@
-"""A capture of a million frames in the shown window: opened, filtered, searched, sorted, scrolled.
+"""A capture of a million messages in the window: open, filter, search, sort, scroll.
 
-The capture is made first, by a process of its own; `--keep` names a file that is made once and used again.
-What SQLite alone needs to read all bodies, and how fast a bare table of Qt's scrolls, is measured too.
+The capture is created first by another process; `--keep` names a file that is created once and reused.
+Baselines: reading all bodies with SQLite, and scrolling a bare Qt table.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> Result:
 
 @dataclass
 class _Phases:
-    """Seconds and worst gaps of the window's loop, by what was done."""
+    """Seconds and longest gaps of the window's loop, by action."""
 
     heartbeat: Heartbeat
     seconds: dict[str, float] = field(default_factory=dict)
@@ -141,7 +141,7 @@ async def _open(app: App, path: Path, phases: _Phases) -> Watched:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """How many rows fit a filter, and how often the bar showed how far the search was."""
+    """The number of matching rows, and how often the progress bar was updated."""
 
     count: int
     shown: int
@@ -158,7 +158,7 @@ async def _filter(view: Watched, phases: _Phases) -> dict[str, _Found]:
 
 
 async def _stop(view: Watched, phases: _Phases) -> bool:
-    """Begin to look for a text, and stop it on the way; False when it was through before that."""
+    """Start a text search and stop it midway; False if it was finished before."""
     view.begin_filter(ABSENT_TEXT)
     await view.until_share(0.2)
     with phases.phase("stop"):
@@ -169,7 +169,7 @@ async def _stop(view: Watched, phases: _Phases) -> bool:
 
 
 def _are_right(found: dict[str, _Found], log: TrafficLog) -> bool:
-    """Against a plain look at every row. The made capture has the rare word in one frame of RARE_EVERY."""
+    """Compare with a check of every row; the rare word is in one message of RARE_EVERY."""
     columns, calls = log.columns, log.strings.number_of("tools/call")
     frames = [row for row in range(len(log)) if columns.kind[row] <= RecordKind.TEXT]
     failed = [row for row in frames if columns.status[row] in _FAILED and columns.method[row] == calls]
@@ -202,7 +202,7 @@ def _frame_numbers(name: str, ours: FrameTimes, bare: FrameTimes) -> dict[str, N
 
 
 def _read_all(path: Path) -> float:
-    """Seconds that SQLite needs to give all bodies, one chunk after the other."""
+    """Return the seconds that SQLite needs to read all bodies, chunk by chunk."""
     with contextlib.closing(sqlite3.connect(path)) as connection, stopwatch() as watch:
         for _ in connection.execute("SELECT bytes FROM chunk ORDER BY number"):
             pass

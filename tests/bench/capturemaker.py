@@ -1,8 +1,8 @@
-"""Makes a big capture as an afternoon of real work would: `python -m tests.bench.capturemaker PATH FRAMES`.
+"""Creates a large, realistic capture: `python -m tests.bench.capturemaker PATH FRAMES`.
 
-Five servers on stdio and one on HTTP; tool calls with their answers, some of which fail; log messages and
-progress in between; a line on stderr now and then. Everything goes through the recorder and the recording of
-the application, and every run makes the same traffic.
+Five stdio servers and one HTTP server; tool calls with responses, some of which fail; log messages and
+progress in between; occasional lines on stderr. Everything passes through the recorder and the recording
+of the application, and every run creates the same traffic.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ _MEDIAN_NS, _SPREAD = 1_500_000, 1.2
 
 
 def make_capture(path: Path, frames: int) -> None:
-    """In a process of its own, so that the memory that it takes is not that of the caller."""
+    """Create the capture in another process, so that its memory does not count as ours."""
     command = [sys.executable, "-m", "tests.bench.capturemaker", str(path), str(frames)]
     subprocess.run(command, check=True)
 
 
 class SetClock:
-    """Both clocks go on when they are told to."""
+    """Two clocks that are moved by hand."""
 
     def __init__(self, wall_ns: int) -> None:
         self._wall = wall_ns
@@ -71,7 +71,7 @@ class SetClock:
 
 
 class CaptureMaker:
-    """Writes traffic into a log, one call after the other, with what servers say in between."""
+    """Writes traffic into a log: call after call, with notifications in between."""
 
     def __init__(self, log: TrafficLog) -> None:
         self.frames = 0
@@ -84,7 +84,7 @@ class CaptureMaker:
             recorder.set_revision("2025-11-25")
 
     def make_call(self) -> None:
-        """A call, a few notifications of any server meanwhile, and its answer."""
+        """Write a call, a few notifications of any server, and its response."""
         random, server = self._random, self._random.randrange(len(_SERVERS))
         recorder = self._recorders[server]
         duration = round(random.lognormvariate(0, _SPREAD) * _MEDIAN_NS)
@@ -148,7 +148,7 @@ class CaptureMaker:
         recorder.http.requested(self._last_id, exchange, now, wall, row)
 
     def _counted(self, message: Message) -> Message:
-        """As it is read from the wire; the rare word takes the place of some text."""
+        """Return a body as read from the wire; the rare word replaces some text."""
         self.frames += 1
         raw = message.raw
         if self.frames % RARE_EVERY == 0:
@@ -161,7 +161,7 @@ class CaptureMaker:
 
 
 def _prose(random: Random) -> str:
-    """Words of no language, a megabyte of them: neither the rare one nor the absent text is among them."""
+    """Return a megabyte of random words, without the rare word and the absent text."""
     words = ["".join(random.choices(_LETTERS, k=random.randint(2, 9))) for _ in range(3000)]
     return " ".join(random.choices(words, k=160_000))
 

@@ -1,8 +1,8 @@
-"""An MCP server on stdio of the standard library alone: fast, so that the client is what is measured.
+"""A fast stdio MCP server with the standard library only, so that the client is measured.
 
-Tools: `echo` gives back its message, `flood` sends `count` log notifications of `size` characters and gives
-the count, `line` gives a text of `size` characters, `lines` one that has a newline in every 1,024. Run it as
-`python -m tests.bench.echoserver`.
+Tools: `echo` returns its message, `flood` sends `count` log notifications of `size` characters and
+returns the count, `line` returns a text of `size` characters, `lines` one with a newline in every 1,024.
+Run it as `python -m tests.bench.echoserver`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def echo(arguments: dict[str, Any]) -> str:
 
 
 def flood(arguments: dict[str, Any]) -> str:
-    """Numbered, so that whoever gets them can tell whether they are in order."""
+    """Send numbered notifications, so that the receiver can check their order."""
     count, size = arguments["count"], arguments["size"]
     params = {"level": "info", "logger": "flood", "data": "%s"}
     message = {"jsonrpc": "2.0", "method": "notifications/message", "params": params}

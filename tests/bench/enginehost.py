@@ -1,4 +1,4 @@
-"""The engine on its own thread with one connected server, as the app runs it, without a window."""
+"""The engine on its thread with one connected server, as in the app, without a window."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""A tool that floods notifications, called with the window shown and its traffic table following.
+"""A tool that floods notifications, called with the window visible and its table following.
 
-Counts what was recorded against what was sent (the number that the tool gives back, or --expect), and
-measures on the window's own thread how long its event loop was away. Afterwards the capture's file is opened:
-all of it must be stored, and in the order of the numbers with which the notifications begin, if they do.
+Compares what was recorded with what was sent (the number that the tool returns, or --expect), and
+measures on the window's thread how long its event loop was blocked. Then opens the capture file:
+everything must be stored, in the order of the numbers at the start of the notifications, if there are
+any.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ async def _flood(app: App, options: argparse.Namespace) -> Result:
 
 
 async def _until_shown(app: App) -> None:
-    """The table has caught up with the log."""
+    """Wait until the table has caught up with the log."""
     model, grew = app.window.traffic.model, asyncio.Event()
     app.bridge.traffic_grew.connect(lambda length: grew.set())
     while model.find_row(len(app.bridge.log) - 1) is None:
@@ -94,13 +95,13 @@ async def _until_shown(app: App) -> None:
 
 
 def _notifications(log: TrafficLog) -> list[int]:
-    """The rows of what the server has sent."""
+    """Return the rows of the server's notifications."""
     rows = (row for row in range(len(log)) if log.kind(row) == RecordKind.NOTIFICATION)
     return [row for row in rows if log.direction(row) == Direction.IN]
 
 
 async def _stored(app: App) -> list[bytes]:
-    """The notifications that the closed file has."""
+    """Return the notifications in the closed file."""
 
     async def end(captures: Captures) -> Path:
         await captures.end()
@@ -113,14 +114,14 @@ async def _stored(app: App) -> list[bytes]:
 
 
 def _is_in_order(notifications: list[bytes]) -> bool:
-    """By the numbers that they begin with; a server whose notifications have none is believed."""
+    """Check the order by the leading numbers; True if there are none."""
     found = map(_NUMBER.search, notifications)
     numbers = [int(match[1]) for match in found if match]
     return not numbers or numbers == list(range(len(notifications)))
 
 
 def _sent(response: bytes) -> int:
-    """The count in the tool's text."""
+    """Return the count in the tool's text."""
     try:
         return int(json.loads(response)["result"]["content"][0]["text"])
     except (ValueError, KeyError, IndexError, TypeError):
@@ -130,4 +131,4 @@ def _sent(response: bytes) -> int:
 
 
 def _ignore(event: ProgressReceived) -> None:
-    """Progress is not measured here."""
+    """Ignore progress."""

@@ -10,7 +10,7 @@ _BEAT_MS = 2
 
 
 class Heartbeat(QObject):
-    """A precise timer that should fire every 2 ms; `gaps` are the times between two beats, in seconds."""
+    """A precise timer with a period of 2 ms; `gaps` are the times between beats, in seconds."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class Heartbeat(QObject):
         return round(max(self.gaps) * 1000, 1)
 
     def p99_ms(self) -> float:
-        """99 of 100 beats came within this time."""
+        """Return the 99th percentile of the gaps, in milliseconds."""
         return round(sorted(self.gaps)[len(self.gaps) * 99 // 100] * 1000, 1)
 
     def _on_beat(self) -> None:
@@ -42,7 +42,7 @@ class Heartbeat(QObject):
 
 
 class Work(Heartbeat):
-    """Counts also what the thread worked between two beats, not what it waited for a busy machine."""
+    """Also counts the thread's processor time between beats, without waits for a busy machine."""
 
     def __init__(self) -> None:
         super().__init__()

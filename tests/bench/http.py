@@ -1,7 +1,7 @@
-"""Sequential tool calls over Streamable HTTP, recorded, against bare POSTs of the same HTTP library.
+"""Sequential tool calls over Streamable HTTP, recorded, against bare POST requests.
 
-Both talk to the same server, in turns; the median of the rounds counts. Without `--url`, a small server of
-the standard library is started on the loopback interface.
+Both use the same HTTP library and the same server, alternating; the median of the rounds counts. Without
+`--url`, a small server is started on the loopback interface.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _entry(url: str, era: str) -> HttpEntry:
 async def _rounds(
     thread: EngineThread, url: str, options: argparse.Namespace
 ) -> tuple[list[float], list[float]]:
-    """Calls a second of the bare client and of ours, round by round; the first round warms up."""
+    """Return calls per second of the bare client and of ours; the first round warms up."""
     bare, lens = [], []
     (view,) = thread.engine.views()
     assert view.agreement is not None
@@ -88,7 +88,7 @@ async def _rounds(
 
 @contextmanager
 def _server(url: str) -> Iterator[str]:
-    """The URL that was given, or one of our own while the block lasts."""
+    """Yield the given URL, or that of a server that runs during the block."""
     if url:
         yield url
         return
@@ -100,7 +100,7 @@ def _server(url: str) -> Iterator[str]:
 
 
 class BareClient:
-    """The floor: one POST a call, `json.loads`, nothing recorded; in the revision that ours agreed on."""
+    """The baseline: one POST per call, `json.loads`, nothing recorded; our protocol version."""
 
     def __init__(self, url: str, revision: Revision) -> None:
         self._url = url
@@ -157,7 +157,7 @@ class BareClient:
 
 
 def _body(response: httpx2.Response) -> bytes:
-    """The JSON, or the data of the last event."""
+    """Return the JSON body, or the data of the last event."""
     if not response.headers["content-type"].startswith("text/event-stream"):
         return response.content
     return [line for line in response.content.splitlines() if line.startswith(b"data:")][-1][5:]

@@ -1,8 +1,7 @@
-"""An MCP server over Streamable HTTP of the standard library alone, faster than its clients.
+"""A fast Streamable HTTP MCP server with the standard library only.
 
-It answers with JSON, keeps connections open, gives a session and offers no stream of its own. The tool `echo`
-gives back its message. Run it as `python -m tests.bench.httpserver`: it prints its address, and ends when its
-stdin does.
+It responds with JSON, keeps connections open, has sessions and no event stream. The tool `echo` returns
+its message. Run it as `python -m tests.bench.httpserver`: it prints its URL and exits when stdin closes.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _HEAD = (
 
 
 class Peer(asyncio.Protocol):
-    """One connection; requests come whole or in pieces, one after another."""
+    """One connection; requests arrive whole or in pieces, one after another."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)

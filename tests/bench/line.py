@@ -1,4 +1,4 @@
-"""One very long line: a tool's result of many megabytes through the engine, against a raw asyncio client."""
+"""One very long line: a tool result of many megabytes through the engine and a raw client."""
 
 from __future__ import annotations
 

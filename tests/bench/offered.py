@@ -1,8 +1,8 @@
-"""Ten thousand tools in the shown window: listed, changed, searched, reached from the palette.
+"""Ten thousand tools in the visible window: listed, changed, searched, found in the palette.
 
-Measures on the window's own thread how long its event loop was away (`gap`), and how long it worked between
-two of its turns (`work`: what is left of a gap when the machine was not busy with something else). The floor
-is the same window with nothing to do (`idle`). And how long a form of 2,000 properties takes to open.
+Measures on the window's thread how long its event loop was blocked (`gap`), and its processor time
+between two iterations (`work`: the gap without the load of the machine). The baseline is the same window
+when idle. Also measures how long a form of 2,000 properties takes to open.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class _Measuring:
                 await self._app.bridge.call_tool(SERVER, tool, {}, _ignore)
                 await asyncio.sleep(_REST_S)
         await self._search()
-        await self._reach()
+        await self._search_palette()
         form_s = self._open_form()
         self._numbers |= {"command": shlex.join(command), "form_s": round(form_s, 3)}
         worst = max(self._work)
@@ -96,11 +96,11 @@ class _Measuring:
                 field.settle()
                 await self._until(lambda: not model.is_searching)
 
-    async def _reach(self) -> None:
-        reaching = self._app.window.reaching
+    async def _search_palette(self) -> None:
+        palette = self._app.window.command_palette
         async with self._watched("palette"):
-            reaching.open_palette()
-            popup = reaching.popup
+            palette.open_palette()
+            popup = palette.popup
             assert popup is not None
             for end in range(1, len(_LABELS) + 1):
                 popup.line.setText(_LABELS[:end])
@@ -137,4 +137,4 @@ class _Measuring:
 
 
 def _ignore(event: ProgressReceived) -> None:
-    """Progress is not measured here."""
+    """Ignore progress."""

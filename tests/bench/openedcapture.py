@@ -1,4 +1,4 @@
-"""A capture opened in the window, and the moments at which something can be seen of it."""
+"""A capture opened in the window, and the times at which parts of it become visible."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 async def until(happened: SignalInstance, is_so: Callable[[], bool]) -> None:
-    """Wait until something is so; it is looked at each time that the signal is emitted."""
+    """Wait until a condition holds; it is checked whenever the signal is emitted."""
     while not is_so():
         again: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -31,7 +31,7 @@ async def until(happened: SignalInstance, is_so: Callable[[], bool]) -> None:
 
 
 class Painted(QObject):
-    """The first time that a widget is painted with something to see."""
+    """The first time that a widget is painted with content."""
 
     def __init__(self, widget: QWidget, has_something: Callable[[], bool]) -> None:
         super().__init__(widget)
@@ -52,7 +52,7 @@ class Painted(QObject):
 
 
 class Watched:
-    """The panel of an opened capture, driven as a person would."""
+    """The panel of an open capture, driven like a user."""
 
     def __init__(self, panel: TrafficPanel) -> None:
         self.panel = panel
@@ -63,7 +63,7 @@ class Watched:
 
     @classmethod
     async def open(cls, app: App, path: Path) -> Watched:
-        """Wait until its first rows are painted."""
+        """Open the capture and wait until its first rows are painted."""
         shown: asyncio.Future[tuple[TrafficPanel, Painted]] = asyncio.get_running_loop().create_future()
 
         def on_opened(opened: OpenedCapture) -> None:
@@ -85,7 +85,7 @@ class Watched:
         await until(self.search.progressed, lambda: not self.search.is_searching)
 
     async def filter(self, text: str) -> int:
-        """Type a filter; gives how many rows fit, once all were looked at."""
+        """Type a filter; return the number of matches once all rows were checked."""
         self.begin_filter(text)
         await self.until_found()
         return self.panel.model.rowCount()
@@ -95,17 +95,17 @@ class Watched:
         self.panel.filter_bar.set_text(text)
 
     async def until_share(self, share: float) -> None:
-        """Wait until so much was searched, or all of it."""
+        """Wait until this share was searched, or everything."""
         await until(self.search.progressed, lambda: self.search.share > share or not self.search.is_searching)
 
     async def stop(self) -> None:
-        """Press the button in the bar, and wait until all is quiet."""
+        """Press the stop button and wait until the search has ended."""
         self._stop.trigger()
         for _ in range(3):
             await asyncio.sleep(0)
 
     async def sort(self, column: int) -> None:
-        """Click on a column's head."""
+        """Click a column header."""
         ordered = asyncio.Event()
         connection = self.panel.model.reordered.connect(lambda: ordered.set())
         self.panel.table.horizontalHeader().sectionClicked.emit(column)

@@ -1,6 +1,6 @@
-"""A long list of tools, all its pages, recorded and read as tools, against a raw asyncio client.
+"""A long list of tools, all pages, recorded and parsed, against a raw asyncio client.
 
-The raw client asks for the pages and parses them, and keeps nothing.
+The raw client requests the pages, parses them, and stores nothing.
 """
 
 from __future__ import annotations

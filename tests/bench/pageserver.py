@@ -1,7 +1,7 @@
-"""An MCP server on stdio with very many tools in pages, and an empty page at the end.
+"""A stdio MCP server with very many tools in pages, and an empty last page.
 
-Of the standard library alone, its pages written beforehand, so that the client is what is measured. Run it as
-`python -m tests.bench.pageserver [TOOLS [PAGE_SIZE]]`.
+Standard library only, with prepared pages, so that the client is measured. Run it as `python -m
+tests.bench.pageserver [TOOLS [PAGE_SIZE]]`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _DESCRIPTION = "Does one of very many things, and says so in a sentence of the u
 
 
 def pages(tools: int, size: int) -> dict[str, bytes]:
-    """The result of each page, by its cursor; the first one has none."""
+    """Return the result of each page by its cursor; the first page has none."""
     written: dict[str, bytes] = {}
     for start in range(0, tools + 1, size):
         page: dict[str, Any] = {"tools": [_tool(number) for number in range(start, min(start + size, tools))]}

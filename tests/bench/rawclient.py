@@ -1,4 +1,4 @@
-"""The floor for clients: a child process, a line out, a line in, `json.loads`; nothing recorded."""
+"""The baseline for clients: a child process, a line out, a line in, `json.loads`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _LINE_LIMIT = 2**30
 
 
 class RawClient:
-    """One request at a time, or a window of calls."""
+    """One request at a time, or several in flight."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None
@@ -45,7 +45,7 @@ class RawClient:
                 return response
 
     async def call_many(self, tool: str, arguments: dict[str, Any], count: int, in_flight: int) -> None:
-        """Keep so many calls open until `count` are answered: an answer in, the next call out."""
+        """Keep this many calls in flight until `count` have a response."""
         responded, requested = 0, self._last_id
         while responded < count:
             while self._last_id - requested < min(count, responded + in_flight):

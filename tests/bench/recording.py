@@ -1,6 +1,6 @@
-"""Tool calls through the engine with its traffic recorded into a file, against the same without a file.
+"""Tool calls with the traffic recorded to a file, against the same without a file.
 
-Two engines in one process talk to a server each from the same command, in turns; the median of the rounds
+Two engines in one process, each with a server of the same command, alternating; the median of the rounds
 counts. A recorded round is over when all of it is in the file.
 """
 
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> Result:
 def _rounds(
     plain: EngineThread, recorded: EngineThread, recording: Recording, options: argparse.Namespace
 ) -> tuple[list[float], list[float]]:
-    """Calls a second without and with a file; the first round warms up."""
+    """Return calls per second without and with a file; the first round warms up."""
     without, with_file = [], []
     for number in range(_ROUNDS + 1):
         with stopwatch() as floor:

@@ -1,4 +1,4 @@
-"""What a benchmark gives: numbers, bars, and how busy the machine was meanwhile."""
+"""The result of a benchmark: numbers, limits, and the load of the machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Number: TypeAlias = int | float | str | bool | None
 
 @dataclass
 class Result:
-    """One line of JSON: what was measured, and whether each bar holds."""
+    """One line of JSON: the measurements, and whether each limit holds."""
 
     name: str
     numbers: dict[str, Number] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class Result:
 
 
 def note(text: str) -> None:
-    """For the person who watches; stdout is for the result alone."""
+    """Print a note for the user; stdout is for the result only."""
     print(text, file=sys.stderr, flush=True)
 
 

@@ -1,4 +1,4 @@
-"""An environment for measured processes: a home of their own, bytecode caches, no window on the screen."""
+"""An environment for measured processes: separate home, bytecode caches, no visible window."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FOLDERS = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOM
 
 @contextmanager
 def sandbox() -> Iterator[dict[str, str]]:
-    """The environment variables for a child. Nothing of the person's own files is read or written."""
+    """Return the environment variables for a child. No file of the user is read or written."""
     with tempfile.TemporaryDirectory(prefix="lens-bench-", ignore_cleanup_errors=True) as home:
         env = {**os.environ, "HOME": home, "PYTHONPYCACHEPREFIX": str(Path(home, "bytecode"))}
         # An installed app has its bytecode; a run that must not write any would compile at every start.

@@ -1,4 +1,4 @@
-"""How long a table takes for a frame while somebody scrolls; and the floor: a bare table of the same size."""
+"""Time per frame while a table scrolls, against a bare table of the same size."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ _NOWHERE = QModelIndex()
 
 @dataclass(frozen=True, slots=True)
 class FrameTimes:
-    """Milliseconds."""
+    """Times per frame, in milliseconds."""
 
     p99: float
     worst: float
 
 
 async def jump(table: QTableView) -> FrameTimes:
-    """The scroll bar dragged all over the place."""
+    """Drag the scroll bar to random positions."""
     random, maximum = Random(4), table.verticalScrollBar().maximum()
     return await _frames(table, [random.randint(0, maximum) for _ in range(_JUMPS)])
 
 
 async def step(table: QTableView) -> FrameTimes:
-    """The wheel turned, from the middle."""
+    """Turn the wheel, starting in the middle."""
     bar = table.verticalScrollBar()
     notch, start = _ROWS_A_NOTCH * bar.singleStep(), bar.maximum() // 2
     return await _frames(table, range(start, start + _STEPS * notch, notch))
 
 
 async def _frames(table: QTableView, values: Iterable[int]) -> FrameTimes:
-    """Each frame: move, paint, and whatever else the window then has to do."""
+    """Measure each frame: move, paint, and process the other events."""
     bar, viewport, took = table.verticalScrollBar(), table.viewport(), []
     for value in values:
         began = time.perf_counter()
@@ -51,7 +51,7 @@ async def _frames(table: QTableView, values: Iterable[int]) -> FrameTimes:
 
 
 class BareModel(QAbstractTableModel):
-    """As many cells as there are, each with its own number."""
+    """Numbered cells, as many as requested."""
 
     def __init__(self, rows: int, columns: int) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class BareModel(QAbstractTableModel):
 
 
 def bare_twin(table: QTableView) -> QTableView:
-    """A table of Qt's own with so many rows and shown columns, as big, and shown."""
+    """Return a visible plain Qt table with this many rows and columns, and the same size."""
     model = table.model()
     columns = [column for column in range(model.columnCount()) if not table.isColumnHidden(column)]
     twin = QTableView()

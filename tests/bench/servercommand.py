@@ -1,4 +1,4 @@
-"""The options that name a server, a tool and its arguments, for every benchmark that takes any server."""
+"""Options for the server, the tool and its arguments, for benchmarks that accept any server."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""From exec to a window that is painted and whose loop is idle, and the memory it takes at rest.
+"""Time from exec to a painted window with an idle loop, and its memory at rest.
 
-In turns with a bare Qt window (QApplication, QMainWindow, QTableView, Fusion), warm: the first start of each
-is not counted. QT_QPA_PLATFORM is respected; offscreen when it is not set. `cpu_ratio` compares processor
-time, which other work on the machine disturbs less; the bar is on the time that a person waits.
+Alternates with a bare Qt window (QApplication, QMainWindow, QTableView, Fusion), warm: the first start of
+each does not count. QT_QPA_PLATFORM is respected; the default is offscreen. `cpu_ratio` compares
+processor time, which is less affected by other work on the machine; the limit is on wall time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PROGRAMS = ("bare", "lens")
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Milliseconds until usable, on the wall and of the processor; memory, where it was asked for."""
+    """Milliseconds of wall and processor time until usable; memory, if requested."""
 
     wall_ms: float
     cpu_ms: float
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> Result:
 
 
 def _start(name: str, env: dict[str, str], *, rest: bool = False) -> Start:
-    """Start a program and end it; with `rest`, look at its memory when it has come to rest."""
+    """Start a program and end it; with `rest`, measure its memory once it is idle."""
     started = time.monotonic_ns()
     process = subprocess.Popen(
         [sys.executable, "-m", f"tests.bench.windows.{name}"],

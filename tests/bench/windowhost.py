@@ -1,4 +1,4 @@
-"""The real window, shown; with one connected server in front of the person, or without any."""
+"""The real window, visible, with one connected server or none."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def _measure(app: App, measure: Callable[[App], Awaitable[T]]) -> T:
 
 
 async def _connect(app: App, options: argparse.Namespace) -> None:
-    """Wait until the server is connected and its tools are listed: the window has come to rest."""
+    """Wait until the server is connected, its tools are listed and the window is idle."""
     from inspector.engine.views import ServerStatus
 
     ended = asyncio.get_running_loop().create_future()

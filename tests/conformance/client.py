@@ -1,7 +1,7 @@
-"""The client that the public conformance suite drives: a thin program over the engine.
+"""The client that the public conformance suite drives: a thin layer over the engine.
 
-The suite gives the server's URL as the last argument and the name of the scenario in the environment. The
-name decides only which tools are called with what; the protocol is the engine's business, always.
+The suite passes the server's URL as the last argument and the name of the scenario in the environment.
+The name only decides which tools are called with which arguments; the engine handles the protocol.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Literal
 
 import httpx2
 
-from inspector.base.errors import LensError, NeedsLogin, NotOffered
+from inspector.base.errors import CapabilityMissing, LensError, NeedsLogin
 from inspector.base.json.values import JSONObject
 from inspector.config.servers.entries import HttpEntry, IdentityProvider, OAuthSettings, SecretRef
 from inspector.engine.engine import Engine
@@ -26,7 +26,7 @@ from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.oauth.login.steps import QuestionKind
 from inspector.oauth.login_reason import LoginReason
 from inspector.protocol.revisions import Revision
-from inspector.protocol.server_requests.replies import accepted, consented, sampled
+from inspector.protocol.server_requests.replies import form_reply, sampling_reply, url_reply
 from inspector.protocol.server_requests.request import FormElicitation, UrlElicitation, read_server_request
 from inspector.protocol.types import Tool
 
@@ -54,15 +54,15 @@ CLIENT_DOCUMENT = "https://conformance-test.local/client-metadata.json"
 
 
 class Agreeable:
-    """A person who accepts everything as it is offered, card by card."""
+    """A user who accepts every server request as it is."""
 
     def __init__(self, inbox: Inbox) -> None:
         self._inbox = inbox
         inbox.changed.connect(self._on_changed)
 
     def _on_changed(self, inbox_request: InboxRequest) -> None:
-        if inbox_request.is_open and inbox_request.awaits_page:
-            self._later(self._inbox.page_done, inbox_request.id)
+        if inbox_request.is_open and inbox_request.awaits_completion:
+            self._later(self._inbox.mark_completed, inbox_request.id)
         elif inbox_request.is_open and inbox_request.unanswered:
             question = inbox_request.unanswered[0]
             self._later(
@@ -70,12 +70,12 @@ class Agreeable:
             )
 
     def _later(self, act: Callable[..., None], *arguments: object) -> None:
-        """A person answers after the card is there, not while it is made."""
+        """Reply once the request is pending, as a user does, not while it is created."""
         asyncio.get_running_loop().call_soon(act, *arguments)
 
 
 async def browse(url: str) -> None:
-    """The browser of a person who consents to everything."""
+    """Act as the browser of a user who consents to everything."""
     async with httpx2.AsyncClient(trust_env=False) as browser:
         response = await browser.get(url)
         if response.has_redirect_location:
@@ -83,7 +83,7 @@ async def browse(url: str) -> None:
 
 
 async def login_settings(secrets: Secrets) -> OAuthSettings:
-    """What the suite gives us beforehand, as a person would enter it."""
+    """Return the suite's settings as a user would enter them."""
     kept: dict[str, SecretRef] = {}
     for name in ("client_secret", "private_key_pem", "idp_id_token", "valid_jwt"):
         if name in CONTEXT:
@@ -118,16 +118,16 @@ GRANTS: dict[str, Literal["client_credentials", "enterprise", "wif"]] = {
 def response(question: RequestItem, revision: Revision) -> Reply:
     match read_server_request(question.method, question.params, revision):
         case FormElicitation(schema=schema):
-            return Reply(result=accepted(_offered(schema)))
+            return Reply(result=form_reply(_offered(schema)))
         case UrlElicitation():
-            return Reply(result=consented())
+            return Reply(result=url_reply())
         case _:
             content: JSONObject = {"type": "text", "text": "four"}
-            return Reply(result=sampled("assistant", content, "by hand"))
+            return Reply(result=sampling_reply("assistant", content, "by hand"))
 
 
 def _offered(schema: JSONObject) -> JSONObject:
-    """What a form holds when nothing in it was touched, with every box ticked that has no default."""
+    """Return the values of an untouched form, with every checkbox without a default ticked."""
     properties = schema.get("properties")
     content: JSONObject = {}
     for name, property in (properties if isinstance(properties, dict) else {}).items():
@@ -152,7 +152,7 @@ def calls_for(tools: tuple[Tool, ...]) -> list[tuple[str, JSONObject]]:
 
 
 async def connect(engine: Engine) -> None:
-    """Trust the authorization server that the server names: the suite does not tell its address before."""
+    """Trust the authorization server that the server names: the suite does not give its URL."""
     try:
         await engine.connect(SERVER)
     except NeedsLogin:
@@ -179,7 +179,7 @@ async def run(url: str) -> int:
         listing = await engine.list_tools(SERVER)
         outcomes = [await engine.call_tool(SERVER, name, args) for name, args in calls_for(listing.items)]
         return max((report(outcome) for outcome in outcomes), default=0)
-    except NotOffered as exc:  # a server without tools has nothing to be called
+    except CapabilityMissing as exc:  # a server without tools has nothing to be called
         print(exc)
         return 0
     except LensError as exc:

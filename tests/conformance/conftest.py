@@ -1,4 +1,4 @@
-"""The suite runs when it is asked for: it needs Node, a registry and minutes."""
+"""The suite runs only on request: it needs Node, a registry and minutes."""
 
 from __future__ import annotations
 

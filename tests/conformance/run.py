@@ -1,6 +1,6 @@
-"""Run the public conformance suite and count: `python -m tests.conformance.run [--revision R] [--only GLOB]`.
+"""Run the suite and count: `python -m tests.conformance.run [--revision R] [--only GLOB]`.
 
-Exits with 1 when a required scenario failed, with 2 when the suite cannot be installed.
+Exit code 1 if a required scenario failed, 2 if the suite cannot be installed.
 """
 
 from __future__ import annotations

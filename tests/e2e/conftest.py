@@ -1,4 +1,4 @@
-"""The whole application for a test here too: a test with the fixture `lens` runs on the window's loop."""
+"""Whole application: a test with the `lens` fixture runs on the window's loop."""
 
 from tests.qt.conftest import _collected_between_tests, lens, make_lens, pytest_pyfunc_call
 

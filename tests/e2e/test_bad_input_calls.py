@@ -1,4 +1,4 @@
-"""Servers that break the rules in a call: a readable outcome, every frame recorded, the engine unharmed."""
+"""Servers that violate the protocol in a call: clear outcome, full recording, engine intact."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def connected(lab: Lab) -> Lab:
 
 
 def arrived(lab: Lab) -> list[Record]:
-    """Every frame from the server since the answers to the first handshake."""
+    """Return every message from the server after the responses of the first handshake."""
     frames = [row for row in lab.rows() if row.kind.is_frame and row.direction is Direction.IN]
     first_call = next(row.number for row in lab.rows(RecordKind.REQUEST) if row.method == "tools/call")
     return [row for row in frames if row.number > first_call]
@@ -72,7 +72,7 @@ async def test_deeply_nested_json_is_kept_and_the_call_continues(connected: Lab,
 async def test_response_nested_too_deeply_to_parse_is_reported(connected: Lab) -> None:
     outcome = await connected.call("deep-answer", depth=10_000)
     assert outcome.kind is OutcomeKind.RPC_ERROR
-    assert outcome.summary == "The answer cannot be read: nested too deeply to be read"
+    assert outcome.summary == "Could not parse the response: nested too deeply to parse"
     assert outcome.response == arrived(connected)[0].raw
     assert pretty_text(outcome.response).is_json
     await connected.still_works()
@@ -93,7 +93,7 @@ async def test_duplicate_response_is_recorded_as_a_duplicate(connected: Lab) -> 
     await connected.text("echo", text="so that the second one has come")
     first, second, _ = arrived(connected)
     assert (first.status, first.problem) == (Status.OK, "")
-    assert second.problem.startswith("answers a request that was answered before (id ")
+    assert second.problem.startswith("second response to the same request (id ")
     await connected.still_works()
 
 
@@ -101,8 +101,8 @@ async def test_responses_with_other_ids_do_not_complete_the_call(connected: Lab)
     assert await connected.text("unknown-id") == "done"
     assert await connected.text("wrong-id-type") == "done"
     unknown, _, other_type, _ = arrived(connected)
-    assert unknown.problem == "answers no request that was sent (id 'never-used')"
-    assert other_type.problem.startswith("answers no request that was sent (id '")
+    assert unknown.problem == "response without a matching request (id 'never-used')"
+    assert other_type.problem.startswith("response without a matching request (id '")
     await connected.still_works()
 
 
@@ -126,8 +126,8 @@ async def test_batched_response_completes_its_call(connected: Lab) -> None:
     ("arguments", "summary"),
     [
         ({"code": 9}, "The server exited with code 9."),
-        ({"signal": "SIGKILL"}, "The server was ended by signal SIGKILL."),
-        ({"signal": "SIGSEGV"}, "The server was ended by signal SIGSEGV."),
+        ({"signal": "SIGKILL"}, "The server was terminated by signal SIGKILL."),
+        ({"signal": "SIGSEGV"}, "The server was terminated by signal SIGSEGV."),
     ],
 )
 async def test_server_crash_during_a_call_fails_it_and_shows_the_last_output(
@@ -136,12 +136,12 @@ async def test_server_crash_during_a_call_fails_it_and_shows_the_last_output(
     await connected.text("echo", text="before")
     outcome = await connected.engine.call_tool("srv", "dies", arguments)
     assert (outcome.kind, outcome.summary) == (OutcomeKind.FAILED, summary)
-    assert outcome.next_step == "Its last lines on stderr:\nFatal: lost the database.\nGiving up."
+    assert outcome.next_step == "Last lines of stderr:\nFatal: lost the database.\nGiving up."
     view = await connected.until(ServerStatus.FAILED)
     assert (view.reason, view.next_step) == (outcome.summary, outcome.next_step)
     assert connected.stderr() == [b"Fatal: lost the database.", b"Giving up."]
     statuses = [row.status for row in connected.rows(RecordKind.REQUEST) if row.method == "tools/call"]
-    assert statuses == [Status.OK, Status.GIVEN_UP]
+    assert statuses == [Status.OK, Status.NO_RESPONSE]
     await connected.still_works()
 
 
@@ -161,7 +161,7 @@ async def test_server_that_closes_stdout_but_keeps_running_ends_the_connection(
     outcome = await connected.call("closes-stdout")
     assert outcome.kind is OutcomeKind.FAILED
     assert outcome.summary == "The server closed stdout, but its process is still running."
-    assert outcome.next_step == "Its last lines on stderr:\nClosing stdout; I live on."
+    assert outcome.next_step == "Last lines of stderr:\nClosing stdout; the process keeps running."
     await connected.until(ServerStatus.FAILED)
     await connected.engine.disconnect("srv")  # waits for the process to be stopped
     assert connected.rows(RecordKind.PROCESS)[-1].raw.startswith(b"Process %d " % (pid or 0))
@@ -220,7 +220,7 @@ async def test_response_over_the_size_limit_is_reported_and_its_start_is_kept(la
     outcome = await small.call("long-line", megabytes=2)
     await small.engine.close()
     assert outcome.kind is OutcomeKind.RPC_ERROR
-    assert outcome.summary.startswith("The answer cannot be read: a line of 2,097,")
+    assert outcome.summary.startswith("Could not parse the response: a line of 2,097,")
     (row,) = arrived(small)
     assert row.size > 2 * 2**20
     assert row.problem.startswith("a line of 2,097,")

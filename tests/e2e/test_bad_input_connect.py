@@ -1,4 +1,4 @@
-"""Servers that never get as far as a conversation: each says why, and costs nobody else anything."""
+"""Servers that cannot be connected: each error says why, and other servers are not affected."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.helpers.servers import Lab, fault_entry, shell_entry
 
 async def test_missing_command_is_reported(lab: Lab) -> None:
     error = await lab.fails_to_connect(StdioEntry(name="srv", command="no-such-command-17"))
-    assert error.summary == "The command 'no-such-command-17' was not found on the PATH."
+    assert error.summary == "The command 'no-such-command-17' was not found on PATH."
     assert error.next_step == "Check the spelling, install it, or use its full path."
     await lab.still_works()
 
@@ -35,9 +35,7 @@ async def test_non_executable_file_is_reported(lab: Lab, tmp_path: Path) -> None
 async def test_server_that_exits_immediately_is_reported_with_its_last_output(lab: Lab) -> None:
     error = await lab.fails_to_connect(fault_entry("exit=3"))
     assert error.summary == "The server exited with code 3."
-    assert (
-        error.next_step == "Its last lines on stderr:\nError: API_TOKEN is not set.\nSet it and start again."
-    )
+    assert error.next_step == "Last lines of stderr:\nError: API_TOKEN is not set.\nSet it and start again."
     assert lab.stderr()[-2:] == [b"Error: API_TOKEN is not set.", b"Set it and start again."]
     assert re.fullmatch(r"Process \d+ exited with code 3\.", lab.rows(RecordKind.PROCESS)[-1].raw.decode())
     await lab.still_works()
@@ -53,7 +51,7 @@ async def test_server_that_exits_immediately_without_output_is_reported(lab: Lab
 
 @pytest.fixture
 async def hasty_lab(lab: Lab) -> object:
-    """As `lab`, but it gives up connecting after 0.3 s instead of 15."""
+    """Like `lab`, with a connection timeout of 0.3 s instead of 15."""
     hasty = Lab(Settings(connect_timeout=0.3))
     yield hasty
     await hasty.engine.close()
@@ -61,8 +59,8 @@ async def hasty_lab(lab: Lab) -> object:
 
 async def test_connection_timeout_says_what_was_awaited(hasty_lab: Lab) -> None:
     error = await hasty_lab.fails_to_connect(fault_entry("silent"))
-    assert re.fullmatch(r"Gave up after 0\.3 s waiting for the answer to \S+\.", error.summary)
-    assert error.next_step.startswith("Its process runs but sent no message. Is this an MCP server")
+    assert re.fullmatch("Timed out after 0\\.3 s waiting for the response to \\S+\\.", error.summary)
+    assert error.next_step.startswith("Its process is running but sent no message. Is this an MCP server")
     assert hasty_lab.view().pid is None
 
 
@@ -79,12 +77,12 @@ async def test_program_that_is_not_a_server_is_identified_by_its_output(lab: Lab
     while not failing.done():
         await time.advance(60)
     error = await failing
-    assert error.next_step.startswith("It printed text that is no message: “Usage: tool [options]”.")
+    assert error.next_step.startswith("It wrote text that is not JSON-RPC: “Usage: tool [options]”.")
     assert [row.raw for row in lab.rows(RecordKind.TEXT)] == [b"Usage: tool [options]"]
 
 
 async def test_server_that_echoes_its_input_is_rejected(hasty_lab: Lab) -> None:
-    """Our own request comes back as a request of theirs, which we refuse, which comes back …"""
+    """Our request comes back as a server request, which we reject, which comes back …"""
     error = await hasty_lab.fails_to_connect(StdioEntry(name="srv", command="/bin/cat"))
     assert error.summary
 

@@ -1,4 +1,4 @@
-"""A login as a person does it: Connect in the real window, a page in a real browser, a tool that answers."""
+"""A login as a user does it: Connect in the window, a page in a real browser, a tool call."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tests.unit.demo.login.login_client import LoginDemo
 pytestmark = pytest.mark.skipif(find_browser() is None, reason=WHY_NOT)
 
 NAME = "notes"
-THANKS = "You can close this tab and go back to MCP Lens"
+THANKS = "You can close this tab and return to MCP Lens"
 
 
 class Desktop:
-    """The system with its browser: opens what the window asks for, and the person goes on there."""
+    """The system's browser: opens the URL from the window, and the user continues there."""
 
     def __init__(self, lens: Lens, browser: Browser) -> None:
         self._lens = lens
@@ -36,7 +36,7 @@ class Desktop:
         return True
 
     def page(self) -> Browser:
-        """The browser, at the page that the window has sent it to."""
+        """The browser at the page that the window opened."""
         self._lens.until(lambda: self._requested)
         self._browser.go(self._requested.pop(0))
         return self._browser
@@ -111,7 +111,7 @@ def test_wrong_password_stays_on_the_page_until_the_right_one_is_entered(
     page.type("#name", "ada")
     page.type("#password", "byron")
     page.press("button[value=allow]")
-    assert "do not go together" in page.text
+    assert "Wrong name or password" in page.text
     assert lens.view(NAME).status is not ServerStatus.CONNECTED
     allow(page)
     connected(lens)
@@ -139,7 +139,7 @@ def test_tool_that_needs_more_scopes_is_retried_after_consent_in_the_browser(
     allow(desktop.page())
     connected(lens)
     outcome = lens.call("write_note", {"text": "Tea at five"})
-    assert outcome.summary == "The server asks for “notes:write”, which the token does not have."
+    assert outcome.summary == "The server requires “notes:write”, which the token does not have."
     lens.until(lambda: "notes:write" in lens.window.strips.text(f"login {NAME}"))
     assert desktop.is_quiet(), "a call alone opens no browser"
     lens.press("Show login", lens.window.strips)

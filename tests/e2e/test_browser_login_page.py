@@ -1,4 +1,4 @@
-"""The demo's login page in a real browser: its policy lets the person through, back to the app."""
+"""The login page of the demo in a real browser: its policy allows the redirect to the app."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(find_browser() is None, reason=WHY_NOT)
 
 
 class App:
-    """What waits for the browser on loopback: keeps the parameters that it comes with."""
+    """The loopback listener of the app: stores the parameters of the callback."""
 
     def __init__(self) -> None:
         self.came: list[dict[str, str]] = []

@@ -1,4 +1,4 @@
-"""`mcp-lens doctor` as a process: what it prints, and the code that it ends with."""
+"""`mcp-lens doctor` as a process: output and exit codes."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from tests.e2e.cli_process import FAULTY, run
 def test_working_server_exits_with_zero_and_lists_every_step() -> None:
     ended = run("doctor", *FAULTY)
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert "[ok] Handshake" in ended.stdout
-    assert "[ok] First list: tools/list: " in ended.stdout
+    assert "[ok] MCP handshake" in ended.stdout
+    assert "[ok] First list request: tools/list: " in ended.stdout
     assert "Everything works" in ended.stdout
 
 
 def test_failing_one_word_command_line_exits_with_two_and_the_cause() -> None:
     ended = run("doctor", f"{sys.executable} -m no_such_server_module")
     assert ended.returncode == 2
-    assert "[XX] Handshake" in ended.stdout
-    assert "It fails at “Handshake”." in ended.stdout
+    assert "[XX] MCP handshake" in ended.stdout
+    assert "Failed at “MCP handshake”." in ended.stdout
     assert "no_such_server_module" in ended.stdout
     assert "What to do: " in ended.stdout
 
@@ -43,7 +43,7 @@ def test_configured_server_is_found_by_name(tmp_path: Path) -> None:
     server_list.write_text(json.dumps({"mcpServers": {"mine": {"command": "/no/such/file"}}}))
     ended = run("doctor", "mine", "--config", str(server_list))
     assert ended.returncode == 2
-    assert "There is no file /no/such/file." in ended.stdout
+    assert "File not found: /no/such/file." in ended.stdout
 
 
 def test_server_of_another_tool_is_inspected_but_not_started(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""How the command line ends when something else ends first: servers, readers, patience."""
+"""The command line when a server ends, its reader goes away, or a timeout expires."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from tests.e2e.cli_process import CLI, FAULTY, run, script
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["--", "no-such-command"], "The command 'no-such-command' was not found on the PATH."),
-        (["--url", "http://127.0.0.1:1/mcp"], "Nothing listens at 127.0.0.1:1"),
+        (["--", "no-such-command"], "The command 'no-such-command' was not found on PATH."),
+        (["--url", "http://127.0.0.1:1/mcp"], "Connection refused: nothing is listening on 127.0.0.1:1"),
         (
             [*FAULTY, "--fault", "exit_at_start"],
-            "exited with code 3. Its last lines on stderr:\nError: DEMO_TOKEN",
+            "exited with code 3. Last lines of stderr:\nError: DEMO_TOKEN",
         ),
         (
             ["--connect-timeout", "0.5", *FAULTY, "--fault", "silent_initialize"],
-            "Gave up after 0.5 s waiting for the answer to",
+            "Timed out after 0.5 s waiting for the response to",
         ),
         (
             [
@@ -35,7 +35,7 @@ from tests.e2e.cli_process import CLI, FAULTY, run, script
                 "-c",
                 "echo hi; cat >/dev/null",
             ],
-            "It printed text that is no message: “hi”. Is this an MCP server?",
+            "It wrote text that is not JSON-RPC: “hi”. Is this an MCP server?",
         ),
     ],
 )
@@ -58,10 +58,10 @@ def test_unsupported_feature_exits_with_2() -> None:
     [
         (
             "dies_mid_call",
-            "The server exited with code 9. Its last lines on stderr:\nFatal: lost the database.",
+            "The server exited with code 9. Last lines of stderr:\nFatal: lost the database.",
         ),
         ("no_answer", "did not answer tools/call within"),
-        ("closes_stdout", "The server closed its output"),
+        ("closes_stdout", "The server closed stdout"),
     ],
 )
 def test_failed_call_says_why_and_exits_with_2(tool: str, reason: str) -> None:
@@ -79,7 +79,8 @@ for request in requests(**{"tools/list": {"tools": [{"name": "odd"}]}}):
     done = run("call", "odd", *server)
     assert done.returncode == 2
     assert (
-        done.stderr == "mcp-lens: The server broke the protocol: the result is text instead of an object.\n"
+        done.stderr
+        == "mcp-lens: Protocol violation by the server: the result is text instead of an object.\n"
     )
 
 
@@ -103,7 +104,7 @@ def test_full_disk_is_reported_in_one_sentence() -> None:
         done = subprocess.run(
             [*CLI, "list", "tools", *FAULTY], stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
-    assert done.stderr == "mcp-lens: The output could not be written: No space left on device.\n"
+    assert done.stderr == "mcp-lens: Could not write the output: No space left on device.\n"
     assert done.returncode == 2
 
 
@@ -116,13 +117,13 @@ for request in requests(**{"tools/list": {"tools": [{"name": "wait"}]}}):
 
 
 def _answer_to_interrupts() -> None:
-    """A shell that runs the tests in the background has them ignored, and children inherit that."""
+    """Restore SIGINT: a shell ignores it for background jobs, and children inherit that."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.fixture
 def waiting() -> Iterator[subprocess.Popen[str]]:
-    """A command line whose call has arrived at a server that will never answer it."""
+    """A command line whose call has reached a server that never responds."""
     with subprocess.Popen(
         [*CLI, "call", "wait", "--stderr", *script(STUBBORN)],
         stdout=subprocess.PIPE,
@@ -166,7 +167,7 @@ def test_ctrl_c_while_connecting_stops_the_server_too() -> None:
 
 
 def _is_alive(pid: int) -> bool:
-    """A zombie that nobody has waited for yet is gone for all that matters."""
+    """True if the process runs; a zombie counts as ended."""
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

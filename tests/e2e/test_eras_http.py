@@ -1,4 +1,4 @@
-"""Servers of both eras over HTTP under the whole engine: routes, refusals, sessions, and what is recorded."""
+"""Servers of both shapes over HTTP with the whole engine: routes, sessions, traffic."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Net:
         self.lab, self.server = lab, server
 
     async def connect(self, *, auto_restart: bool = False, type: Any = "auto") -> str:
-        """Connect; the revision and how it was found out."""
+        """Connect; return the protocol version and how it was negotiated."""
         entry = HttpEntry(name="srv", url=self.server.url(), auto_restart=auto_restart, type=type)
         self.lab.engine.add(entry)
         await self.lab.engine.connect("srv")
@@ -58,7 +58,7 @@ class Net:
 
 @pytest.fixture
 async def net(lab: Lab, server: FaultServer) -> AsyncIterator[Net]:
-    """Closed before its server is: a client must not outlive what it waits for."""
+    """Closed before its server: a client must not outlive what it waits for."""
     yield Net(lab, server)
     await lab.engine.close()
 
@@ -72,7 +72,7 @@ def refuses(code: int, message: str, status: int = 400) -> faults.Fault:
 
 
 def be_of_the_handshake_era(server: FaultServer, **capabilities: Any) -> None:
-    """As a server that knows nothing of the probe; it has these capabilities."""
+    """Act as a server that does not know the probe and has these capabilities."""
     server.order("server/discover", *[refuses(-32601, "Method not found", 404)] * 3)
     result = {
         "protocolVersion": "2025-11-25",
@@ -248,7 +248,7 @@ async def test_cancelling_a_call_closes_its_stream_and_sends_no_notification(
     with pytest.raises(asyncio.CancelledError):
         await call
     (row,) = net.sent("tools/call")
-    assert row.status is Status.GIVEN_UP
+    assert row.status is Status.CANCELLED
     await net.lab.engine.disconnect("srv")
     assert [other.key for other in server.calls] == ["server/discover", "tools/call"]
 

@@ -1,4 +1,4 @@
-"""Processes of both eras under the whole engine: how each is found out, and what the person sees."""
+"""Processes of both shapes with the whole engine: negotiation, and what the user sees."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def script(code: str, **more: object) -> StdioEntry:
 
 
 async def connect(lab: Lab, entry: StdioEntry) -> str:
-    """Connect; the revision and how it was found out."""
+    """Connect; return the protocol version and how it was negotiated."""
     lab.engine.add(entry)
     await lab.engine.connect("srv")
     agreement = lab.view().agreement
@@ -88,7 +88,9 @@ async def test_server_that_answers_the_probe_is_used_without_a_handshake(statele
     agreement = stateless.view().agreement
     assert agreement is not None
     assert (agreement.revision.date, agreement.server.name) == ("2026-07-28", "new")
-    assert agreement.how == "The server answered server/discover at 2026-07-28, and supports 2026-07-28."
+    assert (
+        agreement.how == "The server accepted server/discover in version 2026-07-28 and supports 2026-07-28."
+    )
     assert "initialize" not in [row.method for row in stateless.rows(RecordKind.REQUEST)]
 
 

@@ -1,4 +1,4 @@
-"""Fifty servers at once, twenty-two of them broken, each in its own way: real processes and real sockets."""
+"""Fifty servers at once, 22 of them broken in different ways: real processes and sockets."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from tests.helpers.servers import Lab, fault_entry, gone, shell_entry
 
 GOOD_PROCESSES, GOOD_URLS = 20, 8
 LIMIT = 60.0  # of one connecting; fifty processes start on two cores
-_SILENT = ("waiting for the answer", "Gave up")  # of the broken ones
+_SILENT = ("waiting for the response", "Timed out")  # among the broken servers
 _OVER = (ServerStatus.CONNECTED, ServerStatus.FAILED, ServerStatus.NEEDS_LOGIN)
 
 
 def broken_commands(folder: Path) -> dict[str, Entry]:
-    """By words with which each is explained."""
+    """Return broken commands by a text that explains each."""
     plain, no_shebang, no_interpreter = folder / "plain", folder / "noshebang", folder / "nointerpreter"
     plain.write_text("#!/bin/sh\n")
     no_shebang.write_text("echo hello\n")
@@ -39,16 +39,16 @@ def broken_commands(folder: Path) -> dict[str, Entry]:
     no_interpreter.chmod(0o755)
     here = str(folder)
     return {
-        "was not found on the PATH": StdioEntry(name="", command="lens-no-such-command"),
+        "was not found on PATH": StdioEntry(name="", command="lens-no-such-command"),
         "is not executable": StdioEntry(name="", command=str(plain)),
         "is a folder": StdioEntry(name="", command=here),
-        "There is no file": StdioEntry(name="", command=f"{here}/none"),
-        "working folder": fault_entry(cwd=f"{here}/none"),
+        "File not found": StdioEntry(name="", command=f"{here}/none"),
+        "working directory": fault_entry(cwd=f"{here}/none"),
         "needs an interpreter": StdioEntry(name="", command=str(no_interpreter)),
         "is not a program": StdioEntry(name="", command=str(no_shebang)),
         "exited with code 3": shell_entry("exit 3"),
         "SIGKILL": shell_entry("kill -9 $$"),
-        "waiting for the answer": fault_entry("silent"),
+        "waiting for the response": fault_entry("silent"),
         "exited with code 0": shell_entry("echo this is no server"),
         "no variable LENS_NOT_SET": fault_entry(env={"A": "${LENS_NOT_SET}"}),
         "The secret": StdioEntry(name="", command="x", env={"A": SecretRef("env/x/A")}),
@@ -63,21 +63,21 @@ async def broken_urls(folder: Path, stack: contextlib.AsyncExitStack) -> dict[st
         return server.url()
 
     refused = await stack.enter_async_context(FaultServer())
-    url_of_nobody = refused.url()
+    refused_url = refused.url()
     await refused.stop()
     never = asyncio.Event()
     secure = await stack.enter_async_context(FaultServer(tls=Authority(folder).server("localhost")))
     return {
-        "Nothing listens": HttpEntry(name="", url=url_of_nobody, type="http"),
+        "Connection refused": HttpEntry(name="", url=refused_url, type="http"),
         "404": HttpEntry(name="", url=await behaving(faults.replies(404)), type="http"),
         "500": HttpEntry(name="", url=await behaving(faults.replies(500, b"boom")), type="http"),
         "401": HttpEntry(name="", url=await behaving(faults.replies(401)), type="http"),
         "text/html": HttpEntry(
             name="", url=await behaving(faults.replies(200, faults.HTML, "text/html")), type="http"
         ),
-        "lens-nobody.invalid": HttpEntry(name="", url="http://lens-nobody.invalid/mcp", type="http"),
+        "lens-unknown.invalid": HttpEntry(name="", url="http://lens-unknown.invalid/mcp", type="http"),
         "certificate": HttpEntry(name="", url=secure.url("localhost"), type="http"),
-        "Gave up": HttpEntry(name="", url=await behaving(faults.after(never)), type="http"),
+        "Timed out": HttpEntry(name="", url=await behaving(faults.after(never)), type="http"),
         "dropped the connection": HttpEntry(name="", url=await behaving(faults.drops()), type="http"),
     }
 
@@ -91,8 +91,10 @@ async def lab(tmp_path: Path) -> AsyncIterator[Lab]:
 
 
 async def longest_gap(until: asyncio.Event) -> float:
-    """How long the loop was busy with one thing, at most: so long nothing else could be done. Counted is what
-    we do ourselves: how busy the machine is with others says nothing."""
+    """Return the longest time that the loop was busy with one thing.
+
+    Counts our own processor time: the load of the machine does not matter.
+    """
     max_length = 0.0
     while not until.is_set():
         before = thread_time()
@@ -119,7 +121,7 @@ async def test_fifty_servers_connect_at_once_and_each_failure_is_explained(lab: 
         await lab.engine.disconnect("url 0")
         done = asyncio.Event()
         gap = asyncio.get_running_loop().create_task(longest_gap(done))
-        assert len(lab.engine.servers.connecting.connect_at_start()) == 50
+        assert len(lab.engine.servers.connector.connect_at_start()) == 50
         await until_all_are_over(lab, but=_SILENT)
         done.set()
         assert {lab.view(name).status for name in _SILENT} == {ServerStatus.CONNECTING}, (
@@ -137,7 +139,7 @@ async def test_fifty_servers_connect_at_once_and_each_failure_is_explained(lab: 
         unexplained = {word: f"{views[word].status.value}: {views[word].reason}" for word in broken}
         assert {word: text for word, text in unexplained.items() if not explains(views[word], word)} == {}
         assert all(views[word].next_step for word in broken)
-        assert await gap < 1, "nobody was heard meanwhile"
+        assert await gap < 1, "the loop was blocked"
 
         pids = [view.pid for view in views.values() if view.pid is not None]
         assert len(pids) >= GOOD_PROCESSES
@@ -154,7 +156,7 @@ def explains(view: ServerView, word: str) -> bool:
 
 
 async def until_all_are_over(lab: Lab, but: tuple[str, ...] = ()) -> None:
-    """One that is idle has not begun."""
+    """Wait until every server is connected or failed; an idle one has not started yet."""
     while any(view.status not in _OVER for view in lab.engine.views() if view.name not in but):
         await lab.changed()
 
@@ -163,12 +165,13 @@ async def test_one_of_many_servers_can_be_stopped_while_the_others_keep_running(
     for number in range(5):
         lab.engine.save(replace(fault_entry("silent", name=f"slow {number}"), auto_connect=True))
     lab.engine.save(replace(fault_entry(name="good"), auto_connect=True))
-    lab.engine.servers.connecting.connect_at_start()
+    lab.engine.servers.connector.connect_at_start()
     await lab.until(ServerStatus.CONNECTED, "good")
     await lab.engine.disconnect("slow 3")
     statuses = {view.name: view.status for view in lab.engine.views()}
     assert statuses.pop("slow 3") is ServerStatus.IDLE
     assert statuses.pop("good") is ServerStatus.CONNECTED
     assert set(statuses.values()) == {ServerStatus.CONNECTING}
-    await lab.engine.servers.connecting.disconnect_all()
+    for view in lab.engine.views():
+        await lab.engine.disconnect(view.name)
     assert {view.status for view in lab.engine.views()} == {ServerStatus.IDLE}

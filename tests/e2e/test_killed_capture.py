@@ -1,4 +1,4 @@
-"""A process that records is killed: what it was told to be stored is there, in order, and can be opened."""
+"""A killed process leaves its capture readable: all rows that were flushed, in order."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def child(tmp_path: Path) -> Iterator[Child]:
 
 
 def assert_whole(capture: Capture) -> None:
-    """No row is torn, missing or out of order."""
+    """Assert that no row is truncated, missing or out of order."""
     log = capture.log
     assert capture.problems == ()
     assert list(log.columns.wall) == list(range(len(log)))
@@ -101,7 +101,7 @@ def test_published_rows_are_flushed_to_the_file_automatically(child: Child, tmp_
 
 
 def _copy(path: Path, to: Path) -> None:
-    """What is in the file at this moment, while somebody else writes it."""
+    """Return the content of the file at this moment, while another process writes it."""
     with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(to)) as target:
         source.backup(target)
 

@@ -1,4 +1,4 @@
-"""The process behind a server: what it is given, and how it is ended with everything that it started."""
+"""The process of a server: its environment, and how it ends with everything that it started."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.helpers.servers import Lab, fault_entry, gone, is_alive
 
 
 async def grandchildren(lab: Lab, count: int) -> list[int]:
-    """The pids that the server wrote to stderr; a call makes sure that all have been read."""
+    """Return the pids that the server wrote to stderr; a call ensures that all were read."""
     await lab.text("echo", text="")
     pids = [int(match[1]) for line in lab.stderr() if (match := re.match(rb"grandchild (\d+)", line))]
     assert len(pids) == count

@@ -1,4 +1,4 @@
-"""No server outlives us: the program that runs the engine is killed, and everything below it goes."""
+"""No server outlives the application: when its process is killed, all of them end."""
 
 from __future__ import annotations
 

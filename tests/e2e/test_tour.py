@@ -1,4 +1,4 @@
-"""The tour of the real window, as the command runs it."""
+"""The tour of the real window, run by its command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Started in a folder that came from somebody else: nothing that lies there runs."""
+"""Started in an untrusted folder: no file in it is executed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SHADOWS = (
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Each file in it leaves a mark and ends whoever imports it."""
+    """A folder in which each file writes a mark and ends the process that imports it."""
     folder = tmp_path / "repo"
     folder.mkdir()
     marker = tmp_path / "marker"
@@ -82,7 +82,7 @@ def test_the_window_starts_there_and_neither_runs_nor_contacts_what_it_finds(fol
         "app = build(files, Path('../layout.ini'))\n"
         "async def live():\n"
         "    await open_first_servers(app, demo=False)\n"
-        "    found = app.thread.engine.found.report\n"
+        "    found = app.thread.engine.discovery.report\n"
         "    names = sorted(view.name for view in found.servers if view.source.scope == 'folder')\n"
         "    await shut_down(app)\n"
         "    return names\n"

@@ -1,4 +1,4 @@
-"""The window as a process: what ends it, and what is left afterwards."""
+"""The window as a process: what ends it, and what remains afterwards."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_signal_closes_the_window_and_leaves_no_process(number: signal.Signals
 
 
 def _wait_for_servers(window: psutil.Process) -> list[psutil.Process]:
-    """Until the demo servers run: nobody tells, so look at the process table."""
+    """Wait until the demo servers run, by polling the process table."""
     deadline = time.monotonic() + _TIMEOUT
     while time.monotonic() < deadline:
         servers = [child for child in window.children(recursive=True) if _is_demo(child)]
@@ -59,17 +59,17 @@ _LOSE_THE_DISPLAY = """
 import sys
 from PySide6.QtCore import QTimer
 import inspector.app.main as main
-make_front = main.make_frontend
+make_frontend = main.make_frontend
 def make_and_lose(layout):
-    front = make_front(layout)
+    frontend = make_frontend(layout)
     def look():
-        views = front.window.servers.model.views()
+        views = frontend.window.servers.model.views()
         if sum(view.pid is not None for view in views) >= 3 and len(views) >= 4:
-            front.qt.exit(1)
-    timer = QTimer(front.window, interval=50)
+            frontend.qt.exit(1)
+    timer = QTimer(frontend.window, interval=50)
     timer.timeout.connect(look)
     timer.start()
-    return front
+    return frontend
 main.make_frontend = make_and_lose
 sys.exit(main.run_window(True, None))
 """

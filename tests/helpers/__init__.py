@@ -1,1 +1,4 @@
-"""What tests share. Start with `playbook.py` and `fakes.py`; `faultserver.py` is a program of its own."""
+"""Shared test helpers.
+
+Start with `playbook.py` and `fakes.py`; `faultserver.py` and the other servers are programs.
+"""

@@ -1,4 +1,4 @@
-"""Looks for a secret in everything that was written below a folder, however it is spelled."""
+"""Searches all files below a folder for a secret in any encoding."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SQLITE = b"SQLite format 3\0"
 
 
 def spellings(secret: str) -> set[bytes]:
-    """Raw, in a URL, in a form, in JSON with escaped slashes, and inside of base64 at each alignment."""
+    """Return the value raw, in a URL, in a form, in JSON, and in base64 at each alignment."""
     raw = secret.encode()
     texts = {secret, quote(secret), quote(secret, safe=""), quote_plus(secret), secret.replace("/", "\\/")}
     lower = {quote(secret, safe="").replace("%2F", "%2f").replace("%2B", "%2b")}
@@ -22,7 +22,7 @@ def spellings(secret: str) -> set[bytes]:
 
 
 def positions_of(secret: str, folder: Path, *, but: tuple[str, ...] = ()) -> list[str]:
-    """The files, and the cells of databases, that hold it; `but` are names of files that may."""
+    """Return the files and database cells that contain it; `but` names files that may."""
     wanted = spellings(secret)
     return [
         location

@@ -1,6 +1,6 @@
-"""A real browser without a window, for pages that a person would fill in: Chromium, by its DevTools protocol.
+"""A headless Chromium, driven by the DevTools protocol, for login pages.
 
-Only what a login needs: go somewhere, type, press, read, and wait for the next page.
+Only what a login needs: navigate, type, press, read, and wait for the next page.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WHY_NOT = f"no browser to drive: none of {', '.join(NAMES)} is installed (Debian
 
 @cache
 def find_browser() -> str | None:
-    """The first that runs: on Ubuntu there is one that only says how to get the real one."""
+    """Return the first browser that runs: Ubuntu's only explains how to install one."""
     return next((found for name in NAMES if (found := shutil.which(name)) and _runs(found)), None)
 
 
@@ -35,7 +35,7 @@ def _runs(program: str) -> bool:
 
 
 class Browser:
-    """One tab. `profile` is an empty folder that the browser may fill."""
+    """One tab. `profile` is an empty folder for the browser."""
 
     def __init__(self, profile: Path) -> None:
         program = find_browser()
@@ -88,7 +88,7 @@ class Browser:
         raise AssertionError("The browser did not start.")
 
     def _tab(self, address: str) -> str:
-        """The address of the first tab, which the browser's own address leads to."""
+        """Return the DevTools URL of the first tab."""
         with connect(address) as socket:
             socket.send('{"id":1,"method":"Target.getTargets"}')
             while "id" not in (response := json.loads(socket.recv(timeout=_TIMEOUT))):
@@ -97,7 +97,7 @@ class Browser:
         return f"{address.partition('/devtools/')[0]}/devtools/page/{tab['targetId']}"
 
     def go(self, url: str) -> None:
-        """Open an address and wait until its page is there."""
+        """Open a URL and wait until its page is loaded."""
         before = self._loads
         self._send("Page.navigate", url=url)
         self._until_loaded(before)

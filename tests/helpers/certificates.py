@@ -1,4 +1,4 @@
-"""Certificates for tests of TLS: an authority of our own, and what it signs, well or badly."""
+"""Certificates for TLS tests: a certificate authority, and valid and invalid certificates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DAY = datetime.timedelta(days=1)
 
 
 class Authority:
-    """Signs certificates into files of one folder. `ca_file` is what to trust."""
+    """Signs certificates into files of one folder. `ca_file` is the one to trust."""
 
     def __init__(self, folder: Path, name: str = "Test Authority") -> None:
         self._folder = folder
@@ -32,7 +32,7 @@ class Authority:
         self.ca_file = self._write(f"{name}.pem", certificate.public_bytes(serialization.Encoding.PEM))
 
     def issue(self, name: str, *, expired: bool = False, password: str = "") -> tuple[str, str]:
-        """A certificate for this name (or address) and its key, as two files."""
+        """Issue a certificate for this host name or address; return the certificate and key files."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         builder = self._begin(subject, key, _NOW - _DAY if expired else _NOW + _DAY)
@@ -49,7 +49,7 @@ class Authority:
         return self._write(f"{name}.crt", certificate), self._write(f"{name}.key", private)
 
     def server(self, name: str, *, expired: bool = False, wants_client: bool = False) -> ssl.SSLContext:
-        """What a server of this name needs; `wants_client` makes it ask for a certificate of ours."""
+        """Return the TLS context of a server; `wants_client` makes it require a client certificate."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(*self.issue(name, expired=expired))
         if wants_client:

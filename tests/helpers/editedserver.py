@@ -1,4 +1,4 @@
-"""A stdio server that a test writes into a folder, and edits: its tools answer with what the file says."""
+"""A stdio server that a test writes and edits: its tools return what the file says."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ for line in sys.stdin.buffer:
 
 
 def write_server(folder: Path, **answers: str | int) -> Path:
-    """The server, with these tools and what each answers. Nobody sees half of it."""
+    """Write the server with these tools and results, atomically."""
     path = folder / "server.py"
     written = folder / "server.being-written"
     written.write_text(_CODE.format(answers=answers))

@@ -1,8 +1,8 @@
-"""A program that runs an engine: for tests that kill it and look at what is left.
+"""A program that runs an engine, for tests that kill it and check what remains.
 
     enginehost.py WORDS…        each argument is one server: the words of `faultserver.py`, with commas
 
-Connects, prints one line when every server is, and then waits to be killed.
+Prints one line once every server is connected, then waits to be killed.
 """
 
 from __future__ import annotations

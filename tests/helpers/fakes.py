@@ -1,4 +1,4 @@
-"""Stand-ins for the clock and the wire, for tests of what is above them."""
+"""Fakes of the clock and the wire."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from inspector.transport.base import (
 
 
 class FakeClock:
-    """Stands still until it is moved."""
+    """A clock that only moves when a test moves it."""
 
     def __init__(self, monotonic_ns: int = 1_000_000_000, wall_ns: int = 1_700_000_000_000_000_000) -> None:
         self._monotonic, self._wall = monotonic_ns, wall_ns
@@ -40,9 +40,9 @@ class FakeClock:
 
 
 class MemoryWire:
-    """Both ends of a wire without a server: a `Transport` to us, and what a test does as the server.
+    """Both ends of a wire without a server: our `Transport`, and the server's part for a test.
 
-    Everything that arrives is delivered at once, in the call that sends it.
+    Everything that arrives is delivered immediately, in the call that sends it.
     """
 
     def __init__(self, *, refuses: ConnectFailed | None = None) -> None:
@@ -75,7 +75,7 @@ class MemoryWire:
             raise ConnectionLost("The wire is closed.", "")
         self._sent.put_nowait(message)
 
-    def agreed(self, revision: Revision) -> None:
+    def set_revision(self, revision: Revision) -> None:
         self.revision = revision
 
     def forget(self, request: Message) -> None:
@@ -90,7 +90,7 @@ class MemoryWire:
         self.closed.set()
 
     async def next(self) -> JSONObject:
-        """The next message that we sent."""
+        """Return the next message that we sent."""
         return (await self._sent.get()).body()
 
     def sends_nothing(self) -> bool:
@@ -120,7 +120,7 @@ class MemoryWire:
         self.happen(Closed(summary, next_step, 0))
 
     def block_sending(self) -> None:
-        """As a server that no longer reads: the pipe is full."""
+        """Act as a server that no longer reads: the pipe is full."""
         self._may_send.clear()
 
     def unblock_sending(self) -> None:
@@ -142,7 +142,7 @@ INITIALIZED: JSONObject = {
 
 
 class LoopTime:
-    """The running loop's clock, moved by hand: limits of seconds pass in no time."""
+    """The clock of the running loop, moved by hand: timeouts of seconds expire immediately."""
 
     def __init__(self) -> None:
         loop = asyncio.get_running_loop()
@@ -150,12 +150,12 @@ class LoopTime:
         loop.time = lambda: self._now  # type: ignore[method-assign]
 
     def go_on(self) -> None:
-        """From here on it runs by itself again."""
+        """Let the clock run by itself again."""
         ahead = self._now - self._real()
         asyncio.get_running_loop().time = lambda: self._real() + ahead  # type: ignore[method-assign]
 
     async def advance(self, seconds: float) -> None:
-        """Move on, and let everything that is due then happen."""
+        """Advance the clock and run everything that is due."""
         self._now += seconds
         for _ in range(10):
             await asyncio.sleep(0)

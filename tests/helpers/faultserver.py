@@ -1,9 +1,9 @@
-"""A stdio server that misbehaves on order. Standard library only, so that it starts in 20 ms (-I -S).
+"""A stdio server with faults. Standard library only, so that it starts in 20 ms (-I -S).
 
     faultserver.py [WORD[=VALUE] …]
 
-Words say how it starts and lists (`_START`, `_LISTS`); what it does wrong in a call is a tool (`_TOOLS`).
-A word that is a tool makes every call that tool. Without words it is a good server.
+Words define how it starts and lists (`_START`, `_LISTS`); faults in a call are tools (`_TOOLS`). A word
+that is a tool replaces every call by that tool. Without words it follows the protocol.
 """
 
 from __future__ import annotations
@@ -67,7 +67,10 @@ def ignores_term(value: str) -> None:
 
 
 def grandchild(value: str) -> None:
-    """One that outlives its parent's input: `own` leaves the session, `holds` keeps our stdout open."""
+    """Start a process that outlives its parent's input.
+
+    `own` leaves the session, `holds` keeps our stdout open.
+    """
     out = None if value == "holds" else subprocess.DEVNULL
     code = "import time; time.sleep(600)"
     child = subprocess.Popen(
@@ -211,7 +214,7 @@ def refuses(id: int, args: Args) -> None:
 
 
 def asks(id: int, args: Args) -> None:
-    """Ask the client something; tell what it said."""
+    """Send a server request and return the reply."""
     send(id="mine-1", method=args["method"])
     reply: dict[str, Any] = {}
     while reply.get("id") != "mine-1":
@@ -247,7 +250,7 @@ def about(id: int, args: Args) -> None:
 
 
 def writes_after_stdin(id: int, args: Args) -> None:
-    """Answer, and when the input ends say more on the way out: on stdout, then on stderr."""
+    """Respond; when stdin ends, write more to stdout and stderr before exiting."""
     response(id)
     while read():
         pass

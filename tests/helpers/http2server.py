@@ -1,4 +1,4 @@
-"""A small server that speaks HTTP/2 over TLS, and answers every posted request."""
+"""A small HTTP/2 server over TLS that responds to every posted request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from h2.events import DataReceived, StreamEnded
 
 
 class Http2Server:
-    """An async context manager that gives the URL."""
+    """An async context manager that returns the URL."""
 
     def __init__(self, tls: ssl.SSLContext) -> None:
         self._tls = tls

@@ -1,8 +1,8 @@
-"""An HTTP server on loopback that misbehaves on order.
+"""A loopback HTTP server with faults.
 
-Without orders it is a good MCP server of the handshake shape. `order("tools/call", fault, …)` makes it
-answer the next such requests with these faults, in turn; the key is the method of the posted message, or
-the HTTP method where there is none ("GET", "DELETE"). Every request is kept in `calls`.
+By default it is a valid MCP server of the session shape. `order("tools/call", fault, …)` makes it respond
+to the next such requests with these faults, in turn; the key is the method of the posted message, or the
+HTTP method if there is none ("GET", "DELETE"). Every request is stored in `calls`.
 
 It writes its bytes by hand, so that it can stop in the middle of any of them.
 """
@@ -25,12 +25,12 @@ HTML = b"<html><body>Welcome to nginx!</body></html>"
 
 
 class Hangup(Exception):
-    """Raised by a fault that is done with the connection."""
+    """Raised by a fault to end the connection."""
 
 
 @dataclass
 class Call:
-    """One request as it arrived, and the wire to answer it on."""
+    """A received request, and the connection for its response."""
 
     server: FaultServer
     method: str
@@ -42,7 +42,7 @@ class Call:
 
     @property
     def message(self) -> dict[str, Any]:
-        """Empty for a body that is none."""
+        """Return the posted message; empty if the body is none."""
         try:
             value = json.loads(self.body)
         except ValueError:
@@ -58,7 +58,7 @@ class Call:
         await self.writer.drain()
 
     async def start(self, status: int, content_type: str = "", **headers: str) -> None:
-        """Status and headers; the body follows in chunks."""
+        """Send status and headers; the body follows in chunks."""
         given = {"Content-Type": content_type} if content_type else {}
         given |= {name.replace("_", "-"): value for name, value in headers.items()}
         await self.write(_head(status, given | {"Transfer-Encoding": "chunked"}))
@@ -75,7 +75,7 @@ class Call:
         await self.write(_head(status, given | {"Content-Length": str(len(body))}) + body)
 
     def response(self, text: str = "done", **members: Any) -> bytes:
-        """The right answer to the posted request, as JSON."""
+        """Return the correct response to the posted request, as JSON."""
         result = {"content": [{"type": "text", "text": text}]}
         return _json({"jsonrpc": "2.0", "id": self.message.get("id"), "result": result} | members)
 
@@ -84,7 +84,7 @@ Fault: TypeAlias = Callable[[Call], Awaitable[None]]
 
 
 class FaultServer:
-    """An async context manager. `session` is the id that initialize gives out; none when it is empty."""
+    """An async context manager. `session` is the id that initialize returns; none if empty."""
 
     def __init__(self, *, session: str = "", tls: ssl.SSLContext | None = None) -> None:
         self.session = session
@@ -112,7 +112,7 @@ class FaultServer:
         return [call for call in self.calls if call.key == key]
 
     async def wait_for(self, key: str, count: int = 1) -> Call:
-        """The call of this key and number, waited for."""
+        """Wait for the call with this key and number."""
         async with asyncio.timeout(20):
             while len(self.called(key)) < count:
                 self._changes.clear()
@@ -129,7 +129,7 @@ class FaultServer:
         await self.stop()
 
     async def stop(self) -> None:
-        """Stop listening and break all connections: to a client it looks like a crash."""
+        """Stop listening and drop all connections, as in a crash."""
         if self._server is not None:
             self._server.close()
         tasks = list(self._connections)
@@ -181,7 +181,7 @@ def _json(value: object) -> bytes:
 
 
 def event(data: bytes, *, id: str = "", retry: int | None = None, name: str = "") -> bytes:
-    """One server-sent event."""
+    """Return one server-sent event."""
     lines = [b"event: " + name.encode()] if name else []
     lines += [b"id: " + id.encode()] if id else []
     lines += [b"retry: %d" % retry] if retry is not None else []
@@ -193,12 +193,12 @@ def notice(method: str = "notifications/message", **params: Any) -> bytes:
 
 
 def failure(call: Call, **error: Any) -> bytes:
-    """A JSON-RPC error in answer to the call."""
+    """Respond with a JSON-RPC error."""
     return _json({"jsonrpc": "2.0", "id": call.message.get("id"), "error": error})
 
 
 async def good(call: Call) -> None:
-    """As the specification says."""
+    """Respond as the specification says."""
     if call.method != "POST":
         await call.reply(405 if call.method == "GET" else 200)
     elif call.key == "initialize":
@@ -216,7 +216,7 @@ async def good(call: Call) -> None:
 
 
 def stream(*parts: bytes, response: bool = True, clean: bool = True, **headers: str) -> Fault:
-    """An event stream of these bytes, then the answer; it ends cleanly, or breaks off."""
+    """Respond with an event stream: these bytes, then the response; may break off at the end."""
 
     async def fault(call: Call) -> None:
         await call.start(200, SSE_TYPE, **headers)
@@ -232,7 +232,7 @@ def stream(*parts: bytes, response: bool = True, clean: bool = True, **headers: 
 
 
 def held(until: asyncio.Event, *parts: bytes) -> Fault:
-    """An event stream that stays open after these bytes, until the test has seen enough."""
+    """Respond with an event stream that stays open after these bytes until the test ends it."""
 
     async def fault(call: Call) -> None:
         await call.start(200, SSE_TYPE)
@@ -245,7 +245,7 @@ def held(until: asyncio.Event, *parts: bytes) -> Fault:
 
 
 def after(gate: asyncio.Event) -> Fault:
-    """Slow: the answer comes when the gate opens."""
+    """Respond when the gate opens."""
 
     async def fault(call: Call) -> None:
         await gate.wait()
@@ -262,7 +262,7 @@ def replies(status: int, body: bytes = b"", content_type: str = "", **headers: s
 
 
 def replies_with(make: Callable[[Call], bytes], status: int = 200, content_type: str = JSON_TYPE) -> Fault:
-    """A body made from the call."""
+    """Respond with a body made from the call."""
 
     async def fault(call: Call) -> None:
         await call.reply(status, make(call), content_type)
@@ -271,7 +271,7 @@ def replies_with(make: Callable[[Call], bytes], status: int = 200, content_type:
 
 
 def drops(*parts: bytes) -> Fault:
-    """Writes these bytes as they are, and breaks the connection."""
+    """Write these bytes unchanged and drop the connection."""
 
     async def fault(call: Call) -> None:
         for part in parts:
@@ -282,7 +282,7 @@ def drops(*parts: bytes) -> Fault:
 
 
 async def bytewise(call: Call) -> None:
-    """Right, but every byte is a chunk of its own."""
+    """Respond correctly, with one chunk per byte."""
     await call.start(200, SSE_TYPE)
     for byte in event(call.response("Grüße 👋")):
         await call.chunk(bytes([byte]))
@@ -290,7 +290,7 @@ async def bytewise(call: Call) -> None:
 
 
 def packed(size: int = 0, encoding: str = "gzip") -> Fault:
-    """A gzipped answer; with a size, one that unpacks to so many bytes."""
+    """Respond with gzip; with a size, one that decompresses to that many bytes."""
 
     async def fault(call: Call) -> None:
         body = gzip.compress(call.response("x" * size))
@@ -300,7 +300,7 @@ def packed(size: int = 0, encoding: str = "gzip") -> Fault:
 
 
 async def endless_event(call: Call) -> None:
-    """An event that never ends, until the client hangs up."""
+    """Send an event that never ends, until the client disconnects."""
     await call.start(200, SSE_TYPE)
     await call.chunk(b"data: ")
     while True:

@@ -1,4 +1,4 @@
-"""A transport over HTTP that is open for the length of a test, and somebody who listens to it."""
+"""An open HTTP transport for one test, with a log of its events."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from tests.helpers.wirelog import WireLog
 
 @dataclass
 class Stage:
-    """One open transport. Requests are numbered by the test's own count."""
+    """One open transport. The test numbers its requests."""
 
     transport: Transport
     log: WireLog
     count: int = 0
 
     async def request(self, method: str = "tools/call", envelope: Envelope = PLAIN, **params: Any) -> Message:
-        """Send a request; its outcome is for the test to wait for."""
+        """Send a request; the test waits for its outcome."""
         self.count += 1
         message = jsonrpc.request(self.count, method, params)
         await self.transport.send(message, envelope)
         return message
 
     async def call(self, method: str = "tools/call", **params: Any) -> Message:
-        """Send a request and wait for its answer."""
+        """Send a request and wait for its response."""
         return await self.log.response(await self.request(method, **params))
 
     async def fail(self, method: str = "tools/call", **params: Any) -> str:
-        """Send a request that fails; the sentences that whoever waits for it gets."""
+        """Send a request that fails; return the text of the error."""
         return str(await self.log.failure(await self.request(method, **params)))
 
     async def notify(self, method: str) -> None:
@@ -46,7 +46,7 @@ class Stage:
 
     async def handshake(self, revision: Revision = R4) -> None:
         await self.call("initialize")
-        self.transport.agreed(revision)
+        self.transport.set_revision(revision)
         await self.notify("notifications/initialized")
 
 
@@ -62,7 +62,7 @@ async def on_stage(transport: Transport) -> AsyncIterator[Stage]:
 
 @asynccontextmanager
 async def streamable(server: FaultServer, **network: Any) -> AsyncIterator[Stage]:
-    """Over Streamable HTTP, before anything was agreed."""
+    """Yield a Streamable HTTP stage before a protocol version is negotiated."""
     transport = StreamableHttpTransport(server.url(), Network(**network), SystemClock())
     async with on_stage(transport) as stage:
         yield stage

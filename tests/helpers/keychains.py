@@ -1,4 +1,4 @@
-"""Keychains for tests: real backends of keyring, which behave as those of systems do."""
+"""Keychains for tests: keyring backends that behave like those of operating systems."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from keyring.errors import KeyringLocked, PasswordDeleteError
 
 
 class MemoryKeychain(KeyringBackend):
-    """Works. Refuses what Windows refuses: more than 2560 bytes of UTF-16, with an error that is its own."""
+    """A working keychain with the limit of Windows: 2560 bytes of UTF-16, with its own error."""
 
     priority = 0.1
 
@@ -31,7 +31,7 @@ class MemoryKeychain(KeyringBackend):
 
 
 class FailingKeychain(MemoryKeychain):
-    """Raises what it is given, at whatever it is asked."""
+    """Raises the given error in every call."""
 
     def __init__(self, error: Exception | None = None) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class FailingKeychain(MemoryKeychain):
 
 
 class WaitingKeychain(MemoryKeychain):
-    """Asks the person, who takes their time: until `release_bodies` is set."""
+    """Waits like a keychain that prompts the user, until `release_bodies` is set."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class WaitingKeychain(MemoryKeychain):
 
 
 class ForgetfulKeychain(MemoryKeychain):
-    """Takes everything and keeps nothing, as keyring's `null` does."""
+    """Accepts everything and stores nothing, like keyring's `null`."""
 
     def set_password(self, service: str, username: str, password: str) -> None:
         pass

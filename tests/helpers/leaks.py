@@ -1,8 +1,8 @@
-"""A pytest plugin: a test that leaves something running fails, with the name of what it left.
+"""Pytest plugin: a test that leaves something running fails, with the name of what it left.
 
-Watched are asyncio tasks, threads, child processes, active QTimers and top-level widgets. Whatever was there
-before the test (a server that a whole module shares) is not held against it. Things that are about to end
-get a moment to do so. Nothing here imports Qt: only when a test did is it asked.
+Watches asyncio tasks, threads, child processes, active QTimers and top-level widgets. What existed before
+the test (a server shared by a module) is ignored. Things that are about to end get a moment to do so. Qt
+is not imported here, and checked only if the test imported it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LOOP_TURNS = 20
 
 @pytest.fixture(autouse=True)
 def no_leaked_threads_or_processes() -> Iterator[None]:
-    """The outermost guard: what loops and fixtures own is gone when it looks."""
+    """The outermost guard: loops and fixtures have cleaned up when it checks."""
     threads, children = set(threading.enumerate()), _children()
     yield
     leaked = [*_leaked_threads(threads), *_leaked_children(children)]
@@ -46,7 +46,7 @@ def no_leaked_tasks(request: pytest.FixtureRequest, no_leaked_threads_or_process
 
 @pytest.fixture
 async def watch_tasks() -> AsyncIterator[None]:
-    """Set up before and torn down after every other async fixture of the test, on the test's loop."""
+    """Set up before and torn down after every other async fixture, on the test's loop."""
     before = asyncio.all_tasks()
     yield
     leaked = await _leaked_tasks(before)
@@ -68,7 +68,7 @@ def no_leaked_widgets_or_timers(no_leaked_threads_or_processes: None) -> Iterato
 
 
 async def _leaked_tasks(before: set[asyncio.Task[object]]) -> set[asyncio.Task[object]]:
-    """Tasks that are being cancelled need a few turns of the loop to end."""
+    """Return the tasks that remain; cancelled ones need a few iterations of the loop to end."""
     leaked: set[asyncio.Task[object]] = set()
     for _ in range(_LOOP_TURNS):
         leaked = asyncio.all_tasks() - before - {_current_task()}
@@ -97,12 +97,12 @@ def _leaked_children(before: set[int]) -> list[str]:
     while leaked := [text for pid in _children() - before if (text := _describe(pid))]:
         if time.monotonic() > deadline:
             return leaked
-        time.sleep(0.01)  # nobody tells us when somebody else's child has ended
+        time.sleep(0.01)  # there is no event for the end of another process's child
     return []
 
 
 def _children() -> set[int]:
-    """Our direct children. A grandchild that is still ours to find has one of them above it."""
+    """Return our direct children; a grandchild that we can find has one of them above it."""
     try:
         lists = [path.read_text() for path in Path("/proc/self/task").glob("*/children")]
     except OSError:
@@ -113,7 +113,7 @@ def _children() -> set[int]:
 
 
 def _describe(pid: int) -> str:
-    """A process in words; nothing for one that has ended and only waits to be asked for its exit code."""
+    """Describe a process; empty for a zombie."""
     with contextlib.suppress(psutil.Error):
         process = psutil.Process(pid)
         if process.status() != psutil.STATUS_ZOMBIE and process.ppid() == os.getpid():

@@ -1,8 +1,7 @@
-"""A stdio server that tells which bytes it got. Standard library only, so that it starts in 20 ms (-I -S).
+"""A stdio server that returns the bytes it received. Standard library only (-I -S).
 
-Every line that is no `initialize` is answered with the line itself, as text of one letter a byte (Latin-1): a
-request with its id, a notification not at all, a batch item by item, and what is no JSON with an error
-without an id.
+The response to every line except `initialize` is the line itself, as Latin-1 text: a request by its id, a
+batch item by item, text that is not JSON by an error without an id. Notifications get no response.
 """
 
 from __future__ import annotations

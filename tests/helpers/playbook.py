@@ -1,10 +1,10 @@
-"""Scripts for the sans-I/O core: what arrives, and what it must mean, line by line.
+"""Scripts for the sans-I/O core: incoming messages and the expected events.
 
     with Playbook(connection.receive) as play:
         play >> Received(b'{"jsonrpc":"2.0","id":9,"result":{}}')
-        play << Orphan(message(id=9, result={}), Match.UNKNOWN)
+        play << UnexpectedResponse(message(id=9, result={}), Match.UNKNOWN)
 
-`>>` feeds a frame; `<<` states the next event. Every event must be stated, in order: one that nobody
+`>>` feeds a message; `<<` states the next event. Every event must be stated, in order: one that was not
 stated fails the test at the next `>>`, or at the end of the block.
 """
 
@@ -23,21 +23,21 @@ from inspector.protocol.jsonrpc import Message, read
 
 @dataclass(frozen=True)
 class Received:
-    """A frame that arrives, as its bytes."""
+    """An incoming message as bytes."""
 
     raw: bytes
 
 
 @dataclass(frozen=True)
 class Failed:
-    """What a negotiation that cannot go on says to the person: the beginning of each sentence."""
+    """The error of a failed negotiation: the beginning of each sentence."""
 
     summary: str
     next_step: str = ""
 
 
 class Playbook:
-    """Feeds frames to a receiver, and holds what came of each until it is stated."""
+    """Feeds messages to a receiver and stores the events of each until they are stated."""
 
     def __init__(self, receive: Callable[[Message], Sequence[object]], *opening: object) -> None:
         self._receive = receive
@@ -59,7 +59,7 @@ class Playbook:
         return self
 
     def next(self) -> object:
-        """The next event, for a test that looks at it more closely."""
+        """Return the next event, for further checks."""
         assert self._events, "nothing happened"
         return self._events.popleft()
 
@@ -77,7 +77,7 @@ class Playbook:
 
 
 def negotiating(negotiation: Negotiation) -> Playbook:
-    """A playbook for a negotiation. It begins with the first request, which is to be stated."""
+    """Return a playbook for a negotiation. It begins with the first request, to be stated."""
 
     def receive(response: Message) -> list[object]:
         try:
@@ -89,7 +89,7 @@ def negotiating(negotiation: Negotiation) -> Playbook:
 
 
 def frame(**members: JSON) -> bytes:
-    """A message's bytes, as most servers write them."""
+    """Return a message's bytes, as most servers write them."""
     return to_wire({"jsonrpc": "2.0", **members})
 
 

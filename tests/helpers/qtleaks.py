@@ -1,4 +1,4 @@
-"""What of Qt is alive: top-level widgets and running timers. Imported without Qt, used only with it."""
+"""Living Qt objects: top-level widgets and running timers. Qt is imported on use only."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _QTS_OWN = {"QTipLabel", "QShapedPixmapWidget", "QDesktopWidget"}
 
 @dataclass(frozen=True)
 class Alive:
-    """One widget or timer. Two looks at the same one are equal."""
+    """A widget or timer. Two values for the same object are equal."""
 
     address: int
     text: str = field(compare=False)
 
 
 def alive() -> set[Alive]:
-    """Everything that lives now, after what was to be deleted later has been."""
+    """Return everything that is alive, after deferred deletions."""
     from PySide6.QtCore import QCoreApplication, QEvent
 
     _watch_timers()
@@ -58,7 +58,7 @@ _started: weakref.WeakSet[Any] = weakref.WeakSet()
 
 @functools.cache
 def _watch_timers() -> None:
-    """Qt lists timers by their owner only, so note each one that Python starts."""
+    """Record each timer that Python starts: Qt lists timers only by their owner."""
     from PySide6.QtCore import QTimer
 
     start: Callable[..., None] = QTimer.start

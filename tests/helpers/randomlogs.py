@@ -1,4 +1,4 @@
-"""Logs with anything in them, for Hypothesis; and whether two logs hold the same."""
+"""Hypothesis strategies for traffic logs, and comparison of two logs."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _append(draw: st.DrawFn) -> Step:
 
 
 def _on_rows(call: Callable[[TrafficLog, int, int], object]) -> st.SearchStrategy[Step]:
-    """Something done to one or two rows of those there are."""
+    """Return a strategy for an operation on one or two existing rows."""
 
     def step(one: int, other: int) -> Step:
         def do(log: TrafficLog) -> None:
@@ -93,7 +93,7 @@ STEPS: st.SearchStrategy[list[Step]] = st.lists(
 
 
 def same(one: TrafficLog, other: TrafficLog) -> None:
-    """Assert that both hold the same, column by column and row by row."""
+    """Assert that two logs are equal, column by column and row by row."""
     assert (len(one), one.servers(), one.revisions) == (len(other), other.servers(), other.revisions)
     assert (one.noted_rows(), one.resent()) == (other.noted_rows(), other.resent())
     for name in TYPES.keys() - {"chunk", "offset"}:

@@ -1,8 +1,8 @@
-"""A process that records numbered rows until it is killed: `python -m tests.helpers.recordingchild FILE`.
+"""Records numbered rows until it is killed: `python -m tests.helpers.recordingchild FILE`.
 
-For each line that it reads, it publishes some rows and says "published COUNT MONOTONIC_NS"; for a line
-"flush" it then waits until they are in the file, and says "flushed COUNT". "limit BYTES" lets files grow no
-further (0: without limit).
+For each line that it reads, it publishes some rows and prints "published COUNT MONOTONIC_NS"; for a line
+"flush" it then waits until they are in the file and prints "flushed COUNT". "limit BYTES" limits the size
+of files (0: no limit).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ROWS = 50
 
 
 def body(number: int) -> bytes:
-    """Of all sizes, some of them with a chunk of their own."""
+    """Return bodies of all sizes, some large enough for a separate chunk."""
     size = 80_000 if number % 97 == 0 else number * 37 % 900
     return b"%d " % number * (size // 8)
 

@@ -1,4 +1,4 @@
-"""How much of a schema a form shows: `coverage`."""
+"""How much of a schema a form covers."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ MOST_FIELDS = 5000
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """`fields` counts those with an editor of their own and those without, which are the `fallbacks`.
+    """`fields` counts the fields with an editor; `fallbacks` lists those without.
 
-    Each fallback is a place, as a JSON pointer in which `*` stands for any key or item and `|title` for a
-    variant, and the reason why only JSON text can be written there.
+    Each fallback is a JSON pointer, in which `*` is any key or item and `|title` a variant, with the
+    reason why only JSON text can be entered there.
     """
 
     fields: int
@@ -35,7 +35,7 @@ class Coverage:
 
 
 def coverage(schema: JSON) -> Coverage:
-    """Of the form for a schema; a schema that goes on for ever is followed some levels deep."""
+    """Return the coverage of a schema's form; a recursive schema is followed some levels deep."""
     form = build_form(schema)
     if form.notes and not form.members and form.union is None and form.rest is None:
         return Coverage(1, (("", form.notes[0]),))
@@ -52,7 +52,7 @@ def coverage(schema: JSON) -> Coverage:
 
 
 def _parts(pointer: str, field: Field, depth: int) -> Iterator[tuple[str, Field, int]]:
-    """What is inside a field; of a value that may be anything, nothing more can be said."""
+    """Return the fields inside a field; none for a value of any type."""
     deeper = depth + 1
     match field:
         case UnionField(is_any=False):

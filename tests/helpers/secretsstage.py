@@ -25,7 +25,7 @@ def status(store: SecretStore) -> StorageStatus:
 
 
 class Run:
-    """One run of the app: a store and its reported problems."""
+    """One session of the app: a store and its reported problems."""
 
     def __init__(self, folder: Path, backend: KeyringBackend, timeout: float = 10.0) -> None:
         self.keychain = Keychain(lambda: backend, timeout)
@@ -47,7 +47,7 @@ class Machine:
 
     @property
     def store(self) -> SecretStore:
-        """The store of a new run."""
+        """Return the store of a new session."""
         return self.run().store
 
     def document(self) -> dict[str, Any]:

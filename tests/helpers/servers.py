@@ -1,4 +1,4 @@
-"""Entries for servers that misbehave, and the questions that tests ask of an engine."""
+"""Entries for servers with faults, and helpers for tests of an engine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ARGV = (sys.executable, "-I", "-S", FAULTSERVER)
 def fault_entry(
     *words: str, name: str = "srv", env: dict[str, str] | None = None, cwd: str = ""
 ) -> StdioEntry:
-    """`faultserver.py` with these words."""
+    """Return an entry for `faultserver.py` with these words."""
     return StdioEntry(name=name, command=ARGV[0], args=(*ARGV[1:], *words), env=env or {}, cwd=cwd)
 
 
@@ -51,7 +51,7 @@ class Lab:
         await self.engine.connect(name)
 
     async def fails_to_connect(self, entry: StdioEntry) -> UserError:
-        """Connecting must fail, and the server's view must say the same."""
+        """Assert that connecting fails and that the server's view says the same."""
         self.engine.add(entry)
         with pytest.raises(UserError) as caught:
             await self.engine.connect(entry.name)
@@ -64,7 +64,7 @@ class Lab:
         return await self.engine.call_tool(name, tool, {**arguments})
 
     async def text(self, tool: str, name: str = "srv", **arguments: str | int) -> str:
-        """Call a tool that answers with one text."""
+        """Call a tool that returns one text."""
         outcome = await self.call(tool, name, **arguments)
         assert outcome.kind is OutcomeKind.RESULT, outcome
         (part,) = read_result(outcome.response).parts
@@ -79,7 +79,7 @@ class Lab:
         return self.view(name)
 
     async def changed(self) -> None:
-        """Until any server stands differently."""
+        """Wait until the status of a server changes."""
         self._changed.clear()
         await self._changed.wait()
 
@@ -90,7 +90,7 @@ class Lab:
         return [row.raw for row in self.rows(RecordKind.STDERR, name=name)]
 
     async def still_works(self) -> None:
-        """Whatever happened to one server: another one can be used."""
+        """Assert that another server still works."""
         await self.connect(name="another")
         assert await self.text("echo", name="another", text="hello") == "hello"
         await self.engine.disconnect("another")
@@ -104,7 +104,7 @@ async def lab() -> AsyncIterator[Lab]:
 
 
 async def gone(*pids: int, within: float = 30.0) -> None:
-    """Wait until these processes are gone, or only wait to be buried. Nobody tells: look again and again."""
+    """Poll until these processes are gone or zombies."""
     async with asyncio.timeout(within):
         for pid in pids:
             while is_alive(pid):  # noqa: ASYNC110 - the process table sends no events

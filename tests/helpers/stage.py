@@ -1,4 +1,4 @@
-"""A session on a wire in memory, whose other end the test plays. A pytest plugin: it gives the fixtures."""
+"""Pytest plugin: a session on an in-memory wire, whose other end the test plays."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from inspector.traffic.records import Record, RecordKind
 from tests.helpers.fakes import FakeClock, MemoryWire
 
 PROFILE = ClientProfile("lens", "Lens", "0", NOTHING)
-SETTINGS = Settings(connect_timeout=15, request_timeout=10, longest_request=25)
+SETTINGS = Settings(connect_timeout=15, request_timeout=10, total_timeout=25)
 
 
 class Stage:
-    """One session with everything around it. Each connection gets a wire of its own, the latest is `wire`."""
+    """A session with its dependencies. Each connection gets a new wire; the latest is `wire`."""
 
     def __init__(self) -> None:
         self.wire = MemoryWire()
@@ -48,7 +48,7 @@ class Stage:
         return session
 
     def answer_with(self, method: str, handler: Callable[[JSONObject], Awaitable[JSONObject]]) -> None:
-        """Offer a method. Before connecting."""
+        """Register a handler for a method. Call before connecting."""
         self.handlers[method] = handler
         self.session = self._make_session()
 
@@ -64,17 +64,17 @@ class Stage:
         await connecting
 
     async def wire_next(self) -> JSONObject:
-        """The first message on a wire that is only being made."""
+        """Return the first message on a wire that is being created."""
         await asyncio.sleep(0)
         return await self.wire.next()
 
     async def ended(self) -> None:
-        """Until a connection that was lost has been taken down."""
+        """Wait until a lost connection is cleaned up."""
         await self.wire.closed.wait()
         await asyncio.sleep(0)
 
     def sent(self, method: str) -> Message:
-        """The latest message of that method that went out, as it was recorded."""
+        """Return the latest sent message of this method, as recorded."""
         return read(next(row.raw for row in reversed(self.rows(RecordKind.REQUEST)) if row.method == method))
 
     @staticmethod
@@ -91,7 +91,7 @@ class Stage:
 
 @pytest.fixture
 async def stage() -> AsyncIterator[Stage]:
-    """Not connected yet. Fails the test when an error was heard by nobody: of a future, of a callback."""
+    """Not connected yet. An unhandled error of a future or a callback fails the test."""
     unheard: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: unheard.append(context))
     stage = Stage()

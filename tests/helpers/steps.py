@@ -1,4 +1,4 @@
-"""What something costs, counted: the same on every machine, however busy it is."""
+"""Cost in function calls: the same on every machine, however busy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import FrameType
 
 
 def steps_of(work: Callable[[], object]) -> int:
-    """How many functions are called until it is done, those of C included."""
+    """Return how many functions are called, including C functions."""
     count = 0
 
     def on_event(frame: FrameType, event: str, argument: object) -> None:

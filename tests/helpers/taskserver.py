@@ -1,10 +1,10 @@
-"""A stdio server with tasks of either design, written by hand. Standard library only (-I -S).
+"""A stdio server with tasks of either design. Standard library only (-I -S).
 
     taskserver.py core|extension [FILE]
 
-Tasks move on when they are asked after, so that nobody has to wait. `count` ends after as many polls as its
-argument `polls` says, and tells its progress (core only). `ask` wants to know a name. `stay` ends only when
-it is cancelled. `fail` fails. With FILE the tasks are kept there, and outlive the process.
+Tasks advance when they are polled, so that no test has to wait. `count` ends after `polls` polls and
+reports progress (core only). `ask` elicits a name. `stay` ends only when cancelled. `fail` fails. With
+FILE, tasks are stored there and outlive the process.
 """
 
 from __future__ import annotations

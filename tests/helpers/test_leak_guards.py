@@ -1,4 +1,4 @@
-"""The guards themselves: an inner run of leaking tests, each of which must fail and say what it left."""
+"""The leak guards: an inner run of leaking tests, each of which must fail and name its leak."""
 
 from __future__ import annotations
 

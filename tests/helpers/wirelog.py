@@ -1,4 +1,4 @@
-"""Listens to a transport: keeps what it reports, and lets a test wait for it."""
+"""Records the events of a transport and lets a test wait for them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LIMIT = 20.0
 
 
 class WireLog:
-    """The callable that a transport reports to."""
+    """The callable that receives the events of a transport."""
 
     def __init__(self) -> None:
         self.events: list[WireEvent] = []
@@ -39,12 +39,12 @@ class WireLog:
                 await self._changes.wait()
 
     async def first(self, kind: type[T], where: Callable[[T], bool] = lambda event: True) -> T:
-        """The first event of a kind, waited for if it has not come yet."""
+        """Return the first event of a type, waiting for it if necessary."""
         await self.until(lambda: any(where(event) for event in self.all(kind)))
         return next(event for event in self.all(kind) if where(event))
 
     async def outcome(self, request: Message) -> Message | UserError:
-        """How a request ended: with its answer, or with the error that whoever waits for it gets."""
+        """Return the response to a request, or the error that its caller gets."""
         await self.until(lambda: self._outcome(request) is not None)
         outcome = self._outcome(request)
         assert outcome is not None

@@ -1,6 +1,8 @@
-"""A stdio server whose tools make its process work: CPU, children, output, a crash. Standard library only.
+"""A stdio server whose tools use CPU, start children, write output or crash.
 
-workserver.py [FILE]        a FILE that is there is kept open
+    workserver.py [FILE]        a FILE that exists is kept open
+
+Standard library only.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ def burn_in_child(args: Args) -> None:
 
 
 def family(args: Args) -> None:
-    """A child with a child of its own; each says when it is there."""
+    """Start a child that starts a child; each reports when it runs."""
     inner = "import time; print(flush=True); time.sleep(600)"
     words = [*_PYTHON, inner]
     _start(
@@ -59,7 +61,7 @@ def family(args: Args) -> None:
 
 
 def orphan(args: Args) -> None:
-    """A grandchild whose parent ends at once."""
+    """Start a grandchild whose parent ends immediately."""
     inner = "import time; print(flush=True); time.sleep(600)"
     words = [*_PYTHON, inner]
     _start(

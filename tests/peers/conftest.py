@@ -1,4 +1,4 @@
-"""The peers, installed: what cannot be is skipped."""
+"""Installed peers; tests of those that cannot be installed are skipped."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OLD_SDK = ("mcp==1.30.0",)
 
 @pytest.fixture(scope="session")
 def installs() -> dict[str, Future[Path]]:
-    """All at once, because most of it is waiting for a registry."""
+    """Install everything at once: most of it is waiting for a registry."""
     with ThreadPoolExecutor() as pool:
         return {
             "npm": pool.submit(npm_packages, *NODE_SERVERS),
@@ -26,19 +26,19 @@ def installs() -> dict[str, Future[Path]]:
 
 @pytest.fixture(scope="session")
 def node_modules(installs: dict[str, Future[Path]]) -> Path:
-    """The reference servers of Node."""
+    """The reference servers for Node."""
     return _or_skip(installs["npm"]) / "@modelcontextprotocol"
 
 
 @pytest.fixture(scope="session")
 def reference_python(installs: dict[str, Future[Path]]) -> Path:
-    """A Python with the reference servers of Python."""
+    """A Python with the reference servers for Python."""
     return _or_skip(installs["python"])
 
 
 @pytest.fixture(scope="session")
 def old_sdk_python(installs: dict[str, Future[Path]]) -> Path:
-    """A Python with the SDK as it was before the stateless era."""
+    """A Python with the last SDK without the stateless shape."""
     return _or_skip(installs["old sdk"])
 
 

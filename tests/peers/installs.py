@@ -1,7 +1,7 @@
-"""Public packages, installed once into a cache folder that later runs use again.
+"""Public packages, installed once into a cache folder that later runs reuse.
 
-The folder is `mcp-lens-tests` among the caches of the person who runs the tests, or the one that the variable
-MCP_LENS_TEST_CACHE names. Versions are pinned: a test that fails has found a change of ours, not of theirs.
+The folder is `mcp-lens-tests` in the user's cache folder, or the value of MCP_LENS_TEST_CACHE. Versions
+are pinned, so that a failing test points to a change of ours.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _LIMIT_S = 200
 
 
 class Unavailable(Exception):
-    """It cannot be installed here; the text says why."""
+    """It cannot be installed here; the message says why."""
 
 
 def npm_packages(*specs: str) -> Path:
-    """The `node_modules` folder with these packages. Raises Unavailable."""
+    """Return the `node_modules` folder with these packages. Raises Unavailable."""
     npm = shutil.which("npm")
     if npm is None or shutil.which("node") is None:
         raise Unavailable("Node and npm are not installed")
@@ -43,9 +43,9 @@ def npm_packages(*specs: str) -> Path:
 
 
 def python_packages(*specs: str) -> Path:
-    """The interpreter of a virtual environment with these packages. Raises Unavailable.
+    """Return the Python of a virtual environment with these packages. Raises Unavailable.
 
-    Run what is in it with `-m`: the scripts beside it name the folder in which they were installed.
+    Run its programs with `-m`: the scripts contain the folder in which they were installed.
     """
 
     def install(folder: Path) -> None:
@@ -61,7 +61,7 @@ def _python(folder: Path) -> Path:
 
 
 def _installed(kind: str, specs: Sequence[str], install: Callable[[Path], None]) -> Path:
-    """A folder that is there is whole: it is filled under another name, then moved into its place."""
+    """An existing folder is complete: it is filled under another name, then renamed."""
     words = (kind, sys.version, *specs)
     folder = cache_folder() / f"{kind}-{hashlib.sha256(' '.join(words).encode()).hexdigest()[:12]}"
     if folder.is_dir():
@@ -93,7 +93,7 @@ def cache_folder() -> Path:
 
 
 def _home_cache() -> Path:
-    """Tests have a home of their own, which ends with the run; packages are to stay."""
+    """Return the user's cache folder: tests have a temporary home, but packages should stay."""
     home = _home()
     return Path(home, ".cache") if home else platformdirs.user_cache_path()
 
@@ -107,6 +107,6 @@ def _home() -> str:
 
 
 def _own_environment() -> dict[str, str]:
-    """With the settings of npm and pip that the person has: perhaps a registry of their own."""
+    """Return the environment with the user's npm and pip settings, such as a registry."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
     return {**env, "HOME": home} if (home := _home()) else env

@@ -1,4 +1,4 @@
-"""A server that listens on a port of its own, in a child process of the test run."""
+"""A server that listens on a port, in a child process of the test run."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from contextlib import contextmanager
 def listening(
     command: Sequence[str], announcement: str, env: Mapping[str, str] | None = None
 ) -> Iterator[str]:
-    """Start it and wait for the announcement on its stderr; gives what the pattern's group matched.
+    """Start a server and wait for its announcement on stderr; yield the pattern's group.
 
-    The child ends when the block does. Its output is read all the time, so that it never waits for us.
+    The child ends with the block. Its output is read all the time, so that it never blocks.
     """
     with subprocess.Popen(
         command,
@@ -53,7 +53,7 @@ def _await(process: subprocess.Popen[str], announcement: str) -> str:
 
 
 def free_port() -> int:
-    """For servers that cannot choose one themselves."""
+    """Return a free port, for servers that cannot choose one."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -1,7 +1,7 @@
 # mypy: ignore-errors
-"""A small server on the official SDK as it was before the stateless era: `sdk1server.py TRANSPORT`.
+"""A small server on the SDK before the stateless shape: `sdk1server.py TRANSPORT`.
 
-It runs in an environment of its own, in which that SDK is installed, and imports nothing of ours.
+It runs in an environment with that SDK and imports none of our code.
 """
 
 import sys
@@ -37,7 +37,7 @@ async def count(to: int, ctx: Context) -> str:
 
 @server.tool()
 async def ask(ctx: Context) -> str:
-    """Ask the person for a color."""
+    """Ask the user for a color."""
     response = await ctx.elicit("Which color?", Answer)
     return f"{response.action}: {response.data.color}"
 

@@ -1,12 +1,12 @@
 # mypy: ignore-errors
-"""A server with a login on the official SDK's own parts: `sdkloginserver.py [--no-resource-metadata]`.
+"""A server with the SDK's login: `sdkloginserver.py [--no-resource-metadata]`.
 
-The endpoints, documents and checks are the SDK's (`mcp.server.auth`); this adds what it leaves to others:
-where tokens are kept, and a page to log in at. It runs on the SDK of today and on the one before the
-stateless era, in an environment of its own, and imports nothing of ours.
+Endpoints, metadata and checks are the SDK's (`mcp.server.auth`); this adds token storage and a login
+page. It runs on the current SDK and on the one before the stateless shape, in a separate environment, and
+imports none of our code.
 
-`lose` forgets the token that it is called with, as a server does that is started anew. Tokens live as long as
-the variable EXPIRES_IN says.
+`lose` forgets the token that it is called with, like a restarted server. EXPIRES_IN is the lifetime of
+tokens.
 """
 
 import os
@@ -39,7 +39,7 @@ PAGE = """<form method=post><input name=name><input name=password type=password>
 
 
 class Provider:
-    """Everything in memory."""
+    """An authorization provider in memory."""
 
     def __init__(self, origin):
         self.origin = origin
@@ -57,7 +57,7 @@ class Provider:
         return f"{self.origin}/login?ticket={ticket}"
 
     def decided(self, ticket, is_allowed):
-        """Where the browser goes when the person has decided."""
+        """Return the redirect after the user's decision."""
         client, params = self.requested.pop(ticket)
         back = str(params.redirect_uri)
         if not is_allowed:
@@ -97,7 +97,7 @@ class Provider:
         return self.access.get(token)
 
     async def revoke_token(self, token):
-        """Both tokens of a client, as the SDK advises."""
+        """Revoke both tokens of a client, as the SDK recommends."""
         for kept in (self.access, self.refreshing):
             for value, one in list(kept.items()):
                 if (one[0] if isinstance(one, tuple) else one).client_id == token.client_id:
@@ -142,13 +142,13 @@ def build(origin, has_resource):
 
     @server.tool()
     def whoami() -> str:
-        """Say which client asks, and for which resource."""
+        """Return the client and the resource of the token."""
         token = get_access_token()
         return f"{provider.clients[token.client_id].client_name} {' '.join(token.scopes)} {token.resource}"
 
     @server.tool()
     def lose() -> str:
-        """Forget the token of this very call."""
+        """Forget the token of this call."""
         del provider.access[get_access_token().token]
         return "lost"
 

@@ -1,4 +1,4 @@
-"""Answer rules with a real server, the SDK of today, in both eras: what it asks is answered, and marked."""
+"""Reply rules with a real server, the current SDK, in both shapes: replied, and marked."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from inspector.engine.inbox.inbox import Inbox
 from inspector.engine.inbox.reply_rules import ReplyRules
 from inspector.engine.inbox.views import InboxRequestEnd
 from inspector.engine.views import OutcomeKind
-from inspector.protocol.server_requests.replies import accepted
+from inspector.protocol.server_requests.replies import form_reply
 from inspector.traffic.records import RecordKind
 from tests.helpers.httpfaults import FaultServer
 from tests.peers.visit import Visit, visiting
@@ -51,7 +51,7 @@ async def text(visit: Visit, tool: str, **arguments: Any) -> str:
 async def test_matching_rule_answers_a_server_request_and_the_reply_is_marked(
     entry: StdioEntry,
 ) -> None:
-    yes = rule("Yes", RuleKind.CANNED, "method:elicitation/create", answer=accepted({"name": "Ada"}))
+    yes = rule("Yes", RuleKind.CANNED, "method:elicitation/create", reply=form_reply({"name": "Ada"}))
     async with with_rules(entry, yes, rule("Parrot", RuleKind.ECHO)) as visit:
         assert "Ada" in await text(visit, "elicit_form")
         assert "A color?" in await text(visit, "sampling", prompt="A color?")
@@ -64,7 +64,7 @@ async def test_matching_rule_answers_a_server_request_and_the_reply_is_marked(
         for inbox_request in past
         if inbox_request.input_requests[0].reply
     ] == ["Yes", "Parrot"]
-    assert notes == ["Answered by the rule “Yes”.", "Answered by the rule “Parrot”."]
+    assert notes == ["Answered by rule “Yes”.", "Answered by rule “Parrot”."]
 
 
 async def test_script_rule_replies_to_consecutive_calls(entry: StdioEntry, tmp_path: Path) -> None:

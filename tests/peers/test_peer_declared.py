@@ -1,4 +1,4 @@
-"""What real servers see of what we declare: the SDK of today, in both eras, over both transports."""
+"""Client capabilities as real servers see them: the current SDK, both shapes and transports."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def reported(outcome: CallOutcome) -> str:
 
 
 async def require_refusals(visit: Visit) -> None:
-    """Each tool says that we did not declare what it asks for; else it would wait for an answer."""
+    """Assert that each tool reports the undeclared capability instead of waiting for a reply."""
     for tool, (capability, arguments) in ASKING.items():
         outcome = await visit.engine.call_tool("sdk", tool, {**arguments})
         assert outcome.kind is OutcomeKind.TOOL_ERROR, (tool, outcome)
@@ -87,8 +87,8 @@ async def test_server_gets_the_current_roots(visit: Visit, tmp_path: Path) -> No
 
 
 async def test_per_call_capabilities_apply_to_that_call_only(visit: Visit) -> None:
-    own: JSONObject = ALL.switched(("roots",), None).whole
-    outcome = await visit.engine.by_hand.call("sdk", ToolCall("list_roots", capabilities=own))
+    own: JSONObject = ALL.with_member(("roots",), None).members
+    outcome = await visit.engine.tool_caller.call("sdk", ToolCall("list_roots", capabilities=own))
     if visit.agreement.era is Era.STATELESS:
         assert outcome.kind is OutcomeKind.TOOL_ERROR
         assert "roots" in reported(outcome)

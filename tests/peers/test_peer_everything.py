@@ -1,4 +1,4 @@
-"""The reference server of Node, `server-everything`: stdio, Streamable HTTP, and the HTTP+SSE of 2024."""
+"""The Node reference server `server-everything`: stdio, Streamable HTTP, HTTP+SSE of 2024."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ ANSWERERS = {"elicitation/create": elicit, "sampling/createMessage": sample, "ro
 
 @pytest.fixture(scope="module", params=["stdio", "streamableHttp", "sse"])
 def entry(request: pytest.FixtureRequest, node_modules: Path) -> Iterator[Entry]:
-    """The transport is not told: a URL may be of either kind."""
+    """The transport is not given: a URL may be of either kind."""
     script = str(node_modules / "server-everything/dist/index.js")
     if request.param == "stdio":
         yield StdioEntry(name="everything", command="node", args=(script, "stdio"))
@@ -145,7 +145,7 @@ async def test_server_requests_are_answered(everything: Visit) -> None:
 async def test_task_requests_input_midway_and_returns_its_result(everything: Visit) -> None:
     arguments: JSONObject = {"topic": "python", "ambiguous": True}
     call = ToolCall("simulate-research-query", arguments, as_task=True)
-    outcome = await everything.engine.by_hand.call(everything.name, call)
+    outcome = await everything.engine.tool_caller.call(everything.name, call)
     assert (outcome.kind, bool(outcome.task_id)) == (OutcomeKind.RESULT, True)
     assert b"Research Report: python (snake)" in outcome.response
 

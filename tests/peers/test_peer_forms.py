@@ -1,6 +1,6 @@
-"""Real schemas, not only our own: a form for every tool of the public servers that list theirs offline.
+"""Real schemas: a form for every tool of public servers that list their tools offline.
 
-The tokens are made up, because nothing is called: listing is all that is asked.
+The tokens are made up: tools are only listed, never called.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from inspector.schema.builder import build_form
 from inspector.schema.check import check
 from inspector.schema.samples import example
 from inspector.schema.validation import validate
-from inspector.schema.values import draft_of, finish
+from inspector.schema.values import draft_of, json_of
 from tests.helpers.schema_coverage import coverage
 from tests.peers.installs import Unavailable, npm_packages, python_packages
 from tests.peers.visit import visiting
@@ -29,7 +29,7 @@ _MAX_FALLBACKS = 0.02
 
 @dataclass(frozen=True)
 class Peer:
-    """A public server of Node: what to install, what to start."""
+    """A public Node server: what to install, what to start."""
 
     package: str
     version: str
@@ -134,6 +134,6 @@ async def test_every_tool_of_the_public_servers_has_a_form(entries: list[StdioEn
 def _has_an_example_that_fits(schema: JSON) -> None:
     form = build_form(schema)
     value = example(form)
-    assert finish(form, draft_of(form, value)) == value
+    assert json_of(form, draft_of(form, value)) == value
     assert check(form, value) == []
     assert validate(schema, value).errors == ()

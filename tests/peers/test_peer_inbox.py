@@ -1,4 +1,4 @@
-"""Cards of the Inbox with real servers: the SDK of today in both eras, and server-everything."""
+"""Server requests of real servers: the current SDK in both shapes, and server-everything."""
 
 from __future__ import annotations
 
@@ -21,17 +21,23 @@ from inspector.engine.inbox.inbox import Inbox
 from inspector.engine.inbox.views import SAMPLING_REJECTED, InboxRequest, InboxRequestEnd, Reply
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.protocol.revisions import Era
-from inspector.protocol.server_requests.replies import accepted, cancelled, consented, declined, sampled
+from inspector.protocol.server_requests.replies import (
+    cancel_reply,
+    decline_reply,
+    form_reply,
+    sampling_reply,
+    url_reply,
+)
 from tests.peers.netserver import listening
 from tests.peers.visit import Visit, visiting
 
 ERAS = ("auto", "legacy-first")
-NAMED = accepted({"name": "Ada"})
-BLUE = sampled("assistant", {"type": "text", "text": "blue"}, "by hand")
+NAMED = form_reply({"name": "Ada"})
+BLUE = sampling_reply("assistant", {"type": "text", "text": "blue"}, "by hand")
 
 
 class Person:
-    """Somebody at the window: waits for cards, and for how they end."""
+    """A user at the window: waits for requests and for their end."""
 
     def __init__(self, visit: Visit) -> None:
         self.visit = visit
@@ -53,7 +59,7 @@ class Person:
         return self.inbox.inbox_requests()
 
     async def ended(self, count: int = 1) -> InboxRequest:
-        """The latest of so many that ended."""
+        """Return the latest of this many ended requests."""
         while len(self.inbox.past()) < count or self.inbox.inbox_requests():
             await self.changed()
         return self.inbox.past()[-1]
@@ -62,13 +68,13 @@ class Person:
         self._changed.clear()
         await self._changed.wait()
 
-    async def awaits_page(self) -> InboxRequest:
-        while not (self.inbox.inbox_requests() and self.inbox.inbox_requests()[0].awaits_page):
+    async def awaits_completion(self) -> InboxRequest:
+        while not (self.inbox.inbox_requests() and self.inbox.inbox_requests()[0].awaits_completion):
             await self.changed()
         return self.inbox.inbox_requests()[0]
 
     def response(self, inbox_request: InboxRequest, *results: JSONObject) -> None:
-        """The questions of a card, in the order in which they are asked."""
+        """Reply to the input requests in their order."""
         for input_request, result in zip(inbox_request.input_requests, results, strict=True):
             self.inbox.reply(inbox_request.id, input_request.key, Reply(result=result))
 
@@ -104,7 +110,7 @@ async def person(entry: Entry) -> AsyncIterator[Person]:
 
 
 async def test_form_elicitation_is_accepted_declined_and_cancelled(person: Person) -> None:
-    for response in (NAMED, declined(), cancelled()):
+    for response in (NAMED, decline_reply(), cancel_reply()):
         call = person.call("elicit_form")
         (inbox_request,) = await person.inbox_requests()
         assert (inbox_request.server, inbox_request.method, inbox_request.subject) == (
@@ -161,7 +167,7 @@ async def test_a_call_goes_through_several_rounds(person: Person) -> None:
         assert (inbox_request.round, len(inbox_request.earlier)) == (
             (number + 1, number) if is_stateless else (0, 0)
         )
-        person.response(inbox_request, accepted(content))
+        person.response(inbox_request, form_reply(content))
     outcome = await call
     assert outcome.waited_ns > 0
     assert b"2026-11-16" in outcome.response
@@ -172,26 +178,26 @@ async def test_server_that_never_stops_asking_is_cut_off(person: Person) -> None
     is_stateless = person.visit.agreement.era is Era.STATELESS
     for number in range(1, 11):
         (inbox_request,) = await person.inbox_requests()
-        person.response(inbox_request, accepted({}) if is_stateless or number < 3 else declined())
+        person.response(inbox_request, form_reply({}) if is_stateless or number < 3 else decline_reply())
         if call.done() or (number == 3 and not is_stateless):
             break
     outcome = await call
     if is_stateless:
-        assert "the server asked 10 times in a row and asks again" in outcome.summary
+        assert "the server requested input 10 times in a row and requests it again" in outcome.summary
     else:
         assert outcome.kind is OutcomeKind.RESULT
 
 
 async def test_request_cancelled_by_the_server_leaves_the_list(person: Person) -> None:
     if person.visit.agreement.era is Era.STATELESS:
-        pytest.skip("nothing can be taken back in the stateless era")
+        pytest.skip("the stateless shape has no cancellation")
     call = person.call("ask_and_withdraw", seconds=0.05)
-    assert "taken back" in await person.text(call)
+    assert "cancelled" in await person.text(call)
     inbox_request = await person.ended()
     assert inbox_request.end is InboxRequestEnd.WITHDRAWN
 
 
-@pytest.mark.parametrize("fault", ["no schema", "schema is a text", "no messages", "unknown method"])
+@pytest.mark.parametrize("fault", ["no schema", "schema is a string", "no messages", "unknown method"])
 async def test_unanswerable_request_is_rejected_and_shown(person: Person, fault: str) -> None:
     outcome = await person.call("ask_malformed", fault=fault)
     inbox_request = await person.ended()
@@ -208,7 +214,7 @@ async def test_unanswerable_request_is_rejected_and_shown(person: Person, fault:
 async def test_url_elicitation_is_accepted_and_awaited(person: Person) -> None:
     call = person.call("elicit_url", url="https://example.com/x", seconds=0)
     (inbox_request,) = await person.inbox_requests()
-    person.response(inbox_request, consented())
+    person.response(inbox_request, url_reply())
     assert "accept" in await person.text(call)
     assert (await person.ended()).end is InboxRequestEnd.ANSWERED
 
@@ -217,19 +223,19 @@ async def test_call_that_requires_url_elicitation_is_retried(person: Person) -> 
     call = person.call("url_required", count=2, seconds=0)
     (inbox_request,) = await person.inbox_requests()
     assert len(inbox_request.input_requests) == 2
-    person.response(inbox_request, consented(), consented())
+    person.response(inbox_request, url_reply(), url_reply())
     if person.visit.agreement.era is not Era.STATELESS:
-        await person.awaits_page()
+        await person.awaits_completion()
     await person.text(person.call("finish_pages"))
     assert (await call).kind is OutcomeKind.RESULT
 
 
 async def test_declining_url_elicitation_returns_the_error(person: Person) -> None:
     if person.visit.agreement.era is Era.STATELESS:
-        pytest.skip("the error is of the handshake era")
+        pytest.skip("the error exists only in the session shape")
     call = person.call("url_required", count=1, seconds=0)
     (inbox_request,) = await person.inbox_requests()
-    person.response(inbox_request, declined())
+    person.response(inbox_request, decline_reply())
     outcome = await call
     assert outcome.kind is OutcomeKind.RPC_ERROR
     assert json.loads(outcome.response)["error"]["code"] == -32042
@@ -271,7 +277,9 @@ async def test_reply_to_a_crashed_http_server_is_reported_as_not_sent() -> None:
             while (ended := await person.ended()).end is InboxRequestEnd.ANSWERED:
                 await person.changed()
             assert ended.end is InboxRequestEnd.NOT_SENT
-            assert ended.note.startswith("The answer could not be sent: Nothing listens at 127.0.0.1")
+            assert ended.note.startswith(
+                "Could not send the reply: Connection refused: nothing is listening on 127.0.0.1"
+            )
 
 
 async def test_session_and_stateless_servers_ask_at_the_same_time(http_url: str) -> None:
@@ -285,7 +293,7 @@ async def test_session_and_stateless_servers_ask_at_the_same_time(http_url: str)
     inbox_requests = {
         inbox_request.server: inbox_request for inbox_request in await people[0].inbox_requests(2)
     }
-    people[1].response(inbox_requests["srv 1"], declined())
+    people[1].response(inbox_requests["srv 1"], decline_reply())
     assert "decline" in await people[1].text(calls[1])
     assert not calls[0].done()
     people[0].response(inbox_requests["srv 0"], NAMED)
@@ -307,27 +315,27 @@ async def test_server_everything_requests_a_form_sampling_and_roots(
         call = person.call("trigger-elicitation-request")
         (inbox_request,) = await person.inbox_requests()
         assert inbox_request.input_requests[0].method == "elicitation/create"
-        person.response(inbox_request, declined())
+        person.response(inbox_request, decline_reply())
         assert "declined" in await person.text(call)
         assert tmp_path.as_uri() in await person.text(person.call("get-roots-list"))
         call = person.call("trigger-url-elicitation", url="https://example.com/request")
         (inbox_request,) = await person.inbox_requests()
         assert inbox_request.input_requests[0].params["url"] == "https://example.com/request"
-        person.response(inbox_request, consented())
+        person.response(inbox_request, url_reply())
         assert "accept" in await person.text(call)
 
 
 async def test_url_elicitations_required_by_server_everything_are_awaited(node_modules: Path) -> None:
-    """Its tool refuses the first call with -32042, and asks when it is called again."""
+    """Its tool rejects the first call with -32042, and elicits when called again."""
     script = str(node_modules / "server-everything/dist/index.js")
     async with at_the_window(StdioEntry(name="everything", command="node", args=(script, "stdio"))) as person:
         call = person.call("trigger-url-elicitation", url="https://example.com/first", errorPath=True)
         (inbox_request,) = await person.inbox_requests()
         assert inbox_request.round == 1
-        person.response(inbox_request, consented())
-        await person.awaits_page()
-        person.inbox.page_done(inbox_request.id)
+        person.response(inbox_request, url_reply())
+        await person.awaits_completion()
+        person.inbox.mark_completed(inbox_request.id)
         (inbox_request,) = await person.inbox_requests()
         assert inbox_request.round == 0
-        person.response(inbox_request, consented())
+        person.response(inbox_request, url_reply())
         assert "accept" in await person.text(call)

@@ -1,4 +1,4 @@
-"""The official SDK's own authorization server, of today and of before: our login, renewal and sign-out."""
+"""The SDK's authorization server, current and old: our login, refresh and logout."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NAME = "sdk-login"
 
 
 class Person:
-    """Sits in front of a browser: logs in at the page that it is sent to, and decides."""
+    """A user at a browser: logs in at the page and decides."""
 
     def __init__(self) -> None:
         self.response = "allow"
@@ -44,7 +44,7 @@ class Person:
 
 @pytest.fixture(scope="module", params=["today", "before"])
 def sdk(request: pytest.FixtureRequest) -> str:
-    """The interpreter that has it."""
+    """The Python with the SDK."""
     return sys.executable if request.param == "today" else str(request.getfixturevalue("old_sdk_python"))
 
 
@@ -73,7 +73,7 @@ async def engine_for(url: str, person: Person, clock: Clock | None = None) -> As
 
 @pytest.fixture
 async def peer(url: str, person: Person) -> AsyncIterator[Visit]:
-    """Logged in by connecting, and connected."""
+    """A server that was connected by logging in."""
     async with engine_for(url, person) as engine:
         await engine.connect(NAME)
         yield Visit(engine, NAME)
@@ -86,7 +86,7 @@ async def access_token(peer: Visit) -> str:
 
 
 def problems(view: LoginView | None) -> list[str]:
-    """What our checks have against this login that is an error."""
+    """Return the errors among our findings for this login."""
     assert view is not None
     found = [finding for step in view.steps for finding in step.findings]
     return [f"{one.id} {one.seen}" for one in found if one.severity.name == "ERROR"]
@@ -118,7 +118,7 @@ async def test_token_the_server_forgot_is_refreshed_and_the_call_continues(
     assert await peer.text("lose") == "lost"
     assert await peer.text("whoami") == f"MCP Lens user {url}"
     assert await access_token(peer) != first
-    assert len(person.opened) == 1, "the person was not asked again"
+    assert len(person.opened) == 1, "the browser was not opened again"
 
 
 async def test_manual_refresh_rotates_the_refresh_token(peer: Visit) -> None:
@@ -132,7 +132,7 @@ async def test_manual_refresh_rotates_the_refresh_token(peer: Visit) -> None:
 
 
 class Ahead(SystemClock):
-    """A clock that goes `seconds` ahead of the others."""
+    """A clock that is `seconds` ahead."""
 
     seconds = 0
 
@@ -157,7 +157,7 @@ async def test_token_is_refreshed_before_it_expires(sdk: str, person: Person) ->
 
 async def test_logging_out_revokes_the_token_on_the_server(peer: Visit, url: str) -> None:
     token = await access_token(peer)
-    words = await peer.engine.logins.sign_out(NAME)
+    words = await peer.engine.logins.log_out(NAME)
     assert words == "Logged out. Tokens revoked."
     async with httpx2.AsyncClient(trust_env=False) as anybody:
         response = await anybody.post(url, headers={"Authorization": f"Bearer {token}"}, json={})
@@ -169,7 +169,7 @@ async def test_logging_out_revokes_the_token_on_the_server(peer: Visit, url: str
 
 
 async def test_login_works_again_after_logging_out(peer: Visit, person: Person) -> None:
-    await peer.engine.logins.sign_out(NAME)
+    await peer.engine.logins.log_out(NAME)
     await peer.engine.disconnect(NAME)
     await peer.engine.connect(NAME)
     assert (await peer.text("whoami")).startswith("MCP Lens user")
@@ -199,11 +199,11 @@ async def test_login_requests_appear_in_the_traffic(peer: Visit, url: str) -> No
         f"POST {origin}/token",
     ]
     steps = [row.raw.decode() for row in peer.engine.log.find(NAME, RecordKind.LOGIN)]
-    assert "Login, Client identity: A client was registered." in steps
+    assert "Login, Client identity: Client registered." in steps
 
 
 async def test_login_works_with_a_server_without_resource_metadata(sdk: str, person: Person) -> None:
-    """2025-03-26: the server itself is the authorization server, and says so at its root."""
+    """2025-03-26: the server itself is the authorization server, with metadata at its root."""
     command = [sdk, SERVER, "--no-resource-metadata"]
     with listening(command, r"listening on (\S+)") as url:
         async with engine_for(url, person) as engine:

@@ -1,4 +1,4 @@
-"""The small reference servers, over stdio, which is all they offer: filesystem, memory, time, git."""
+"""The small reference servers, which only support stdio: filesystem, memory, time, git."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.base.errors import NotOffered
+from inspector.base.errors import CapabilityMissing
 from inspector.base.json.values import JSONObject, parse
 from inspector.config.servers.entries import StdioEntry
 from inspector.engine.views import OutcomeKind
@@ -38,7 +38,7 @@ async def test_filesystem_reads_within_its_folder_and_refuses_outside(
         assert "note.txt" in await visit.text("list_directory", path=str(tmp_path))
         outside = await visit.call("read_text_file", path="/etc/hostname")
         assert outside.kind is OutcomeKind.TOOL_ERROR
-        with pytest.raises(NotOffered, match="resources"):
+        with pytest.raises(CapabilityMissing, match="resources"):
             await visit.resources()
         assert visit.complaints() == []
 

@@ -1,4 +1,4 @@
-"""The official Python SDK as it was before the stateless era: stdio, Streamable HTTP, and HTTP+SSE."""
+"""The Python SDK before the stateless shape: stdio, Streamable HTTP and HTTP+SSE."""
 
 from __future__ import annotations
 

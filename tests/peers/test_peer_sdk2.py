@@ -1,4 +1,4 @@
-"""The official Python SDK of today, on which the demo servers run: both eras, stdio and Streamable HTTP."""
+"""The current Python SDK, used by the demo servers: both shapes, stdio and Streamable HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks with real peers: server-everything (2025-11-25), and a server written by hand in both designs."""
+"""Tasks with real peers: server-everything (2025-11-25), and `taskserver.py`, both designs."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def entry(design: str, file: Path | None = None) -> StdioEntry:
 
 
 class TaskVisit:
-    """A visit that looks at tasks."""
+    """A visit with helpers for tasks."""
 
     def __init__(self, visit: Visit) -> None:
         self.visit = visit
@@ -66,13 +66,13 @@ class TaskVisit:
         self._changed.set()
 
     def start(self, tool: str, **arguments: JSON) -> asyncio.Task[CallOutcome]:
-        work = self.visit.engine.by_hand.call(
+        work = self.visit.engine.tool_caller.call(
             self.visit.name, ToolCall(tool, arguments, as_task=True), on_progress=self.progress.append
         )
         return asyncio.get_running_loop().create_task(work)
 
     async def until(self, is_so: Callable[[TaskView], bool]) -> TaskView:
-        """The first task that is like this, now or later."""
+        """Return the first task that matches, now or later."""
         while True:
             for view in self.book.views(self.visit.name):
                 if is_so(view):
@@ -81,7 +81,7 @@ class TaskVisit:
             await self._changed.wait()
 
     def statuses(self) -> list[str]:
-        """Each once, in the order in which they came."""
+        """Return each status once, in order."""
         return list(dict.fromkeys(view.task.status.value for view in self.seen))
 
 
@@ -124,8 +124,8 @@ async def test_failed_task_returns_its_error(by_hand: TaskVisit) -> None:
 async def test_task_continues_without_its_call_and_can_be_cancelled(by_hand: TaskVisit) -> None:
     calling = by_hand.start("stay")
     view = await by_hand.until(lambda view: view.task.message == "Step 2")
-    await by_hand.book.leave(view.server, view.id)
-    assert (await calling).kind is OutcomeKind.LEFT
+    await by_hand.book.detach(view.server, view.id)
+    assert (await calling).kind is OutcomeKind.DETACHED
     await by_hand.until(lambda view: view.task.message == "Step 3")
     await by_hand.book.cancel(view.server, view.id)
     view = await by_hand.until(lambda view: view.tracking is TrackingState.ENDED)
@@ -162,11 +162,11 @@ async def test_task_from_an_earlier_run_is_added_by_id(design: str, tmp_path: Pa
     async with tasks_of(entry(design, tmp_path / "tasks.json")) as visit:
         calling = visit.start("stay")
         id = (await visit.until(lambda view: view.task.message == "Step 1")).id
-        await visit.book.leave("tasks", id)
+        await visit.book.detach("tasks", id)
         await calling
     async with tasks_of(entry(design, tmp_path / "tasks.json")) as visit:
         with pytest.raises(RpcError, match="Unknown task"):
-            await visit.book.add("tasks", "nobody-knows")
+            await visit.book.add("tasks", "unknown-task")
         view = await visit.book.add("tasks", id)
         assert view.origin is TaskOrigin.ADDED
         await visit.until(lambda view: view.task.message == "Step 4")
@@ -192,7 +192,7 @@ async def test_server_task_list_includes_tasks_we_did_not_create(tmp_path: Path)
 @pytest.fixture
 async def everything(node_modules: Path) -> AsyncIterator[TaskVisit]:
     script = str(node_modules / "server-everything/dist/index.js")
-    args, declared = (script, "stdio"), ALL.whole
+    args, declared = (script, "stdio"), ALL.members
     entry = StdioEntry(name="everything", command="node", args=args, capabilities=declared)
     async with tasks_of(entry) as visit:
         yield visit
@@ -232,7 +232,7 @@ async def test_everything_sends_a_request_as_a_task_and_polls_for_the_reply(ever
 
 @asynccontextmanager
 async def requested(design: str) -> AsyncIterator[tuple[TaskVisit, asyncio.Task[CallOutcome], InboxRequest]]:
-    """A call that became a task, which asks the person."""
+    """Call a tool that becomes a task and elicits input."""
     inbox = Inbox()
     opened: asyncio.Queue[InboxRequest] = asyncio.Queue()
     inbox.changed.connect(opened.put_nowait)

@@ -1,4 +1,4 @@
-"""A connection to a peer: an engine with one server, asked as a person would ask it."""
+"""A connection to a peer: an engine with one server."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.helpers.servers import gone
 
 
 class Visit:
-    """What tests ask of the peer. Every wait is bounded by the limit of the test."""
+    """A connected peer. Every wait is bounded by the timeout of the test."""
 
     def __init__(self, engine: Engine, name: str) -> None:
         self.engine = engine
@@ -42,7 +42,7 @@ class Visit:
 
     @property
     def client(self) -> Client:
-        """What the engine has no words for yet is asked of its client for this server."""
+        """The session's client, for requests that the engine has no method for."""
         return self.engine.client(self.name)
 
     async def call(
@@ -51,7 +51,7 @@ class Visit:
         return await self.engine.call_tool(self.name, tool, arguments, on_progress=on_progress)
 
     async def text(self, tool: str, on_progress: OnProgress | None = None, /, **arguments: JSON) -> str:
-        """All the text that a call gave; the call must have worked."""
+        """Return the text of a successful call."""
         outcome = await self.call(tool, on_progress, **arguments)
         assert outcome.kind is OutcomeKind.RESULT, (outcome.kind, outcome.summary, outcome.response[:500])
         contents = [part.content for part in read_result(outcome.response).parts]
@@ -90,7 +90,7 @@ class Visit:
         return (await self.client.complete(ref, argument, value, known)).values
 
     async def cancel_midway(self, tool: str, /, **arguments: JSON) -> None:
-        """Call a tool and cancel the call at its first progress."""
+        """Call a tool and cancel the call at its first progress notification."""
         began = asyncio.Event()
         task = asyncio.create_task(self.call(tool, lambda progress: began.set(), **arguments))
         await began.wait()
@@ -99,7 +99,7 @@ class Visit:
         assert task.cancelled()
 
     async def received(self, method: str, mentioning: str = "") -> JSONObject:
-        """The params of the first notification of this method, come or still to come, that mentions this."""
+        """Return the params of the first notification of this method that mentions the text."""
 
         def found() -> list[Record]:
             rows = self._notifications(method, Direction.IN)
@@ -113,11 +113,11 @@ class Visit:
         return params
 
     def reported(self, method: str) -> bool:
-        """Have we sent this notification?"""
+        """True if we sent this notification."""
         return bool(self._notifications(method, Direction.OUT))
 
     async def recorded(self, find: Callable[[], object]) -> None:
-        """Wait until the traffic has it."""
+        """Wait until the traffic contains it."""
         grew = asyncio.Event()
 
         def on_grown(length: int) -> None:
@@ -136,7 +136,7 @@ class Visit:
         return [row for row in rows if row.method == method and row.direction is direction]
 
     def http_methods(self) -> list[str]:
-        """Of the HTTP exchanges so far."""
+        """Return the methods of the HTTP exchanges so far."""
         return [row.method for row in self.engine.log.find(self.name, RecordKind.HTTP)]
 
     def stderr(self) -> list[str]:
@@ -144,9 +144,9 @@ class Visit:
         return [row.raw.decode(errors="replace") for row in rows]
 
     def complaints(self) -> list[Record]:
-        """What was wrong on the wire since we connected: frames with a problem, and errors of ours.
+        """Return all findings on the wire since we connected: faulty messages, and our errors.
 
-        Before that a probe of another era may have been refused in any way.
+        Earlier, a probe may have been rejected in any way.
         """
         rows = self.engine.log.find(self.name, *RecordKind)[self._connected_at :]
         return [row for row in rows if row.problem or row.kind in (RecordKind.LOCAL, RecordKind.INVALID)]
@@ -156,7 +156,7 @@ class Visit:
 async def visiting(
     entry: Entry, handlers: Mapping[str, RequestHandler] | None = None, inbox: Inbox | None = None
 ) -> AsyncIterator[Visit]:
-    """Connect, and afterwards make sure that no process is left of what was started."""
+    """Connect, and afterwards assert that no started process is left."""
     engine = Engine(handlers=handlers, inbox=inbox)
     try:
         engine.add(entry)

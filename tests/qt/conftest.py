@@ -1,4 +1,4 @@
-"""The `lens` fixture: the whole application, built for one test and taken apart after it."""
+"""The `lens` fixture: the whole application, built for one test and shut down after it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.qt.lens_driver import TIMEOUT, Lens
 
 @pytest.fixture(autouse=True)
 def _collected_between_tests() -> Iterator[None]:
-    """As `app/collecting.py` does: not inside of an event, where freeing a widget takes the program down."""
+    """As `app/runtime_hooks.py` does: freeing a widget inside an event crashes the process."""
     gc.disable()
     yield
     gc.collect()
@@ -33,7 +33,7 @@ def _collected_between_tests() -> Iterator[None]:
 
 
 class _PatientBot(QtBot):
-    """Waits for as long as tests of the whole window do, where nothing else is said."""
+    """A qtbot with the timeout of whole-window tests as its default."""
 
     def waitUntil(self, callback: Callable[[], bool | None], *, timeout: int = TIMEOUT) -> None:
         super().waitUntil(callback, timeout=timeout)
@@ -52,23 +52,25 @@ def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> QtBot:
 
 @pytest.fixture
 def style_sheet() -> None:
-    """For a test of the look: with the style sheet, which costs a third of a test's time."""
+    """For theme tests: with the style sheet, which costs a third of a test's time."""
 
 
 @pytest.fixture
 def remembering() -> None:
-    """For a test of drift: what servers offer is remembered, so lists are asked for that nobody looks at."""
+    """For drift tests: baselines are stored, so lists are also fetched when no panel shows them."""
 
 
 @pytest.fixture
 def examining() -> None:
-    """For a test of the doctor: a server in front that cannot be connected is examined by itself."""
+    """For Doctor tests: a current server that fails to connect is checked automatically."""
 
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """For a test of servers in files of other tools: a folder with an `.mcp.json`, where alone we look. To be
-    asked for before `lens`."""
+    """For tests of discovered servers: a folder with an `.mcp.json`, the only one searched.
+
+    Request it before `lens`.
+    """
     folder = tmp_path / "project"
     folder.mkdir()
     position = ConfigLocation("Claude Code", "folder", folder / ".mcp.json", "mcp.json", folder)
@@ -84,7 +86,7 @@ def make_lens(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Callable[[], Lens]]:
-    """Build the application, one after the other, over the same files. The first one is light.
+    """Build the application, one after another, over the same files. The first one is light.
 
     Errors of background tasks fail the test; so do leaks (`tests/helpers/leaks.py`).
     """
@@ -98,7 +100,7 @@ def make_lens(
         made.append(Lens(qtbot, tmp_path, scheme, remembers=remembers, finds=finds))
         # A test of something else is not to meet examinations of the servers that it lets fail.
         engine = made[-1].app.thread.engine
-        engine.use_settings(replace(engine.settings, examine_failures="examining" in request.fixturenames))
+        engine.use_settings(replace(engine.settings, diagnose_failures="examining" in request.fixturenames))
         return made[-1]
 
     yield make
@@ -119,14 +121,14 @@ def lens(make_lens: Callable[[], Lens]) -> Lens:
 
 @pytest.fixture
 def http_demo() -> Iterator[HttpEntry]:
-    """The demo server over HTTP, where it is found to be of the stateless era."""
+    """The demo server over HTTP, which is detected as stateless."""
     with listening(command("everything", http=True), r"listening on (http://\S+)") as url:
         yield HttpEntry(name="demo", url=url)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """A test with a `lens` runs on the window's loop."""
+    """Run a test with a `lens` on the window's loop."""
     lens = pyfuncitem.funcargs.get("lens")
     if not isinstance(lens, Lens):
         return None

@@ -28,6 +28,10 @@ from inspector.qt.link_opener import LinkOpener
 from inspector.qt.panels.login.panel import LoginPanel
 from inspector.traffic.records import RecordKind
 
+_LOGIN_SERVER = "login"
+_USER = {"name": "ada", "password": "lovelace", "decision": "allow"}
+_REQUEST = re.compile(r'name="request" value="([^"]+)"')
+_FLOOD = 20_000
 _GREETER = '''"""A server under development."""
 
 from mcp.server.mcpserver import MCPServer
@@ -55,7 +59,7 @@ def _write(path: Path, word: str, other: str) -> None:
     path.write_text(_GREETER.format(word=word, other=other))
 
 
-async def examine_a_connection(guide: Guide) -> None:
+async def run_doctor(guide: Guide) -> None:
     """Connect to a port where nothing listens: the Doctor shows which step fails, and why."""
     await guide.app.bridge.add_server(HttpEntry(name="tickets", url="http://127.0.0.1:9/mcp"))
     await guide.until("the server", lambda: guide.status("tickets") is not None)
@@ -75,8 +79,8 @@ async def examine_a_connection(guide: Guide) -> None:
     await guide.screenshot("doctor")
 
 
-async def edit_and_see(guide: Guide) -> None:
-    """Edit the server, save, see red or green."""
+async def rerun_after_an_edit(guide: Guide) -> None:
+    """Edit the server's file: the regression calls run again and show what differs."""
     source = guide.project / "greeter.py"
     _write(source, "Hello", "count_words")
     entry = StdioEntry(
@@ -109,7 +113,7 @@ async def edit_and_see(guide: Guide) -> None:
     await guide.screenshot("edit-save-red")
 
 
-async def what_changed(guide: Guide) -> None:
+async def review_changes(guide: Guide) -> None:
     """A tool was renamed since the last connection."""
     workspace = guide.window.workspace()
     assert workspace is not None
@@ -117,7 +121,7 @@ async def what_changed(guide: Guide) -> None:
     guide.do("server.drift")
     dialog = next(iter(guide.window.findChildren(DriftDialog)))
     await guide.until("the changes", lambda: dialog.model.rowCount() > 0)
-    await guide.screenshot("what-changed", dialog)
+    await guide.screenshot("changes", dialog)
     dialog.close()
 
 
@@ -129,39 +133,34 @@ async def settings(guide: Guide) -> None:
     dialog.close()
 
 
-_SERVER = "login"
-_USER = {"name": "ada", "password": "lovelace", "decision": "allow"}
-_REQUEST = re.compile(r'name="request" value="([^"]+)"')
-
-
 async def walk_through_a_login(guide: Guide) -> None:
     """Step through a login up to the browser; once that is done, run the remaining steps."""
-    guide.server(_SERVER)
+    guide.server(_LOGIN_SERVER)
     guide.do("view.auth")
     workspace = guide.window.workspace()
     if workspace is None:
         raise StopFailed("no server is open")
     panel, pages = workspace.auth, list[str]()
-    changes = guide.window.login_notice
-    before, changes.opener = changes.opener, LinkOpener(partial(_note, pages))
+    notice = guide.window.login_notice
+    before, notice.opener = notice.opener, LinkOpener(partial(_record_url, pages))
     try:
-        await _walk(guide, panel, pages)
+        await _log_in_stepwise(guide, panel, pages)
     finally:
-        changes.opener = before
+        notice.opener = before
     await guide.screenshot("auth-done")
     panel.show_view("Diagram")
     await guide.screenshot("auth-diagram")
     panel.show_view("Steps")
 
 
-async def _walk(guide: Guide, panel: LoginPanel, pages: list[str]) -> None:
+async def _log_in_stepwise(guide: Guide, panel: LoginPanel, pages: list[str]) -> None:
     await guide.press("Log in step by step", panel)
     while _state(panel, StepId.AUTHORIZE) is not StepState.DONE:
         await guide.until("a step to be ready", lambda: _next(panel))
         step = _next(panel)
         await guide.press("Next", panel)
-        ends = partial(_is_behind, panel, step)
-        await guide.until(f"the step “{step}” to finish", ends)
+        is_done = partial(_is_past, panel, step)
+        await guide.until(f"the step “{step}” to finish", is_done)
         if _failure(panel):
             raise StopFailed(f"the login failed: {_failure(panel)}")
     await guide.press("Next", panel)
@@ -169,22 +168,22 @@ async def _walk(guide: Guide, panel: LoginPanel, pages: list[str]) -> None:
     await guide.screenshot("auth-waiting")
     if not pages:
         raise StopFailed("the browser did not open")
-    await guide.app.bridge.on_engine(_log_in(pages[0]))
+    await guide.app.bridge.on_engine(_submit_login_page(pages[0]))
     await guide.until("the browser callback", lambda: _state(panel, StepId.WAIT) is StepState.DONE)
     await guide.press("Run to the end", panel)
     await guide.until("the login to finish", lambda: panel.login is None or panel.login.is_over)
     if panel.login is None or panel.login.result is None:
         raise StopFailed(f"the login returned no token: {_failure(panel)}")
-    panel.show_step(StepId.TOKEN_REPLY)
+    panel.show_step(StepId.TOKEN_CHECK)
 
 
-def _note(pages: list[str], url: QUrl) -> bool:
+def _record_url(pages: list[str], url: QUrl) -> bool:
     """Record the URL instead of opening a browser; the tour fetches the page itself."""
     pages.append(bytes(url.toEncoded().data()).decode())
     return True
 
 
-async def _log_in(url: str) -> None:
+async def _submit_login_page(url: str) -> None:
     """Log in as a user would: open the page, fill it in, allow, follow the redirect."""
     import httpx2
 
@@ -212,15 +211,12 @@ def _next(panel: LoginPanel) -> str:
     return step.id.value if step is not None and step.state is StepState.READY else ""
 
 
-def _is_behind(panel: LoginPanel, step: str) -> bool:
+def _is_past(panel: LoginPanel, step: str) -> bool:
     return _next(panel) not in ("", step) or bool(_failure(panel))
 
 
 def _failure(panel: LoginPanel) -> str:
     return panel.login.failure if panel.login is not None else ""
-
-
-_FLOOD = 20_000
 
 
 async def flood(guide: Guide) -> None:
@@ -272,11 +268,11 @@ async def compare_two(guide: Guide) -> None:
     for city in ("Oslo", "Lisbon"):
         guide.type_argument("city", city)
         await guide.call(OutcomeKind.RESULT)
-    reply_rules = [row for row in range(len(log)) if log.kind(row) == RecordKind.RESULT]
-    reply_rules = [row for row in reply_rules if log.subject(row) == "forecast"][-2:]
-    await guide.until("both responses in the table", lambda: panel.choose(reply_rules[-1]))
+    responses = [row for row in range(len(log)) if log.kind(row) == RecordKind.RESULT]
+    responses = [row for row in responses if log.subject(row) == "forecast"][-2:]
+    await guide.until("both responses in the table", lambda: panel.choose(responses[-1]))
     both = QItemSelectionModel.SelectionFlag.Select | QItemSelectionModel.SelectionFlag.Rows
-    for position in map(panel.model.find_row, reply_rules):
+    for position in map(panel.model.find_row, responses):
         assert position is not None
         panel.table.selectionModel().select(panel.model.index(position, 0), both)
     guide.do("traffic.compare")

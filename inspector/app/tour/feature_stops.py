@@ -1,7 +1,7 @@
 """Tour stops about server features: forms, resources, prompts and server requests.
 
-The server request stops answer sampling and elicitation in both protocol shapes, including a call with
-several input rounds (2026-07-28).
+Replies to sampling and elicitation requests in both protocol shapes, including a call with several input
+rounds (2026-07-28).
 """
 
 from __future__ import annotations
@@ -24,15 +24,17 @@ from inspector.qt.panels.inbox.sampling import SamplingSection
 from inspector.qt.panels.resources.panel import ResourcesPanel
 from inspector.qt.window.workspace import Workspace
 
-HANDSHAKE, STATELESS = "everything", "everything (http)"
+_SESSION, _STATELESS = "everything", "everything (http)"
+_COUNTER = "demo://counter"
+_EXTRA_HEIGHT = 420
 
 
-async def sampling_card(guide: Guide) -> None:
-    """Answer a sampling request by hand."""
-    guide.server(HANDSHAKE)
+async def sampling_request(guide: Guide) -> None:
+    """Reply to a sampling request by hand."""
+    guide.server(_SESSION)
     outcome = await _begin(guide, "sampling")
     await guide.screenshot("toast")
-    await guide.press("Answer", guide.window.inboxes.toasts.shown[0])
+    await guide.press("Reply", guide.window.inbox.toasts.shown[0])
     view = await _request_view(guide)
     section = view.findChild(SamplingSection)
     if section is None:
@@ -42,35 +44,35 @@ async def sampling_card(guide: Guide) -> None:
         raise StopFailed("the sampling request has no text field for the reply")
     texts[0].setFocus()
     QTest.keyClicks(texts[0], "Blue, like the sea near Lisbon.")
-    await guide.screenshot("sampling-card")
+    await guide.screenshot("sampling-request")
     view.submit()
-    await _ends(outcome, OutcomeKind.RESULT)
+    await _expect_end(outcome, OutcomeKind.RESULT)
 
 
 async def elicitation_form(guide: Guide) -> None:
-    """Answer a form elicitation that has every kind of field."""
-    guide.server(HANDSHAKE)
+    """Reply to a form elicitation that has every kind of field."""
+    guide.server(_SESSION)
     outcome = await _begin(guide, "elicit_all_fields")
-    await guide.press("Answer", guide.tools)
+    await guide.press("Reply", guide.tools)
     view = await _request_view(guide)
     form = _form(view)
     form.editor.set_arguments({**form.editor.arguments(force=True), "text": "Ada", "choice": "red"})
     await guide.screenshot("elicitation-form")
     form.accept()
-    await _ends(outcome, OutcomeKind.RESULT)
+    await _expect_end(outcome, OutcomeKind.RESULT)
 
 
 async def several_rounds(guide: Guide) -> None:
-    """2026-07-28: a call returns input requests, and the client retries it with the answers."""
-    guide.server(STATELESS)
+    """2026-07-28: a call returns input requests, and the client retries it with the replies."""
+    guide.server(_STATELESS)
     outcome = await _begin(guide, "book_trip")
-    await guide.press("Answer", guide.tools)
-    await _response_form(guide, 1, {"city": "Lisbon"})
-    await _response_form(guide, 2, {"day": "2026-12-24"})
+    await guide.press("Reply", guide.tools)
+    await _submit_form(guide, 1, {"city": "Lisbon"})
+    await _submit_form(guide, 2, {"day": "2026-12-24"})
     await guide.until("the third round", lambda: _round_in_front(guide) == 3)
     await guide.screenshot("rounds")
-    await _response_form(guide, 3, {"seats": 2})
-    await _ends(outcome, OutcomeKind.RESULT)
+    await _submit_form(guide, 3, {"seats": 2})
+    await _expect_end(outcome, OutcomeKind.RESULT)
 
 
 async def _begin(guide: Guide, tool: str) -> asyncio.Future[CallOutcome]:
@@ -80,11 +82,11 @@ async def _begin(guide: Guide, tool: str) -> asyncio.Future[CallOutcome]:
     await guide.until("Call to be enabled", guide.window.actions_table["tool.call"].isEnabled)
     outcome = guide.outcome()
     guide.do("tool.call")
-    await guide.until(f"a server request from {tool}", lambda: guide.window.inboxes.inbox_requests.count)
+    await guide.until(f"a server request from {tool}", lambda: guide.window.inbox.inbox_requests.count)
     return outcome
 
 
-async def _response_form(guide: Guide, round: int, content: JSONObject) -> None:
+async def _submit_form(guide: Guide, round: int, content: JSONObject) -> None:
     """Fill in this round's form and accept it."""
     await guide.until(f"round {round}", lambda: _round_in_front(guide) == round)
     form = _form(await _request_view(guide))
@@ -104,7 +106,7 @@ def _round_in_front(guide: Guide) -> int:
     return view.inbox_request.round if view is not None else 0
 
 
-async def _ends(outcome: asyncio.Future[CallOutcome], expected: OutcomeKind) -> None:
+async def _expect_end(outcome: asyncio.Future[CallOutcome], expected: OutcomeKind) -> None:
     got = await asyncio.wait_for(outcome, TIMEOUT)
     if got.kind is not expected:
         raise StopFailed(f"the call ended as “{got.kind.value}”: {got.summary}")
@@ -112,11 +114,11 @@ async def _ends(outcome: asyncio.Future[CallOutcome], expected: OutcomeKind) -> 
 
 def _panel(guide: Guide) -> InboxPanel:
     workspace = guide.window.workspace()
-    return workspace.inbox if workspace is not None else guide.window.inboxes.overall
+    return workspace.inbox if workspace is not None else guide.window.inbox.overall
 
 
 async def _request_view(guide: Guide) -> RequestView:
-    """Return the front card once it is waiting for a reply."""
+    """Return the request in front once it is waiting for a reply."""
     await guide.until("an open server request", lambda: _in_front(guide) is not None)
     view = _in_front(guide)
     assert view is not None
@@ -127,10 +129,6 @@ def _in_front(guide: Guide) -> RequestView | None:
     view = _panel(guide).request_view
     is_ready = view is not None and view.isVisible() and view.inbox_request.is_open
     return view if is_ready else None
-
-
-_COUNTER = "demo://counter"
-_MORE = 420
 
 
 async def four_states(guide: Guide) -> None:
@@ -152,7 +150,7 @@ async def four_states(guide: Guide) -> None:
     if b'"language"' in sent:
         raise StopFailed("an unset argument was sent")
     before = guide.window.size()
-    guide.window.resize(before.width(), before.height() + _MORE)  # so that all four are visible
+    guide.window.resize(before.width(), before.height() + _EXTRA_HEIGHT)  # so that all four are visible
     await guide.screenshot("four-states")
     guide.window.resize(before)
 
@@ -199,10 +197,10 @@ async def get_a_prompt(guide: Guide) -> None:
     await guide.screenshot("prompt")
 
 
-async def reach_a_template(guide: Guide) -> None:
+async def find_a_template(guide: Guide) -> None:
     """A few letters in the palette find a template; focus goes to its first variable."""
     guide.do("app.palette")
-    popup = guide.window.reaching.popup
+    popup = guide.window.command_palette.popup
     if popup is None:
         raise StopFailed("the palette did not open")
     QTest.keyClicks(popup.line, "book every")
@@ -226,16 +224,16 @@ async def _read(guide: Guide, panel: ResourcesPanel) -> None:
     await guide.until("the resource content", lambda: panel.contents.result not in (None, before))
 
 
-def _search(field: QLineEdit, message: str) -> None:
+def _search(field: QLineEdit, text: str) -> None:
     field.setFocus()
     field.clear()
-    QTest.keyClicks(field, message)
+    QTest.keyClicks(field, text)
     QTest.keyClick(field, Qt.Key.Key_Return)
 
 
-def _fill(form: NamedValues, *message: str) -> None:
+def _fill(form: NamedValues, *values: str) -> None:
     """Type into each row in turn."""
-    for row, text in zip(form.rows.values(), message, strict=True):
+    for row, text in zip(form.rows.values(), values, strict=True):
         box: QWidget = row
         while (inner := box.focusProxy()) is not None:
             box = inner
@@ -243,16 +241,16 @@ def _fill(form: NamedValues, *message: str) -> None:
         QTest.keyClicks(box, text)
 
 
-def _choose_state(guide: Guide, name: str, message: str) -> None:
+def _choose_state(guide: Guide, name: str, label: str) -> None:
     """Choose a state from the menu beside a field."""
     rows = guide.tools.call_view.arguments.form.findChildren(FieldRow)
     row = next((row for row in rows if row.member.name == name), None)
     if row is None:
         raise StopFailed(f"the form has no field {name!r}")
     menu = row.open_state_menu()
-    action = next((action for action in menu.actions() if action.text() == message), None)
+    action = next((action for action in menu.actions() if action.text() == label), None)
     if action is None:
-        raise StopFailed(f"{name!r} has no state “{message}”")
+        raise StopFailed(f"{name!r} has no state “{label}”")
     action.trigger()
     menu.close()
 

@@ -58,12 +58,12 @@ class Guide:
             raise StopFailed(f"the command “{action.text()}” is disabled")
         action.trigger()
 
-    async def press(self, text: str, position: QWidget) -> None:
+    async def press(self, text: str, parent: QWidget) -> None:
         """Click the button with this text, once it is enabled."""
 
         def buttons() -> list[QAbstractButton]:
-            every = position.findChildren(QAbstractButton)
-            return [each for each in every if each.text() == text and each.isVisible() and each.isEnabled()]
+            found = parent.findChildren(QAbstractButton)
+            return [each for each in found if each.text() == text and each.isVisible() and each.isEnabled()]
 
         await self.until(f"the button “{text}”", buttons)
         QTest.mouseClick(buttons()[0], Qt.MouseButton.LeftButton)
@@ -106,31 +106,31 @@ class Guide:
         await self.until("Call to be enabled", self.window.actions_table["tool.call"].isEnabled)
         outcome = self.outcome()
         self.do("tool.call")
-        got = await asyncio.wait_for(outcome, TIMEOUT)
-        if got.kind is not expected:
+        ended = await asyncio.wait_for(outcome, TIMEOUT)
+        if ended.kind is not expected:
             raise StopFailed(
-                f"expected the call to end as “{expected.value}”, but it ended as “{got.kind.value}”"
+                f"expected the call to end as “{expected.value}”, but it ended as “{ended.kind.value}”"
             )
-        return got
+        return ended
 
     def outcome(self) -> asyncio.Future[CallOutcome]:
         """Return a future for the next result shown, ignoring older ones that are shown again."""
         future: asyncio.Future[CallOutcome] = asyncio.get_running_loop().create_future()
         result, since = self.tools.call_view.result, len(self.app.bridge.log)
 
-        def take(outcome: CallOutcome) -> None:
+        def on_shown(outcome: CallOutcome) -> None:
             if outcome.row is not None and outcome.row < since:
                 return
-            result.shown.disconnect(take)
+            result.shown.disconnect(on_shown)
             future.set_result(outcome)
 
-        result.shown.connect(take)
+        result.shown.connect(on_shown)
         return future
 
     def type_argument(self, label: str, text: str) -> None:
         """Type into the form field with this label."""
         fields = [box for box in self.tools.call_view.arguments.findChildren(QWidget) if box.isVisible()]
-        box = next((box for box in fields if label in box.accessibleName() and _takes_text(box)), None)
+        box = next((box for box in fields if label in box.accessibleName() and _accepts_text(box)), None)
         if box is None:
             raise StopFailed(f"the form has no text field {label!r}")
         box.setFocus()
@@ -138,5 +138,5 @@ class Guide:
         QTest.keyClicks(box, text)
 
 
-def _takes_text(widget: QWidget) -> bool:
+def _accepts_text(widget: QWidget) -> bool:
     return widget.focusPolicy() != Qt.FocusPolicy.NoFocus and hasattr(widget, "setPlaceholderText")

@@ -1,6 +1,6 @@
 """Tour stops about the server list, connections and tool calls.
 
-Includes how servers get into the list: empty window, found config files, pasting and editing. `furnish`
+Includes how servers get into the list: empty window, discovered servers, pasting and editing. `create_home`
 creates the home folder with config files that the tour uses.
 """
 
@@ -15,7 +15,7 @@ from PySide6.QtTest import QTest
 from inspector.app.tour.guide import TIMEOUT, Guide, StopFailed
 from inspector.base.json.values import JSONObject
 from inspector.demo.servers import command
-from inspector.engine.servers.inspection import FoundReport
+from inspector.engine.servers.views import DiscoveryReport
 from inspector.engine.views import OutcomeKind, ServerStatus
 from inspector.qt.dialogs.servers.add_server import AddServerDialog
 from inspector.qt.dialogs.servers.edit_server import EditServerDialog
@@ -97,11 +97,11 @@ async def wire_faults(guide: Guide) -> None:
         await guide.tool(tool)
         await guide.call(OutcomeKind.RESULT)
     traffic, log = guide.window.traffic, guide.app.bridge.log
-    await guide.until("a finding in Traffic", lambda: _problems(guide))
-    await guide.until("its row in the table", lambda: traffic.choose(_problems(guide)[-1]))
+    await guide.until("a finding in Traffic", lambda: _findings(guide))
+    await guide.until("its row in the table", lambda: traffic.choose(_findings(guide)[-1]))
     await guide.until("the message in the detail pane", lambda: traffic.detail.message.shown_text())
     await guide.screenshot("wire-faults")
-    assert log.problem(_problems(guide)[-1])
+    assert log.problem(_findings(guide)[-1])
 
 
 async def crash(guide: Guide) -> None:
@@ -139,7 +139,7 @@ async def add_server(guide: Guide) -> None:
     await guide.until("the server to be removed", lambda: guide.status(name) is None)
 
 
-async def in_the_dark(guide: Guide) -> None:
+async def dark_theme(guide: Guide) -> None:
     guide.server("everything")
     await guide.tool("forecast")
     result = guide.tools.call_view.result.content
@@ -153,7 +153,7 @@ def _has_method(guide: Guide, method: str) -> bool:
     return any(log.method(number) == method for number in range(len(log)))
 
 
-def _problems(guide: Guide) -> list[int]:
+def _findings(guide: Guide) -> list[int]:
     log = guide.app.bridge.log
     return [number for number in range(len(log)) if log.problem(number)]
 
@@ -176,7 +176,7 @@ _PASTED: JSONObject = {
 }
 
 
-def furnish(home: Path) -> Path:
+def create_home(home: Path) -> Path:
     """Fill a typical home folder with config files, and return the project in it."""
     program, *args = command("library")
     project = home / "weather"
@@ -211,16 +211,16 @@ async def welcome(guide: Guide) -> None:
     await guide.screenshot("welcome")
 
 
-async def found_servers(guide: Guide) -> None:
+async def discovered_servers(guide: Guide) -> None:
     """Review what a config file would start, approve one server, then revoke the approval."""
     await guide.press("Review…", guide.window.welcome)
-    panel = guide.window.found
+    panel = guide.window.discovered_servers
     await guide.until("the files", lambda: panel.report.files)
-    panel.tree.choose(_id(panel.report, "forecast"))
-    await guide.screenshot("found-servers")
+    panel.tree.choose(_server_id(panel.report, "forecast"))
+    await guide.screenshot("discovered-servers")
     if guide.window.servers.model.rowCount():
         raise StopFailed("a server was added without confirmation")
-    panel.tree.choose(_id(panel.report, "library"))
+    panel.tree.choose(_server_id(panel.report, "library"))
     await guide.press("Trust and connect", panel)
     await guide.until("the server to connect", lambda: guide.status("library") is ServerStatus.CONNECTED)
     guide.do("view.overview")
@@ -266,7 +266,7 @@ async def export_servers(guide: Guide) -> None:
     dialog.close()
 
 
-def _id(report: FoundReport, name: str) -> str:
+def _server_id(report: DiscoveryReport, name: str) -> str:
     view = next((view for view in report.servers if view.name == name), None)
     if view is None:
         raise StopFailed(f"{name!r} was not found")

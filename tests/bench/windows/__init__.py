@@ -1,1 +1,4 @@
-"""The programs whose start is timed: `bare.py` and `lens.py`. Each says when its window can be used."""
+"""The programs whose start is measured: `bare.py` and `lens.py`.
+
+Each reports when its window can be used.
+"""

@@ -1,4 +1,4 @@
-"""The floor: the least that shows a table in a window on this stack."""
+"""The baseline: the minimum that shows a table in a Qt window."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The real thing: the command `mcp-lens`, with a mark on its window."""
+"""The command `mcp-lens`, with a mark on its window."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from inspector.cli.main import main
 
 
 def mark_window() -> None:
-    """Whoever opens the window from now on gets it with a mark. It is loaded as the command does."""
+    """Add the mark to every window that is opened from now on. Loads it as the command does."""
     load_window()
     import inspector.app.main as app_main
     from inspector.app.frontend import Frontend, make_frontend
     from tests.bench.windows.usable import UsableMark
 
     def make_marked(layout: Path) -> Frontend:
-        front = make_frontend(layout)
-        UsableMark(front.window)
-        return front
+        frontend = make_frontend(layout)
+        UsableMark(frontend.window)
+        return frontend
 
     vars(app_main)["make_frontend"] = make_marked
 

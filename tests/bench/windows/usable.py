@@ -1,4 +1,4 @@
-"""Says when a window can be used: it was painted, and its event loop has nothing left to do."""
+"""Reports when a window can be used: it was painted, and its event loop is idle."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WORK = (QEvent.Type.Paint, QEvent.Type.LayoutRequest, QEvent.Type.UpdateRequest
 
 
 class UsableMark(QObject):
-    """Prints, once: the moment, on the clock that all processes share, and the processor time so far.
+    """Prints once: the time on the system-wide clock, and the processor time so far.
 
     Both in nanoseconds. The watched window keeps it alive.
     """

@@ -1,1 +1,1 @@
-"""TODO: what lives here."""
+"""Tests of the main window: start, close, commands, palette, theme, models."""

@@ -1,4 +1,4 @@
-"""The table of commands: each has a slot, a menu, words, and keys of its own."""
+"""Command table: each command has a slot, a menu, a text and unique shortcuts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.qt.lens_driver import Lens, scripted
 
 
 def menu_actions(lens: Lens) -> dict[str, list[QAction]]:
-    """What each menu of the bar holds, its submenus included."""
+    """Return the actions of each menu, including submenus."""
     menus = [action.menu() for action in lens.window.menuBar().actions()]
     return {menu.title(): list(within(menu)) for menu in menus if isinstance(menu, QMenu)}
 

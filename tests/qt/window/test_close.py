@@ -1,4 +1,4 @@
-"""Closing at a bad moment, errors that nobody caught, and the way from the engine to the window."""
+"""Closing at an awkward moment, uncaught errors, and signals from the engine to the window."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ def test_removing_a_server_while_its_result_is_read_is_harmless(lens: Lens) -> N
     lens.settle()
 
 
-AT_ONCE = "window.close()"
-WHEN_IT_HAS_ADDED_A_SERVER = """
-window.open_add_server()
+IMMEDIATELY = "window.close()"
+AFTER_ADDING_A_SERVER = """
+window.add_commands.open()
 dialog = window.findChild(AddServerDialog)
 dialog.address.put("no-such-program-anywhere")
 dialog.add_action.trigger()
@@ -86,22 +86,22 @@ window.servers.model.rowsInserted.connect(window.close)
 """
 
 
-@pytest.mark.parametrize("moment", [AT_ONCE, WHEN_IT_HAS_ADDED_A_SERVER], ids=["at once", "in use"])
+@pytest.mark.parametrize("moment", [IMMEDIATELY, AFTER_ADDING_A_SERVER], ids=["at once", "in use"])
 def test_window_is_usable_before_the_engine_starts_and_closes_cleanly(moment: str, tmp_path: Path) -> None:
-    """The real entry point, in a process of its own: it loads the engine when the window is on screen."""
+    """The real entry point in a child process: the engine loads after the window is shown."""
     code = f"""
 import sys
 from PySide6.QtCore import QTimer
 import inspector.app.main as main
 from inspector.qt.dialogs.servers.add_server import AddServerDialog
 
-make_front = main.make_frontend
+make_frontend = main.make_frontend
 
 def made(*args):
-    front = make_front(*args)
-    window = front.window
+    frontend = make_frontend(*args)
+    window = frontend.window
     QTimer.singleShot(0, lambda: use(window))
-    return front
+    return frontend
 
 def use(window):
 {textwrap.indent(moment, "    ")}
@@ -122,7 +122,7 @@ def test_user_errors_in_panel_tasks_are_shown_and_others_are_logged(lens: Lens) 
     async def fail(error: Exception) -> None:
         raise error
 
-    lens.app.bridge.start("told", fail(UserError("The disk is full.", "Make room.")))
+    lens.app.bridge.start("failing task", fail(UserError("The disk is full.", "Make room.")))
     lens.until(lambda: lens.window.notices.text() == "The disk is full. Make room.")
     task = lens.app.bridge.start("broken", fail(ValueError("a bug of ours")))
     lens.until(task.done)
@@ -159,7 +159,7 @@ def test_cancelled_wait_cancels_the_engine_task(lens: Lens) -> None:
 
 @pytest.fixture
 def crash_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where reports go; what a report hooks into is put back."""
+    """The folder of crash reports; the hooks are restored afterwards."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     loggers = [logging.getLogger(name) for name in ("inspector", "asyncio")]

@@ -1,4 +1,4 @@
-"""The command palette: everything there is, by a few letters and the keyboard alone."""
+"""Command palette: everything can be reached with a few letters and the keyboard."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Check: TypeAlias = Callable[[QAbstractItemModel], None]
 
 def opened(lens: Lens) -> PickerPopup:
     lens.do("app.palette")
-    popup = lens.window.reaching.popup
+    popup = lens.window.command_palette.popup
     assert popup is not None
     assert popup.isVisible()
     return popup
@@ -48,11 +48,11 @@ def notes(popup: PickerPopup) -> list[str]:
 
 
 def go(lens: Lens, popup: PickerPopup, words: str) -> None:
-    """Type, and take the first that fits."""
+    """Type a text and pick the first match."""
     QTest.keyClicks(popup.line, words)
     lens.until(lambda: popup.text() != "No matches")
     QTest.keyClick(popup.line, Qt.Key.Key_Return)
-    lens.until(lambda: lens.window.reaching.popup is None)
+    lens.until(lambda: lens.window.command_palette.popup is None)
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_palette_finds_saved_calls_of_another_server(lens: Lens) -> None:
     lens.until(lambda: rows(popup) == ["Hello from one"])
     QTest.keyClick(popup.line, Qt.Key.Key_Return)
     assert lens.workspace.view.name == "one"
-    lens.until(lambda: lens.tools.call_view.editors.typed() == {"text": "hello"})
+    lens.until(lambda: lens.tools.call_view.arguments_stack.typed() == {"text": "hello"})
 
 
 def test_lists_are_fetched_once_and_again_when_the_server_reports_a_change(lens: Lens) -> None:
@@ -280,6 +280,6 @@ def test_palette_opens_by_its_shortcut_wherever_the_focus_is(lens: Lens) -> None
     for position in (panel.search, editor.json_view.box, lens.window.traffic.table):
         position.setFocus()
         QTest.keyClick(position, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
-        popup = lens.window.reaching.popup
+        popup = lens.window.command_palette.popup
         assert popup is not None, position
         popup.close()

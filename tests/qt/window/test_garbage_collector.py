@@ -1,4 +1,4 @@
-"""Garbage is collected on the window's thread, when there is enough of it."""
+"""Garbage is collected on the window's thread, once there is enough of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from PySide6.QtCore import QObject
 
-from inspector.app.runtime_hooks import Collector
+from inspector.app.runtime_hooks import GarbageCollector
 
 
 class _Knot:
@@ -27,12 +27,12 @@ def owner(qapp: object) -> Iterator[QObject]:
 
 def test_automatic_garbage_collection_is_disabled(owner: QObject) -> None:
     gc.enable()
-    Collector(owner)
+    GarbageCollector(owner)
     assert not gc.isenabled()
 
 
 def test_garbage_is_eventually_collected(owner: QObject) -> None:
-    collector, lost = Collector(owner), weakref.ref(_Knot())
+    collector, lost = GarbageCollector(owner), weakref.ref(_Knot())
     assert lost() is not None
     for _ in range(3):
         heap = [_Knot() for _ in range(6_000)]
@@ -42,7 +42,7 @@ def test_garbage_is_eventually_collected(owner: QObject) -> None:
 
 
 def test_small_amounts_of_garbage_are_deferred(owner: QObject) -> None:
-    collector = Collector(owner)
+    collector = GarbageCollector(owner)
     gc.collect()
     lost = weakref.ref(_Knot())
     collector.collect()
@@ -50,12 +50,12 @@ def test_small_amounts_of_garbage_are_deferred(owner: QObject) -> None:
 
 
 def test_deferred_garbage_is_collected_when_idle(owner: QObject) -> None:
-    collector, knot = Collector(owner), _Knot()
+    collector, knot = GarbageCollector(owner), _Knot()
     lost = weakref.ref(knot)
     gc.collect()
     gc.freeze()
     del knot
     gc.collect()
     assert lost() is not None
-    collector.inspect_all()
+    collector.collect_all()
     assert lost() is None

@@ -1,4 +1,4 @@
-"""The one vetted opener: what it hands to the system, what it refuses, and that there is no other."""
+"""Link opener: which URLs it opens and rejects, and that nothing else opens URLs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from inspector.qt.link_opener import LinkOpener
 
 
 class Browser:
-    """Stands in for the system's browser."""
+    """Stand-in for the system's browser."""
 
     def __init__(self, works: bool = True) -> None:
         self.opened: list[str] = []
@@ -70,7 +70,7 @@ def test_web_url_is_passed_to_the_browser_in_ascii(url: str, opened: str) -> Non
 )
 def test_other_urls_never_reach_the_system(url: str) -> None:
     browser = Browser()
-    with pytest.raises(UserError, match=r"^This address is not opened\. .+\. Ask whoever runs the server"):
+    with pytest.raises(UserError, match=r"^MCP Lens does not open this URL\. .+\. Ask the server's operator"):
         LinkOpener(browser).open(url)
     assert browser.opened == []
 
@@ -92,18 +92,18 @@ def test_opened_host_is_the_host_that_was_shown(host: str) -> None:
 
 def test_host_with_characters_qt_would_drop_is_not_opened() -> None:
     browser = Browser()
-    with pytest.raises(UserError, match="characters that cannot be seen"):
+    with pytest.raises(UserError, match="invisible characters"):
         LinkOpener(browser).open("https://a\ufe0fb.example/")  # Qt drops the variation selector
     assert browser.opened == []
 
 
 def test_host_that_qt_parses_differently_is_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    """None is known that is not refused before; the next release of Qt, or of Unicode, may bring one."""
+    """No such host is known that is not rejected earlier; a new Qt or Unicode may bring one."""
     browser = Browser()
     monkeypatch.setattr(
         "inspector.qt.link_opener.read_link", lambda url: replace(read_link(url), ascii_host="b.example")
     )
-    with pytest.raises(UserError, match="Programs read it in different ways"):
+    with pytest.raises(UserError, match="Programs interpret it differently"):
         LinkOpener(browser).open("https://a.example/")
     assert browser.opened == []
 

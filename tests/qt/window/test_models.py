@@ -1,4 +1,4 @@
-"""The models keep Qt's contract, also while rows come and go, and show what the log holds."""
+"""The models follow Qt's contract while rows come and go, and show what the log contains."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ICONS = Path(__file__).parents[3] / "resources" / "icons"
 
 
 class Wire:
-    """Writes rows into a log as two servers' connections would."""
+    """Writes rows into a log as the connections of two servers would."""
 
     def __init__(self) -> None:
         self.log = TrafficLog()
@@ -62,7 +62,7 @@ class Wire:
 
 @pytest.fixture
 def check(qtmodeltester: ModelTester) -> Check:
-    """Look whether a model keeps the contract, now and at each of its changes."""
+    """Check that a model follows the contract, now and after each change."""
     return cast(Check, qtmodeltester.check)
 
 
@@ -267,7 +267,7 @@ def test_search_ranks_prefix_matches_before_substring_matches(qapp: QApplication
 def test_unusable_entry_is_listed_last_with_its_reason(qapp: QApplication) -> None:
     model = ToolsModel()
     model.set_listing(Listing((tool("good"),), (Malformed(7, "not an object: 7"),)))
-    assert cells(model, 0) == ["good", "⚠ not usable: not an object: 7"]
+    assert cells(model, 0) == ["good", "⚠ invalid: not an object: 7"]
     assert model.row_of("good") == 0
 
 

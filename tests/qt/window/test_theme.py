@@ -1,4 +1,4 @@
-"""The look: readable in both schemes, icons that are there and follow the colors."""
+"""Theme: readable in both schemes; icons exist and follow the colors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ both = pytest.mark.parametrize("tokens", [LIGHT, DARK], ids=["light", "dark"])
 
 @pytest.fixture
 def theme(qapp: QApplication) -> Iterator[Theme]:
-    """A theme on the real application, undressed afterwards."""
+    """A theme on the real application, reset afterwards."""
     theme = Theme(ICONS)
     theme.apply(qapp, Scheme.LIGHT)
     yield theme
@@ -45,7 +45,7 @@ def theme(qapp: QApplication) -> Iterator[Theme]:
 
 
 def luminance(color: QColor) -> float:
-    """WCAG 2.1, relative luminance."""
+    """WCAG 2.1: relative luminance."""
     parts = [
         value / 12.92 if value <= 0.03928 else ((value + 0.055) / 1.055) ** 2.4
         for value in (color.redF(), color.greenF(), color.blueF())
@@ -59,7 +59,7 @@ def contrast(ink: QColor, ground: QColor) -> float:
 
 
 def inked(pixmap: QPixmap) -> int:
-    """How many pixels the drawing covers noticeably."""
+    """Return how many pixels the drawing visibly covers."""
     image = pixmap.toImage().convertToFormat(QImage.Format.Format_ARGB32)
     return sum(
         image.pixelColor(x, y).alpha() > 100 for x in range(image.width()) for y in range(image.height())

@@ -1,4 +1,4 @@
-"""The window as a whole: colors, layout, tabs, the keyboard, and names for those who cannot see it."""
+"""The window as a whole: colors, layout, tabs, keyboard and accessible names."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ CONTROLS = (
 
 
 def ground(widget: QWidget) -> QColor:
-    """The color in the bottom right corner, where nothing is written."""
+    """Return the color of the bottom right corner, where there is no text."""
     image = widget.grab().toImage()
     return image.pixelColor(image.width() - 3, image.height() - 3)
 
 
 def focus_chain(lens: Lens, start: QWidget) -> list[QWidget]:
-    """Where Tab leads from a widget, once round."""
+    """Return the widgets that Tab visits, starting at this one."""
     start.setFocus(Qt.FocusReason.TabFocusReason)
     chain: list[QWidget] = []
     while (focused := QApplication.focusWidget()) is not None and focused not in chain:
@@ -81,7 +81,7 @@ def test_theme_changes_while_the_window_is_shown_and_is_remembered(
 
     first.play(switch)
     second = make_lens()
-    assert second.app.front.theme.scheme is Scheme.DARK
+    assert second.app.frontend.theme.scheme is Scheme.DARK
 
 
 def test_layout_is_remembered_across_windows(style_sheet: None, make_lens: Callable[[], Lens]) -> None:
@@ -204,12 +204,12 @@ def test_every_control_has_an_accessible_name(style_sheet: None, lens: Lens) -> 
 
 
 def spoken(widget: QWidget) -> str:
-    """What a screen reader says: the accessible name, or what Qt makes of the control's text or buddy."""
+    """Return what a screen reader says: the accessible name, or Qt's from text or buddy."""
     return QAccessible.queryAccessibleInterface(widget).text(QAccessible.Text.Name)
 
 
 def is_part(widget: QWidget) -> bool:
-    """Parts that Qt makes of a bigger control, which has the name; and what cannot be reached."""
+    """True for parts of a larger control, which has the name, and for unreachable widgets."""
     if isinstance(widget, QHeaderView) or widget.objectName().startswith("qt_"):
         return True
     whole = (QComboBox, QAbstractSpinBox, QLineEdit, QAbstractItemView)
