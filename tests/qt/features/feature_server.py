@@ -69,7 +69,7 @@ class Server:
         return {
             "protocolVersion": params["protocolVersion"],
             "capabilities": self.script.get("capabilities", CAPABILITIES),
-            "serverInfo": {"name": "offering", "version": "1"},
+            "serverInfo": {"name": "features", "version": "1"},
         }
 
     def _resources_list(self, params: Params) -> Params:
@@ -118,8 +118,8 @@ class Server:
         new = {"name": name, **({member: f"x://{name}"} if member else {})}
         edited = [{**listed[0], "title": "Edited"}, *listed[1:]] if listed else []
         self.lists[kind] = {"grow": [new, *listed], "edit": edited, "shrink": []}[change]
-        reported = kind if kind == "prompts" else "resources"
-        send(method=f"notifications/{reported}/list_changed")
+        text = kind if kind == "prompts" else "resources"
+        send(method=f"notifications/{text}/list_changed")
 
     def _resources_subscribe(self, params: Params) -> Params:
         if params["uri"] == "x://stubborn":

@@ -20,7 +20,7 @@ from tests.qt.lens_driver import Lens
 _SERVER = Path(__file__).with_name("feature_server.py")
 
 
-def offering(name: str = "offering", **script: Any) -> StdioEntry:
+def feature_server(name: str = "features", **script: Any) -> StdioEntry:
     """Return a scripted server; see `feature_server.py` for the script."""
     args = ("-I", "-S", str(_SERVER), json.dumps(script))
     return StdioEntry(name=name, command=sys.executable, args=args, era="2025-11-25")

@@ -9,7 +9,7 @@ from PySide6.QtCore import QAbstractItemModel, QModelIndex
 from inspector.config.servers.entries import StdioEntry
 from inspector.qt.panels.resources.contents_view import ReadResult
 from inspector.qt.panels.resources.panel import ResourcesPanel
-from tests.qt.features.feature_stage import offering
+from tests.qt.features.feature_stage import feature_server
 from tests.qt.lens_driver import TIMEOUT, Lens
 
 RESOURCE_LIST = [
@@ -24,8 +24,8 @@ TEMPLATE_LIST = [
 COMPLETIONS = {"author": ["Ada", "Alan", "Grace"], "title": ["Notes on the Engine"]}
 
 
-def offered(**script: Any) -> StdioEntry:
-    return offering(
+def resource_server(**script: Any) -> StdioEntry:
+    return feature_server(
         **{"resources": RESOURCE_LIST, "templates": TEMPLATE_LIST, "completions": COMPLETIONS, **script}
     )
 
@@ -59,4 +59,4 @@ def read(lens: Lens, panel: ResourcesPanel, uri: str = "") -> ReadResult:
 
 def read_aside(lens: Lens, uri: str) -> None:
     """Read a resource without the panel, to trigger an effect in the server."""
-    lens.run(lens.app.bridge.read_resource("offering", uri))
+    lens.run(lens.app.bridge.read_resource("features", uri))

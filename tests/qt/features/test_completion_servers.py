@@ -45,7 +45,7 @@ def line_of(lens: Lens, line: CompletionLineEdit | None) -> CompletionLineEdit:
     return line
 
 
-def offered(line: CompletionLineEdit) -> list[str]:
+def suggestions(line: CompletionLineEdit) -> list[str]:
     return [each.text for each in line.suggestions()]
 
 
@@ -59,11 +59,11 @@ def test_an_argument_of_a_prompt_is_completed(lens: Lens, demo: Entry) -> None:
     choose_prompt(panel, "greet")
     line = line_of(lens, panel.view.form.rows["style"].line)
     type_into(line, "f")
-    lens.until(lambda: offered(line) == ["formal", "friendly"])
+    lens.until(lambda: suggestions(line) == ["formal", "friendly"])
     QTest.keyClick(line, Qt.Key.Key_Down)
     QTest.keyClick(line, Qt.Key.Key_Down)
     QTest.keyClick(line, Qt.Key.Key_Return)
-    assert (line.text(), offered(line)) == ("friendly", [])
+    assert (line.text(), suggestions(line)) == ("friendly", [])
     panel.view.form.rows["name"].set_text("Ada")
     with lens.bot.waitSignal(panel.view.result.shown, timeout=TIMEOUT):
         lens.do("prompt.get")
@@ -75,13 +75,13 @@ def test_variables_of_a_template_are_completed_one_after_the_other(lens: Lens, d
     go_to_template(panel, 1)
     author = line_of(lens, panel.head.form.rows["author"].line)
     type_into(author, "l")
-    lens.until(lambda: offered(author) == ["Lem"])
+    lens.until(lambda: suggestions(author) == ["Lem"])
     QTest.keyClick(author, Qt.Key.Key_Tab)
     assert author.text() == "Lem"
     title = line_of(lens, panel.head.form.rows["title"].line)
     title.setFocus()
     QTest.keyClick(title, Qt.Key.Key_Space, Qt.KeyboardModifier.ControlModifier)
-    lens.until(lambda: offered(title) == ["His Master's Voice", "Solaris", "The Cyberiad"])
+    lens.until(lambda: suggestions(title) == ["His Master's Voice", "Solaris", "The Cyberiad"])
     QTest.keyClick(title, Qt.Key.Key_Down)
     QTest.keyClick(title, Qt.Key.Key_Return)
     read(lens, panel)
@@ -93,17 +93,17 @@ def test_reference_server_completes_an_argument_based_on_another(lens: Lens, ref
     choose_prompt(panel, "completable-prompt")
     department = line_of(lens, panel.view.form.rows["department"].line)
     type_into(department, "S")
-    lens.until(lambda: offered(department) == ["Sales", "Support"])
+    lens.until(lambda: suggestions(department) == ["Sales", "Support"])
     QTest.keyClick(department, Qt.Key.Key_Tab)
     assert department.text() == "Sales"
     name = line_of(lens, panel.view.form.rows["name"].line)
     name.setFocus()
     QTest.keyClick(name, Qt.Key.Key_Down)
-    lens.until(lambda: offered(name) == ["David", "Eve", "Frank"])
+    lens.until(lambda: suggestions(name) == ["David", "Eve", "Frank"])
     QTest.keyClick(name, Qt.Key.Key_Escape)
-    assert (name.text(), offered(name)) == ("", [])
+    assert (name.text(), suggestions(name)) == ("", [])
     type_into(name, "E")
-    lens.until(lambda: offered(name) == ["Eve"])
+    lens.until(lambda: suggestions(name) == ["Eve"])
     QTest.keyClick(name, Qt.Key.Key_Tab)
     assert name.text() == "Eve"
 
@@ -115,7 +115,7 @@ def test_the_reference_server_completes_a_variable_of_a_template(lens: Lens, ref
     type_into(line, "7")
     lens.until(lambda: _responses(lens))
     lens.settle()
-    assert offered(line) == [], "it suggests what is there already: nothing to choose"
+    assert suggestions(line) == [], "it suggests what is there already: nothing to choose"
     assert b'"7"' in _responses(lens)[0]
     read(lens, panel)
     assert "Resource 7" in panel.contents.content.text.shown_text()

@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from inspector.config.servers.entries import StdioEntry
 from inspector.qt.models.feature_list import FeatureListModel
 from inspector.qt.views.feature_list import FeatureList
-from tests.qt.features.feature_stage import offering, open_prompts, open_resources, search
+from tests.qt.features.feature_stage import feature_server, open_prompts, open_resources, search
 from tests.qt.features.resources_stage import read_aside
 from tests.qt.lens_driver import Lens, scripted, visible_text
 
@@ -34,7 +34,7 @@ def on_top(view: FeatureList) -> tuple[object, int]:
 def open_list(lens: Lens, kind: str) -> tuple[FeatureList, FeatureListModel, Any]:
     """Open a panel with 200 entries; return the view, the model and the panel."""
     script: dict[str, Any] = {kind: lots(kind)}
-    entry = offering(**script)
+    entry = feature_server(**script)
     if kind == "prompts":
         prompts = open_prompts(lens, entry)
         return prompts.list, prompts.model, prompts
@@ -89,8 +89,8 @@ def test_consecutive_changes_are_all_reported(lens: Lens) -> None:
     _, _, panel = open_list(lens, "prompts")
     for _ in range(3):
         read_aside(lens, "do://prompts/grow")
-    reported = "The list of prompts changed. 3 added: "
-    lens.until(lambda: panel.change_strip.text("prompts").startswith(reported))
+    text = "The list of prompts changed. 3 added: "
+    lens.until(lambda: panel.change_strip.text("prompts").startswith(text))
 
 
 def test_search_shows_the_best_match_and_clearing_it_restores_the_selection(lens: Lens) -> None:
@@ -159,8 +159,8 @@ def test_tool_list_change_is_reported_in_session_and_stateless_mode(lens: Lens, 
     before = panel.model.total
     panel.choose("echo")
     if era == "2026-07-28":
-        reported = "notifications/subscriptions/acknowledged"
-        lens.until(lambda: any(each.method == reported for each in lens.records()))
+        text = "notifications/subscriptions/acknowledged"
+        lens.until(lambda: any(each.method == text for each in lens.records()))
     lens.run(lens.app.bridge.call_tool("demo", "toggle_bonus_tool", {}, lambda event: None))
     lens.until(lambda: panel.model.total > before)
     lens.until(lambda: "added: " in panel.change_strip.text("tools"))

@@ -23,7 +23,7 @@ from inspector.qt.models.palette import MAX_SHOWN, PaletteItem, PaletteModel
 from inspector.qt.models.resources import RESOURCES, ResourceTreeModel
 from inspector.qt.panels.tools.panel import ToolsPanel
 from inspector.qt.widgets.inputs.search import SearchField
-from tests.qt.features.feature_stage import offering, open_resources
+from tests.qt.features.feature_stage import feature_server, open_resources
 from tests.qt.lens_driver import TIMEOUT, Lens, scripted
 
 MANY = 10_000
@@ -230,16 +230,16 @@ def test_many_tools_are_listed_changed_and_searched(lens: Lens, page: int, looke
 def test_many_resources_are_shown_changed_and_searched(
     lens: Lens, is_tree: bool, looked_at: set[int]
 ) -> None:
-    panel = open_resources(lens, offering(resources=[{"uri": "file:///0/0.txt", "name": "first"}]))
+    panel = open_resources(lens, feature_server(resources=[{"uri": "file:///0/0.txt", "name": "first"}]))
     if is_tree:
         panel.lists.toggle_tree()
-    reported = ""
+    text = ""
     for count in (MANY, MANY - 1):
         looked_at.clear()
         lens.run(panel._show_listings(Listing(resources()[:count]), Listing()))
-        reported = panel.change_strip.text("resources")
+        text = panel.change_strip.text("resources")
         panel.change_strip.dismiss()
         assert len(looked_at) <= 2 * MAX_ON_SCREEN
-    assert reported.endswith(f"1 removed: file:///{(MANY - 1) % 100}/{MANY - 1}.txt.")
+    assert text.endswith(f"1 removed: file:///{(MANY - 1) % 100}/{MANY - 1}.txt.")
     type_slowly(lens, panel.lists.search, panel.lists.resources, "name 99")
     assert panel.lists.resources.rowCount() == 110

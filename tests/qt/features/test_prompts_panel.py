@@ -17,7 +17,7 @@ from inspector.qt.forms.named_values import MAX_ROWS
 from inspector.qt.panels.prompts.panel import PromptsPanel
 from inspector.qt.views.content_view import ContentForm
 from inspector.qt.views.messages import BATCH_SIZE
-from tests.qt.features.feature_stage import connect, offering, open_prompts, search, type_into
+from tests.qt.features.feature_stage import connect, feature_server, open_prompts, search, type_into
 from tests.qt.lens_driver import TIMEOUT, Lens, visible_text
 from tests.qt.widgets.test_hostile_text import HOSTILE, MARKUP, assert_harmless
 
@@ -46,11 +46,11 @@ MIXED = [
 ]
 
 
-def offered(**script: Any) -> StdioEntry:
+def prompt_server(**script: Any) -> StdioEntry:
     contents = {"x://y": [{"uri": "x://y", "text": "because"}]}
     completions = {"style": ["formal", "friendly"]}
-    given = {"prompts": PROMPT_LIST, "messages": {"mixed": MIXED}, "contents": contents}
-    return offering(**{**given, "completions": completions, **script})
+    script_defaults = {"prompts": PROMPT_LIST, "messages": {"mixed": MIXED}, "contents": contents}
+    return feature_server(**{**script_defaults, "completions": completions, **script})
 
 
 def rows(panel: PromptsPanel) -> list[Any]:
@@ -71,11 +71,11 @@ def texts(panel: PromptsPanel) -> list[str]:
 
 
 def test_prompts_are_listed_described_and_searched(lens: Lens) -> None:
-    panel = open_prompts(lens, offered())
+    panel = open_prompts(lens, prompt_server())
     assert rows(panel) == ["greet", "mixed", "refused"]
     shown = visible_text(panel.view)
-    for reported in ("Greet someone", "A short prompt.", "Whom to greet.", "Manner", "No messages yet"):
-        assert reported in shown
+    for text in ("Greet someone", "A short prompt.", "Whom to greet.", "Manner", "No messages yet"):
+        assert text in shown
     search(panel.search, "at once")
     assert rows(panel) == ["mixed"]
     assert "greet" in visible_text(panel.view), "a search does not change the selection"
@@ -84,7 +84,7 @@ def test_prompts_are_listed_described_and_searched(lens: Lens) -> None:
 
 
 def test_only_filled_in_arguments_are_sent_and_empty_text_on_request(lens: Lens) -> None:
-    panel = open_prompts(lens, offered())
+    panel = open_prompts(lens, prompt_server())
     line = panel.view.form.rows["who"].line
     assert line is not None
     type_into(line, "Ada")
@@ -100,7 +100,7 @@ def test_only_filled_in_arguments_are_sent_and_empty_text_on_request(lens: Lens)
 
 
 def test_missing_argument_is_named_at_its_field_and_can_be_omitted_on_purpose(lens: Lens) -> None:
-    panel = open_prompts(lens, offered())
+    panel = open_prompts(lens, prompt_server())
     lens.do("prompt.get")
     lens.settle()
     assert "Required by the prompt." in visible_text(panel.view.form)
@@ -110,7 +110,7 @@ def test_missing_argument_is_named_at_its_field_and_can_be_omitted_on_purpose(le
 
 
 def test_control_return_gets_the_prompt_and_calls_no_tool(lens: Lens) -> None:
-    panel = open_prompts(lens, offered())
+    panel = open_prompts(lens, prompt_server())
     lens.window.activateWindow()
     line = panel.view.form.rows["who"].line
     assert line is not None
@@ -126,7 +126,7 @@ def test_control_return_gets_the_prompt_and_calls_no_tool(lens: Lens) -> None:
 
 
 def test_completions_appear_while_typing(lens: Lens) -> None:
-    panel = open_prompts(lens, offered())
+    panel = open_prompts(lens, prompt_server())
     lens.window.activateWindow()
     panel.view.form.rows["who"].set_text("Ada")
     line = panel.view.form.rows["style"].line
@@ -142,7 +142,7 @@ def test_completions_appear_while_typing(lens: Lens) -> None:
 
 
 def test_arguments_and_messages_are_restored_on_return(lens: Lens) -> None:
-    panel = open_prompts(lens, offered())
+    panel = open_prompts(lens, prompt_server())
     panel.view.form.rows["who"].set_text("Ada")
     get(lens, panel)
     panel.choose("mixed")
@@ -155,7 +155,7 @@ def test_arguments_and_messages_are_restored_on_return(lens: Lens) -> None:
 
 def test_more_arguments_than_a_form_can_hold_are_reported(lens: Lens) -> None:
     arguments = [{"name": f"a{number}"} for number in range(MAX_ROWS + 3)] + [{"required": True}]
-    panel = open_prompts(lens, offered(prompts=[{"name": "many", "arguments": arguments}]))
+    panel = open_prompts(lens, prompt_server(prompts=[{"name": "many", "arguments": arguments}]))
     assert len(panel.view.form.rows) == MAX_ROWS
     shown = visible_text(panel.view)
     assert "3 more arguments can only be sent as a raw message." in shown
@@ -163,7 +163,7 @@ def test_more_arguments_than_a_form_can_hold_are_reported(lens: Lens) -> None:
 
 
 def test_messages_are_shown_by_role_with_every_content_type(lens: Lens) -> None:
-    panel = open_prompts(lens, offered())
+    panel = open_prompts(lens, prompt_server())
     panel.choose("mixed")
     get(lens, panel)
     cards = texts(panel)
@@ -183,7 +183,7 @@ def test_messages_are_shown_by_role_with_every_content_type(lens: Lens) -> None:
 
 
 def test_content_can_be_opened_separately_and_closed_again(lens: Lens) -> None:
-    panel = open_prompts(lens, offered())
+    panel = open_prompts(lens, prompt_server())
     panel.choose("mixed")
     get(lens, panel)
     result = panel.view.result
@@ -195,7 +195,7 @@ def test_content_can_be_opened_separately_and_closed_again(lens: Lens) -> None:
 
 
 def test_link_opens_the_resource(lens: Lens) -> None:
-    panel = open_prompts(lens, offered())
+    panel = open_prompts(lens, prompt_server())
     panel.choose("mixed")
     get(lens, panel)
     lens.press("Read", panel.view.result.messages.cards[2])
@@ -206,7 +206,7 @@ def test_link_opens_the_resource(lens: Lens) -> None:
 
 
 def test_messages_are_copied_as_text_and_shown_raw(lens: Lens) -> None:
-    panel = open_prompts(lens, offered())
+    panel = open_prompts(lens, prompt_server())
     panel.choose("mixed")
     get(lens, panel)
     result = panel.view.result
@@ -222,7 +222,7 @@ def test_many_messages_are_shown_on_demand(lens: Lens) -> None:
     messages = [
         {"role": "user", "content": {"type": "text", "text": f"No. {n}"}} for n in range(BATCH_SIZE + 5)
     ]
-    panel = open_prompts(lens, offered(messages={"mixed": messages}))
+    panel = open_prompts(lens, prompt_server(messages={"mixed": messages}))
     panel.choose("mixed")
     get(lens, panel)
     assert len(texts(panel)) == BATCH_SIZE
@@ -231,7 +231,7 @@ def test_many_messages_are_shown_on_demand(lens: Lens) -> None:
 
 
 def test_error_is_shown_with_the_server_message(lens: Lens) -> None:
-    panel = open_prompts(lens, offered())
+    panel = open_prompts(lens, prompt_server())
     panel.choose("refused")
     assert get(lens, panel).kind is OutcomeKind.RPC_ERROR
     assert "Not today (-32602)" in visible_text(panel.view.result)
@@ -239,7 +239,7 @@ def test_error_is_shown_with_the_server_message(lens: Lens) -> None:
 
 
 def test_prompt_request_can_be_cancelled(lens: Lens) -> None:
-    panel = open_prompts(lens, offered(prompts=[{"name": "waits"}]))
+    panel = open_prompts(lens, prompt_server(prompts=[{"name": "waits"}]))
     lens.do("prompt.get")
     lens.until(lambda: lens.sent("prompts/get"))
     assert not lens.actions["prompt.get"].isEnabled()
@@ -258,14 +258,14 @@ def test_prompt_request_can_be_cancelled(lens: Lens) -> None:
     ],
 )
 def test_panel_without_prompts_says_why(lens: Lens, script: dict[str, Any], text: str) -> None:
-    connect(lens, offered(**script))
+    connect(lens, prompt_server(**script))
     lens.do("view.prompts")
     panel = lens.workspace.prompts
     lens.until(lambda: text in "\n".join((visible_text(panel), *rows(panel))))
 
 
 def test_unusable_entry_is_shown_with_the_raw_data(lens: Lens) -> None:
-    panel = open_prompts(lens, offered(prompts=[*PROMPT_LIST, {"title": "nameless"}]))
+    panel = open_prompts(lens, prompt_server(prompts=[*PROMPT_LIST, {"title": "nameless"}]))
     panel.list.setCurrentIndex(panel.model.index(3))
     assert "Invalid" in visible_text(panel.view)
     assert "nameless" in panel.view.result.message.shown_text()
@@ -273,7 +273,7 @@ def test_unusable_entry_is_shown_with_the_raw_data(lens: Lens) -> None:
 
 
 def test_refreshed_list_keeps_typed_input(lens: Lens) -> None:
-    panel = open_prompts(lens, offered())
+    panel = open_prompts(lens, prompt_server())
     lens.window.activateWindow()
     line = panel.view.form.rows["who"].line
     assert line is not None
@@ -287,12 +287,12 @@ def test_refreshed_list_keeps_typed_input(lens: Lens) -> None:
 
 
 def test_hostile_names_and_messages_stay_plain_and_visible(lens: Lens) -> None:
-    reported = {"name": HOSTILE, "title": HOSTILE, "description": HOSTILE}
+    hostile = {"name": HOSTILE, "title": HOSTILE, "description": HOSTILE}
     link = {"type": "resource_link", "uri": HOSTILE, "name": HOSTILE, "mimeType": HOSTILE}
     contents = [{"type": "text", "text": HOSTILE}, link, {"type": HOSTILE}]
     messages = [{"role": HOSTILE, "content": content} for content in contents]
-    prompts = [{**reported, "arguments": [reported]}]
-    panel = open_prompts(lens, offered(prompts=prompts, messages={HOSTILE: messages}))
+    prompts = [{**hostile, "arguments": [hostile]}]
+    panel = open_prompts(lens, prompt_server(prompts=prompts, messages={HOSTILE: messages}))
     get(lens, panel)
     assert_harmless(lens.window)
     assert MARKUP in texts(panel)[0]

@@ -10,14 +10,14 @@ from PySide6.QtTest import QTest
 
 from inspector.engine.views import ServerStatus
 from inspector.qt.models.feature_list import NoteRole
-from tests.qt.features.feature_stage import connect, offering, open_resources, search
+from tests.qt.features.feature_stage import connect, feature_server, open_resources, search
 from tests.qt.features.resources_stage import (
     RESOURCE_LIST,
     go_to,
     go_to_template,
-    offered,
     read,
     read_aside,
+    resource_server,
     rows,
 )
 from tests.qt.lens_driver import TIMEOUT, Lens, scripted, visible_text
@@ -25,7 +25,7 @@ from tests.qt.widgets.test_hostile_text import HOSTILE, assert_harmless
 
 
 def test_resources_and_templates_are_listed_separately_and_counted(lens: Lens) -> None:
-    panel = open_resources(lens, offered())
+    panel = open_resources(lens, resource_server())
     assert rows(panel.lists.resources) == ["Notes", "a.csv", "it"]
     assert rows(panel.lists.templates) == ["Book", "find"]
     assert panel.lists.resources.index(0).data(NoteRole) == "markdown"
@@ -35,7 +35,7 @@ def test_resources_and_templates_are_listed_separately_and_counted(lens: Lens) -
 
 
 def test_search_covers_every_field_of_both_lists(lens: Lens) -> None:
-    panel = open_resources(lens, offered())
+    panel = open_resources(lens, resource_server())
     search(panel.lists.search, "engine")
     assert rows(panel.lists.resources) == ["a.csv"]
     assert "1 of 3" in visible_text(panel)
@@ -50,7 +50,7 @@ def test_search_covers_every_field_of_both_lists(lens: Lens) -> None:
 
 def test_unlisted_uri_can_be_typed_and_read(lens: Lens) -> None:
     contents = {"hidden://x": [{"uri": "hidden://x", "text": "found"}]}
-    panel = open_resources(lens, offered(contents=contents))
+    panel = open_resources(lens, resource_server(contents=contents))
     with lens.bot.waitSignal(panel.contents.shown, timeout=TIMEOUT):
         search(panel.lists.search, "hidden://x")
     assert panel.contents.content.text.shown_text() == "found"
@@ -59,7 +59,7 @@ def test_unlisted_uri_can_be_typed_and_read(lens: Lens) -> None:
 
 
 def test_tree_groups_by_uri_and_keeps_the_selected_resource(lens: Lens) -> None:
-    panel = open_resources(lens, offered())
+    panel = open_resources(lens, resource_server())
     go_to(panel, "file:///home/ada/data/a.csv")
     lens.do("resource.tree")
     tree, model = panel.lists.tree, panel.lists.tree_model
@@ -78,7 +78,7 @@ def test_tree_groups_by_uri_and_keeps_the_selected_resource(lens: Lens) -> None:
 
 
 def test_tree_shows_matches_with_their_folders_expanded(lens: Lens) -> None:
-    panel = open_resources(lens, offered())
+    panel = open_resources(lens, resource_server())
     lens.do("resource.tree")
     search(panel.lists.search, "csv")
     tree, model = panel.lists.tree, panel.lists.tree_model
@@ -92,7 +92,7 @@ def test_tree_of_a_changed_list_keeps_expanded_folders_and_scroll_position(lens:
         for folder in "abcdefgh"
         for number in range(30)
     ]
-    panel = open_resources(lens, offered(resources=resources))
+    panel = open_resources(lens, resource_server(resources=resources))
     go_to(panel, "file:///deep/c/7.txt")
     lens.do("resource.tree")
     tree, model = panel.lists.tree, panel.lists.tree_model
@@ -126,14 +126,14 @@ def test_tree_of_a_changed_list_keeps_expanded_folders_and_scroll_position(lens:
 def test_details_show_the_resource_metadata(lens: Lens) -> None:
     annotations = {"audience": ["user"], "priority": 0.5, "lastModified": "no date", "mood": "good"}
     resource = {"uri": "x://y", "name": "y", "size": 2048, "annotations": annotations, "description": "Why"}
-    panel = open_resources(lens, offered(resources=[resource]))
+    panel = open_resources(lens, resource_server(resources=[resource]))
     shown = visible_text(panel.head)
-    for reported in ("2.0 KiB (2,048 bytes)", "user", "0.5", "no date", "good", "Why", "x://y"):
-        assert reported in shown
+    for text in ("2.0 KiB (2,048 bytes)", "user", "0.5", "no date", "good", "Why", "x://y"):
+        assert text in shown
 
 
 def test_changed_list_keeps_the_selection_and_says_what_is_new(lens: Lens) -> None:
-    panel = open_resources(lens, offered())
+    panel = open_resources(lens, resource_server())
     go_to(panel, "counter://it")
     read_aside(lens, "do://grow")
     lens.until(lambda: panel.lists.resources.total == 4)
@@ -150,9 +150,9 @@ def test_changed_list_keeps_the_selection_and_says_what_is_new(lens: Lens) -> No
 
 
 def test_burst_of_list_changes_causes_few_requests(lens: Lens) -> None:
-    panel = open_resources(lens, offered())
+    panel = open_resources(lens, resource_server())
     for _ in range(50):
-        lens.app.bridge.list_changed.emit("offering", "resources")
+        lens.app.bridge.list_changed.emit("features", "resources")
     lens.until(lambda: len(lens.sent("resources/list")) > 1)
     read(lens, panel, "counter://it")
     lens.settle()
@@ -160,7 +160,7 @@ def test_burst_of_list_changes_causes_few_requests(lens: Lens) -> None:
 
 
 def test_unusable_entries_are_shown_with_the_raw_data(lens: Lens) -> None:
-    panel = open_resources(lens, offered(resources=[*RESOURCE_LIST, {"name": "no uri"}, 7]))
+    panel = open_resources(lens, resource_server(resources=[*RESOURCE_LIST, {"name": "no uri"}, 7]))
     assert len([row for row in rows(panel.lists.resources) if row.startswith("⚠ invalid")]) == 2
     panel.lists.list.setCurrentIndex(panel.lists.resources.index(3))
     assert "Invalid" in visible_text(panel.head)
@@ -171,14 +171,14 @@ def test_unusable_entries_are_shown_with_the_raw_data(lens: Lens) -> None:
 
 
 def test_panel_shows_its_state(lens: Lens) -> None:
-    lens.add(offered())
+    lens.add(resource_server())
     lens.do("view.resources")
     panel = lens.workspace.resources
     assert "Not connected" in visible_text(panel)
     lens.do("server.connect")
     lens.until(lambda: panel.lists.total)
     lens.do("server.disconnect")
-    lens.wait_for("offering", ServerStatus.IDLE)
+    lens.wait_for("features", ServerStatus.IDLE)
     assert "Not connected" in visible_text(panel)
     assert not lens.actions["resource.read"].isEnabled()
 
@@ -192,38 +192,40 @@ def test_panel_shows_its_state(lens: Lens) -> None:
     ],
 )
 def test_panel_without_resources_says_why(lens: Lens, script: dict[str, Any], text: str) -> None:
-    connect(lens, offered(**script))
+    connect(lens, resource_server(**script))
     lens.do("view.resources")
     lens.until(lambda: text in visible_text(lens.workspace.resources))
 
 
 def test_server_without_templates_causes_no_error(lens: Lens) -> None:
-    panel = open_resources(lens, offering(resources=RESOURCE_LIST))
+    panel = open_resources(lens, feature_server(resources=RESOURCE_LIST))
     assert rows(panel.lists.templates) == []
     assert "Templates" not in visible_text(panel.lists).splitlines()
     assert not panel.alert.isVisibleTo(panel)
 
 
 def test_templates_are_shown_although_resources_cannot_be_listed(lens: Lens) -> None:
-    panel = open_resources(lens, offered(refuses=True))
+    panel = open_resources(lens, resource_server(refuses=True))
     assert rows(panel.lists.templates) == ["Book", "find"]
     assert "Could not list the resources: The disk is full" in visible_text(panel)
 
 
 def test_panels_are_built_only_when_shown(lens: Lens) -> None:
     lens.connect(scripted())
-    assert lens.workspace.made_resources() is None
-    assert lens.workspace.made_prompts() is None
+    assert lens.workspace.existing_resources() is None
+    assert lens.workspace.existing_prompts() is None
 
 
 def test_hostile_names_stay_plain_and_visible(lens: Lens) -> None:
-    reported = {"name": HOSTILE, "title": HOSTILE, "description": HOSTILE, "mimeType": HOSTILE}
+    hostile = {"name": HOSTILE, "title": HOSTILE, "description": HOSTILE, "mimeType": HOSTILE}
     annotations = {"audience": [HOSTILE], "lastModified": HOSTILE, HOSTILE: HOSTILE}
     uri = f"x://{HOSTILE}"
-    resource = {"uri": uri, **reported, "annotations": annotations}
-    template = {"uriTemplate": f"{uri}/{{a}}", **reported}
+    resource = {"uri": uri, **hostile, "annotations": annotations}
+    template = {"uriTemplate": f"{uri}/{{a}}", **hostile}
     contents = {uri: [{"uri": uri, "text": HOSTILE}, {"uri": HOSTILE, "text": HOSTILE, "mimeType": HOSTILE}]}
-    panel = open_resources(lens, offered(resources=[resource, 7], templates=[template], contents=contents))
+    panel = open_resources(
+        lens, resource_server(resources=[resource, 7], templates=[template], contents=contents)
+    )
     read(lens, panel, uri)
     assert_harmless(lens.window)
     lens.do("resource.tree")

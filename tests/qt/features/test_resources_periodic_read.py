@@ -13,7 +13,7 @@ from inspector.qt.views.content_view import ContentForm
 from inspector.qt.widgets.media.markdown import MarkdownView
 from inspector.traffic.compare.texts import compare_texts
 from tests.qt.features.feature_stage import open_resources
-from tests.qt.features.resources_stage import go_to, offered, read, read_aside
+from tests.qt.features.resources_stage import go_to, read, read_aside, resource_server
 from tests.qt.lens_driver import Lens, scripted, visible_text
 
 RESULT = CallOutcome(OutcomeKind.RESULT, 1, b"{}")
@@ -28,15 +28,15 @@ def read_at_interval(lens: Lens, panel: ResourcesPanel, uri: str) -> None:
 
 
 def test_resource_is_read_at_an_interval_and_shows_changes_until_stopped(lens: Lens) -> None:
-    panel = open_resources(lens, offered())
+    panel = open_resources(lens, resource_server())
     go_to(panel, "counter://it")
     lens.do("resource.watch")
     strip = panel.periodic_read.bar
     assert strip.plan().interval == 5
     strip.interval.setValue(0.1)
-    assert strip.plan().interval == 1, "a server is not asked more often than once a second"
-    lens.press("Watch", strip)
-    lens.until(lambda: "1 look, 0 changes" in strip.text())
+    assert strip.plan().interval == 1, "the minimum interval is one second"
+    lens.press("Repeat", strip)
+    lens.until(lambda: "1 read, 0 changes" in strip.text())
     assert panel.contents.content.text.shown_text() == "count\n0\nend"
     read_aside(lens, "do://touch")
     lens.until(lambda: "1 change ·" in strip.text())
@@ -49,7 +49,7 @@ def test_resource_is_read_at_an_interval_and_shows_changes_until_stopped(lens: L
     runs = strip.text().split(",")[0]
     lens.until(lambda: strip.text().split(",")[0] != runs)
     assert "unchanged since" in visible_text(panel)
-    assert panel.contents.changes.isVisibleTo(panel), "the latest change can still be looked at"
+    assert panel.contents.changes.isVisibleTo(panel), "the latest change is still shown"
     lens.press("Stop", strip)
     lens.until(lambda: "Stopped." in strip.text())
     requested = len(lens.sent("resources/read"))
@@ -58,7 +58,7 @@ def test_resource_is_read_at_an_interval_and_shows_changes_until_stopped(lens: L
 
 
 def test_periodic_read_continues_in_the_background_and_marks_changes(lens: Lens) -> None:
-    panel = open_resources(lens, offered())
+    panel = open_resources(lens, resource_server())
     lens.do("resource.watch")
     read_at_interval(lens, panel, "counter://it")
     go_to(panel, "file:///home/ada/notes.md")
@@ -82,7 +82,7 @@ def test_periodic_read_continues_in_the_background_and_marks_changes(lens: Lens)
 
 
 def test_periodic_read_ends_with_the_connection_and_says_why(lens: Lens) -> None:
-    panel = open_resources(lens, offered())
+    panel = open_resources(lens, resource_server())
     read_at_interval(lens, panel, "counter://it")
     lens.do("server.disconnect")
     lens.until(lambda: "The server is" in panel.periodic_read.bar.text())
@@ -91,7 +91,7 @@ def test_periodic_read_ends_with_the_connection_and_says_why(lens: Lens) -> None
 
 
 def test_periodic_read_stopped_before_it_starts_finishes(lens: Lens) -> None:
-    panel = open_resources(lens, offered())
+    panel = open_resources(lens, resource_server())
     go_to(panel, "counter://it")
     panel.periodic_read.start(PollPlan(1))
     panel.periodic_read.stop()
@@ -100,7 +100,7 @@ def test_periodic_read_stopped_before_it_starts_finishes(lens: Lens) -> None:
 
 
 def test_pending_read_is_cancelled_with_the_periodic_read(lens: Lens) -> None:
-    panel = open_resources(lens, offered(resources=[{"uri": "do://wait", "name": "silent"}]))
+    panel = open_resources(lens, resource_server(resources=[{"uri": "do://wait", "name": "silent"}]))
     go_to(panel, "do://wait")
     panel.periodic_read.start(PollPlan(1))
     lens.until(lambda: lens.sent("resources/read"))
@@ -114,7 +114,7 @@ def test_unchanged_content_keeps_its_scroll_position_and_view(lens: Lens) -> Non
     text = "\n".join(f"| {row} | x |" for row in range(500))
     long = {"uri": "x://long", "mimeType": "text/markdown", "text": text}
     script = {"resources": [{"uri": "x://long", "name": "long"}], "contents": {"x://long": [long]}}
-    panel = open_resources(lens, offered(**script))
+    panel = open_resources(lens, resource_server(**script))
     read(lens, panel, "x://long")
     lens.press("Text", panel.contents)
     bar = panel.contents.content.text._code.verticalScrollBar()
@@ -127,7 +127,7 @@ def test_unchanged_content_keeps_its_scroll_position_and_view(lens: Lens) -> Non
 
 def test_changed_markdown_keeps_its_scroll_position_while_read_at_an_interval(lens: Lens) -> None:
     """Each read returns another text: the page grows and shrinks, and the scroll position stays."""
-    panel = open_resources(lens, offered())
+    panel = open_resources(lens, resource_server())
     lens.window.show_tab("resources")
     read(lens, panel, "counter://it")
     view = panel.contents.content
@@ -159,7 +159,7 @@ def test_changed_markdown_keeps_its_scroll_position_while_read_at_an_interval(le
 
 
 def test_changed_text_keeps_its_scroll_position_while_read_at_an_interval(lens: Lens) -> None:
-    panel = open_resources(lens, offered())
+    panel = open_resources(lens, resource_server())
     lens.window.show_tab("resources")
     read(lens, panel, "counter://it")
     view = panel.contents.content
@@ -185,7 +185,7 @@ def test_periodic_read_over_http_sees_a_change_on_a_stateless_server(
 
 
 def test_error_shows_the_message_and_the_next_result_its_content(lens: Lens) -> None:
-    panel = open_resources(lens, offered())
+    panel = open_resources(lens, resource_server())
     read(lens, panel, "file:///home/ada/notes.md")
     assert panel.contents.message.isVisibleTo(panel)
     read(lens, panel, "counter://it")

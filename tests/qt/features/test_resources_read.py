@@ -13,7 +13,7 @@ from inspector.demo.everything.resources import png, wav
 from inspector.engine.views import OutcomeKind
 from inspector.qt.views.content_view import ContentForm
 from tests.qt.features.feature_stage import open_resources
-from tests.qt.features.resources_stage import RESOURCE_LIST, go_to, offered, read
+from tests.qt.features.resources_stage import RESOURCE_LIST, go_to, read, resource_server
 from tests.qt.lens_driver import TIMEOUT, Lens, visible_text
 
 MARKDOWN = (
@@ -33,7 +33,7 @@ KINDS: dict[str, tuple[dict[str, str], ContentForm]] = {
 def kinds() -> StdioEntry:
     resources = [{"uri": uri, "name": uri} for uri in KINDS]
     contents = {uri: [{"uri": uri, **content}] for uri, (content, _) in KINDS.items()}
-    return offered(resources=resources, contents=contents)
+    return resource_server(resources=resources, contents=contents)
 
 
 def test_each_content_type_has_its_own_view(lens: Lens) -> None:
@@ -69,7 +69,7 @@ def test_markdown_loads_nothing_and_has_no_clickable_links(lens: Lens) -> None:
 
 def test_parts_of_one_result_can_be_viewed_one_by_one(lens: Lens) -> None:
     parts = [{"uri": "x://a", "text": "first"}, {"uri": "x://b", "text": "second"}, {"uri": "x://c"}]
-    panel = open_resources(lens, offered(resources=RESOURCE_LIST, contents={"counter://many": parts}))
+    panel = open_resources(lens, resource_server(resources=RESOURCE_LIST, contents={"counter://many": parts}))
     panel.open_uri("counter://many")
     lens.until(lambda: panel.contents.result is not None)
     assert panel.contents.parts.count() == 3
@@ -81,7 +81,7 @@ def test_parts_of_one_result_can_be_viewed_one_by_one(lens: Lens) -> None:
 
 
 def test_error_is_shown_with_the_server_message_and_the_raw_message(lens: Lens) -> None:
-    panel = open_resources(lens, offered())
+    panel = open_resources(lens, resource_server())
     reading = read(lens, panel, "file:///home/ada/notes.md")
     assert reading.outcome.kind is OutcomeKind.RPC_ERROR
     assert "Resource not found (-32002)" in visible_text(panel.contents)
@@ -89,7 +89,7 @@ def test_error_is_shown_with_the_server_message_and_the_raw_message(lens: Lens) 
 
 
 def test_read_can_be_cancelled_and_the_server_is_notified(lens: Lens) -> None:
-    panel = open_resources(lens, offered(resources=[{"uri": "do://wait", "name": "waits"}]))
+    panel = open_resources(lens, resource_server(resources=[{"uri": "do://wait", "name": "waits"}]))
     lens.do("resource.read")
     lens.until(lambda: lens.sent("resources/read"))
     assert "Waiting for do://wait." in visible_text(panel)
@@ -101,7 +101,7 @@ def test_read_can_be_cancelled_and_the_server_is_notified(lens: Lens) -> None:
 
 
 def test_read_cancelled_before_it_starts_finishes(lens: Lens) -> None:
-    panel = open_resources(lens, offered())
+    panel = open_resources(lens, resource_server())
     panel.read()
     panel.cancel()
     lens.until(lambda: "Cancelled" in visible_text(panel))
@@ -109,7 +109,7 @@ def test_read_cancelled_before_it_starts_finishes(lens: Lens) -> None:
 
 
 def test_return_reads_and_control_return_does_not_call_a_tool(lens: Lens) -> None:
-    panel = open_resources(lens, offered())
+    panel = open_resources(lens, resource_server())
     lens.window.activateWindow()
     go_to(panel, "counter://it")
     panel.lists.list.setFocus()

@@ -8,12 +8,12 @@ from inspector.config.servers.entries import Entry, HttpEntry, StdioEntry
 from inspector.qt.models.compare.diff_rows import Column
 from inspector.qt.panels.resources.panel import ResourcesPanel
 from tests.qt.features.feature_stage import open_resources
-from tests.qt.features.resources_stage import offered, read, read_aside
+from tests.qt.features.resources_stage import read, read_aside, resource_server
 from tests.qt.lens_driver import TIMEOUT, Lens, visible_text
 
 
 def test_change_of_a_subscribed_resource_is_marked_and_the_diff_shown(lens: Lens) -> None:
-    panel = open_resources(lens, offered())
+    panel = open_resources(lens, resource_server())
     read(lens, panel, "counter://it")
     lens.do("resource.subscribe")
     lens.until(lambda: panel.is_subscribed)
@@ -77,7 +77,7 @@ def _acknowledged(lens: Lens) -> str:
 
 
 def test_refused_subscription_says_why(lens: Lens) -> None:
-    panel = open_resources(lens, offered(resources=[{"uri": "x://stubborn", "name": "stubborn"}]))
+    panel = open_resources(lens, resource_server(resources=[{"uri": "x://stubborn", "name": "stubborn"}]))
     lens.do("resource.subscribe")
     lens.until(lambda: "Not subscribable" in visible_text(panel))
     assert not panel.is_subscribed
@@ -86,6 +86,6 @@ def test_refused_subscription_says_why(lens: Lens) -> None:
 
 
 def test_subscribing_is_not_offered_without_the_capability(lens: Lens) -> None:
-    open_resources(lens, offered(capabilities={"resources": {}}))
+    open_resources(lens, resource_server(capabilities={"resources": {}}))
     assert lens.actions["resource.read"].isEnabled()
     assert not lens.actions["resource.subscribe"].isEnabled()

@@ -6,13 +6,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from tests.qt.features.feature_stage import open_resources, type_into
-from tests.qt.features.resources_stage import go_to, go_to_template, offered, read
+from tests.qt.features.resources_stage import go_to, go_to_template, read, resource_server
 from tests.qt.lens_driver import Lens, visible_text
 
 
 def test_variables_expand_to_the_uri_that_is_read(lens: Lens) -> None:
     contents = {"find://all?q=a%20b&tags=x&tags=y": [{"uri": "f", "text": "found"}]}
-    panel = open_resources(lens, offered(contents=contents))
+    panel = open_resources(lens, resource_server(contents=contents))
     go_to_template(panel, 1)
     form = panel.head.form
     assert panel.head.uri == "find://all"
@@ -32,7 +32,7 @@ def test_variables_expand_to_the_uri_that_is_read(lens: Lens) -> None:
 
 
 def test_typed_values_are_restored_on_return(lens: Lens) -> None:
-    panel = open_resources(lens, offered())
+    panel = open_resources(lens, resource_server())
     go_to_template(panel, 0)
     panel.head.form.rows["author"].set_text("Ada")
     go_to(panel, "counter://it")
@@ -41,7 +41,7 @@ def test_typed_values_are_restored_on_return(lens: Lens) -> None:
 
 
 def test_completions_appear_while_typing_with_the_other_values_as_context(lens: Lens) -> None:
-    panel = open_resources(lens, offered())
+    panel = open_resources(lens, resource_server())
     lens.window.activateWindow()
     go_to_template(panel, 0)
     author, title = panel.head.form.rows["author"].line, panel.head.form.rows["title"].line
@@ -65,7 +65,7 @@ def test_completions_appear_while_typing_with_the_other_values_as_context(lens: 
 
 
 def test_superseded_completion_is_cancelled(lens: Lens) -> None:
-    panel = open_resources(lens, offered())
+    panel = open_resources(lens, resource_server())
     lens.window.activateWindow()
     go_to_template(panel, 0)
     author = panel.head.form.rows["author"].line
@@ -78,7 +78,7 @@ def test_superseded_completion_is_cancelled(lens: Lens) -> None:
 
 
 def test_completion_is_not_requested_without_the_capability(lens: Lens) -> None:
-    panel = open_resources(lens, offered(capabilities={"resources": {}}))
+    panel = open_resources(lens, resource_server(capabilities={"resources": {}}))
     go_to_template(panel, 0)
     author = panel.head.form.rows["author"].line
     assert author is not None
@@ -89,7 +89,9 @@ def test_completion_is_not_requested_without_the_capability(lens: Lens) -> None:
 
 
 def test_invalid_template_is_reported_and_can_still_be_read(lens: Lens) -> None:
-    panel = open_resources(lens, offered(templates=[{"uriTemplate": "x://{a b}/{ok}", "name": "odd"}]))
+    panel = open_resources(
+        lens, resource_server(templates=[{"uriTemplate": "x://{a b}/{ok}", "name": "odd"}])
+    )
     go_to_template(panel, 0)
     assert "“{a b}” is not a valid RFC 6570 expression" in visible_text(panel.head)
     panel.head.form.rows["ok"].set_text("yes")

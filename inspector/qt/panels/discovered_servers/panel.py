@@ -18,7 +18,7 @@ from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 from inspector.config.foreign.discovery import DiscoveredFile
 from inspector.engine.servers.discovered_servers import ServerDiscovery
-from inspector.engine.servers.views import DiscoveryReport, DiscoveredServerView
+from inspector.engine.servers.views import DiscoveredServerView, DiscoveryReport
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.discovered_servers import (
     TONES,
