@@ -20,7 +20,7 @@ from inspector.config.json_file import read_exactly
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.traffic.compare.diff import Diff
 from inspector.traffic.compare.ignore_rules import IgnoreOptions
-from inspector.traffic.compare.texts import reduced, compare_texts
+from inspector.traffic.compare.texts import compare_texts, reduced
 
 MAX_TIMES = 100_000
 MAX_IN_FLIGHT = 64

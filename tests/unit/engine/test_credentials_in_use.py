@@ -1,4 +1,4 @@
-"""Which credentials are said to be in use, of a server's configuration and of the secret store."""
+"""Credentials registered as in use, from server entries and the secret store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Captures as the application uses them."""
+"""Captures as the app uses them."""
 
 from __future__ import annotations
 

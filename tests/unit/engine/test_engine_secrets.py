@@ -1,4 +1,4 @@
-"""Secrets on the engine's loop: one at a time renews them, and closing does not wait for a keychain."""
+"""Secrets on the engine's loop: exclusive refresh, and closing without waiting for a keychain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings while the app runs: each reaches the part that it is about, and the file."""
+"""Settings changed at run time: applied to the part that owns them, and saved."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.qt.lens_driver import scripted
 
 
 class Run:
-    """One run of the app over a folder."""
+    """One session of the app over a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "preferences.json"

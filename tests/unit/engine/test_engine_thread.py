@@ -1,4 +1,4 @@
-"""The engine on a thread of its own."""
+"""The engine on its own thread."""
 
 from __future__ import annotations
 

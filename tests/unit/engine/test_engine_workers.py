@@ -1,4 +1,4 @@
-"""Big frames are read in another process: within a limit, and without mixing answers up."""
+"""Large messages are parsed in another process, with a time limit and one at a time."""
 
 from __future__ import annotations
 

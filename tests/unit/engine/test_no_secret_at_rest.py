@@ -1,7 +1,7 @@
-"""A secret goes through every path that there is; nothing that the app wrote holds it, but the sealed vault.
+"""A secret takes every path through the app; no written file contains it, except the encrypted vault.
 
-A path is a function in `PATHS` that takes the app and a secret of its own, and does with it what a person
-would. To add one, write it and put it into the list.
+A path is a function in `PATHS` that takes the app and its own secret, and uses it as a user would. To add
+one, write it and put it into the list.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ from tests.helpers.keychains import MemoryKeychain
 from tests.helpers.secretsstage import CHEAP
 from tests.unit.engine.inbox.chat_endpoint_stage import COMPLETION, description
 from tests.unit.oauth.login.company import Company
-from tests.unit.oauth.login_stage import Answer, Harness, Seen, World, browse
+from tests.unit.oauth.login_stage import Harness, ReceivedRequest, ScriptedResponse, World, browse
 from tests.unit.protocol.server_requests.request_samples import sampling
 
 VAULT = "vault.json"
 
 
 class App:
-    """The engine over files of its own, as the window has it."""
+    """The engine with its own files, as in the window."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -93,7 +93,7 @@ class App:
         self.engine.server_changed.connect(lambda view: self.reported.append(f"{view.name} {view.address}"))
 
     async def call_over_http(self, entry: HttpEntry, echo: str, *, keep: bool = False) -> None:
-        """Connect to a server that says a secret again in what it answers; `keep` it in the server list."""
+        """Connect to a server that echoes a secret in its responses; `keep` saves it in the server list."""
         async with FaultServer() as server:
             entry = replace(entry, url=f"{server.url()}{entry.url}", era="2025-11-25")
             _declare_tools(server)
@@ -122,7 +122,7 @@ async def bearer_header(app: App, secret: str) -> None:
 
 
 async def bearer_of_a_kept_server(app: App, secret: str) -> None:
-    """The server list names it, and has it not."""
+    """The server list contains the reference, not the secret."""
     name = make_name("bearer", "kept")
     await app.secrets.put(name, secret)
     auth = BearerSettings(token=SecretRef(name))
@@ -131,8 +131,8 @@ async def bearer_of_a_kept_server(app: App, secret: str) -> None:
 
 
 async def header_of_a_kept_server(app: App, secret: str) -> None:
-    """A header that the server list refers to, under a name that does not say what it is."""
-    plain = HttpEntry(name="refers", url="", headers={"X-Whoami": secret, "X-Unmasked": "1"})
+    """A stored header whose name does not look secret."""
+    plain = HttpEntry(name="refers", url="", headers={"X-Whoami": secret, "X-Plain": "1"})
     entry, values = with_references(plain, ["X-Whoami"])
     assert isinstance(entry, HttpEntry)
     for name, value in values.items():
@@ -140,12 +140,12 @@ async def header_of_a_kept_server(app: App, secret: str) -> None:
     await app.call_over_http(entry, secret, keep=True)
     assert _kept(app, "refers")["headers"] == {
         "X-Whoami": {"ref": "header/refers/X-Whoami"},
-        "X-Unmasked": "1",
+        "X-Plain": "1",
     }
 
 
 async def bearer_header_that_was_moved(app: App, secret: str) -> None:
-    """It stood in the server list, until the person moved it."""
+    """It was in the server list until the user moved it to the store."""
     async with FaultServer() as server:
         headers = {"Authorization": f"Bearer {secret}"}
         app.engine.save(HttpEntry(name="moved", url=server.url(), headers=headers, era="2025-11-25"))
@@ -157,7 +157,7 @@ async def bearer_header_that_was_moved(app: App, secret: str) -> None:
 
 
 async def variable_of_a_kept_program(app: App, secret: str) -> None:
-    """It complains about a variable out of the store, and ends."""
+    """It prints a variable from the store to stderr and exits."""
     words = "import os, sys; sys.stderr.write('bad ' + os.environ['WHOAMI'] + chr(10))"
     name = make_name("env", "starts", "WHOAMI")
     await app.secrets.put(name, secret)
@@ -201,7 +201,7 @@ async def key_in_the_address(app: App, secret: str) -> None:
 
 
 async def variable_of_a_program(app: App, secret: str) -> None:
-    """It complains about its token, and ends."""
+    """It prints its token to stderr and exits."""
     words = "import os, sys; sys.stderr.write('bad token ' + os.environ['API_TOKEN'] + chr(10))"
     entry = StdioEntry(
         name="program", command=sys.executable, args=("-I", "-S", "-c", words), env={"API_TOKEN": secret}
@@ -220,7 +220,7 @@ async def argument_of_a_program(app: App, secret: str) -> None:
 
 
 async def header_among_arguments(app: App, secret: str) -> None:
-    """As programs that speak HTTP for others are told theirs."""
+    """A secret in a header argument, as for HTTP bridge programs."""
     from urllib.parse import quote
 
     args = ("-I", "-S", "-c", "import sys; sys.stderr.write(repr(sys.argv))")
@@ -235,7 +235,7 @@ async def header_among_arguments(app: App, secret: str) -> None:
 
 
 async def argument_of_a_call(app: App, secret: str) -> None:
-    """The message is what was sent, and a capture has it as it is; what is kept of the call has not."""
+    """A capture contains the message as sent; the call history does not contain the secret."""
     await app.engine.calls.set_variable("api_token", secret)
     variables = await app.engine.calls.variables()
     assert variables.values["api_token"] == secret
@@ -264,7 +264,7 @@ async def key_of_an_endpoint(app: App, secret: str) -> None:
 
 
 class _World(World):
-    """Whatever it gives out has the secret in it."""
+    """Everything it returns contains the secret."""
 
     def __init__(self, secret: str) -> None:
         super().__init__()
@@ -274,7 +274,7 @@ class _World(World):
         super().build()
         self.server["token_endpoint_auth_methods_supported"] = ["client_secret_basic"]
 
-    def register(self, seen: Seen) -> Answer:
+    def register(self, seen: ReceivedRequest) -> ScriptedResponse:
         response = super().register(seen)
         response.body |= {
             "client_secret": f"client-{self.secret}",
@@ -282,14 +282,14 @@ class _World(World):
         }
         return response
 
-    def authorize(self, seen: Seen) -> Answer:
+    def authorize(self, seen: ReceivedRequest) -> ScriptedResponse:
         response = super().authorize(seen)
         response.headers["Location"] = response.headers["Location"].replace(
             "code=code-", f"code=code-{self.quoted}-"
         )
         return response
 
-    def token(self, seen: Seen) -> Answer:
+    def token(self, seen: ReceivedRequest) -> ScriptedResponse:
         response = super().token(seen)
         for kind in ("access", "refresh"):
             response.body[f"{kind}_token"] = f"{kind}-{self.secret}-{len(self.tokens)}"
@@ -297,9 +297,9 @@ class _World(World):
         self.tokens[-1] = response.body["access_token"]
         return response
 
-    def mcp(self, seen: Seen) -> Answer:
+    def mcp(self, seen: ReceivedRequest) -> ScriptedResponse:
         response = super().mcp(seen)
-        if isinstance(response.body, dict):  # it says whom it knows
+        if isinstance(response.body, dict):  # the metadata names its endpoints
             response.body["result"] = {**response.body["result"], "you": seen.headers["authorization"]}
         return response
 
@@ -343,7 +343,7 @@ async def login(app: App, secret: str) -> None:
 
 
 async def client_of_the_person(app: App, secret: str) -> None:
-    """A client that was registered by hand, with its secret in the store."""
+    """A pre-registered client with its secret in the store."""
     name = make_name("oauth-client", "notes")
     await app.secrets.put(name, secret)
     async with World() as world:
@@ -371,14 +371,14 @@ async def sign_in_with_a_company(app: App, secret: str) -> None:
             signed_in = await harness.store(world).provider_login(company.issuer)
             assert signed_in is not None
             ended = replace(signed_in, id_token=company.id_token(exp=1))
-            await harness.store(world).save_provider_login(ended)  # the second login renews it
+            await harness.store(world).save_provider_login(ended)  # the second login refreshes it
         assert secret in company.requested("refresh_token")[0].form["refresh_token"]
         assert secret in company.requested("authorization_code")[0].form["code"]
         assert secret in world.requested("/token")[0].form["assertion"]
 
 
 async def id_token_of_the_person(app: App, secret: str) -> None:
-    """One that they have already, and the secret of their client at the identity provider."""
+    """An existing ID token, and the client secret for the identity provider."""
     await app.secrets.put("secret", "hush")
     await app.secrets.put("theirs", f"idp-{secret}")
     async with World() as world:
@@ -401,19 +401,19 @@ async def id_token_of_the_person(app: App, secret: str) -> None:
 
 
 async def what_a_provider_says_again(app: App, secret: str) -> None:
-    """It refuses, and repeats what it was sent; so does the authorization server."""
+    """It rejects the request and repeats what it was sent; so does the authorization server."""
     await app.secrets.put("secret", "hush")
     async with World() as world:
         company = Company(world, secret)
         company.now = _server_requests(app).clock.wall_ns() / 1e9
         works = world.paths["/idp/token"]
 
-        def refuse(grant: str, name: str) -> Callable[[Seen], Answer]:
-            def response(seen: Seen) -> Answer:
+        def refuse(grant: str, name: str) -> Callable[[ReceivedRequest], ScriptedResponse]:
+            def response(seen: ReceivedRequest) -> ScriptedResponse:
                 if not seen.form["grant_type"].endswith(grant):
                     return works(seen)
                 words = f"not {seen.form[name]}, please"
-                return Answer(400, {"error": "invalid_grant", "error_description": words})
+                return ScriptedResponse(400, {"error": "invalid_grant", "error_description": words})
 
             return response
 
@@ -426,13 +426,13 @@ async def what_a_provider_says_again(app: App, secret: str) -> None:
             async with _server_requests(app).login(world, settings=company.settings) as login:
                 await login.run()
                 assert "rejected the request" in login.view.failure
-                if name == "code":  # after it, the claims of the ID token are shown, which the secret is in
+                if name == "code":  # later, the claims of the ID token are shown, which contain the secret
                     _hand_on(app, login.view)
             world.paths["/idp/token"] = works
 
 
 async def jwt_of_a_workload(app: App, secret: str) -> None:
-    """Out of the store, and out of a file that is not ours."""
+    """From the store, and from another tool's file."""
     await app.secrets.put("jwt", f"eyJhbGciOiJub25lIn0.{secret}.a")
     async with World() as world:
         world.server["grant_types_supported"] = ["urn:ietf:params:oauth:grant-type:jwt-bearer"]
@@ -445,11 +445,11 @@ async def jwt_of_a_workload(app: App, secret: str) -> None:
 
 
 async def jwt_of_a_workload_from_the_environment(app: App, secret: str) -> None:
-    """Nobody stored it, so nobody knows it but by its place in the request."""
+    """It is not stored, so it is recognized only by its place in the request."""
     os.environ["LENS_TEST_JWT"] = f"opaque-{secret}"
     async with World() as world:
         settings = OAuthSettings(grant="wif", issuer=world.origin, assertion_variable="LENS_TEST_JWT")
-        world.paths["/token"] = lambda seen: Answer(
+        world.paths["/token"] = lambda seen: ScriptedResponse(
             400, {"error": "invalid_grant", "error_description": f"I do not know {seen.form['assertion']}"}
         )
         async with _server_requests(app).login(world, settings=settings) as login:
@@ -459,7 +459,7 @@ async def jwt_of_a_workload_from_the_environment(app: App, secret: str) -> None:
 
 
 async def header_that_goes_with_a_login(app: App, secret: str) -> None:
-    """A gateway before the server wants it, and the proxy on the way a password."""
+    """A gateway requires the header, and the proxy a password."""
     from urllib.parse import quote
 
     await app.secrets.put(make_name("header", "gated", "X-Whoami"), secret)
@@ -481,7 +481,7 @@ async def header_that_goes_with_a_login(app: App, secret: str) -> None:
 
 
 def _hand_on(app: App, view: LoginView) -> None:
-    """What a person copies or exports of a login."""
+    """What the user can copy or export of a login."""
     from inspector.oauth.login.report import findings_text, login_text, login_trace, mermaid
 
     (app.root / "handed-on").mkdir(exist_ok=True)
@@ -490,7 +490,7 @@ def _hand_on(app: App, view: LoginView) -> None:
 
 
 async def error_that_nobody_caught(app: App, secret: str) -> None:
-    """It is reported into a file, with whatever its message says."""
+    """It is written to the crash report, with its message."""
     app.engine.log.credentials.add(secret, "token")
 
     async def fail() -> None:
@@ -547,7 +547,7 @@ async def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[
 
 
 async def _write_all(app: App) -> None:
-    """Everything that makes files of traffic."""
+    """Everything that writes traffic to files."""
     log, captures = app.engine.log, app.engine.captures
     rows = range(len(log))
     found = await captures.find_secrets(log, rows)
@@ -564,7 +564,7 @@ async def test_no_secret_at_rest(path: Path_, app: App, capfd: pytest.CaptureFix
     await app.engine.captures.begin()
     await path(app, secret)
     await _write_all(app)
-    found = positions_of(secret, app.root, but=(VAULT,))  # while it is recorded, with the journal beside it
+    found = positions_of(secret, app.root, but=(VAULT,))  # while recording, with the journal file
     await app.engine.close()
     found += positions_of(secret, app.root, but=(VAULT,))
     assert found == []
@@ -575,11 +575,11 @@ async def test_no_secret_at_rest(path: Path_, app: App, capfd: pytest.CaptureFix
         assert list((app.root / "temporary").glob("mcp-lens-*.txt"))
     if path in (login, key_of_an_endpoint, argument_of_a_call, client_of_the_person):
         vault = (app.root / "data" / "secrets" / VAULT).read_bytes()
-        assert secret.encode() not in vault  # it is sealed
+        assert secret.encode() not in vault  # it is encrypted
 
 
 def test_planted_secret_is_found(tmp_path: Path) -> None:
-    """Else the test above would say nothing."""
+    """Otherwise the test above would prove nothing."""
     secret = "M4rk3r/there+Zq9"
     for number, text in enumerate(
         (

@@ -1,4 +1,4 @@
-"""Servers whose headers or variables are in the secret store: connected, moved, renewed, removed."""
+"""Servers with headers or environment variables in the secret store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results against the schemas that tools promised, hostile ones too."""
+"""Validation of results against output schemas, including hostile ones."""
 
 from __future__ import annotations
 

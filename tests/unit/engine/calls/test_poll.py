@@ -18,7 +18,8 @@ from inspector.engine.calls.repetition import (
     poll,
 )
 from inspector.engine.views import CallOutcome, OutcomeKind
-from inspector.traffic.compare.diff import NOTHING, Diff
+from inspector.traffic.compare.diff import Diff
+from inspector.traffic.compare.ignore_rules import IGNORE_NOTHING
 from tests.helpers.fakes import FakeClock, LoopTime
 from tests.helpers.playbook import frame
 
@@ -105,7 +106,7 @@ async def test_ids_times_and_metadata_are_not_changes_unless_requested(polling: 
     second = outcome_of(2, requestId="b", at="2025-01-01T10:00:05Z", _meta={"x": 2})
     assert not (await polling.complete(second)).has_changed
     first = outcome_of(1, requestId="a", at="2025-01-01T10:00:00Z")
-    assert not compare_packed(pack(first.response, second.response, NOTHING)).is_same
+    assert not compare_packed(pack(first.response, second.response, IGNORE_NOTHING)).is_same
 
 
 async def test_different_outcome_is_a_change(polling: Poll) -> None:

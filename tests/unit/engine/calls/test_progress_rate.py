@@ -1,4 +1,4 @@
-"""The rate of a call's progress, and the time that is left."""
+"""Progress rate of a call, and the remaining time."""
 
 from __future__ import annotations
 

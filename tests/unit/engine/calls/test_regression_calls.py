@@ -140,7 +140,7 @@ async def test_until_one_is_accepted_the_first_good_result_is_the_reference(benc
     third = await bench.run(3)
     assert state(third, "one") is RerunState.DIFFERENT
     assert not result(third, "one").is_accepted
-    # The same mistake twice is still one.
+    # A repeated failure is still a failure.
     assert state(await bench.run(4), "one") is RerunState.DIFFERENT
 
 
@@ -245,10 +245,10 @@ async def test_folder_variables_are_expanded(bench: Bench) -> None:
 
 async def test_variable_without_a_value_is_a_described_failure(bench: Bench) -> None:
     await bench.start(one="first")
-    await bench.save("one", arguments={"name": "${nobody}"})
+    await bench.save("one", arguments={"name": "${missing}"})
     view = await bench.run(1)
     assert state(view, "one") is RerunState.FAILED
-    assert "nobody" in result(view, "one").problem
+    assert "missing" in result(view, "one").problem
 
 
 async def test_unanswered_call_times_out(bench: Bench) -> None:
@@ -325,7 +325,7 @@ async def test_call_from_a_project_folder_needs_permission(bench: Bench, tmp_pat
     assert not [
         row for row in bench.engine.log.find(SERVER, RecordKind.REQUEST) if row.method == "tools/call"
     ]
-    await bench.run(2)  # the person wants it
+    await bench.run(2)  # run by the user
     bench.reruns.begin(SERVER, "server.py changed")
     assert state(await bench.until_ran(3), "one") is RerunState.SAME
     path.write_text(json.dumps({"server": SERVER, "tool": "one", "watch": True, "arguments": {"all": True}}))

@@ -1,4 +1,4 @@
-"""A call made many times over."""
+"""Calls repeated many times."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.helpers.fakes import FakeClock
 
 
 class Calls:
-    """Outcomes in their order, 1 ms each longer than the one before; `bad` names those that fail."""
+    """Returns outcomes in order, each 1 ms longer than the last; `bad` are the numbers that fail."""
 
     def __init__(self, *bad: int, kind: OutcomeKind = OutcomeKind.TOOL_ERROR) -> None:
         self.count = 0

@@ -1,4 +1,4 @@
-"""Raw bytes under the whole engine, over real pipes and sockets: as they are there, and what came of them."""
+"""Sending raw bytes through the whole engine, over real pipes and sockets, and their outcomes."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from tests.helpers import httpfaults as faults
 from tests.helpers.httpfaults import JSON_TYPE, FaultServer
 from tests.helpers.servers import Lab
 
-PARROT = str(Path(faults.__file__).parent / "parrot.py")
-# With what we would never write ourselves: spaces, a key twice, long-winded numbers, a strange member.
+PARROT = str(Path(faults.__file__).parent / "echo_lab.py")
+# With what MCP Lens never writes: spaces, a duplicate key, odd number spellings, an unknown member.
 ODD = (
     b'{ "jsonrpc" : "2.0","id":"a-1" ,"method":"tools/call",'
     b'"extra":{"x":1.10,"x":1e400},"params":{"name":"\\u0061"}}'
@@ -30,8 +30,8 @@ ODD = (
 
 
 @pytest.fixture
-async def parrot(lab: Lab) -> Lab:
-    """Connected to a server that answers each request with the line that it got."""
+async def echo_lab(lab: Lab) -> Lab:
+    """Connected to a server that echoes each received line in its response."""
     lab.engine.add(
         StdioEntry(name="srv", command=sys.executable, args=("-I", "-S", PARROT), era="2025-11-25")
     )
@@ -47,7 +47,7 @@ async def http() -> AsyncIterator[FaultServer]:
 
 @pytest.fixture
 async def web(lab: Lab, http: FaultServer) -> Lab:
-    """Connected over HTTP to a server that does as it is told."""
+    """Connected over HTTP to a scripted server."""
     lab.engine.add(HttpEntry(name="srv", url=http.url(), type="http", era="2025-11-25"))
     await lab.engine.connect("srv")
     return lab
@@ -59,14 +59,14 @@ def response(lab: Lab, outcome: RawOutcome) -> dict[str, JSON]:
 
 
 def got(lab: Lab, outcome: RawOutcome) -> bytes:
-    """The bytes that the parrot says it got."""
+    """Return the bytes that the echo server received."""
     text = read(lab.engine.log.raw(outcome.response_row or 0)).result["got"]
     assert isinstance(text, str)
     return text.encode("latin-1")
 
 
 async def until(lab: Lab, is_so: Callable[[], bool]) -> None:
-    """Until the log is so. It tells when it grows."""
+    """Wait until the log satisfies this; it signals when it grows."""
     grown = asyncio.Event()
     lab.engine.log.grew.connect(lambda length: grown.set())
     async with asyncio.timeout(30):
@@ -75,77 +75,79 @@ async def until(lab: Lab, is_so: Callable[[], bool]) -> None:
             await grown.wait()
 
 
-async def test_server_receives_the_exact_bytes(parrot: Lab) -> None:
-    outcome = await parrot.engine.send_raw("srv", ODD)
-    assert got(parrot, outcome) == ODD
+async def test_server_receives_the_exact_bytes(echo_lab: Lab) -> None:
+    outcome = await echo_lab.engine.send_raw("srv", ODD)
+    assert got(echo_lab, outcome) == ODD
     assert (outcome.summary, outcome.http_status) == ("", None)
     assert outcome.elapsed_ns > 0
-    assert parrot.engine.log.partner(outcome.row) == outcome.response_row
+    assert echo_lab.engine.log.partner(outcome.row) == outcome.response_row
 
 
-async def test_request_is_resent_verbatim_except_for_its_id_and_linked(parrot: Lab) -> None:
-    first = await parrot.engine.send_raw("srv", ODD)
-    raw = with_new_id(parrot.engine.log.raw(first.row), parrot.engine.next_id("srv"))
-    again = await parrot.engine.send_raw("srv", raw, resent_of=first.row)
-    assert got(parrot, again) == raw
+async def test_request_is_resent_verbatim_except_for_its_id_and_linked(echo_lab: Lab) -> None:
+    first = await echo_lab.engine.send_raw("srv", ODD)
+    raw = with_new_id(echo_lab.engine.log.raw(first.row), echo_lab.engine.next_id("srv"))
+    again = await echo_lab.engine.send_raw("srv", raw, resent_of=first.row)
+    assert got(echo_lab, again) == raw
     assert raw.replace(b'"id":2 ', b'"id":"a-1" ') == ODD
-    assert parrot.engine.log.resent_of(again.row) == first.row
-    assert parrot.engine.log.record(again.row).status is Status.OK
+    assert echo_lab.engine.log.resent_of(again.row) == first.row
+    assert echo_lab.engine.log.record(again.row).status is Status.OK
 
 
-async def test_own_call_can_be_resent_with_its_original_id(parrot: Lab) -> None:
-    outcome = await parrot.engine.call_tool("srv", "any", {})
+async def test_own_call_can_be_resent_with_its_original_id(echo_lab: Lab) -> None:
+    outcome = await echo_lab.engine.call_tool("srv", "any", {})
     assert outcome.row is not None
-    raw = parrot.engine.log.raw(outcome.row)
-    again = await parrot.engine.send_raw("srv", raw, resent_of=outcome.row)
-    assert got(parrot, again) == raw
-    assert parrot.engine.log.problem(again.response_row or 0) == ""
+    raw = echo_lab.engine.log.raw(outcome.row)
+    again = await echo_lab.engine.send_raw("srv", raw, resent_of=outcome.row)
+    assert got(echo_lab, again) == raw
+    assert echo_lab.engine.log.problem(again.response_row or 0) == ""
 
 
-async def test_own_notification_can_be_resent(parrot: Lab) -> None:
+async def test_own_notification_can_be_resent(echo_lab: Lab) -> None:
     notice = b'{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}'
-    first = await parrot.engine.send_raw("srv", notice)
-    again = await parrot.engine.send_raw("srv", notice, resent_of=first.row)
-    assert parrot.engine.log.resent_of(again.row) == first.row
+    first = await echo_lab.engine.send_raw("srv", notice)
+    again = await echo_lab.engine.send_raw("srv", notice, resent_of=first.row)
+    assert echo_lab.engine.log.resent_of(again.row) == first.row
 
 
-async def test_only_messages_we_sent_can_be_resent(parrot: Lab) -> None:
-    outcome = await parrot.engine.send_raw("srv", ODD)
-    rows = len(parrot.engine.log)
+async def test_only_messages_we_sent_can_be_resent(echo_lab: Lab) -> None:
+    outcome = await echo_lab.engine.send_raw("srv", ODD)
+    rows = len(echo_lab.engine.log)
     for row in (outcome.response_row, 0, rows, -1):
         with pytest.raises(UserError, match="not a request or notification sent by MCP Lens"):
-            await parrot.engine.send_raw("srv", ODD, resent_of=row)
-    assert len(parrot.engine.log) == rows
+            await echo_lab.engine.send_raw("srv", ODD, resent_of=row)
+    assert len(echo_lab.engine.log) == rows
 
 
-async def test_broken_bytes_are_answered_and_the_connection_survives(parrot: Lab) -> None:
-    outcome = await parrot.engine.send_raw("srv", b'{"jsonrpc":"2.0","id":1')
-    assert (outcome.response_row, outcome.summary) == (None, "")  # nobody can tell whose the error is
-    await until(parrot, lambda: bool(parrot.rows(RecordKind.ERROR)))
-    (error,) = parrot.rows(RecordKind.ERROR)
+async def test_broken_bytes_are_answered_and_the_connection_survives(echo_lab: Lab) -> None:
+    outcome = await echo_lab.engine.send_raw("srv", b'{"jsonrpc":"2.0","id":1')
+    assert (outcome.response_row, outcome.summary) == (None, "")  # an error without an id cannot be matched
+    await until(echo_lab, lambda: bool(echo_lab.rows(RecordKind.ERROR)))
+    (error,) = echo_lab.rows(RecordKind.ERROR)
     assert error_of(read(error.raw)).data == '{"jsonrpc":"2.0","id":1'
-    assert got(parrot, await parrot.engine.send_raw("srv", ODD)) == ODD
+    assert got(echo_lab, await echo_lab.engine.send_raw("srv", ODD)) == ODD
 
 
-async def test_a_batch_is_answered_as_one(parrot: Lab) -> None:
+async def test_a_batch_is_answered_as_one(echo_lab: Lab) -> None:
     raw = b'[{"jsonrpc":"2.0","id":70,"method":"x"} , {"jsonrpc":"2.0","id":71,"method":"y"}]'
-    outcome = await parrot.engine.send_raw("srv", raw)
+    outcome = await echo_lab.engine.send_raw("srv", raw)
     assert outcome.response_row is not None
-    assert parrot.engine.log.kind(outcome.response_row) == RecordKind.BATCH
+    assert echo_lab.engine.log.kind(outcome.response_row) == RecordKind.BATCH
 
 
-async def test_lines_are_sent_one_by_one_on_request(parrot: Lab) -> None:
+async def test_lines_are_sent_one_by_one_on_request(echo_lab: Lab) -> None:
     pretty = ODD.replace(b" ", b"\n")
     with pytest.raises(UserError, match="Send it compacted"):
-        await parrot.engine.send_raw("srv", pretty)
-    outcome = await parrot.engine.send_raw("srv", b"\n".join([ODD, ODD.replace(b"a-1", b"a-2")]), split=True)
-    assert got(parrot, outcome) == ODD
+        await echo_lab.engine.send_raw("srv", pretty)
+    outcome = await echo_lab.engine.send_raw(
+        "srv", b"\n".join([ODD, ODD.replace(b"a-1", b"a-2")]), split=True
+    )
+    assert got(echo_lab, outcome) == ODD
 
 
-async def test_without_waiting_the_row_is_returned_immediately(parrot: Lab) -> None:
-    outcome = await parrot.engine.send_raw("srv", ODD, wait=False)
+async def test_without_waiting_the_row_is_returned_immediately(echo_lab: Lab) -> None:
+    outcome = await echo_lab.engine.send_raw("srv", ODD, wait=False)
     assert outcome.response_row is None
-    await until(parrot, lambda: parrot.engine.log.partner(outcome.row) is not None)
+    await until(echo_lab, lambda: echo_lab.engine.log.partner(outcome.row) is not None)
 
 
 async def test_server_crash_is_an_outcome(lab: Lab) -> None:
@@ -235,12 +237,12 @@ async def test_the_demo_server_answers_over_http_and_says_why_it_refuses(lab: La
         assert "HTTP 400" in outcome.summary
         await lab.engine.disconnect("srv")
     finally:
-        process.stdin.close()  # that ends it
+        process.stdin.close()  # ends the server
         await process.communicate()
 
 
 async def talk_to_everything(lab: Lab) -> None:
-    """Call, call again by hand with a strange member, send broken bytes, and call once more."""
+    """Call, resend with an unknown member, send broken bytes, and call again."""
     call = await lab.call("echo", message="hello")
     assert call.row is not None
     raw = with_new_id(lab.engine.log.raw(call.row), "by-hand").replace(

@@ -1,4 +1,4 @@
-"""Calls by hand through a real engine: what goes over the wire, what is kept, what the files hold."""
+"""Manual calls through a real engine: wire messages, history and saved files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CORE: JSONObject = {"requests": {"tools": {"call": {}}}, "cancel": {}}
 
 
 class Harness(Post):
-    """The engine's server on a wire in memory, with folders of its own for what is kept."""
+    """An engine with an in-memory server and temporary folders for saved calls."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         super().__init__(monkeypatch)
@@ -44,7 +44,7 @@ class Harness(Post):
         return asyncio.get_running_loop().create_task(self.hand.call("srv", call, **options))
 
     async def request(self) -> tuple[JSON, JSONObject]:
-        """The id and the params of our next request. That we listen for changes is not looked at."""
+        """Return the id and params of our next request, ignoring subscription streams."""
         while (message := await self.wire.next())["method"] == "subscriptions/listen":
             pass
         params = message.get("params")
@@ -255,7 +255,7 @@ async def test_repeated_call_ends_when_the_server_disconnects(harness: Harness) 
     assert report.stopped == "The server exited with code 9."
 
 
-async def test_resource_is_watched_until_the_server_disconnects(harness: Harness) -> None:
+async def test_resource_is_polled_until_the_server_disconnects(harness: Harness) -> None:
     await harness.connect(resources={})
     time, seen = LoopTime(), list[Observation]()
     work = harness.hand.poll_resource("srv", "a:b", PollPlan(), seen.append)
@@ -270,7 +270,7 @@ async def test_resource_is_watched_until_the_server_disconnects(harness: Harness
     assert "The server exited with code 9." in reason
 
 
-async def test_watch_on_a_disconnected_server_ends_immediately(harness: Harness) -> None:
+async def test_poll_of_a_disconnected_server_ends_immediately(harness: Harness) -> None:
     await harness.connect(tools={})
     await harness.engine.disconnect("srv")
     assert "idle" in await harness.hand.poll_tool("srv", ToolCall("x"), PollPlan(), lambda seen: None)

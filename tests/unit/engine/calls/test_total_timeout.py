@@ -1,4 +1,4 @@
-"""The limit of a call in all: what the server is told, and the time in the Inbox, which is not counted."""
+"""Total timeout of a call: the cancellation sent, and the Inbox time that does not count."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ async def test_total_timeout_pauses_while_a_request_is_pending_in_the_inbox(
     assert not calling.done()
     stage.reply(inbox_request, ACCEPT, inbox_request.input_requests[0].key)
     response = await peer.next()
-    await time.advance(5.9)  # 9.9 s of the server's
+    await time.advance(5.9)  # 9.9 s of server time
     assert not calling.done()
     id = request["id"] if revision is R4 else response["id"]
     peer.wire.show_message(id=id, result=DONE)
@@ -165,7 +165,7 @@ async def test_total_timeout_pauses_while_the_task_of_the_call_has_a_pending_req
         responded.set()
         await harness.settle()
         if revision is R4:
-            await harness.next()  # our answer
+            await harness.next()  # our response
         else:
             assert (await harness.reply())["method"] == "tasks/update"
         await harness.advance(9.8)

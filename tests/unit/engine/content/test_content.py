@@ -1,4 +1,4 @@
-"""What a resource or a prompt gave: recognized, kept whole, and never dropped."""
+"""Contents of resources and prompts: detected, complete, never dropped."""
 
 from __future__ import annotations
 

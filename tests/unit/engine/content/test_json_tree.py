@@ -1,4 +1,4 @@
-"""JSON as a tree: nothing is converted, and what comes of a big one is bounded."""
+"""JSON trees: nothing is converted, and the tree of a large text is bounded."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ values = st.recursive(
 
 
 def plain(value: TreeValue) -> JSON:
-    """The value that a tree stands for."""
+    """Return the value that a tree represents."""
     match value:
         case Number():
             return value.value

@@ -1,4 +1,4 @@
-"""A frame made readable for a glance: bounded, and never an exception."""
+"""Pretty-printed messages: bounded, and never an exception."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ json_values: st.SearchStrategy[JSON] = st.recursive(
 @given(json_values)
 def test_message_is_formatted_and_means_the_same(value: JSON) -> None:
     shown = pretty_text(compact(value).encode(errors="surrogatepass"))
-    if shown.is_json:  # a lone surrogate is no UTF-8
+    if shown.is_json:  # a lone surrogate is not valid UTF-8
         assert parse(shown.text) == value or "\ufffd" in shown.text
 
 

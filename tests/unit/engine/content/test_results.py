@@ -1,4 +1,4 @@
-"""A tool's result, part by part, whatever the server makes of it."""
+"""Tool results part by part, including malformed ones."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_structured_content_keeps_its_spelling(written: bytes) -> None:
 
 @pytest.mark.parametrize("member", [b'"structuredContent":', b'"content":[{"type":"?"},', b'"content":'])
 def test_deep_nesting_never_raises(member: bytes) -> None:
-    """Some depths can be read and not be written, others be scanned and not be read."""
+    """Some depths can be parsed but not written, others scanned but not parsed."""
     tail = b"]" if member.endswith(b",") else b""
     for depth in (200, 300, 400, 700, 900, 930, 960, 990, 10_000):
         raw = b'{"jsonrpc":"2.0","id":1,"result":{%s%s%s%s}}' % (member, b"[" * depth, b"]" * depth, tail)

@@ -1,4 +1,4 @@
-"""What a text looks like, and what a tool says about itself."""
+"""Detection of text formats."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_any_text_has_a_format(text: str) -> None:
 
 @pytest.mark.parametrize("piece", ["[", "`", "- x\n", "**a", "|---", "a,", '"', "![", "1. x\n", "~~~ "])
 def test_long_text_of_any_kind_is_scanned_in_few_passes(piece: str) -> None:
-    """A look at all the rest for each character would take an hour."""
+    """Scanning the rest for each character would take an hour."""
     text = piece * (1_000_000 // len(piece))
     assert detect_format(text) in ("plain", "json", "markdown", "csv")
     assert steps_of(lambda: detect_format(text)) < len(text) / 2

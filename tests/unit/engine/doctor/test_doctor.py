@@ -224,7 +224,7 @@ async def test_untrusted_server_is_inspected_only(engine: Engine) -> None:
         listening.setblocking(False)
         url = f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
         items = [item async for item in engine.doctor.check_untrusted(HttpEntry(name="found", url=url))]
-        with pytest.raises(BlockingIOError):  # nobody has come
+        with pytest.raises(BlockingIOError):  # no connection was made
             listening.accept()
     assert isinstance(items[-1], Diagnosis)
     assert items[-1].id == "not-trusted"

@@ -151,5 +151,5 @@ async def test_hanging_candidate_paths_are_awaited_in_parallel() -> None:
         await all_wait.wait()
         await call.reply(404)
 
-    async with Broken(serve) as server, asyncio.timeout(10):  # one after the other they take 20 s and more
+    async with Broken(serve) as server, asyncio.timeout(10):  # sequentially they would take 20 s or more
         assert (await visit(server.url(path="/x"))).failure.id == "not-found"

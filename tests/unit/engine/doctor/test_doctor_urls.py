@@ -704,5 +704,5 @@ async def test_connection_timeout_of_the_server_is_used() -> None:
 
     async with raw_server(never) as port:
         entry = HttpEntry(name="srv", url=f"http://127.0.0.1:{port}/mcp", timeouts=Timeouts(connect=0.5))
-        report = await examined(replace(entry), limit=600.0)  # which no test has the time for
+        report = await examined(replace(entry), limit=600.0)  # too long for a test
     assert report.failure.id == "http-silent"

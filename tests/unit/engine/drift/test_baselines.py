@@ -1,4 +1,4 @@
-"""Baselines on disk: what was written comes back; what cannot be read is told of and stays."""
+"""Baseline files: round trip, and unreadable files that are reported and left alone."""
 
 from __future__ import annotations
 

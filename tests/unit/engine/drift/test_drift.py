@@ -1,4 +1,4 @@
-"""Drift of real servers: the first time is the baseline, a change is told, and the person decides."""
+"""Drift of real servers: first baseline, reported changes, and the user's decision."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from inspector.engine.views import OutcomeKind
 from inspector.protocol.drift import ChangeKind
 from inspector.traffic.records import RecordKind
 from tests.helpers.fakes import LoopTime
-from tests.qt.features.feature_stage import offering
+from tests.qt.features.feature_stage import feature_server
 from tests.qt.lens_driver import scripted
 
 ECHO: dict[str, Any] = {"name": "echo", "description": "Says it.", "inputSchema": {"type": "object"}}
 
 
 class Harness:
-    """One run of the app after the other over the same folder; `views` are those of the latest."""
+    """Consecutive sessions of the app over one folder; `views` are those of the latest."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -50,7 +50,7 @@ class Harness:
             await engine.close()
 
     async def run(self, entry: StdioEntry) -> DriftView:
-        """A new run that connects to this server: what it says of its lists."""
+        """Start a new session connected to this server; return its drift view."""
         engine = await self.start()
         engine.add(entry)
         await engine.connect(entry.name)
@@ -141,7 +141,7 @@ async def test_change_while_connected_is_reported_without_listing(harness: Harne
 
 
 async def test_changes_after_the_dialog_opened_are_not_accepted(harness: Harness) -> None:
-    """A server can wait for the dialog, and then say something else."""
+    """A server can wait for the dialog, and then change its lists."""
     grows = {"name": "grows", "inputSchema": {"type": "object"}}
     await harness.run(tools(ECHO))
     shown = await harness.run(tools(ECHO, grows))
@@ -198,11 +198,11 @@ async def test_resources_templates_and_prompts_are_in_the_baseline_too(harness: 
         "templates": [{"uriTemplate": "x://{b}", "name": "b"}],
         "prompts": [{"name": "p", "arguments": [{"name": "who"}]}],
     }
-    await harness.run(offering("srv", **script))
+    await harness.run(feature_server("srv", **script))
     script["resources"] = []
     script["templates"] = [{"uriTemplate": "x://{b}", "name": "b", "mimeType": "text/html"}]
     script["prompts"] = [{"name": "q", "arguments": [{"name": "who"}]}]
-    view = await harness.run(offering("srv", **script))
+    view = await harness.run(feature_server("srv", **script))
     assert [(change.kind, change.change_kind) for change in view.changes] == [
         ("resources", ChangeKind.REMOVED),
         ("templates", ChangeKind.CHANGED),
@@ -211,16 +211,18 @@ async def test_resources_templates_and_prompts_are_in_the_baseline_too(harness: 
 
 
 async def test_a_server_without_the_method_for_templates_has_none(harness: Harness) -> None:
-    await harness.run(offering("srv", resources=[{"uri": "x://a", "name": "a"}]))
+    await harness.run(feature_server("srv", resources=[{"uri": "x://a", "name": "a"}]))
     view = await harness.run(
-        offering("srv", resources=[{"uri": "x://a", "name": "a"}], templates=[{"uriTemplate": "x:{a}"}])
+        feature_server("srv", resources=[{"uri": "x://a", "name": "a"}], templates=[{"uriTemplate": "x:{a}"}])
     )
     assert [(change.kind, change.change_kind) for change in view.changes] == [("templates", ChangeKind.ADDED)]
 
 
 async def test_rejected_list_is_not_treated_as_empty(harness: Harness) -> None:
-    await harness.run(offering("srv", resources=[{"uri": "x://a", "name": "a"}], prompts=[{"name": "p"}]))
-    view = await harness.run(offering("srv", resources=[{"uri": "x://a", "name": "a"}], refuses=True))
+    await harness.run(
+        feature_server("srv", resources=[{"uri": "x://a", "name": "a"}], prompts=[{"name": "p"}])
+    )
+    view = await harness.run(feature_server("srv", resources=[{"uri": "x://a", "name": "a"}], refuses=True))
     assert [(change.kind, change.change_kind) for change in view.changes] == [("prompts", ChangeKind.REMOVED)]
     await harness.drift.accept("srv", harness.seen)
     (file,) = harness.folder.iterdir()
@@ -290,7 +292,7 @@ async def test_unreadable_baseline_is_reported_and_kept_until_replaced(
 
 async def test_another_program_under_the_same_name_has_its_own_baseline(harness: Harness) -> None:
     await harness.run(tools(ECHO))
-    view = await harness.run(offering("srv"))
+    view = await harness.run(feature_server("srv"))
     assert not view.changes
     assert len(list(harness.folder.iterdir())) == 2
 
@@ -301,7 +303,7 @@ async def test_a_server_that_is_renamed_keeps_its_baseline(harness: Harness) -> 
     entry = tools({**ECHO, "description": "Another."})
     await harness.engine.servers.update("srv", replace(entry, name="renamed"))
     view = await harness.next()
-    while not view.changes:  # the old one went, and says so
+    while not view.changes:  # the view of the previous connection comes first
         view = await harness.next()
     assert view.server == "renamed"
     assert [change.fields for change in view.changes] == [("description",)]
@@ -322,6 +324,6 @@ async def test_ten_thousand_tools_are_compared_in_a_worker_while_the_engine_cont
         max_length, since = max(max_length, thread_time() - since), thread_time()
     (change,) = (await waiting).changes
     assert (change.name, change.change_kind) == ("tool_09999", ChangeKind.REMOVED)
-    assert max_length < 0.5, "the engine was held up"  # of its own doing: others on this machine do not count
+    assert max_length < 0.5, "the engine was held up"  # CPU time: other processes do not count
     diff = await harness.drift.diff("srv", change)
     assert not diff.is_same

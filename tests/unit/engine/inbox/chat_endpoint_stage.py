@@ -1,4 +1,4 @@
-"""What an OpenAI-compatible endpoint says, for tests."""
+"""Responses of an OpenAI-compatible endpoint, for tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COMPLETION = {
 
 
 def description(body: Any, status: int = 200, **headers: str) -> Fault:
-    """An answer with this body: bytes, or a value as JSON."""
+    """Return a response with this body: bytes, or a value as JSON."""
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
 
     async def fault(call: Call) -> None:

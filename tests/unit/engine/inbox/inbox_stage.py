@@ -1,4 +1,4 @@
-"""An engine with an Inbox, and servers on wires in memory that the test plays, in either era."""
+"""An engine with an Inbox and in-memory servers played by the test, in either era."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Peer:
         return await asyncio.wait_for(self.wire.next(), 30)
 
     async def reply(self, **result: JSON) -> dict[str, Any]:
-        """Answer the next request; gives it."""
+        """Respond to the next request and return it."""
         request = await self.next()
         self.wire.show_message(id=request["id"], result=result)
         return request
@@ -71,11 +71,11 @@ class Peer:
         return request
 
     def ask(self, method: str, params: JSON, id: JSON = "q") -> None:
-        """A request of its own, of the handshake era."""
+        """Send a server request, in the session era."""
         self.wire.show_message(id=id, method=method, params=params)
 
     async def ask_in_result(self, state: JSON = None, **requests: JSON) -> dict[str, Any]:
-        """Answer the next request with questions, in the stateless era."""
+        """Respond to the next request with input requests, in the stateless era."""
         result: JSONObject = {"resultType": "input_required", "inputRequests": requests}
         if state is not None:
             result["requestState"] = state
@@ -83,7 +83,7 @@ class Peer:
 
 
 class InboxStage:
-    """Everything that is said of cards is in `seen`."""
+    """`seen` collects all emitted Inbox requests."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.inbox = Inbox()
@@ -95,7 +95,7 @@ class InboxStage:
         monkeypatch.setattr(server_module, "make_routes", self._make_routes)
 
     def declare_only(self, *methods: str) -> None:
-        """Before connecting."""
+        """Call before connecting."""
         self._responded = methods
 
     def _make_routes(self, entry: Entry, declared: ClientCapabilities, *_: object) -> tuple[Route, ...]:
@@ -132,7 +132,7 @@ class InboxStage:
         return self.start(self.engine.call_tool(server, tool, {}))
 
     async def inbox_request(self, index: int = 0) -> InboxRequest:
-        """A card that is open, after all that can happen has happened."""
+        """Return the pending request, after everything has settled."""
         await settle()
         return self.inbox.inbox_requests()[index]
 
@@ -140,7 +140,7 @@ class InboxStage:
         self.inbox.reply(inbox_request.id, key, Reply(result=result))
 
     async def ended(self) -> InboxRequest:
-        """The card that ended last. None is open."""
+        """Return the last ended request; none may be pending."""
         await settle()
         assert self.inbox.inbox_requests() == ()
         inbox_request = self.inbox.past()[-1]
@@ -156,6 +156,6 @@ class InboxStage:
 
 
 async def settle() -> None:
-    """Let everything happen that can happen without time or the other side."""
+    """Run the loop until nothing happens without time or the peer."""
     for _ in range(30):
         await asyncio.sleep(0)

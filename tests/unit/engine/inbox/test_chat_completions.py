@@ -1,4 +1,4 @@
-"""Sampling as a chat, and a chat's answer as sampling."""
+"""Conversion of sampling requests to chat completions and back."""
 
 from __future__ import annotations
 

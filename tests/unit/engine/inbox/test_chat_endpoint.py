@@ -1,5 +1,4 @@
-"""An OpenAI-compatible endpoint, asked over real HTTP on loopback: what is sent, what is understood, what is
-said when it goes wrong, and that the key is in none of it."""
+"""An OpenAI-compatible endpoint over real HTTP: requests, responses, and errors without the key."""
 
 from __future__ import annotations
 

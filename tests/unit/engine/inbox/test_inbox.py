@@ -1,4 +1,4 @@
-"""Cards of the Inbox: opened, answered in every way, and left without an answer, in both eras."""
+"""Inbox requests: replied to in every way, or ended without a reply, in both eras."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def stage(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[InboxStage]:
 
 
 @pytest.mark.parametrize("response", [ACCEPT, DECLINE, CANCEL])
-async def test_server_request_is_pending_on_a_card(stage: InboxStage, response: JSONObject) -> None:
+async def test_server_request_is_pending_in_the_inbox(stage: InboxStage, response: JSONObject) -> None:
     peer = await stage.connect()
     call = stage.call("greet")
     request = await peer.next()
@@ -85,7 +85,7 @@ async def test_server_request_is_pending_on_a_card(stage: InboxStage, response: 
 
 
 @pytest.mark.parametrize("response", [ACCEPT, DECLINE, CANCEL])
-async def test_request_in_a_result_is_pending_on_a_card_and_the_call_is_repeated(
+async def test_request_in_a_result_is_pending_in_the_inbox_and_the_call_is_repeated(
     stage: InboxStage, response: JSONObject
 ) -> None:
     peer = await stage.connect(R5)
@@ -116,7 +116,7 @@ async def test_sampling_is_answered_or_rejected_with_an_error(stage: InboxStage)
     assert (await peer.next())["result"] == SAMPLED
     peer.ask("sampling/createMessage", SAMPLE, 2)
     inbox_request = await stage.inbox_request()
-    assert inbox_request.operation is None  # nothing of ours was open
+    assert inbox_request.operation is None  # no request of ours was pending
     stage.inbox.reply(inbox_request.id, "", SAMPLING_REJECTED)
     assert await peer.next() == {
         "jsonrpc": "2.0",
@@ -145,7 +145,7 @@ async def test_rejecting_sampling_in_a_result_ends_the_call_despite_another_pend
     assert (await stage.end())[0] is InboxRequestEnd.ANSWERED
 
 
-async def test_several_requests_are_one_card_and_sent_when_all_are_answered(
+async def test_several_input_requests_are_shown_together_and_sent_when_all_are_answered(
     stage: InboxStage, tmp_path: Path
 ) -> None:
     peer = await stage.connect(R5, roots=(str(tmp_path),))
@@ -175,7 +175,7 @@ async def test_several_requests_are_one_card_and_sent_when_all_are_answered(
         stage.inbox.retract(inbox_request.id, "who")
 
 
-async def test_roots_alone_are_answered_without_a_card(stage: InboxStage, tmp_path: Path) -> None:
+async def test_roots_alone_are_answered_without_the_inbox(stage: InboxStage, tmp_path: Path) -> None:
     peer = await stage.connect(roots=(str(tmp_path),))
     peer.ask("roots/list", None)
     assert (await peer.next())["result"] == {"roots": [{"uri": tmp_path.as_uri(), "name": tmp_path.name}]}
@@ -188,7 +188,7 @@ async def test_server_without_roots_gets_an_empty_list(stage: InboxStage) -> Non
     assert (await peer.next())["result"] == {"roots": []}
 
 
-async def test_previous_rounds_are_on_the_card_of_the_next_round(stage: InboxStage) -> None:
+async def test_previous_rounds_are_shown_with_the_next_round(stage: InboxStage) -> None:
     peer = await stage.connect(R5)
     call = stage.call()
     await peer.ask_in_result("one", who=FORM_ASKED)
@@ -226,7 +226,7 @@ async def test_two_servers_ask_at_once_and_are_answered_in_any_order(stage: Inbo
     assert await old.next() == {"jsonrpc": "2.0", "id": 7, "result": ACCEPT}
 
 
-async def test_problems_of_an_answerable_request_are_on_its_card(stage: InboxStage) -> None:
+async def test_findings_about_a_request_are_shown_with_it(stage: InboxStage) -> None:
     peer = await stage.connect()
     nested: JSONObject = {"type": "object", "properties": {"n": {"type": "object"}}}
     peer.ask("elicitation/create", {"message": "?", "requestedSchema": nested})
@@ -271,7 +271,7 @@ async def test_cancelled_ping_is_ignored(stage: InboxStage) -> None:
 
 
 @pytest.mark.parametrize("is_lost", [True, False])
-async def test_card_of_a_disconnected_server_closes(stage: InboxStage, is_lost: bool) -> None:
+async def test_request_of_a_disconnected_server_closes(stage: InboxStage, is_lost: bool) -> None:
     peer = await stage.connect()
     peer.ask("elicitation/create", ASK)
     await stage.inbox_request()
@@ -319,7 +319,7 @@ async def test_a_request_outlives_the_call_that_caused_it_and_says_so(stage: Inb
     assert (await peer.next())["result"] == ACCEPT
 
 
-async def test_manually_sent_reply_closes_the_card(stage: InboxStage) -> None:
+async def test_manually_sent_reply_closes_the_request(stage: InboxStage) -> None:
     peer = await stage.connect()
     peer.ask("elicitation/create", ASK)
     await stage.inbox_request()
@@ -341,7 +341,7 @@ async def test_manually_sent_reply_closes_the_card(stage: InboxStage) -> None:
         ),
     ],
 )
-async def test_card_that_times_out_is_answered_automatically(
+async def test_request_that_times_out_is_answered_automatically(
     stage: InboxStage, method: str, params: JSONObject, response: JSONObject
 ) -> None:
     peer = await stage.connect()
@@ -356,7 +356,7 @@ async def test_card_that_times_out_is_answered_automatically(
     assert await stage.end() == (InboxRequestEnd.TIMED_OUT, "")
 
 
-async def test_card_that_times_out_sends_the_replies_it_has(stage: InboxStage) -> None:
+async def test_request_that_times_out_sends_the_replies_it_has(stage: InboxStage) -> None:
     peer = await stage.connect(R5)
     stage.inbox.reply_timeout = 30
     time = LoopTime()
@@ -455,7 +455,7 @@ async def test_call_timeouts_pause_while_its_request_is_pending(stage: InboxStag
     stage.reply(await stage.inbox_request(), ACCEPT)
     await peer.next()
     await settle()
-    await time.advance(3.9)  # of ten seconds, it had used six
+    await time.advance(3.9)  # six of ten seconds were used
     assert not call.done()
     peer.wire.show_message(id=request["id"], result=DONE)
     outcome = await call
@@ -556,7 +556,7 @@ async def test_reading_a_resource_may_send_requests_and_counts_user_time_too(sta
     assert (await reading).waited_ns == 5 * 10**9
 
 
-async def test_number_of_finished_cards_is_limited(stage: InboxStage) -> None:
+async def test_number_of_finished_requests_is_limited(stage: InboxStage) -> None:
     peer = await stage.connect(R1)
     for number in range(600):
         peer.ask("sampling/createMessage", {}, number)
@@ -565,7 +565,7 @@ async def test_number_of_finished_cards_is_limited(stage: InboxStage) -> None:
     assert stage.inbox.past()[-1].id == 600
 
 
-async def test_thousands_of_cards_of_a_crashed_server_close_with_it(stage: InboxStage) -> None:
+async def test_thousands_of_requests_of_a_crashed_server_close_with_it(stage: InboxStage) -> None:
     peer = await stage.connect()
     for number in range(3000):
         peer.ask("elicitation/create", ASK, number)
@@ -597,7 +597,7 @@ async def test_requests_beyond_the_inbox_limit_are_rejected(
 
 
 @pytest.mark.parametrize("mode", ["withdrawn", "server gone"])
-async def test_request_that_ends_while_being_answered_is_one_card(stage: InboxStage, mode: str) -> None:
+async def test_request_that_ends_while_being_answered_is_listed_once(stage: InboxStage, mode: str) -> None:
     peer = await stage.connect()
     peer.ask("elicitation/create", ASK)
     inbox_request = await stage.inbox_request()
@@ -610,7 +610,7 @@ async def test_request_that_ends_while_being_answered_is_one_card(stage: InboxSt
     assert [each.id for each in stage.inbox.past()] == [inbox_request.id]
 
 
-async def test_call_cancelled_while_being_answered_leaves_one_card(
+async def test_call_cancelled_while_being_answered_is_listed_once(
     stage: InboxStage,
 ) -> None:
     peer = await stage.connect(R5)
@@ -672,7 +672,9 @@ async def test_big_request_is_parsed_once(stage: InboxStage, monkeypatch: pytest
     assert sum(size > 1_000_000 for size in texts) == 1
 
 
-async def test_finished_cards_have_a_memory_limit(stage: InboxStage, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_finished_requests_have_a_memory_limit(
+    stage: InboxStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(pending, "MAX_BYTES", 2_500_000)
     peer = await stage.connect(R1)
     for number in range(4):
@@ -696,7 +698,7 @@ async def test_answered_requests_are_not_retained_by_the_running_call(stage: Inb
 
 
 @pytest.mark.parametrize("params", [ASK, PAGE])
-async def test_reply_that_cannot_be_sent_is_reported_on_its_card(
+async def test_reply_that_cannot_be_sent_is_reported_on_its_request(
     stage: InboxStage, monkeypatch: pytest.MonkeyPatch, params: JSONObject
 ) -> None:
     peer = await stage.connect()
@@ -714,7 +716,7 @@ async def test_reply_that_cannot_be_sent_is_reported_on_its_card(
     assert stage.inbox._by_server_request == {}
 
 
-async def test_answered_request_leaves_nothing_but_its_card(stage: InboxStage) -> None:
+async def test_answered_request_leaves_only_its_history_entry(stage: InboxStage) -> None:
     peer = await stage.connect()
     peer.ask("elicitation/create", ASK)
     stage.reply(await stage.inbox_request(), ACCEPT)

@@ -1,4 +1,4 @@
-"""Rules that answer in the person's place: asked first, marked, and never in the way."""
+"""Automatic replies in the Inbox: tried first, marked, and never blocking the user."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.unit.engine.inbox.inbox_stage import (
 
 
 class Rules:
-    """Answers sampling; leaves the rest to the person. Waits until it may."""
+    """Replies to sampling once allowed; leaves the rest to the user."""
 
     def __init__(self) -> None:
         self.requested: list[tuple[str, str, Revision]] = []
@@ -79,7 +79,7 @@ async def test_request_without_a_matching_rule_is_left_to_the_user(stage: InboxS
     assert stage.notes() == []
 
 
-async def test_a_rule_may_answer_a_part_of_a_card(stage: InboxStage, rules: Rules) -> None:
+async def test_a_rule_may_answer_a_part_of_a_request(stage: InboxStage, rules: Rules) -> None:
     peer = await stage.connect(R5)
     call = stage.call()
     await peer.ask_in_result(
@@ -122,7 +122,7 @@ async def test_user_may_be_faster_than_a_rule(stage: InboxStage, rules: Rules) -
     assert stage.notes() == []
 
 
-async def test_slow_rule_answers_a_visible_card(stage: InboxStage, rules: Rules) -> None:
+async def test_slow_rule_answers_a_visible_request(stage: InboxStage, rules: Rules) -> None:
     rules.may_respond.clear()
     shown = asyncio.Event()
     stage.inbox.changed.connect(lambda inbox_request: shown.set())

@@ -1,4 +1,4 @@
-"""Pages that a server wants a person to visit: as a request of its own, and as the error -32042."""
+"""URL elicitations: as a server request, and as the error -32042."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def complete(peer: Peer, id: JSON) -> None:
     peer.wire.show_message(method="notifications/elicitation/complete", params={"elicitationId": id})
 
 
-async def test_consent_is_sent_immediately_and_the_card_stays_until_completion(stage: InboxStage) -> None:
+async def test_consent_is_sent_immediately_and_the_request_stays_until_completion(stage: InboxStage) -> None:
     peer = await stage.connect()
     peer.ask("elicitation/create", PAGE)
     stage.reply(await stage.inbox_request(), CONSENT)
     assert await peer.next() == {"jsonrpc": "2.0", "id": "q", "result": CONSENT}
     assert (await stage.inbox_request()).awaits_completion
     for id in ("e2", "", 5, None):
-        complete(peer, id)  # of nobody here
+        complete(peer, id)  # an unknown id
     inbox_request = await stage.inbox_request()
     with pytest.raises(UserError, match="already has a reply"):
         stage.reply(inbox_request, DECLINE)
@@ -68,7 +68,7 @@ async def test_completion_before_consent_is_not_awaited(stage: InboxStage) -> No
     assert await stage.end() == (InboxRequestEnd.ANSWERED, "")
 
 
-async def test_card_awaiting_completion_can_be_dismissed_or_marked_done(stage: InboxStage) -> None:
+async def test_request_awaiting_completion_can_be_dismissed_or_marked_done(stage: InboxStage) -> None:
     peer = await stage.connect()
     for act, note in ((stage.inbox.dismiss, NO_NOTICE), (stage.inbox.mark_completed, "")):
         peer.ask("elicitation/create", PAGE)
@@ -81,7 +81,7 @@ async def test_card_awaiting_completion_can_be_dismissed_or_marked_done(stage: I
         assert await stage.end() == (InboxRequestEnd.ANSWERED, note)
 
 
-async def test_card_awaiting_completion_closes_with_its_server_and_no_other(stage: InboxStage) -> None:
+async def test_request_awaiting_completion_closes_with_its_server_and_no_other(stage: InboxStage) -> None:
     one, two = await stage.connect(name="one"), await stage.connect(name="two")
     for peer in (one, two):
         peer.ask("elicitation/create", PAGE)
@@ -169,7 +169,7 @@ async def test_declining_returns_the_original_error(stage: InboxStage, response:
     assert await stage.end() == (InboxRequestEnd.ANSWERED, "")
 
 
-async def test_dismissing_the_card_returns_the_error_too(stage: InboxStage) -> None:
+async def test_dismissing_the_request_returns_the_error_too(stage: InboxStage) -> None:
     peer = await stage.connect()
     call = stage.call()
     await peer.refuse(REQUIRED, {"elicitations": [PAGE]})
@@ -192,7 +192,7 @@ async def test_any_request_may_require_url_elicitation(stage: InboxStage) -> Non
     assert (await listing).items == ()
 
 
-async def test_cancelling_the_call_or_losing_the_server_closes_the_card(stage: InboxStage) -> None:
+async def test_cancelling_the_call_or_losing_the_server_closes_the_request(stage: InboxStage) -> None:
     peer = await stage.connect()
     call = stage.call()
     await peer.refuse(REQUIRED, {"elicitations": [PAGE]})

@@ -1,4 +1,4 @@
-"""Which rule answers a question, and what: the filter language asked about the question itself."""
+"""Reply rules: which one matches a server request, and its reply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of logins, by server: remembered in the preferences file beside what else is in it."""
+"""Login options by server, saved in the preferences file next to other sections."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def test_renamed_server_keeps_its_options(tmp_path: Path) -> None:
     assert await options.of("one") == Overrides()
     await options.move("none", "nothing")
     assert await options.of("nothing") == Overrides()
-    await options.move("one", "other")  # as another window does that hears of the same renaming
+    await options.move("one", "other")  # as another window does after the same rename
     assert await options.of("other") == CHOSEN
 
 

@@ -1,4 +1,4 @@
-"""What becomes of a login that is needed: told when it fails, and made for what was asked."""
+"""Logins that a server requires: failures are reported, and requested scopes are included."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def shared_demo() -> Iterator[LoginDemo]:
         yield demo
 
 
-class Person:
-    """In front of the browser."""
+class User:
+    """The user at the browser."""
 
     def __init__(self, demo: LoginDemo) -> None:
         self._demo = demo
@@ -49,14 +49,14 @@ def demo(shared_demo: LoginDemo) -> LoginDemo:
 
 
 @pytest.fixture
-def person(demo: LoginDemo) -> Person:
-    return Person(demo)
+def user(demo: LoginDemo) -> User:
+    return User(demo)
 
 
 @pytest.fixture
-async def engine(demo: LoginDemo, person: Person) -> AsyncIterator[Engine]:
+async def engine(demo: LoginDemo, user: User) -> AsyncIterator[Engine]:
     engine = Engine()
-    engine.logins.open_url = person.open
+    engine.logins.open_url = user.open
     engine.logins.opens_browser = frozenset({LoginReason.CONNECT})
     engine.add(HttpEntry(name=NAME, url=demo.url))
     yield engine
@@ -68,12 +68,12 @@ async def write(engine: Engine) -> CallOutcome:
 
 
 def scopes_at(page: str) -> set[str]:
-    """What the browser was sent to ask for."""
+    """Return the scopes in the authorization request."""
     return set(dict(parse_qsl(urlsplit(page).query))["scope"].split())
 
 
-async def test_denied_login_is_the_reason_the_server_is_not_connected(engine: Engine, person: Person) -> None:
-    person.response = "deny"
+async def test_denied_login_is_the_reason_the_server_is_not_connected(engine: Engine, user: User) -> None:
+    user.response = "deny"
     with pytest.raises(NeedsLogin) as failed:
         await engine.connect(NAME)
     (view,) = engine.views()
@@ -83,7 +83,7 @@ async def test_denied_login_is_the_reason_the_server_is_not_connected(engine: En
     assert view.next_step == "Reconnect, or go through the login in the Auth tab."
 
 
-async def test_server_says_so_while_connecting_waits_for_the_browser(engine: Engine, person: Person) -> None:
+async def test_server_says_so_while_connecting_waits_for_the_browser(engine: Engine, user: User) -> None:
     seen: list[ServerView] = []
     engine.server_changed.connect(seen.append)
     await engine.connect(NAME)
@@ -99,10 +99,10 @@ async def test_login_cancelled_while_connecting_leaves_a_server_that_needs_one(
 ) -> None:
     opened = asyncio.Event()
 
-    async def nobody(url: str) -> None:
+    async def ignore_url(url: str) -> None:
         opened.set()
 
-    engine.logins.open_url = nobody
+    engine.logins.open_url = ignore_url
     connecting = asyncio.create_task(engine.connect(NAME))
     await opened.wait()
     assert engine.view(NAME).status is ServerStatus.LOGGING_IN
@@ -115,7 +115,7 @@ async def test_login_cancelled_while_connecting_leaves_a_server_that_needs_one(
 
 
 async def test_call_with_insufficient_scope_says_so_and_the_next_login_requests_it(
-    engine: Engine, person: Person
+    engine: Engine, user: User
 ) -> None:
     wanted: list[LoginRequested] = []
     engine.logins.login_requested.connect(wanted.append)
@@ -125,11 +125,11 @@ async def test_call_with_insufficient_scope_says_so_and_the_next_login_requests_
     assert outcome.summary == "The server requires “notes:write”, which the token does not have."
     assert outcome.next_step == "Log in and retry."
     assert [one.occasion for one in wanted] == [LoginReason.STEP_UP]
-    assert len(person.pages) == 1, "nobody pressed anything that leads to the browser"
+    assert len(user.pages) == 1, "nothing was pressed that opens the browser"
     await engine.logins.start(NAME)
     view = await engine.logins.run(NAME)
     assert view.failure == ""
-    assert scopes_at(person.pages[-1]) == {*FIRST, "notes:write"}
+    assert scopes_at(user.pages[-1]) == {*FIRST, "notes:write"}
     assert (await write(engine)).kind is OutcomeKind.RESULT
 
 
@@ -141,10 +141,10 @@ async def test_retry_without_a_login_gives_the_same_error(engine: Engine) -> Non
         assert (again.summary, again.next_step) == (first.summary, first.next_step)
 
 
-async def test_login_after_a_logout_requests_no_more_than_the_first(engine: Engine, person: Person) -> None:
+async def test_login_after_a_logout_requests_no_more_than_the_first(engine: Engine, user: User) -> None:
     await engine.connect(NAME)
     await write(engine)
     await engine.logins.log_out(NAME)
     await engine.logins.start(NAME)
     await engine.logins.run(NAME)
-    assert [scopes_at(page) for page in person.pages] == [FIRST, FIRST]
+    assert [scopes_at(page) for page in user.pages] == [FIRST, FIRST]

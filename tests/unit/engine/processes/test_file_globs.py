@@ -1,4 +1,4 @@
-"""Which files fit which globs, and what counts as a change."""
+"""Glob matching, and what counts as a change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Servers that are restarted when their files change. With real files and real servers."""
+"""Restarts of servers when their files change, with real files and servers."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tests.helpers.editedserver import edited_entry, write_server
 from tests.helpers.fakes import LoopTime
 
 
-class Watched:
-    """An engine with one server in a folder, whose files are looked at often."""
+class WatchStage:
+    """An engine with one server in a folder, with a short polling interval."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -44,7 +44,7 @@ class Watched:
                 await self._changes.wait()
 
     async def until_looked(self) -> None:
-        """Until there is something to compare with."""
+        """Wait until the first scan is done."""
         await self.until(lambda: bool(self.view.files or self.view.problem))
 
     async def until_restarts(self, count: int) -> None:
@@ -64,193 +64,193 @@ class Watched:
 
 
 @pytest.fixture
-async def watched(tmp_path: Path) -> AsyncIterator[Watched]:
-    watched = Watched(tmp_path)
-    yield watched
-    await watched.engine.close()
+async def stage(tmp_path: Path) -> AsyncIterator[WatchStage]:
+    stage = WatchStage(tmp_path)
+    yield stage
+    await stage.engine.close()
 
 
-async def test_an_edited_file_restarts_its_server(watched: Watched) -> None:
-    write_server(watched.folder, say="one")
-    await watched.start("*.py")
-    await watched.until_looked()
-    first = watched.engine.view("edited").pid
-    write_server(watched.folder, say="two, longer")
-    await watched.until_restarts(1)
-    assert watched.restarts == [("edited", "server.py changed")]
-    assert watched.engine.view("edited").pid != first
-    assert await watched.response("say") == "two, longer"
-    view = watched.view
+async def test_an_edited_file_restarts_its_server(stage: WatchStage) -> None:
+    write_server(stage.folder, say="one")
+    await stage.start("*.py")
+    await stage.until_looked()
+    first = stage.engine.view("edited").pid
+    write_server(stage.folder, say="two, longer")
+    await stage.until_restarts(1)
+    assert stage.restarts == [("edited", "server.py changed")]
+    assert stage.engine.view("edited").pid != first
+    assert await stage.response("say") == "two, longer"
+    view = stage.view
     assert (view.is_on, view.is_restarting, view.failure) == (True, False, "")
     assert view.took_ns is not None
-    assert view.changed == (str(watched.folder / "server.py"),)
-    notes = [row.raw.decode() for row in watched.engine.log.find("edited", RecordKind.LOCAL)]
+    assert view.changed == (str(stage.folder / "server.py"),)
+    notes = [row.raw.decode() for row in stage.engine.log.find("edited", RecordKind.LOCAL)]
     assert "server.py changed: restarting." in notes
 
 
-async def test_server_that_fails_to_start_is_retried_at_the_next_save(watched: Watched) -> None:
-    path = write_server(watched.folder, say="one")
-    await watched.start("*.py")
-    await watched.until_looked()
+async def test_server_that_fails_to_start_is_retried_at_the_next_save(stage: WatchStage) -> None:
+    path = write_server(stage.folder, say="one")
+    await stage.start("*.py")
+    await stage.until_looked()
     path.write_text("this is no python")
-    await watched.until(lambda: bool(watched.view.failure))
-    assert watched.status is ServerStatus.FAILED
-    assert watched.view.took_ns is None
-    assert "exited with code 1" in watched.view.failure
-    assert watched.view.is_on
-    write_server(watched.folder, say="three")
-    await watched.until_restarts(1)
-    assert await watched.response("say") == "three"
-    assert watched.view.failure == ""
+    await stage.until(lambda: bool(stage.view.failure))
+    assert stage.status is ServerStatus.FAILED
+    assert stage.view.took_ns is None
+    assert "exited with code 1" in stage.view.failure
+    assert stage.view.is_on
+    write_server(stage.folder, say="three")
+    await stage.until_restarts(1)
+    assert await stage.response("say") == "three"
+    assert stage.view.failure == ""
 
 
-async def test_save_repairs_a_server_that_never_started(watched: Watched) -> None:
-    (watched.folder / "server.py").write_text("this is no python")
-    watched.engine.save(edited_entry(watched.folder, "*.py"))
-    watched.engine.connect_soon("edited")
-    await watched.until(lambda: watched.status is ServerStatus.FAILED)
-    await watched.until_looked()
-    write_server(watched.folder, say="there")
-    await watched.until_restarts(1)
-    assert await watched.response("say") == "there"
+async def test_save_repairs_a_server_that_never_started(stage: WatchStage) -> None:
+    (stage.folder / "server.py").write_text("this is no python")
+    stage.engine.save(edited_entry(stage.folder, "*.py"))
+    stage.engine.connect_soon("edited")
+    await stage.until(lambda: stage.status is ServerStatus.FAILED)
+    await stage.until_looked()
+    write_server(stage.folder, say="there")
+    await stage.until_restarts(1)
+    assert await stage.response("say") == "there"
 
 
-async def test_other_files_do_not_restart_it(watched: Watched) -> None:
-    write_server(watched.folder, say="one")
-    (watched.folder / "watched.txt").write_text("x")
-    await watched.start("watched.txt")
-    await watched.until_looked()
-    write_server(watched.folder, say="two")
-    (watched.folder / "watched.txt").write_text("xyz")
-    await watched.until_restarts(1)
-    assert watched.restarts == [("edited", "watched.txt changed")]
+async def test_other_files_do_not_restart_it(stage: WatchStage) -> None:
+    write_server(stage.folder, say="one")
+    (stage.folder / "stage.txt").write_text("x")
+    await stage.start("stage.txt")
+    await stage.until_looked()
+    write_server(stage.folder, say="two")
+    (stage.folder / "stage.txt").write_text("xyz")
+    await stage.until_restarts(1)
+    assert stage.restarts == [("edited", "stage.txt changed")]
 
 
-async def test_files_written_in_quick_succession_cause_one_restart(watched: Watched) -> None:
-    write_server(watched.folder, say="one")
-    await watched.start("*.txt", "*.py")
-    await watched.until_looked()
+async def test_files_written_in_quick_succession_cause_one_restart(stage: WatchStage) -> None:
+    write_server(stage.folder, say="one")
+    await stage.start("*.txt", "*.py")
+    await stage.until_looked()
     time = LoopTime()
-    watched.engine.filewatch.timing = WatchTiming(poll=0.02, quiet=60.0, max_delay=1e9)
-    files = watched.view.files
+    stage.engine.filewatch.timing = WatchTiming(poll=0.02, quiet=60.0, max_delay=1e9)
+    files = stage.view.files
     for number in range(4):
-        (watched.folder / f"{number}.txt").write_text("x")
-        while watched.view.files != files + number + 1:
+        (stage.folder / f"{number}.txt").write_text("x")
+        while stage.view.files != files + number + 1:
             await time.advance(61)
     await time.advance(0)
     await time.advance(61)
-    await watched.until_restarts(1)
-    assert watched.restarts == [("edited", "0.txt, 1.txt, 2.txt and 1 more changed")]
+    await stage.until_restarts(1)
+    assert stage.restarts == [("edited", "0.txt, 1.txt, 2.txt and 1 more changed")]
 
 
-async def test_disconnected_server_is_not_restarted(watched: Watched) -> None:
-    write_server(watched.folder, say="one")
-    await watched.start("*.py")
-    await watched.until_looked()
-    await watched.engine.disconnect("edited")
-    assert not watched.view.is_on
-    assert watched.status is ServerStatus.IDLE
+async def test_disconnected_server_is_not_restarted(stage: WatchStage) -> None:
+    write_server(stage.folder, say="one")
+    await stage.start("*.py")
+    await stage.until_looked()
+    await stage.engine.disconnect("edited")
+    assert not stage.view.is_on
+    assert stage.status is ServerStatus.IDLE
 
 
-async def test_reconnecting_resumes_the_watch(watched: Watched) -> None:
-    write_server(watched.folder, say="one")
-    await watched.start("*.py")
-    await watched.until_looked()
-    await watched.engine.disconnect("edited")
-    write_server(watched.folder, say="while away")
-    await watched.engine.connect("edited")
-    await watched.until(lambda: watched.view.is_on and bool(watched.view.files))
-    assert watched.restarts == []
-    write_server(watched.folder, say="afterwards")
-    await watched.until_restarts(1)
+async def test_reconnecting_resumes_the_watch(stage: WatchStage) -> None:
+    write_server(stage.folder, say="one")
+    await stage.start("*.py")
+    await stage.until_looked()
+    await stage.engine.disconnect("edited")
+    write_server(stage.folder, say="while away")
+    await stage.engine.connect("edited")
+    await stage.until(lambda: stage.view.is_on and bool(stage.view.files))
+    assert stage.restarts == []
+    write_server(stage.folder, say="afterwards")
+    await stage.until_restarts(1)
 
 
-async def test_globs_can_be_changed_while_running_and_are_saved(watched: Watched) -> None:
-    write_server(watched.folder, say="one")
-    await watched.start()
-    assert not watched.view.is_on
-    await watched.engine.filewatch.set_globs("edited", ("*.py",))
-    await watched.until_looked()
-    assert ServerListFile(watched.folder / "servers.json").find("edited").watch == ("*.py",)
-    write_server(watched.folder, say="two")
-    await watched.until_restarts(1)
-    await watched.engine.filewatch.set_globs("edited", ())
-    await watched.until(lambda: not watched.view.is_on)
-    assert watched.view.globs == ()
+async def test_globs_can_be_changed_while_running_and_are_saved(stage: WatchStage) -> None:
+    write_server(stage.folder, say="one")
+    await stage.start()
+    assert not stage.view.is_on
+    await stage.engine.filewatch.set_globs("edited", ("*.py",))
+    await stage.until_looked()
+    assert ServerListFile(stage.folder / "servers.json").find("edited").watch == ("*.py",)
+    write_server(stage.folder, say="two")
+    await stage.until_restarts(1)
+    await stage.engine.filewatch.set_globs("edited", ())
+    await stage.until(lambda: not stage.view.is_on)
+    assert stage.view.globs == ()
 
 
-async def test_globs_changed_during_a_restart_apply_after_it(watched: Watched) -> None:
-    write_server(watched.folder, say="one")
-    (watched.folder / "other.txt").write_text("x")
-    (watched.folder / "more.txt").write_text("x")
-    await watched.start("*.py")
-    await watched.until_looked()
-    write_server(watched.folder, say="two")
-    await watched.until(lambda: watched.view.is_restarting)
-    await watched.engine.filewatch.set_globs("edited", ("*.txt",))
-    await watched.until_restarts(1)
-    await watched.until(lambda: watched.view.globs == ("*.txt",) and watched.view.files == 2)
-    (watched.folder / "other.txt").write_text("xyz")
-    await watched.until_restarts(2)
-    assert watched.restarts[1] == ("edited", "other.txt changed")
+async def test_globs_changed_during_a_restart_apply_after_it(stage: WatchStage) -> None:
+    write_server(stage.folder, say="one")
+    (stage.folder / "other.txt").write_text("x")
+    (stage.folder / "more.txt").write_text("x")
+    await stage.start("*.py")
+    await stage.until_looked()
+    write_server(stage.folder, say="two")
+    await stage.until(lambda: stage.view.is_restarting)
+    await stage.engine.filewatch.set_globs("edited", ("*.txt",))
+    await stage.until_restarts(1)
+    await stage.until(lambda: stage.view.globs == ("*.txt",) and stage.view.files == 2)
+    (stage.folder / "other.txt").write_text("xyz")
+    await stage.until_restarts(2)
+    assert stage.restarts[1] == ("edited", "other.txt changed")
 
 
-async def test_server_disconnected_during_a_restart_is_left_alone(watched: Watched) -> None:
-    write_server(watched.folder, say="one")
-    await watched.start("*.py")
-    await watched.until_looked()
-    write_server(watched.folder, say="two")
-    await watched.until(lambda: watched.view.is_restarting)
-    await watched.engine.disconnect("edited")
-    await watched.until(lambda: not watched.view.is_restarting)
-    assert (watched.view.is_on, watched.view.failure) == (False, "")
-    assert watched.status is ServerStatus.IDLE
+async def test_server_disconnected_during_a_restart_is_left_alone(stage: WatchStage) -> None:
+    write_server(stage.folder, say="one")
+    await stage.start("*.py")
+    await stage.until_looked()
+    write_server(stage.folder, say="two")
+    await stage.until(lambda: stage.view.is_restarting)
+    await stage.engine.disconnect("edited")
+    await stage.until(lambda: not stage.view.is_restarting)
+    assert (stage.view.is_on, stage.view.failure) == (False, "")
+    assert stage.status is ServerStatus.IDLE
 
 
-async def test_globs_without_matches_are_reported(watched: Watched) -> None:
-    write_server(watched.folder, say="one")
-    await watched.start("*.rs")
-    await watched.until_looked()
-    assert watched.view.problem == f"No files match in {watched.folder}."
-    assert watched.view.is_on
+async def test_globs_without_matches_are_reported(stage: WatchStage) -> None:
+    write_server(stage.folder, say="one")
+    await stage.start("*.rs")
+    await stage.until_looked()
+    assert stage.view.problem == f"No files match in {stage.folder}."
+    assert stage.view.is_on
 
 
-async def test_invalid_glob_is_rejected(watched: Watched) -> None:
-    write_server(watched.folder, say="one")
-    await watched.start()
+async def test_invalid_glob_is_rejected(stage: WatchStage) -> None:
+    write_server(stage.folder, say="one")
+    await stage.start()
     with pytest.raises(ConfigError):
-        await watched.engine.filewatch.set_globs("edited", ("[z-a]",))
-    assert watched.view.globs == ()
+        await stage.engine.filewatch.set_globs("edited", ("[z-a]",))
+    assert stage.view.globs == ()
 
 
-async def test_invalid_glob_in_the_file_is_reported(watched: Watched) -> None:
-    write_server(watched.folder, say="one")
-    await watched.start("[z-a]")
-    await watched.until(lambda: bool(watched.view.problem))
-    assert "is not a valid file pattern" in watched.view.problem
-    assert watched.status is ServerStatus.CONNECTED
+async def test_invalid_glob_in_the_file_is_reported(stage: WatchStage) -> None:
+    write_server(stage.folder, say="one")
+    await stage.start("[z-a]")
+    await stage.until(lambda: bool(stage.view.problem))
+    assert "is not a valid file pattern" in stage.view.problem
+    assert stage.status is ServerStatus.CONNECTED
 
 
-async def test_a_removed_server_is_watched_no_longer(watched: Watched) -> None:
-    write_server(watched.folder, say="one")
-    await watched.start("*.py")
-    await watched.until_looked()
-    await watched.engine.remove("edited")
+async def test_a_removed_server_is_watched_no_longer(stage: WatchStage) -> None:
+    write_server(stage.folder, say="one")
+    await stage.start("*.py")
+    await stage.until_looked()
+    await stage.engine.remove("edited")
     with pytest.raises(ConfigError):
-        await watched.engine.filewatch.view("edited")
+        await stage.engine.filewatch.view("edited")
 
 
-async def test_late_event_of_a_removed_server_is_ignored(watched: Watched) -> None:
-    write_server(watched.folder, say="one")
-    await watched.start("*.py")
-    await watched.until_looked()
-    view = watched.engine.view("edited")
-    await watched.engine.remove("edited")
-    watched.engine.server_changed.emit(view)
-    assert "edited" not in watched.engine.filewatch._views
+async def test_late_event_of_a_removed_server_is_ignored(stage: WatchStage) -> None:
+    write_server(stage.folder, say="one")
+    await stage.start("*.py")
+    await stage.until_looked()
+    view = stage.engine.view("edited")
+    await stage.engine.remove("edited")
+    stage.engine.server_changed.emit(view)
+    assert "edited" not in stage.engine.filewatch._views
 
 
-async def test_remote_server_has_no_watched_files(watched: Watched) -> None:
+async def test_remote_server_has_no_watched_files(stage: WatchStage) -> None:
     entry = HttpEntry(name="edited", url="http://127.0.0.1:9/mcp", watch=("*.py",))
-    watched.engine.add(entry)
-    assert (await watched.engine.filewatch.view("edited")).globs == ()
+    stage.engine.add(entry)
+    assert (await stage.engine.filewatch.view("edited")).globs == ()

@@ -1,4 +1,4 @@
-"""The processes of a server: the tree, what it uses, how it ended, what a call cost. With real processes."""
+"""Processes of a server: tree, resource use, exits and the cost of calls, with real processes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def work_entry(*args: str, name: str = "srv", cwd: str = "") -> StdioEntry:
 
 
 async def call(lab: Lab, tool: str, **arguments: int) -> CallOutcome:
-    """As the window does."""
+    """Make a measured call, as the window does."""
     engine = lab.engine
     work = engine.tool_caller
     return await engine.processes.measured("srv", lambda: work.call("srv", ToolCall(tool, {**arguments})))
@@ -50,7 +50,7 @@ async def test_snapshot_shows_the_running_process(lab: Lab, tmp_path: Path) -> N
     assert process.threads == 1
     assert process.cpu_ns is not None
     assert process.cpu_ns > 0
-    assert process.share is None  # there was no look before
+    assert process.share is None  # the first sample
     assert view.ended == ()
 
 
@@ -85,7 +85,7 @@ async def test_orphaned_process_is_still_shown(lab: Lab) -> None:
 async def test_grown_memory_is_measured_in_detail_immediately(lab: Lab) -> None:
     before = (await started(lab)).sample
     await call(lab, "family")
-    await lab.engine.processes.scan("srv")  # sees that there is more of it
+    await lab.engine.processes.scan("srv")  # notices the growth
     after = (await lab.engine.processes.scan("srv")).sample
     assert before is not None
     assert after is not None

@@ -1,4 +1,4 @@
-"""What a server is told of us, and what it may ask for then: chosen while connected, in both eras."""
+"""Declared client capabilities and what servers may request, changed while connected."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def ours(stage: InboxStage) -> ClientSide:
 
 
 def declared_by(request: dict[str, Any]) -> JSONObject:
-    """What a request of the stateless era says."""
+    """Return the capabilities that a stateless request declares."""
     return request["params"]["_meta"][CLIENT_CAPABILITIES_KEY]  # type: ignore[no-any-return]
 
 
 async def reconnect(stage: InboxStage, peer: Peer) -> JSONObject:
-    """Connect again by handshake; gives what that declares."""
+    """Reconnect with a handshake and return the declared capabilities."""
     connecting = stage.start(stage.engine.connect("srv"))
     await settle()
     offered: JSONObject = {"tools": {}}
@@ -73,7 +73,7 @@ async def test_session_declares_once_and_a_change_needs_a_reconnect(
     stage.engine.set_declared("srv", QUIET)
     assert ours(stage).sent == ALL.capabilities(revision)
     assert ours(stage).differs
-    peer.ask("sampling/createMessage", SAMPLE)  # as was declared on this connection
+    peer.ask("sampling/createMessage", SAMPLE)  # declared on this connection
     assert (await stage.inbox_request()).input_requests[0].method == "sampling/createMessage"
     assert await reconnect(stage, peer) == QUIET.capabilities(revision)
     assert (ours(stage).sent, ours(stage).differs) == (QUIET.capabilities(revision), False)
@@ -152,13 +152,13 @@ async def test_per_call_capabilities_may_differ(stage: InboxStage) -> None:
     form: JSONObject = {"method": "elicitation/create", "params": ASK}
     assert declared_by(await peer.ask_in_result("s", q=form)) == own
     stage.reply(await stage.inbox_request(), ACCEPT, "q")
-    assert declared_by(await peer.reply(**DONE)) == own  # its rounds too
+    assert declared_by(await peer.reply(**DONE)) == own  # in later rounds too
     assert (await call).kind is OutcomeKind.RESULT
     call = call_with(stage, ToolCall("greet", capabilities={}))
     await peer.ask_in_result("s", q=form)
     assert "did not declare elicitation" in (await call).summary
     call = stage.call()
-    assert declared_by(await peer.reply(**DONE)) == ALL.capabilities(R5)  # only that one
+    assert declared_by(await peer.reply(**DONE)) == ALL.capabilities(R5)  # only for that call
     await call
 
 

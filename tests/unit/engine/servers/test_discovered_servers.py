@@ -1,4 +1,4 @@
-"""Servers in files of other tools: shown, and not used before the person agreed to exactly what is there."""
+"""Servers in other tools' files: shown, and not used until the user trusts their exact content."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.helpers.servers import ARGV, Lab
 
 
 class Harness:
-    """An engine in a folder that came from somebody else."""
+    """An engine in an untrusted project folder."""
 
     def __init__(self, tmp_path: Path) -> None:
         self.home, self.folder = tmp_path / "home", tmp_path / "repo"
@@ -38,7 +38,7 @@ class Harness:
         self.lab = self.start()
 
     def start(self) -> Lab:
-        """MCP Lens, started in that folder."""
+        """Start MCP Lens in that folder."""
         engine = Engine(self.server_list, trust=TrustStore(self.store), locations=self.locations)
         engine.discovery.folder = self.folder
         self.lab = Lab(engine=engine)
@@ -75,7 +75,7 @@ async def harness(tmp_path: Path) -> AsyncIterator[Harness]:
 
 
 def touching(marker: Path, *more: str) -> JSONObject:
-    """A server that leaves a mark when it is started."""
+    """A server that writes a marker file when it is started."""
     code = f"import pathlib, sys; pathlib.Path({str(marker)!r}).write_text(repr(sys.argv[1:]))"
     return {"command": sys.executable, "args": ["-c", code, *more]}
 
@@ -105,14 +105,14 @@ async def test_found_servers_are_neither_started_nor_contacted(harness: Harness,
     for view in report.servers:
         with pytest.raises(ConfigError, match="No server named"):
             await engine.connect(view.name)
-    # Whoever had been asked to connect would have been by now: it takes one round trip.
+    # A server that was to be connected would be by now: it takes one round trip.
     _, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.close()
     await writer.wait_closed()
     counter.close()
     await counter.wait_closed()
     assert not marker.exists()
-    assert contacts == 1  # our own
+    assert contacts == 1  # from the test itself
 
 
 async def test_review_shows_everything_untruncated(harness: Harness) -> None:
@@ -252,7 +252,7 @@ async def test_import_is_saved_with_its_folder_and_input_values(harness: Harness
     assert await harness.lab.engine.secrets.get("input/mine/key") == "v"
 
 
-async def test_a_swapped_argument_is_asked_about_again_and_not_started(
+async def test_a_swapped_argument_needs_a_new_review_and_not_started(
     harness: Harness, tmp_path: Path
 ) -> None:
     marker = tmp_path / "marker"
@@ -274,11 +274,11 @@ async def test_a_swapped_argument_is_asked_about_again_and_not_started(
     assert harness.lab.engine.views() == ()
     await harness.trust()
     harness.lab.engine.connect_soon("srv")
-    await harness.lab.until(ServerStatus.FAILED)  # it is no server
+    await harness.lab.until(ServerStatus.FAILED)  # it is not a server
     assert marker.read_text() == "['evil']"
 
 
-async def test_a_script_that_was_rewritten_is_asked_about_again(harness: Harness) -> None:
+async def test_a_script_that_was_rewritten_needs_a_new_review(harness: Harness) -> None:
     script = harness.folder / "server.py"
     script.write_text("raise SystemExit(3)")
     harness.write(srv={"command": sys.executable, "args": ["-u", "server.py"]})
@@ -288,7 +288,7 @@ async def test_a_script_that_was_rewritten_is_asked_about_again(harness: Harness
         await harness.lab.engine.connect("srv")
 
 
-async def test_a_program_that_was_replaced_is_asked_about_again(harness: Harness) -> None:
+async def test_a_program_that_was_replaced_needs_a_new_review(harness: Harness) -> None:
     program = harness.folder / "prog"
     program.write_text("#!/bin/sh\nexit 3\n")
     program.chmod(0o755)
@@ -313,7 +313,7 @@ async def test_a_program_that_was_replaced_is_asked_about_again(harness: Harness
         (["./dist"], "dist/index.js"),
     ],
 )
-async def test_changed_file_referenced_by_the_arguments_is_asked_about_again(
+async def test_changed_file_referenced_by_the_arguments_needs_a_new_review(
     harness: Harness, args: list[str], file: str
 ) -> None:
     script = harness.folder / file
@@ -329,7 +329,7 @@ async def test_changed_file_referenced_by_the_arguments_is_asked_about_again(
 async def test_big_files_among_the_arguments_do_not_delay_the_scan(
     harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A repository can name any file of the machine, and have a thousand links to it."""
+    """A repository can name any file on the machine, and contain a thousand links to it."""
     read: list[str] = []
 
     def hash_of(path: str, is_complete: bool) -> str:
@@ -447,7 +447,7 @@ async def test_file_cannot_reference_stored_secrets(harness: Harness) -> None:
 
 
 async def test_copy_gets_no_unapproved_variable(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One's own servers may have the whole environment: so it is asked before it is one."""
+    """An imported server may use the whole environment, so each variable is approved first."""
     monkeypatch.setenv("LENS_ONE", "1")
     harness.write(srv=fault("${LENS_ONE}", "${LENS_TWO:-x}"))
     view = await harness.scan()

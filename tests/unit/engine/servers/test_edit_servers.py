@@ -1,4 +1,4 @@
-"""Servers that are edited, renamed, duplicated, removed and had back; all of them connected at once."""
+"""Servers edited, renamed, duplicated, removed and restored; connecting all of them."""
 
 from __future__ import annotations
 
@@ -310,7 +310,7 @@ async def test_secrets_are_deleted_only_when_undo_has_expired(
     removed = await lab.engine.servers.removals.remove("srv")
     async with asyncio.timeout(5):
         while await lab.engine.secrets.get("header/srv/K") is not None:
-            pass  # each asking takes a turn of the store's thread
+            pass  # each call takes a turn of the store's thread
     with pytest.raises(ConfigError, match="too late"):
         await lab.engine.servers.removals.undo(removed.id)
 
@@ -395,7 +395,7 @@ async def test_login_belongs_to_the_expanded_url_and_survives_a_reconnect(
         assert server.calls[0].headers["x-key"] == "s3cr3t"
         known = lab.engine.logins._entries["srv"]
         assert known.url == server.url()
-        assert known.headers == entry.headers  # the secret is for the server, not for whom it names
+        assert known.headers == entry.headers  # not sent to the authorization server
         account = lab.engine.logins._account("srv")
         await lab.engine.connect("srv")
         assert lab.engine.logins._account("srv") is account

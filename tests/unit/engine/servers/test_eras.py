@@ -1,4 +1,4 @@
-"""Both eras under one engine: changes that are told, limits of one server, entries that cannot be used."""
+"""Session and stateless servers in one engine: notifications, timeouts, unusable entries."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STREAM = "io.modelcontextprotocol/subscriptionId"
 
 
 class Post:
-    """An engine with one server on a wire in memory."""
+    """An engine with one in-memory server."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, settings: Settings = SETTINGS) -> None:
         self.wire = MemoryWire()
@@ -58,7 +58,7 @@ class Post:
         self.engine.add(entry)
         connecting = asyncio.get_running_loop().create_task(self.engine.connect(entry.name))
         await asyncio.sleep(0)
-        await asyncio.sleep(0)  # the session makes its wire
+        await asyncio.sleep(0)  # the session creates its transport
         request = await self.wire.next()
         discovered: JSONObject = {"supportedVersions": ["2026-07-28"], "capabilities": offered}
         result = discovered if self.is_stateless else {**INITIALIZED, "capabilities": offered}
@@ -116,7 +116,7 @@ async def test_session_server_sends_change_notifications_unasked(post: Post) -> 
     [
         (Timeouts(), 10),
         (Timeouts(request=3), 3),
-        (Timeouts(request=60), 25),  # the settings say how long a request may take in any case
+        (Timeouts(request=60), 25),  # the total timeout of the settings
         (Timeouts(request=60, total=100), 60),
         (Timeouts(total=2), 2),
     ],

@@ -1,4 +1,4 @@
-"""Connecting again by itself, and keeping in touch. Time is moved by hand."""
+"""Automatic reconnects and keep-alive pings. The test advances the time."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from tests.helpers.fakes import LoopTime, MemoryWire
 PROFILE = ClientProfile("lens", "Lens", "0", NOTHING)
 
 
-class Yard:
-    """An engine with one server on wires in memory, which the test plays; the latest wire is `wire`."""
+class RestartStage:
+    """An engine with one in-memory server played by the test; `wire` is the latest connection."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.wires: list[MemoryWire] = []
@@ -66,7 +66,7 @@ class Yard:
         await self.time.advance(0)
 
     async def come_back(self) -> None:
-        """Let the next try happen, and succeed."""
+        """Let the next attempt happen and succeed."""
         count = len(self.wires)
         await self.time.advance(31)
         assert len(self.wires) == count + 1
@@ -81,10 +81,10 @@ class Yard:
 
 
 @pytest.fixture
-async def yard(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Yard]:
-    yard = Yard(monkeypatch)
-    yield yard
-    await yard.engine.close()
+async def stage(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[RestartStage]:
+    stage = RestartStage(monkeypatch)
+    yield stage
+    await stage.engine.close()
 
 
 def test_delays_double_with_jitter_and_end() -> None:
@@ -103,208 +103,208 @@ def test_delay_is_never_longer_than_half_a_minute() -> None:
     assert max(reconnect_delays(attempts=20)) <= 30
 
 
-async def test_lost_connection_is_reconnected_and_the_view_says_so(yard: Yard) -> None:
-    yard.add()
-    await yard.connect()
-    await yard.lose()
-    view = yard.view
+async def test_lost_connection_is_reconnected_and_the_view_says_so(stage: RestartStage) -> None:
+    stage.add()
+    await stage.connect()
+    await stage.lose()
+    view = stage.view
     assert view.status is ServerStatus.RESTARTING
     assert view.reason.startswith("reconnecting in ")
     assert view.reason.endswith(" s, attempt 1 of 5")
-    await yard.time.advance(0.4)
-    assert len(yard.wires) == 1  # not at once
-    await yard.time.advance(0.7)
-    assert yard.view.reason == "reconnecting, attempt 1 of 5"
-    await yard.wire.answer_initialize()
-    await yard.time.advance(0)
-    assert (yard.view.status, yard.view.reason) == (ServerStatus.CONNECTED, "")
+    await stage.time.advance(0.4)
+    assert len(stage.wires) == 1  # not at once
+    await stage.time.advance(0.7)
+    assert stage.view.reason == "reconnecting, attempt 1 of 5"
+    await stage.wire.answer_initialize()
+    await stage.time.advance(0)
+    assert (stage.view.status, stage.view.reason) == (ServerStatus.CONNECTED, "")
 
 
-async def test_lost_connection_stays_lost_unless_configured(yard: Yard) -> None:
-    yard.add(auto_restart=False)
-    await yard.connect()
-    await yard.lose()
-    await yard.time.advance(100)
-    assert (yard.view.status, yard.view.reason) == (ServerStatus.FAILED, "The server exited with code 9.")
-    assert len(yard.wires) == 1
+async def test_lost_connection_stays_lost_unless_configured(stage: RestartStage) -> None:
+    stage.add(auto_restart=False)
+    await stage.connect()
+    await stage.lose()
+    await stage.time.advance(100)
+    assert (stage.view.status, stage.view.reason) == (ServerStatus.FAILED, "The server exited with code 9.")
+    assert len(stage.wires) == 1
 
 
-async def test_connection_that_never_succeeded_is_not_retried(yard: Yard) -> None:
-    yard.add()
-    yard.refusals = [ConnectFailed("No such command.", "Install it.")]
+async def test_connection_that_never_succeeded_is_not_retried(stage: RestartStage) -> None:
+    stage.add()
+    stage.refusals = [ConnectFailed("No such command.", "Install it.")]
     with pytest.raises(ConnectFailed):
-        await yard.engine.connect("srv")
-    await yard.time.advance(100)
-    assert len(yard.wires) == 1
+        await stage.engine.connect("srv")
+    await stage.time.advance(100)
+    assert len(stage.wires) == 1
 
 
-async def test_after_five_attempts_the_last_reason_stays(yard: Yard) -> None:
-    yard.add()
-    await yard.connect()
-    yard.refusals = [ConnectFailed(f"Refused {number}.", "") for number in range(1, 6)]
-    await yard.lose()
+async def test_after_five_attempts_the_last_reason_stays(stage: RestartStage) -> None:
+    stage.add()
+    await stage.connect()
+    stage.refusals = [ConnectFailed(f"Refused {number}.", "") for number in range(1, 6)]
+    await stage.lose()
     for _ in range(10):
-        await yard.time.advance(31)
-    assert len(yard.wires) == 1 + 5
-    assert (yard.view.status, yard.view.reason) == (ServerStatus.FAILED, "Refused 5.")
+        await stage.time.advance(31)
+    assert len(stage.wires) == 1 + 5
+    assert (stage.view.status, stage.view.reason) == (ServerStatus.FAILED, "Refused 5.")
 
 
-async def test_server_that_needs_a_login_is_not_retried(yard: Yard) -> None:
-    yard.add()
-    await yard.connect()
-    yard.refusals = [NeedsLogin("It wants a login.", "Log in.")]
-    await yard.lose()
+async def test_server_that_needs_a_login_is_not_retried(stage: RestartStage) -> None:
+    stage.add()
+    await stage.connect()
+    stage.refusals = [NeedsLogin("It wants a login.", "Log in.")]
+    await stage.lose()
     for _ in range(5):
-        await yard.time.advance(31)
-    assert len(yard.wires) == 2
-    assert yard.view.status is ServerStatus.NEEDS_LOGIN
+        await stage.time.advance(31)
+    assert len(stage.wires) == 2
+    assert stage.view.status is ServerStatus.NEEDS_LOGIN
 
 
 async def test_server_that_crashes_right_after_connecting_is_abandoned_after_five_attempts(
-    yard: Yard,
+    stage: RestartStage,
 ) -> None:
-    yard.add()
-    await yard.connect()
+    stage.add()
+    await stage.connect()
     for _ in range(5):
-        await yard.lose()
-        await yard.come_back()
-    await yard.lose()
-    await yard.time.advance(100)
-    assert yard.view.status is ServerStatus.FAILED
-    assert len(yard.wires) == 6
+        await stage.lose()
+        await stage.come_back()
+    await stage.lose()
+    await stage.time.advance(100)
+    assert stage.view.status is ServerStatus.FAILED
+    assert len(stage.wires) == 6
 
 
-async def test_server_that_stayed_up_for_a_while_gets_all_its_attempts_back(yard: Yard) -> None:
-    yard.add()
-    await yard.connect()
+async def test_server_that_stayed_up_for_a_while_gets_all_its_attempts_back(stage: RestartStage) -> None:
+    stage.add()
+    await stage.connect()
     for _ in range(8):
-        await yard.time.advance(61)
-        await yard.lose()
-        await yard.come_back()
+        await stage.time.advance(61)
+        await stage.lose()
+        await stage.come_back()
 
 
-async def test_clicking_connect_replaces_the_delay(yard: Yard) -> None:
-    yard.add()
-    await yard.connect()
-    await yard.lose()
-    await yard.connect()
-    assert yard.view.status is ServerStatus.CONNECTED
-    await yard.time.advance(100)
-    assert len(yard.wires) == 2  # and no other connection follows
-    await yard.lose()
-    assert yard.view.reason.endswith("attempt 1 of 5")
+async def test_clicking_connect_replaces_the_delay(stage: RestartStage) -> None:
+    stage.add()
+    await stage.connect()
+    await stage.lose()
+    await stage.connect()
+    assert stage.view.status is ServerStatus.CONNECTED
+    await stage.time.advance(100)
+    assert len(stage.wires) == 2  # no further connection follows
+    await stage.lose()
+    assert stage.view.reason.endswith("attempt 1 of 5")
 
 
-async def test_clicking_disconnect_ends_the_delay(yard: Yard) -> None:
-    yard.add()
-    await yard.connect()
-    await yard.lose()
-    await yard.engine.disconnect("srv")
-    assert yard.view.status is not ServerStatus.RESTARTING
-    await yard.time.advance(100)
-    assert len(yard.wires) == 1
+async def test_clicking_disconnect_ends_the_delay(stage: RestartStage) -> None:
+    stage.add()
+    await stage.connect()
+    await stage.lose()
+    await stage.engine.disconnect("srv")
+    assert stage.view.status is not ServerStatus.RESTARTING
+    await stage.time.advance(100)
+    assert len(stage.wires) == 1
 
 
-async def test_clicking_disconnect_cancels_a_running_attempt(yard: Yard) -> None:
-    yard.add()
-    await yard.connect()
-    await yard.lose()
-    await yard.time.advance(1.1)
-    assert len(yard.wires) == 2
-    await yard.engine.disconnect("srv")
-    await yard.time.advance(100)
-    assert len(yard.wires) == 2
-    assert yard.wire.is_closed
-    assert yard.view.status is ServerStatus.IDLE
+async def test_clicking_disconnect_cancels_a_running_attempt(stage: RestartStage) -> None:
+    stage.add()
+    await stage.connect()
+    await stage.lose()
+    await stage.time.advance(1.1)
+    assert len(stage.wires) == 2
+    await stage.engine.disconnect("srv")
+    await stage.time.advance(100)
+    assert len(stage.wires) == 2
+    assert stage.wire.is_closed
+    assert stage.view.status is ServerStatus.IDLE
 
 
-async def test_click_at_the_moment_of_the_loss_counts(yard: Yard) -> None:
-    """The view that tells of the loss is answered before the first wait has begun."""
-    yard.add()
-    await yard.connect()
+async def test_click_at_the_moment_of_the_loss_counts(stage: RestartStage) -> None:
+    """The user reacts to the lost connection before the first delay has begun."""
+    stage.add()
+    await stage.connect()
     clicks: list[asyncio.Task[None]] = []
 
     def click(view: ServerView) -> None:
         if view.status is ServerStatus.FAILED and not clicks:
-            clicks.append(asyncio.get_running_loop().create_task(yard.engine.disconnect("srv")))
+            clicks.append(asyncio.get_running_loop().create_task(stage.engine.disconnect("srv")))
 
-    yard.engine.server_changed.connect(click)
-    await yard.lose()
-    await yard.time.advance(100)
-    assert len(yard.wires) == 1
-    yard.engine.server_changed.disconnect(click)
-    await yard.connect()
-    await yard.lose()
-    assert yard.view.status is ServerStatus.RESTARTING  # it is not deaf for ever
-
-
-async def test_a_removed_server_is_not_connected_again(yard: Yard) -> None:
-    yard.add()
-    await yard.connect()
-    await yard.lose()
-    await yard.engine.remove("srv")
-    await yard.time.advance(100)
-    assert len(yard.wires) == 1
+    stage.engine.server_changed.connect(click)
+    await stage.lose()
+    await stage.time.advance(100)
+    assert len(stage.wires) == 1
+    stage.engine.server_changed.disconnect(click)
+    await stage.connect()
+    await stage.lose()
+    assert stage.view.status is ServerStatus.RESTARTING  # later losses are handled again
 
 
-async def test_pending_calls_fail_with_the_reason_and_recorded_traffic_stays(yard: Yard) -> None:
-    yard.add()
-    await yard.connect()
-    call = asyncio.get_running_loop().create_task(yard.engine.call_tool("srv", "x", {}))
-    await yard.wire.next()
-    rows = len(yard.engine.log)
-    await yard.lose()
+async def test_a_removed_server_is_not_connected_again(stage: RestartStage) -> None:
+    stage.add()
+    await stage.connect()
+    await stage.lose()
+    await stage.engine.remove("srv")
+    await stage.time.advance(100)
+    assert len(stage.wires) == 1
+
+
+async def test_pending_calls_fail_with_the_reason_and_recorded_traffic_stays(stage: RestartStage) -> None:
+    stage.add()
+    await stage.connect()
+    call = asyncio.get_running_loop().create_task(stage.engine.call_tool("srv", "x", {}))
+    await stage.wire.next()
+    rows = len(stage.engine.log)
+    await stage.lose()
     outcome = await call
     assert outcome.kind is OutcomeKind.FAILED
     assert (outcome.summary, outcome.next_step) == ("The server exited with code 9.", "Look at its log.")
-    await yard.come_back()
-    assert yard.wire.sends_nothing()  # nothing is sent again by itself
-    log = yard.engine.log
+    await stage.come_back()
+    assert stage.wire.sends_nothing()  # nothing is sent again by itself
+    log = stage.engine.log
     assert len(log) > rows
     (row,) = (row for row in log.find("srv", RecordKind.REQUEST) if row.method == "tools/call")
     assert row.status is Status.NO_RESPONSE
-    assert log.find("srv", RecordKind.ERROR) == []  # an error of ours is not drawn as the server's
+    assert log.find("srv", RecordKind.ERROR) == []  # our own error is not recorded as the server's
 
 
-async def pinged(yard: Yard) -> JSONObject:
-    request = await yard.wire.next()
+async def pinged(stage: RestartStage) -> JSONObject:
+    request = await stage.wire.next()
     assert request["method"] == "ping"
     return request
 
 
-async def test_keep_alive_pings_the_server_periodically(yard: Yard) -> None:
-    yard.add(timeouts=Timeouts(keep_alive=30))
-    await yard.connect()
+async def test_keep_alive_pings_the_server_periodically(stage: RestartStage) -> None:
+    stage.add(timeouts=Timeouts(keep_alive=30))
+    await stage.connect()
     for _ in range(3):
-        await yard.time.advance(29)
-        assert yard.wire.sends_nothing()
-        await yard.time.advance(1.1)
-        yard.wire.show_message(id=(await pinged(yard))["id"], result={})
-        await yard.time.advance(0)
+        await stage.time.advance(29)
+        assert stage.wire.sends_nothing()
+        await stage.time.advance(1.1)
+        stage.wire.show_message(id=(await pinged(stage))["id"], result={})
+        await stage.time.advance(0)
 
 
-async def test_unanswered_ping_is_repeated_and_the_server_stays_connected(yard: Yard) -> None:
-    yard.add(timeouts=Timeouts(keep_alive=30))
-    await yard.connect()
-    await yard.time.advance(30.1)
-    await pinged(yard)
-    await yard.time.advance(10.1)  # the request's own limit
-    assert (await yard.wire.next())["method"] == "notifications/cancelled"
-    await yard.time.advance(30.1)
-    await pinged(yard)
-    assert yard.view.status is ServerStatus.CONNECTED
+async def test_unanswered_ping_is_repeated_and_the_server_stays_connected(stage: RestartStage) -> None:
+    stage.add(timeouts=Timeouts(keep_alive=30))
+    await stage.connect()
+    await stage.time.advance(30.1)
+    await pinged(stage)
+    await stage.time.advance(10.1)  # the request timeout
+    assert (await stage.wire.next())["method"] == "notifications/cancelled"
+    await stage.time.advance(30.1)
+    await pinged(stage)
+    assert stage.view.status is ServerStatus.CONNECTED
 
 
-async def test_keep_alive_is_off_by_default(yard: Yard) -> None:
-    yard.add()
-    await yard.connect()
-    await yard.time.advance(3600)
-    assert yard.wire.sends_nothing()
+async def test_keep_alive_is_off_by_default(stage: RestartStage) -> None:
+    stage.add()
+    await stage.connect()
+    await stage.time.advance(3600)
+    assert stage.wire.sends_nothing()
 
 
-async def test_keep_alive_stops_with_the_connection(yard: Yard) -> None:
-    yard.add(timeouts=Timeouts(keep_alive=30))
-    await yard.connect()
-    await yard.engine.disconnect("srv")
-    await yard.time.advance(3600)
-    assert yard.wire.sends_nothing()
+async def test_keep_alive_stops_with_the_connection(stage: RestartStage) -> None:
+    stage.add(timeouts=Timeouts(keep_alive=30))
+    await stage.connect()
+    await stage.engine.disconnect("srv")
+    await stage.time.advance(3600)
+    assert stage.wire.sends_nothing()

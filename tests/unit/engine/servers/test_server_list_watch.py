@@ -1,4 +1,4 @@
-"""The file of servers, changed by hand: applied field by field, connections left alone, nothing lost."""
+"""External edits of the server list: applied field by field, connections unaffected."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.helpers.servers import ARGV, Lab, fault_entry
 
 
 class Harness:
-    """An engine whose file somebody else changes."""
+    """An engine whose server list is edited externally."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -102,7 +102,7 @@ async def test_our_own_writes_are_not_changes(harness: Harness) -> None:
     await harness.engine.remove("c 2")
     assert not await harness.engine.server_list_watch.reload()
     harness.path.write_text(harness.path.read_text().replace('"x"', '"y"'))
-    diff = await harness.diffs.get()  # the first that is told is the one by hand
+    diff = await harness.diffs.get()  # the first reported change is the external one
     assert [change.name for change in diff.changed] == ["c"]
     assert harness.names() == ["c", "b"]
 

@@ -1,4 +1,4 @@
-"""Servers of an engine: added, kept, connected, stopped and removed, in any order."""
+"""Servers of an engine: added, saved, connected, stopped and removed, in any order."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ async def test_disabled_server_is_shown_as_disabled_even_after_a_failure(lab: La
     await lab.engine.set_enabled("srv", False)
     assert lab.view().status is ServerStatus.DISABLED
     await lab.engine.set_enabled("srv", True)
-    assert lab.view().status is ServerStatus.FAILED  # which it still is
+    assert lab.view().status is ServerStatus.FAILED  # unchanged
 
 
 async def test_disabling_stops_a_connected_server(lab: Lab) -> None:

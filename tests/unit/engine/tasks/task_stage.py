@@ -1,5 +1,4 @@
-"""An engine with one server that has tasks, on a wire in memory. The test plays the server; time stands
-still."""
+"""An engine with one in-memory server that has tasks; the test plays the server and advances the time."""
 
 from __future__ import annotations
 
@@ -43,7 +42,7 @@ def state(status: str, **more: JSON) -> JSONObject:
 
 
 class TaskDesk:
-    """`listens` are the streams of changes that were asked for; other requests come by `next`."""
+    """`listens` are the requested subscription streams; `next` returns all other requests."""
 
     def __init__(
         self, revision: Revision, handlers: Mapping[str, RequestHandler], monkeypatch: pytest.MonkeyPatch
@@ -53,14 +52,14 @@ class TaskDesk:
         self.wire = MemoryWire()
         self.clock = FakeClock()
         self.engine = Engine(settings=SETTINGS, handlers=handlers, clock=self.clock)
-        self.book = self.engine.tasks
+        self.store = self.engine.tasks
         self.views: list[TaskView] = []
         self.removed: list[str] = []
         self.change_strip: list[Task] = []
         self.progress: list[ProgressReceived] = []
         self.listens: list[JSONObject] = []
-        self.book.changed.connect(self.views.append)
-        self.book.removed.connect(lambda server, id: self.removed.append(id))
+        self.store.changed.connect(self.views.append)
+        self.store.removed.connect(lambda server, id: self.removed.append(id))
         self.time = LoopTime()
         monkeypatch.setattr(server_module, "make_routes", lambda *_: (self._route(),))
         self.engine.add(StdioEntry(name="srv", command="x"))
@@ -97,7 +96,7 @@ class TaskDesk:
                 return message
 
     async def reply(self, **result: JSON) -> JSONObject:
-        """Answer the next request; gives it."""
+        """Respond to the next request and return it."""
         request = await self.next()
         self.wire.show_message(id=request["id"], result=result)
         await self.settle()
@@ -145,7 +144,7 @@ class TaskDesk:
         return asyncio.get_running_loop().create_task(work)
 
     async def run(self, **task: JSON) -> asyncio.Task[CallOutcome]:
-        """A call that has become a task."""
+        """Return a call that became a task."""
         calling = self.call()
         created = state("working", **task)
         if self.revision is R4:
@@ -155,7 +154,7 @@ class TaskDesk:
         return calling
 
     async def poll(self, status: str, seconds: float = 1.1, **more: JSON) -> JSONObject:
-        """It is asked after once this time is over, and stands like this."""
+        """Respond to the poll that is due after this time with this state."""
         await self.advance(seconds)
         request = await self.reply(**state(status, **more))
         assert request["method"] == "tasks/get", request
@@ -163,7 +162,7 @@ class TaskDesk:
 
     @property
     def view(self) -> TaskView:
-        (view,) = self.book.views("srv")
+        (view,) = self.store.views("srv")
         return view
 
     def notes(self) -> list[str]:
@@ -177,7 +176,7 @@ async def task_harness(
     handlers: Mapping[str, RequestHandler] | None = None,
     offered: JSONObject | None = None,
 ) -> AsyncIterator[TaskDesk]:
-    """Connected."""
+    """A connected stage."""
     harness = TaskDesk(revision, handlers or {}, monkeypatch)
     await harness.connect(offered)
     try:

@@ -1,4 +1,4 @@
-"""The book of tasks: followed in both designs, asked and answered, cancelled, kept over a lost connection."""
+"""Task store: polling in both task designs, input requests, cancellation, lost connections."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def params_of(request: JSONObject) -> JSONObject:
 
 
 async def end(harness: TaskDesk, seconds: float = 1.1) -> None:
-    """The task completes, and its outcome is fetched if need be."""
+    """Complete the task; its result is fetched where that takes a request."""
     if harness.revision is R4:
         await harness.poll("completed", seconds)
         assert (await harness.reply(**OUTCOME))["method"] == "tasks/result"
@@ -109,7 +109,7 @@ async def test_notification_is_equivalent_to_polling(
         method = "notifications/tasks/status" if revision is R4 else "notifications/tasks"
         meta: JSONObject = {STREAM: harness.listens[0]["id"]} if harness.listens else {}
         harness.wire.show_message(method=method, params=state("working", statusMessage="halfway", _meta=meta))
-        await harness.advance(0.9)  # the time until it is asked after counts from here
+        await harness.advance(0.9)  # the polling interval starts here
         assert await harness.sends_nothing()
         assert harness.view.task.message == "halfway"
         more: JSONObject = {} if revision is R4 else {"result": OUTCOME}
@@ -143,7 +143,7 @@ async def test_a_task_outlives_the_connection_and_is_followed_again(
 
 
 @BOTH
-async def test_a_server_that_forgot_its_task_is_believed(
+async def test_task_unknown_to_the_server_is_marked_as_unknown(
     monkeypatch: pytest.MonkeyPatch, revision: Revision
 ) -> None:
     async with task_harness(revision, monkeypatch) as harness:
@@ -157,7 +157,7 @@ async def test_a_server_that_forgot_its_task_is_believed(
         assert harness.view.note == "The server no longer knows the task: Unknown task"
         await harness.advance(61)
         assert await harness.sends_nothing()
-        await harness.book.poll("srv", "t")
+        await harness.store.poll("srv", "t")
         await harness.settle()
         await harness.refuse(-32602, "Unknown task")
         assert harness.view.note == "The server no longer knows the task: its time to live has expired"
@@ -216,12 +216,12 @@ async def test_cancelling_the_call_cancels_the_task_and_detaching_does_not(
 ) -> None:
     async with task_harness(revision, monkeypatch) as harness:
         calling = await harness.run()
-        await harness.book.detach("srv", "t")
+        await harness.store.detach("srv", "t")
         outcome = await calling
         assert (outcome.kind, outcome.task_id) == (OutcomeKind.DETACHED, "t")
         await end(harness)
         assert harness.view.outcome is not None
-        calling = await harness.run()  # the same id anew: it replaces the old one
+        calling = await harness.run()  # the same id again: it replaces the old task
         calling.cancel()
         with pytest.raises(asyncio.CancelledError):
             await calling
@@ -230,7 +230,7 @@ async def test_cancelling_the_call_cancels_the_task_and_detaching_does_not(
         assert harness.view.wants_cancel
         if revision is R4:
             assert harness.view.task.status is TaskStatus.CANCELLED
-        else:  # cooperative: it may still come to its end
+        else:  # cooperative: it may still complete
             await end(harness)
             assert harness.view.task.status is TaskStatus.COMPLETED
     assert harness.removed == ["t"]
@@ -239,23 +239,23 @@ async def test_cancelling_the_call_cancels_the_task_and_detaching_does_not(
 async def test_poll_now_does_not_wait_for_the_interval(monkeypatch: pytest.MonkeyPatch) -> None:
     async with task_harness(R5, monkeypatch) as harness:
         calling = await harness.run(pollIntervalMs=3_600_000)
-        await harness.book.poll("srv", "t")
+        await harness.store.poll("srv", "t")
         await harness.reply(**state("completed", result=OUTCOME))
         assert (await calling).kind is OutcomeKind.RESULT
 
 
-async def test_a_task_can_be_added_by_its_id_and_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_task_can_be_added_by_its_id_and_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     async with task_harness(R5, monkeypatch) as harness:
-        adding = asyncio.get_running_loop().create_task(harness.book.add("srv", "t"))
+        adding = asyncio.get_running_loop().create_task(harness.store.add("srv", "t"))
         await harness.reply(**state("working"))
         assert (await adding).origin is TaskOrigin.ADDED
         await end(harness)
         assert harness.view.outcome is not None
-        await harness.book.forget("srv", "t")
-        assert harness.book.views("srv") == ()
+        await harness.store.forget("srv", "t")
+        assert harness.store.views("srv") == ()
         with pytest.raises(ConfigError, match="no longer in the list"):
-            await harness.book.poll("srv", "t")
-        adding = asyncio.get_running_loop().create_task(harness.book.add("srv", "nope"))
+            await harness.store.poll("srv", "t")
+        adding = asyncio.get_running_loop().create_task(harness.store.add("srv", "nope"))
         await harness.refuse(-32602, "Unknown task")
         with pytest.raises(RpcError, match="Unknown task"):
             await adding
@@ -266,25 +266,25 @@ async def test_server_task_list_is_followed_but_results_only_on_request(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with task_harness(R4, monkeypatch) as harness:
-        refreshing = asyncio.get_running_loop().create_task(harness.book.refresh("srv"))
+        refreshing = asyncio.get_running_loop().create_task(harness.store.refresh("srv"))
         made = "2023-11-14T22:13:10Z"  # ten seconds before the clock's time
         await harness.reply(
             tasks=[state("working", taskId="a", createdAt=made), state("completed", taskId="b")]
         )
         assert await refreshing == 2
-        a, b = harness.book.views("srv")
+        a, b = harness.store.views("srv")
         assert (a.tracking, b.tracking) == (TrackingState.FOLLOWED, TrackingState.STOPPED)
         assert a.created_ns == harness.clock.monotonic_ns() - 10_000_000_000
         await harness.advance(1.1)
         assert (await harness.reply(**state("input_required", taskId="a")))["params"] == {"taskId": "a"}
-        assert await harness.sends_nothing()  # tasks/result would make the server ask us
-        await harness.book.fetch("srv", "b")
+        assert await harness.sends_nothing()  # tasks/result would make the server send its requests
+        await harness.store.fetch("srv", "b")
         assert (await harness.reply(**OUTCOME))["method"] == "tasks/result"
-        outcome = harness.book.views("srv")[1].outcome
+        outcome = harness.store.views("srv")[1].outcome
         assert outcome is not None
         assert read(outcome.response).result == OUTCOME
-        await harness.book.forget_ended("srv")
-        assert [view.id for view in harness.book.views("srv")] == ["a"]
+        await harness.store.forget_ended("srv")
+        assert [view.id for view in harness.store.views("srv")] == ["a"]
 
 
 async def test_long_lists_are_truncated_and_the_omission_is_reported(
@@ -293,20 +293,20 @@ async def test_long_lists_are_truncated_and_the_omission_is_reported(
     async with task_harness(R4, monkeypatch) as harness:
         problems: list[str] = []
         harness.engine.problem_found.connect(problems.append)
-        refreshing = asyncio.get_running_loop().create_task(harness.book.refresh("srv"))
+        refreshing = asyncio.get_running_loop().create_task(harness.store.refresh("srv"))
         await harness.reply(tasks=[state("working", taskId=f"t{number}") for number in range(10_002)])
         assert await refreshing == 10_000
         assert problems == [
             "“srv” lists 10,002 tasks; 2 of them are not shown. Remove ended tasks, or add one by its id."
         ]
-        views = harness.book.views("srv")
+        views = harness.store.views("srv")
         assert sum(view.tracking is TrackingState.FOLLOWED for view in views) == 50
 
 
 async def test_the_extension_has_no_list(monkeypatch: pytest.MonkeyPatch) -> None:
     async with task_harness(R5, monkeypatch) as harness:
         with pytest.raises(CapabilityMissing):
-            await harness.book.refresh("srv")
+            await harness.store.refresh("srv")
 
 
 async def test_removing_the_server_forgets_its_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,7 +314,7 @@ async def test_removing_the_server_forgets_its_tasks(monkeypatch: pytest.MonkeyP
         calling = await harness.run()
         await harness.engine.remove("srv")
         assert (await calling).kind is OutcomeKind.FAILED
-        assert harness.book.views("srv") == ()
+        assert harness.store.views("srv") == ()
 
 
 async def test_progress_on_a_later_connection_does_not_belong_to_an_earlier_task(
@@ -370,7 +370,7 @@ async def test_a_failed_task_gives_what_the_call_would_have_given(monkeypatch: p
 async def test_task_that_needs_input_is_awaited_and_still_polled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The server asks with requests of its own while tasks/result waits."""
+    """The server sends server requests while tasks/result is pending."""
     async with task_harness(R4, monkeypatch, {"elicitation/create": accept}) as harness:
         calling = await harness.run()
         await harness.poll("input_required")
@@ -391,7 +391,7 @@ async def test_task_that_needs_input_is_awaited_and_still_polled(
         assert not calling.done()
         harness.wire.show_message(id=waiting["id"], result=OUTCOME)
         assert read((await calling).response).result == OUTCOME
-        await harness.reply(**state("completed"))  # asked at once, to know the end
+        await harness.reply(**state("completed"))  # polled at once, to get the final state
         assert harness.view.tracking is TrackingState.ENDED
 
 
@@ -483,7 +483,7 @@ async def test_rejected_request_ends_the_wait_and_can_be_asked_again(
         assert "not today" in outcome.summary
         assert "not today" in harness.view.note
         await harness.poll("input_required", inputRequests={"k": ASK})
-        assert "not today" in harness.view.note  # it still waits for that
+        assert "not today" in harness.view.note  # still waiting for input
         assert await harness.sends_nothing()
         requested = 0
 
@@ -493,7 +493,7 @@ async def test_rejected_request_ends_the_wait_and_can_be_asked_again(
             return ACCEPT
 
         handlers["elicitation/create"] = accept_now
-        await harness.book.poll("srv", "t")
+        await harness.store.poll("srv", "t")
         await harness.reply(**state("input_required", inputRequests={"k": ASK}))
 
 
@@ -563,7 +563,7 @@ async def test_user_time_is_counted_separately(monkeypatch: pytest.MonkeyPatch, 
             harness.wire.show_message(id=waiting["id"], result=OUTCOME)
         else:
             assert (await harness.reply())["method"] == "tasks/update"
-            await harness.book.poll("srv", "t")
+            await harness.store.poll("srv", "t")
             await harness.reply(**state("completed", result=OUTCOME))
         outcome = await calling
     assert outcome.waited_ns == pytest.approx(30e9)
@@ -575,9 +575,9 @@ async def test_undeclared_request_is_shown_as_rejected(
 ) -> None:
     ended: list[tuple[ServerRequestEnd, str, str]] = []
 
-    class Watching:
+    class RecordingResponder:
         async def respond(self, server_request: ServerRequest) -> Mapping[str, JSONObject]:
-            raise AssertionError("nobody is asked")
+            raise AssertionError("the user must not be asked")
 
         def ended(self, server_request: ServerRequest, end: ServerRequestEnd, why: str) -> None:
             ended.append((end, server_request.task_id, why))
@@ -588,7 +588,7 @@ async def test_undeclared_request_is_shown_as_rejected(
         def sent(self, server_request: ServerRequest, problem: str) -> None:
             raise AssertionError("there is nothing to send")
 
-    monkeypatch.setattr(server_module, "responder_of", lambda known: Watching())
+    monkeypatch.setattr(server_module, "responder_of", lambda known: RecordingResponder())
     async with task_harness(R5, monkeypatch) as harness:
         calling = await harness.run()
         await harness.poll("input_required", inputRequests={"k": ASK})
