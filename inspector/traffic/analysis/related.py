@@ -1,6 +1,7 @@
-"""Messages related to a row: its operation and what happened meanwhile; user wait times.
+"""Messages related to a row: its operation, and what happened meanwhile.
 
-`HumanWaits` finds the time that a user took to answer server requests, which is not the server's latency.
+`UserWaits` finds the time that the user took to reply to server requests, which is not the server's
+latency.
 """
 
 from __future__ import annotations
@@ -19,18 +20,20 @@ from inspector.traffic.records import Direction, RecordKind, Status
 MAX_STEPS = 400
 _MAX_MEMBERS = 20_000
 # How far to look for rows of the operation (5 ms), and for what else happened during it (10 ms).
-_MEMBER_SPAN = 200_000
-_SPAN = 20_000
+_OPERATION_SPAN = 200_000
+_MEANWHILE_SPAN = 20_000
+
+_MAX_REQUESTS = 256  # per request; no user is asked more often
 
 
 class Role(Enum):
-    """A row's role in the story."""
+    """A row's role in its operation."""
 
     REQUEST = "request"
     RETRY = "retry"  # with the replies to the server's requests
     TASK = "task"  # a request or notification about it
     RESPONSE = "response"
-    QUESTION = "question"  # a server request
+    SERVER_REQUEST = "server request"
     REPLY = "reply"  # our reply to it
     PROGRESS = "progress"
     CANCELLED = "cancelled"
@@ -42,100 +45,6 @@ class Role(Enum):
     ORIGINAL = "original"  # the request that this one repeats
     RESENT = "resent"  # resent later by the user
     OTHER = "other"
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    row: int
-    role: Role
-    offset_ns: int  # since the operation began
-
-
-@dataclass(frozen=True, slots=True)
-class RelatedMessages:
-    """The rows around one operation.
-
-    `left_out` steps are missing between the first half of `steps` and the second; `note` says what was not
-    searched, "" if nothing.
-    """
-
-    operation: int
-    steps: tuple[Step, ...]
-    left_out: int = 0
-    note: str = ""
-
-
-def related_messages(log: TrafficLog, row: int, maximum: int = MAX_STEPS) -> RelatedMessages:
-    """Return the story of a row, with bounded cost and number of steps."""
-    root = log.operation(row)
-    members = _lone(log, row) if root is None else _members(log, root)
-    first = members[0] if root is None else root
-    meanwhile, note = ([], "") if root is None else _meanwhile(log, root, members)
-    roles = {one: _role(log, one, first) for one in (*members, *meanwhile)}
-    roles.update(_resends(log, members))
-    steps = tuple(Step(one, roles[one], elapsed_ns(log, first, one)) for one in sorted(roles))
-    if len(steps) <= maximum:
-        return RelatedMessages(first, steps, 0, note)
-    half = maximum // 2
-    return RelatedMessages(first, (*steps[:half], *steps[-half:]), len(steps) - 2 * half, note)
-
-
-def _members(log: TrafficLog, root: int) -> list[int]:
-    last = min(len(log), root + _MEMBER_SPAN)
-    # Include the root whatever its column says: a file can hold anything.
-    rows = [root, *find_rows(log.columns.operation, root, root + 1, last, _MAX_MEMBERS)]
-    response = log.columns.partner[root]
-    return [*rows, response] if response >= last else rows
-
-
-def _lone(log: TrafficLog, row: int) -> list[int]:
-    """Return the rows around one without an operation: its partner and its HTTP exchange."""
-    columns = log.columns
-    rows = {row, columns.partner[row], columns.exchange[row]}
-    if columns.kind[row] == RecordKind.HTTP:
-        last = min(len(log), row + _MEMBER_SPAN)
-        rows.update(find_rows(columns.exchange, row, max(0, row - 1), last, _MAX_MEMBERS))
-    return sorted(one for one in rows if one >= 0)
-
-
-def _meanwhile(log: TrafficLog, root: int, members: list[int]) -> tuple[list[int], str]:
-    """Return what the same server sent or did during the operation without naming it."""
-    is_open = any(log.columns.status[row] == Status.PENDING for row in members)
-    end = len(log) if is_open else max(members)
-    last = min(end, root + _SPAN)
-    note = ""
-    if last < end:
-        note = (
-            f"Logs and stderr were searched only in the first {_SPAN:,} of {end - root:,} rows of this "
-            "operation. To see later ones, filter by server and time."
-        )
-    columns = log.columns
-    server, log_message = columns.server[root], log.strings.number_of("notifications/message")
-    rows = range(root + 1, last)
-    kinds = zip(rows, columns.kind[root + 1 : last], columns.server[root + 1 : last], strict=False)
-    return [
-        row
-        for row, kind, whose in kinds
-        if whose == server
-        and (kind in _EVENTS or (kind == RecordKind.NOTIFICATION and columns.method[row] == log_message))
-        and not _is_of_another(log, row, root)
-    ], note
-
-
-def _is_of_another(log: TrafficLog, row: int, root: int) -> bool:
-    """True if a row was carried by the HTTP exchange of another operation."""
-    columns = log.columns
-    exchange = columns.exchange[row]
-    return exchange >= 0 and columns.operation[exchange] not in (-1, root)
-
-
-def _resends(log: TrafficLog, members: Iterable[int]) -> dict[int, Role]:
-    resent = log.resent()
-    if not resent:
-        return {}
-    requests = {row for row in members if log.columns.kind[row] <= RecordKind.TEXT}
-    later = {new: Role.RESENT for new, old in resent.items() if old in requests}
-    return later | {resent[row]: Role.ORIGINAL for row in requests if row in resent}
 
 
 _EVENTS: dict[int, Role] = {
@@ -160,6 +69,100 @@ _NOTIFICATIONS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    row: int
+    role: Role
+    offset_ns: int  # since the operation began
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedMessages:
+    """The rows around one operation.
+
+    `left_out` steps are missing between the first half of `steps` and the second; `note` says what was not
+    searched, "" if nothing.
+    """
+
+    operation: int
+    steps: tuple[Step, ...]
+    left_out: int = 0
+    note: str = ""
+
+
+def related_messages(log: TrafficLog, row: int, maximum: int = MAX_STEPS) -> RelatedMessages:
+    """Return the messages related to a row, with bounded cost and number of steps."""
+    root = log.operation(row)
+    members = _without_operation(log, row) if root is None else _members(log, root)
+    first = members[0] if root is None else root
+    meanwhile, note = ([], "") if root is None else _meanwhile(log, root, members)
+    roles = {member: _role(log, member, first) for member in (*members, *meanwhile)}
+    roles.update(_resends(log, members))
+    steps = tuple(Step(each, roles[each], elapsed_ns(log, first, each)) for each in sorted(roles))
+    if len(steps) <= maximum:
+        return RelatedMessages(first, steps, 0, note)
+    half = maximum // 2
+    return RelatedMessages(first, (*steps[:half], *steps[-half:]), len(steps) - 2 * half, note)
+
+
+def _members(log: TrafficLog, root: int) -> list[int]:
+    last = min(len(log), root + _OPERATION_SPAN)
+    # Include the root whatever its column says: a file can hold anything.
+    rows = [root, *find_rows(log.columns.operation, root, root + 1, last, _MAX_MEMBERS)]
+    response = log.columns.partner[root]
+    return [*rows, response] if response >= last else rows
+
+
+def _without_operation(log: TrafficLog, row: int) -> list[int]:
+    """Return the rows around one without an operation: its partner and its HTTP exchange."""
+    columns = log.columns
+    rows = {row, columns.partner[row], columns.exchange[row]}
+    if columns.kind[row] == RecordKind.HTTP:
+        last = min(len(log), row + _OPERATION_SPAN)
+        rows.update(find_rows(columns.exchange, row, max(0, row - 1), last, _MAX_MEMBERS))
+    return sorted(each for each in rows if each >= 0)
+
+
+def _meanwhile(log: TrafficLog, root: int, members: list[int]) -> tuple[list[int], str]:
+    """Return what the same server sent or did during the operation without naming it."""
+    is_open = any(log.columns.status[row] == Status.PENDING for row in members)
+    end = len(log) if is_open else max(members)
+    last = min(end, root + _MEANWHILE_SPAN)
+    note = ""
+    if last < end:
+        note = (
+            f"Logs and stderr were searched only in the first {_MEANWHILE_SPAN:,} of {end - root:,} rows of "
+            "this operation. To see later ones, filter by server and time."
+        )
+    columns = log.columns
+    server, log_message = columns.server[root], log.strings.number_of("notifications/message")
+    rows = range(root + 1, last)
+    kinds = zip(rows, columns.kind[root + 1 : last], columns.server[root + 1 : last], strict=False)
+    return [
+        row
+        for row, kind, sender in kinds
+        if sender == server
+        and (kind in _EVENTS or (kind == RecordKind.NOTIFICATION and columns.method[row] == log_message))
+        and not _is_of_another(log, row, root)
+    ], note
+
+
+def _is_of_another(log: TrafficLog, row: int, root: int) -> bool:
+    """True if a row was carried by the HTTP exchange of another operation."""
+    columns = log.columns
+    exchange = columns.exchange[row]
+    return exchange >= 0 and columns.operation[exchange] not in (-1, root)
+
+
+def _resends(log: TrafficLog, members: Iterable[int]) -> dict[int, Role]:
+    resent = log.resent()
+    if not resent:
+        return {}
+    requests = {row for row in members if log.columns.kind[row] <= RecordKind.TEXT}
+    later = {new: Role.RESENT for new, old in resent.items() if old in requests}
+    return later | {resent[row]: Role.ORIGINAL for row in requests if row in resent}
+
+
 def _role(log: TrafficLog, row: int, root: int) -> Role:
     kind, is_ours = log.kind(row), log.direction(row) == Direction.OUT
     if row == root and kind == RecordKind.BATCH:
@@ -168,7 +171,7 @@ def _role(log: TrafficLog, row: int, root: int) -> Role:
         case RecordKind.REQUEST if is_ours:
             return _role_of_ours(log, row, root)
         case RecordKind.REQUEST:
-            return Role.QUESTION
+            return Role.SERVER_REQUEST
         case RecordKind.RESULT | RecordKind.ERROR | RecordKind.BATCH:
             return Role.REPLY if is_ours else Role.RESPONSE
         case RecordKind.NOTIFICATION:
@@ -182,12 +185,8 @@ def _role_of_ours(log: TrafficLog, row: int, root: int) -> Role:
     return Role.TASK if log.method(row).startswith("tasks/") else Role.RETRY
 
 
-# Per request; no user is asked that often.
-_MAX_REQUESTS = 256
-
-
-class HumanWaits:
-    """Server requests that a user answers (sampling, elicitation), by operation.
+class UserWaits:
+    """Server requests that the user replies to (sampling, elicitation), by operation.
 
     Covers the whole log, whatever the filter, and reads each row once.
     """
@@ -195,16 +194,16 @@ class HumanWaits:
     def __init__(self, log: TrafficLog) -> None:
         self._log = log
         self._seen = 0
-        self._label: set[int] = set()
+        self._methods: set[int] = set()
         self._rows = array("q")
 
-    def is_question(self, request: int) -> bool:
-        self._inspect()
-        return self._log.columns.method[request] in self._label
+    def is_input_request(self, request: int) -> bool:
+        self._read_new_rows()
+        return self._log.columns.method[request] in self._methods
 
     def input_requests(self, operation: int, first: int, last: int) -> list[int]:
         """Return the rows of an operation's requests between `first` and `last`."""
-        self._inspect()
+        self._read_new_rows()
         if not self._rows:
             return []
         start = bisect_left(self._rows, first)
@@ -216,12 +215,12 @@ class HumanWaits:
 
         All of it if it is such a server request itself.
         """
-        self._inspect()
+        self._read_new_rows()
         if not self._rows:
             return 0
         columns = self._log.columns
         response = columns.partner[request]
-        if columns.method[request] in self._label:
+        if columns.method[request] in self._methods:
             return max(0, columns.duration[request])
         if response <= request:
             return 0
@@ -233,7 +232,7 @@ class HumanWaits:
             until = max(until, over)
         return waited
 
-    def _inspect(self) -> None:
+    def _read_new_rows(self) -> None:
         """Read the new rows."""
         first, last = self._seen, len(self._log)
         if first == last:
@@ -241,10 +240,10 @@ class HumanWaits:
         self._seen = last
         columns, found = self._log.columns, []
         for method in NEEDS_USER:
-            word = self._log.strings.number_of(method)
-            if word is not None:
-                self._label.add(word)
-                found += find_rows(columns.method, word, first, last)
+            number = self._log.strings.number_of(method)
+            if number is not None:
+                self._methods.add(number)
+                found += find_rows(columns.method, number, first, last)
         self._rows.extend(
             row
             for row in sorted(found)

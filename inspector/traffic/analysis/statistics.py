@@ -1,7 +1,7 @@
 """Statistics of rows: latency and error counts per method and subject, and message rate.
 
 Counts are per exchange: a request and its response are one, included if either matches the filter. Time
-that the user took to answer a server request is counted separately and is not part of any latency.
+that the user took to reply to a server request is counted separately and is not part of any latency.
 Latencies are kept in a histogram with 32 steps per doubling: percentiles are within 1.6 % of the exact
 ones (exact below 64 ns); count, mean, minimum and maximum are exact. The rate is kept in buckets that
 widen over time.
@@ -19,23 +19,245 @@ from math import ceil
 from operator import floordiv
 from typing import TypeAlias
 
-from inspector.traffic.analysis.related import HumanWaits
+from inspector.traffic.analysis.related import UserWaits
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, RecordKind, Status
 
-ERROR = 1 / 64  # of a percentile, relative to the exact one
+PERCENTILE_ERROR = 1 / 64  # relative to the exact percentile
+
+OTHERS = "(others)"  # subjects beyond the first 2,000 are counted together
+
+_METHODS_WITH_SUBJECTS = ("tools/call", "prompts/get", "resources/read")
+_MAX_SUBJECTS = 2000
+_FRACTIONS = (0.5, 0.95, 0.99)
 
 _BITS = 5
-_STEPS = 1 << _BITS
+
+_MIN_WIDTH_NS = 10_000_000
+_MAX_BUCKETS = 4096
+
+# As plain ints: looking up an enum member costs as much as the rest of a step.
+_REQUEST, _NOTIFICATION, _RESULT, _ERROR, _TEXT = map(
+    int,
+    (RecordKind.REQUEST, RecordKind.NOTIFICATION, RecordKind.RESULT, RecordKind.ERROR, RecordKind.TEXT),
+)
+_OUT, _PENDING, _TOOL_ERROR = int(Direction.OUT), int(Status.PENDING), int(Status.TOOL_ERROR)
+_COUNTER_BY_STATUS = {
+    int(Status.ERROR): "errors",
+    _TOOL_ERROR: "tool_errors",
+    int(Status.CANCELLED): "cancelled",
+    int(Status.TIMED_OUT): "timed_out",
+    int(Status.NO_RESPONSE): "no_response",
+    int(Status.NOT_SENT): "no_response",
+}
+
+# Server number, string indices of method and subject, and the direction of the request.
+_Key: TypeAlias = tuple[int, int, int, int]
+_OTHER_SUBJECT = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Bin:
-    """The number of durations from `start_ns` up to, but excluding, `end_ns`."""
+class MethodStats:
+    """Statistics of a method, or with `subject`, of one tool, prompt or resource.
 
-    start_ns: int
-    end_ns: int
+    Times in nanoseconds; None if nothing was timed. Percentiles are within `PERCENTILE_ERROR` of the
+    exact ones.
+    """
+
+    server: str
+    method: str
+    subject: str
+    is_ours: bool  # sent by us
     count: int
+    errors: int
+    tool_errors: int
+    cancelled: int
+    timed_out: int
+    no_response: int  # the connection ended, or it was not sent
+    waiting: int
+    bytes_out: int
+    bytes_in: int
+    p50_ns: int | None
+    p95_ns: int | None
+    p99_ns: int | None
+    max_ns: int | None
+    mean_ns: int | None
+    user_wait_ns: int  # total time spent waiting for the user
+    histogram: tuple[Bin, ...]
+
+    @property
+    def incomplete(self) -> int:
+        """The number of requests that ended without a response."""
+        return self.cancelled + self.timed_out + self.no_response
+
+
+class Statistics:
+    """Incremental statistics of a set of rows.
+
+    Call `extend` with matching rows, in any slices, each row once, and `refresh` with those that changed
+    later (`log.touched`). To remove rows, create new statistics.
+    """
+
+    def __init__(self, log: TrafficLog) -> None:
+        self._log = log
+        self._waits = UserWaits(log)
+        self._rates = RateSeries()
+        self._groups: dict[_Key, _Group] = {}
+        self._subjects = 0
+        self._counted = bytearray()  # by row: 1 for a counted request
+        self._waiting: dict[int, _Group] = {}
+
+    def extend(self, rows: Sequence[int]) -> None:
+        self._count_times(rows)
+        columns = self._log.columns
+        self._counted.extend(bytes(max(0, len(self._log) - len(self._counted))))
+        gathered = zip(
+            rows,
+            gather(columns.kind, rows),
+            gather(columns.server, rows),
+            gather(columns.method, rows),
+            gather(columns.subject, rows),
+            gather(columns.direction, rows),
+            gather(columns.size, rows),
+            strict=True,
+        )
+        groups, with_subjects, partner = self._groups, self._methods_with_subjects(), columns.partner
+        for row, kind, server, method, subject, direction, size in gathered:
+            if kind > _ERROR or not method:
+                continue
+            is_response = kind >= _RESULT
+            key = (
+                server,
+                method,
+                subject if method in with_subjects else 0,
+                3 - direction if is_response else direction,
+            )
+            group = groups.get(key) or self._new_group(*key)
+            if direction == _OUT:
+                group.bytes_out += size
+            else:
+                group.bytes_in += size
+            if kind == _NOTIFICATION:
+                group.count += 1
+            else:
+                self._count_exchange(group, partner[row] if is_response else row)
+
+    def refresh(self, rows: Sequence[int]) -> bool:
+        """Re-examine rows that changed. Return True if that made a difference."""
+        status, waiting = self._log.columns.status, self._waiting
+        settled = [row for row in rows if row in waiting and status[row] != _PENDING]
+        for row in settled:
+            group = waiting.pop(row, None)
+            if group is not None:  # a row may have changed twice
+                group.waiting -= 1
+                self._count_outcome(group, row)
+        return bool(settled)
+
+    def summary(self) -> tuple[MethodStats, ...]:
+        """Return statistics by server and method, each method followed by its subjects.
+
+        Our requests come first, the most frequent ones first.
+        """
+        methods: dict[tuple[int, int, int], _Group] = {}
+        parts: dict[tuple[int, int, int], list[tuple[int, _Group]]] = {}
+        for (server, method, subject, sender), group in self._groups.items():
+            methods.setdefault((server, method, sender), _Group()).merge(group)
+            if subject:
+                parts.setdefault((server, method, sender), []).append((subject, group))
+        found: list[MethodStats] = []
+        for key in sorted(methods, key=lambda key: (key[0], -key[2], -methods[key].count, key[1])):
+            found.append(self._stats(key, "", methods[key]))
+            by_count = sorted(parts.get(key, ()), key=lambda part: (-part[1].count, part[0]))
+            found += (self._stats(key, self._subject(number), group) for number, group in by_count)
+        return tuple(found)
+
+    def rate(self, buckets: int, start_ns: int | None = None, end_ns: int | None = None) -> Rate:
+        """Return messages and errors over time, in at most this many buckets."""
+        return self._rates.rate(buckets, start_ns, end_ns)
+
+    def _stats(self, key: tuple[int, int, int], subject: str, group: _Group) -> MethodStats:
+        server, method, sender = key
+        latencies = group.latencies
+        p50, p95, p99 = latencies.percentiles(_FRACTIONS)
+        return MethodStats(
+            server=self._log.servers()[server],
+            method=self._log.strings.text(method),
+            subject=subject,
+            is_ours=sender == Direction.OUT,
+            count=group.count,
+            errors=group.errors,
+            tool_errors=group.tool_errors,
+            cancelled=group.cancelled,
+            timed_out=group.timed_out,
+            no_response=group.no_response,
+            waiting=group.waiting,
+            bytes_out=group.bytes_out,
+            bytes_in=group.bytes_in,
+            p50_ns=p50,
+            p95_ns=p95,
+            p99_ns=p99,
+            max_ns=latencies.maximum if latencies.count else None,
+            mean_ns=latencies.mean,
+            user_wait_ns=group.user_wait,
+            histogram=latencies.bins(),
+        )
+
+    def _subject(self, number: int) -> str:
+        return OTHERS if number == _OTHER_SUBJECT else self._log.strings.text(number)
+
+    def _new_group(self, server: int, method: int, subject: int, sender: int) -> _Group:
+        if subject:
+            self._subjects += 1
+            if self._subjects > _MAX_SUBJECTS:
+                return self._groups.setdefault((server, method, _OTHER_SUBJECT, sender), _Group())
+        return self._groups.setdefault((server, method, subject, sender), _Group())
+
+    def _methods_with_subjects(self) -> set[int]:
+        numbers = map(self._log.strings.number_of, _METHODS_WITH_SUBJECTS)
+        return {number for number in numbers if number is not None}
+
+    def _count_exchange(self, group: _Group, request: int) -> None:
+        if request < 0 or self._counted[request]:
+            return
+        self._counted[request] = 1
+        group.count += 1
+        if self._log.columns.status[request] == _PENDING:
+            group.waiting += 1
+            self._waiting[request] = group
+        else:
+            self._count_outcome(group, request)
+
+    def _count_outcome(self, group: _Group, request: int) -> None:
+        columns = self._log.columns
+        counter = _COUNTER_BY_STATUS.get(columns.status[request])
+        if counter is not None:
+            setattr(group, counter, getattr(group, counter) + 1)
+        duration = columns.duration[request]
+        if duration < 0:
+            return
+        waited = self._waits.during(request)
+        group.user_wait += waited
+        if not self._waits.is_input_request(request):
+            group.latencies.add(duration - waited)
+
+    def _count_times(self, rows: Sequence[int]) -> None:
+        columns = self._log.columns
+        times, kinds = gather(columns.wall, rows), gather(columns.kind, rows)
+        statuses = gather(columns.status, rows)
+        messages = [at for at, kind in zip(times, kinds, strict=True) if kind <= _TEXT]
+        errors = [
+            at
+            for at, kind, status in zip(times, kinds, statuses, strict=True)
+            if kind == _ERROR or (kind == _RESULT and status == _TOOL_ERROR)
+        ]
+        self._rates.add(messages, errors)
+
+
+def gather(column: array[int], rows: Sequence[int]) -> Sequence[int]:
+    """Return a column's values at these rows."""
+    if isinstance(rows, range) and rows.step == 1:
+        return column[rows.start : rows.stop]
+    return [column[row] for row in rows]
 
 
 class Latencies:
@@ -115,25 +337,48 @@ def _bounds(step: int) -> tuple[int, int]:
     return start, start + (1 << shift)
 
 
-_FINEST_NS = 10_000_000
-_MAX_BUCKETS = 4096
-
-
 @dataclass(frozen=True, slots=True)
-class Rate:
-    """Message and error counts. Bucket `i` starts at `start_ns + i * width_ns` (ns since 1970)."""
+class Bin:
+    """The number of durations from `start_ns` up to, but excluding, `end_ns`."""
 
     start_ns: int
-    width_ns: int
-    messages: tuple[int, ...]
-    errors: tuple[int, ...]
+    end_ns: int
+    count: int
+
+
+@dataclass(slots=True)
+class _Group:
+    count: int = 0
+    errors: int = 0
+    tool_errors: int = 0
+    cancelled: int = 0
+    timed_out: int = 0
+    no_response: int = 0
+    waiting: int = 0
+    bytes_out: int = 0
+    bytes_in: int = 0
+    user_wait: int = 0
+    latencies: Latencies = field(default_factory=Latencies)
+
+    def merge(self, other: _Group) -> None:
+        self.count += other.count
+        self.errors += other.errors
+        self.tool_errors += other.tool_errors
+        self.cancelled += other.cancelled
+        self.timed_out += other.timed_out
+        self.no_response += other.no_response
+        self.waiting += other.waiting
+        self.bytes_out += other.bytes_out
+        self.bytes_in += other.bytes_in
+        self.user_wait += other.user_wait
+        self.latencies.merge(other.latencies)
 
 
 class RateSeries:
     """Bounded time series: beyond 4,096 non-empty buckets, the bucket width doubles."""
 
     def __init__(self) -> None:
-        self._width = _FINEST_NS
+        self._width = _MIN_WIDTH_NS
         self._messages: Counter[int] = Counter()
         self._errors: Counter[int] = Counter()
 
@@ -161,6 +406,16 @@ class RateSeries:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Message and error counts. Bucket `i` starts at `start_ns + i * width_ns` (ns since 1970)."""
+
+    start_ns: int
+    width_ns: int
+    messages: tuple[int, ...]
+    errors: tuple[int, ...]
+
+
 def _halved(buckets: Counter[int]) -> Counter[int]:
     wider: Counter[int] = Counter()
     for bucket, count in buckets.items():
@@ -175,261 +430,3 @@ def _spread(buckets: Counter[int], start: int, together: int, count: int) -> tup
         if 0 <= index < count:
             found[index] += number
     return tuple(found)
-
-
-OTHERS = "(others)"  # subjects beyond the first 2,000 are counted together
-
-_HAVE_SUBJECTS = ("tools/call", "prompts/get", "resources/read")
-_MAX_SUBJECTS = 2000
-_FRACTIONS = (0.5, 0.95, 0.99)
-
-# As plain ints: looking up an enum member costs as much as the rest of a step.
-_REQUEST, _NOTIFICATION, _RESULT, _ERROR, _TEXT = map(
-    int,
-    (RecordKind.REQUEST, RecordKind.NOTIFICATION, RecordKind.RESULT, RecordKind.ERROR, RecordKind.TEXT),
-)
-_OUT, _PENDING, _TOOL_ERROR = int(Direction.OUT), int(Status.PENDING), int(Status.TOOL_ERROR)
-_OUTCOMES = {
-    int(Status.ERROR): "errors",
-    _TOOL_ERROR: "tool_errors",
-    int(Status.CANCELLED): "cancelled",
-    int(Status.TIMED_OUT): "timed_out",
-    int(Status.NO_RESPONSE): "no_response",
-    int(Status.NOT_SENT): "no_response",
-}
-
-# Server number, word indices of method and subject, and who sent the request.
-_Key: TypeAlias = tuple[int, int, int, int]
-_OTHER_SUBJECT = -1
-
-
-@dataclass(frozen=True, slots=True)
-class MethodStats:
-    """Statistics of a method, or with `subject`, of one tool, prompt or resource.
-
-    Times in nanoseconds; None if nothing was timed. Percentiles are within `latency.ERROR` of the exact
-    ones.
-    """
-
-    server: str
-    method: str
-    subject: str
-    is_ours: bool  # sent by us
-    count: int
-    errors: int
-    tool_errors: int
-    cancelled: int
-    timed_out: int
-    no_response: int  # the connection ended, or it was not sent
-    waiting: int
-    bytes_out: int
-    bytes_in: int
-    p50_ns: int | None
-    p95_ns: int | None
-    p99_ns: int | None
-    max_ns: int | None
-    mean_ns: int | None
-    human_ns: int  # total time spent waiting for the user
-    histogram: tuple[Bin, ...]
-
-    @property
-    def incomplete(self) -> int:
-        """The number of requests that ended without a response."""
-        return self.cancelled + self.timed_out + self.no_response
-
-
-@dataclass(slots=True)
-class _Group:
-    count: int = 0
-    errors: int = 0
-    tool_errors: int = 0
-    cancelled: int = 0
-    timed_out: int = 0
-    no_response: int = 0
-    waiting: int = 0
-    bytes_out: int = 0
-    bytes_in: int = 0
-    human: int = 0
-    latencies: Latencies = field(default_factory=Latencies)
-
-    def merge(self, other: _Group) -> None:
-        self.count += other.count
-        self.errors += other.errors
-        self.tool_errors += other.tool_errors
-        self.cancelled += other.cancelled
-        self.timed_out += other.timed_out
-        self.no_response += other.no_response
-        self.waiting += other.waiting
-        self.bytes_out += other.bytes_out
-        self.bytes_in += other.bytes_in
-        self.human += other.human
-        self.latencies.merge(other.latencies)
-
-
-class Statistics:
-    """Incremental statistics of a set of rows.
-
-    Call `extend` with matching rows, in any slices, each row once, and `refresh` with those that changed
-    later (`log.touched`). To remove rows, create new statistics.
-    """
-
-    def __init__(self, log: TrafficLog) -> None:
-        self._log = log
-        self._waits = HumanWaits(log)
-        self._rates = RateSeries()
-        self._groups: dict[_Key, _Group] = {}
-        self._subjects = 0
-        self._counted = bytearray()  # by row: 1 for a counted request
-        self._waiting: dict[int, _Group] = {}
-
-    def extend(self, rows: Sequence[int]) -> None:
-        self._count_times(rows)
-        columns = self._log.columns
-        self._counted.extend(bytes(max(0, len(self._log) - len(self._counted))))
-        gathered = zip(
-            rows,
-            gather(columns.kind, rows),
-            gather(columns.server, rows),
-            gather(columns.method, rows),
-            gather(columns.subject, rows),
-            gather(columns.direction, rows),
-            gather(columns.size, rows),
-            strict=True,
-        )
-        groups, have_subjects, partner = self._groups, self._have_subjects(), columns.partner
-        for row, kind, server, method, subject, direction, size in gathered:
-            if kind > _ERROR or not method:
-                continue
-            is_response = kind >= _RESULT
-            key = (
-                server,
-                method,
-                subject if method in have_subjects else 0,
-                3 - direction if is_response else direction,
-            )
-            group = groups.get(key) or self._new_group(*key)
-            if direction == _OUT:
-                group.bytes_out += size
-            else:
-                group.bytes_in += size
-            if kind == _NOTIFICATION:
-                group.count += 1
-            else:
-                self._count_exchange(group, partner[row] if is_response else row)
-
-    def refresh(self, rows: Sequence[int]) -> bool:
-        """Re-examine rows that changed. Return True if that made a difference."""
-        status, waiting = self._log.columns.status, self._waiting
-        settled = [row for row in rows if row in waiting and status[row] != _PENDING]
-        for row in settled:
-            group = waiting.pop(row, None)
-            if group is not None:  # a row may have changed twice
-                group.waiting -= 1
-                self._count_outcome(group, row)
-        return bool(settled)
-
-    def summary(self) -> tuple[MethodStats, ...]:
-        """Return statistics by server and method, each method followed by its subjects.
-
-        Our requests come first, the most frequent ones first.
-        """
-        wholes: dict[tuple[int, int, int], _Group] = {}
-        parts: dict[tuple[int, int, int], list[tuple[int, _Group]]] = {}
-        for (server, method, subject, sender), group in self._groups.items():
-            wholes.setdefault((server, method, sender), _Group()).merge(group)
-            if subject:
-                parts.setdefault((server, method, sender), []).append((subject, group))
-        found: list[MethodStats] = []
-        for key in sorted(wholes, key=lambda key: (key[0], -key[2], -wholes[key].count, key[1])):
-            found.append(self._stats(key, "", wholes[key]))
-            by_count = sorted(parts.get(key, ()), key=lambda part: (-part[1].count, part[0]))
-            found += (self._stats(key, self._subject(number), group) for number, group in by_count)
-        return tuple(found)
-
-    def rate(self, buckets: int, start_ns: int | None = None, end_ns: int | None = None) -> Rate:
-        """Return messages and errors over time, in at most this many buckets."""
-        return self._rates.rate(buckets, start_ns, end_ns)
-
-    def _stats(self, key: tuple[int, int, int], subject: str, group: _Group) -> MethodStats:
-        server, method, sender = key
-        latencies = group.latencies
-        p50, p95, p99 = latencies.percentiles(_FRACTIONS)
-        return MethodStats(
-            server=self._log.servers()[server],
-            method=self._log.strings.text(method),
-            subject=subject,
-            is_ours=sender == Direction.OUT,
-            count=group.count,
-            errors=group.errors,
-            tool_errors=group.tool_errors,
-            cancelled=group.cancelled,
-            timed_out=group.timed_out,
-            no_response=group.no_response,
-            waiting=group.waiting,
-            bytes_out=group.bytes_out,
-            bytes_in=group.bytes_in,
-            p50_ns=p50,
-            p95_ns=p95,
-            p99_ns=p99,
-            max_ns=latencies.maximum if latencies.count else None,
-            mean_ns=latencies.mean,
-            human_ns=group.human,
-            histogram=latencies.bins(),
-        )
-
-    def _subject(self, number: int) -> str:
-        return OTHERS if number == _OTHER_SUBJECT else self._log.strings.text(number)
-
-    def _new_group(self, server: int, method: int, subject: int, sender: int) -> _Group:
-        if subject:
-            self._subjects += 1
-            if self._subjects > _MAX_SUBJECTS:
-                return self._groups.setdefault((server, method, _OTHER_SUBJECT, sender), _Group())
-        return self._groups.setdefault((server, method, subject, sender), _Group())
-
-    def _have_subjects(self) -> set[int]:
-        numbers = map(self._log.strings.number_of, _HAVE_SUBJECTS)
-        return {number for number in numbers if number is not None}
-
-    def _count_exchange(self, group: _Group, request: int) -> None:
-        if request < 0 or self._counted[request]:
-            return
-        self._counted[request] = 1
-        group.count += 1
-        if self._log.columns.status[request] == _PENDING:
-            group.waiting += 1
-            self._waiting[request] = group
-        else:
-            self._count_outcome(group, request)
-
-    def _count_outcome(self, group: _Group, request: int) -> None:
-        columns = self._log.columns
-        outcome = _OUTCOMES.get(columns.status[request])
-        if outcome is not None:
-            setattr(group, outcome, getattr(group, outcome) + 1)
-        duration = columns.duration[request]
-        if duration < 0:
-            return
-        waited = self._waits.during(request)
-        group.human += waited
-        if not self._waits.is_question(request):
-            group.latencies.add(duration - waited)
-
-    def _count_times(self, rows: Sequence[int]) -> None:
-        columns = self._log.columns
-        times, kinds = gather(columns.wall, rows), gather(columns.kind, rows)
-        statuses = gather(columns.status, rows)
-        messages = [at for at, kind in zip(times, kinds, strict=True) if kind <= _TEXT]
-        errors = [
-            at
-            for at, kind, status in zip(times, kinds, statuses, strict=True)
-            if kind == _ERROR or (kind == _RESULT and status == _TOOL_ERROR)
-        ]
-        self._rates.add(messages, errors)
-
-
-def gather(column: array[int], rows: Sequence[int]) -> Sequence[int]:
-    """Return a column's values at these rows."""
-    if isinstance(rows, range) and rows.step == 1:
-        return column[rows.start : rows.stop]
-    return [column[row] for row in rows]

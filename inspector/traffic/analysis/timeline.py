@@ -13,7 +13,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from inspector.traffic.analysis.lanes import MAX_SUBROWS, OPEN, RANKS, Lane, Piece, SubRow
-from inspector.traffic.analysis.related import HumanWaits, Role, related_messages
+from inspector.traffic.analysis.related import Role, UserWaits, related_messages
 from inspector.traffic.analysis.time_axis import MAX_POSITION, TimeAxis
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, RecordKind, Status
@@ -23,7 +23,7 @@ from inspector.traffic.records import Direction, RecordKind, Status
 _MAX_PIECES = 4096
 _MAX_MARKS = 1000
 _MAX_ROUNDS = 100
-_PLACES = MAX_SUBROWS + 1
+_SUBROWS = MAX_SUBROWS + 1
 
 # As plain ints: looking up an enum member costs as much as the rest of a step.
 _RESULT, _PENDING = int(RecordKind.RESULT), int(Status.PENDING)
@@ -37,7 +37,7 @@ class MarkKind(Enum):
     PROGRESS = "progress"
     ROUND = "round"
     POLL = "task"
-    QUESTION = "question"
+    SERVER_REQUEST = "server request"
     LOG = "log"
 
 
@@ -46,7 +46,7 @@ _MARKS = {
     Role.PROGRESS: MarkKind.PROGRESS,
     Role.RETRY: MarkKind.ROUND,
     Role.TASK: MarkKind.POLL,
-    Role.QUESTION: MarkKind.QUESTION,
+    Role.SERVER_REQUEST: MarkKind.SERVER_REQUEST,
     Role.LOG: MarkKind.LOG,
 }
 
@@ -77,7 +77,7 @@ class Bar:
     marks: tuple[Mark, ...]
 
 
-class Place(NamedTuple):
+class BarPosition(NamedTuple):
     """Where an operation is painted."""
 
     start_ns: int
@@ -119,9 +119,9 @@ class Timeline:
     def __init__(self, log: TrafficLog) -> None:
         self._log = log
         self._axis = TimeAxis(log)
-        self._waits = HumanWaits(log)
+        self._waits = UserWaits(log)
         self._lanes: dict[int, Lane] = {}
-        self._positions = array("I")  # by row: 0, or the place of this operation's bar
+        self._positions = array("I")  # by row: 0, or the sub-row of this operation's bar
         self._pending: dict[int, int] = {}  # operations, by their pending requests
         # By open operation: the number of pending requests, and the latest time seen.
         self._open: dict[int, tuple[int, int]] = {}
@@ -149,7 +149,7 @@ class Timeline:
             elif partners[row] == operation and kinds[row] >= _RESULT:
                 continue
             if row != operation:
-                self._inspect_at(operation, row)
+                self._update(operation, row)
 
     def refresh(self, rows: Iterable[int]) -> bool:
         """Re-examine rows that changed. Return True if any of them is in the timeline."""
@@ -157,7 +157,7 @@ class Timeline:
         for row in rows:
             operation = operations[row]
             if 0 <= operation < len(self._positions) and self._positions[operation]:
-                self._inspect_at(operation, row)
+                self._update(operation, row)
                 changed = True
         return changed
 
@@ -206,14 +206,14 @@ class Timeline:
         index = row.bar_at(at, slack) if row is not None else None
         return row.operations[index] if row is not None and index is not None else None
 
-    def where(self, row: int) -> Place | None:
+    def where(self, row: int) -> BarPosition | None:
         """Return where a row's operation is painted; None if it is not in the timeline."""
         operation = self._log.columns.operation[row]
         if not 0 <= operation < len(self._positions) or not self._positions[operation]:
             return None
         subrow, index = self._find(operation)
         end, server = subrow.ends[index], self._log.columns.server[operation]
-        return Place(subrow.starts[index], None if end == OPEN else end, server, subrow.number)
+        return BarPosition(subrow.starts[index], None if end == OPEN else end, server, subrow.number)
 
     def bar(self, operation: int) -> Bar | None:
         """Return everything about one operation. Searches the log: meant for the hovered one."""
@@ -232,7 +232,7 @@ class Timeline:
         )
 
     def waits(self, operation: int) -> tuple[Wait, ...]:
-        """Return when the user was asked: between two rounds, or by a server request. Cheap."""
+        """Return when the user was waited for: between two rounds, or in a server request. Cheap."""
         columns, position = self._log.columns, self._axis.position
         waits = list(self._rounds.get(operation, ()))
         for row in self._waits.input_requests(operation, operation, len(self._log)):
@@ -244,7 +244,7 @@ class Timeline:
         return tuple(sorted(waits, key=lambda wait: wait.start_ns))
 
     def marks(self, operation: int) -> tuple[Mark, ...]:
-        """Return what happened during an operation. Searches the log, as `follow` does."""
+        """Return what happened during an operation. Searches the log, as `related_messages` does."""
         start = self._axis.position(operation)
         marks = []
         for step in related_messages(self._log, operation, _MAX_MARKS).steps:
@@ -268,45 +268,45 @@ class Timeline:
         else:
             subrow.decide(index, status, max(columns.partner[operation], operation))
 
-    def _inspect_at(self, operation: int, row: int) -> None:
+    def _update(self, operation: int, row: int) -> None:
         columns = self._log.columns
         kind, is_ours = columns.kind[row], columns.direction[row] == Direction.OUT
         if kind in (RecordKind.REQUEST, RecordKind.BATCH) and is_ours:
-            self._inspect_request(operation, row)
+            self._update_request(operation, row)
         elif kind in (RecordKind.RESULT, RecordKind.ERROR) and not is_ours and columns.partner[row] >= 0:
-            self._inspect_request(operation, columns.partner[row])
+            self._update_request(operation, columns.partner[row])
         else:
-            self._reach(operation, self._axis.position(row))
+            self._extend_to(operation, self._axis.position(row))
 
-    def _inspect_request(self, operation: int, request: int) -> None:
+    def _update_request(self, operation: int, request: int) -> None:
         columns = self._log.columns
         status, response = columns.status[request], columns.partner[request]
         start = self._axis.position(request)
         if request != operation and columns.method[request] == columns.method[operation]:
-            self._note_round(operation, start)
+            self._add_round(operation, start)
         if status == _PENDING:
             self._wait_for(operation, request, start)
             return
-        self._reach(operation, start + _length(columns.duration[request]))
-        self._wait_no_longer(request)
+        self._extend_to(operation, start + _length(columns.duration[request]))
+        self._stop_waiting(request)
         subrow, index = self._find(operation)
         subrow.decide(index, status, max(response, request))
 
     def _wait_for(self, operation: int, request: int, start: int) -> None:
-        over = self._axis.end_of_run(request)
-        if over is not None:  # the program ended without recording the outcome
-            self._reach(operation, max(start, over))
+        end = self._axis.end_of_run(request)
+        if end is not None:  # the program ended without recording the outcome
+            self._extend_to(operation, max(start, end))
         elif request not in self._pending:
             self._pending[request] = operation
-            self._reach(operation, start)
+            self._extend_to(operation, start)
             subrow, index = self._find(operation)
             waiting, latest = self._open.get(operation, (0, subrow.ends[index]))
             self._open[operation] = waiting + 1, latest
-            self._reach(operation, OPEN)
+            self._extend_to(operation, OPEN)
         subrow, index = self._find(operation)
         subrow.decide(index, Status.PENDING, request)
 
-    def _wait_no_longer(self, request: int) -> None:
+    def _stop_waiting(self, request: int) -> None:
         operation = self._pending.pop(request, None)
         if operation is None:
             return
@@ -318,14 +318,14 @@ class Timeline:
         subrow, index = self._find(operation)
         subrow.ends[index] = latest
 
-    def _note_round(self, operation: int, start: int) -> None:
+    def _add_round(self, operation: int, start: int) -> None:
         """Record a wait between rounds: since the last one ended, the user's reply was awaited."""
         subrow, index = self._find(operation)
         rounds = self._rounds.setdefault(operation, [])
         if subrow.ends[index] < start and len(rounds) < _MAX_ROUNDS:
             rounds.append(Wait(subrow.ends[index], start))
 
-    def _reach(self, operation: int, end: int) -> None:
+    def _extend_to(self, operation: int, end: int) -> None:
         """Extend the bar at least to this time, moving it to another sub-row if one is in the way."""
         subrow, index = self._find(operation)
         if end != OPEN and self._span is not None and end > self._span[1]:
@@ -347,7 +347,7 @@ class Timeline:
         server = self._log.columns.server[operation]
         lane = self._lanes.get(server) or self._lanes.setdefault(server, Lane())
         subrow, index = lane.place(start, end, operation)
-        self._positions[operation] = server * _PLACES + subrow.number + 1
+        self._positions[operation] = server * _SUBROWS + subrow.number + 1
         known = start if end == OPEN else end
         first, last = self._span or (start, known)
         if start < first or known > last or self._span is None:
@@ -355,7 +355,7 @@ class Timeline:
         return subrow, index
 
     def _find(self, operation: int) -> tuple[SubRow, int]:
-        server, number = divmod(self._positions[operation] - 1, _PLACES)
+        server, number = divmod(self._positions[operation] - 1, _SUBROWS)
         subrow = self._lanes[server].numbered(number)
         assert subrow is not None
         return subrow, subrow.index(self._axis.position(operation), operation)

@@ -83,5 +83,5 @@ async def test_multi_round_call_over_http_is_one_operation(engine: Engine, url: 
 async def test_server_request_during_a_call_over_http_belongs_to_it(engine: Engine, url: str) -> None:
     call = await elicit(engine, HttpEntry(name="srv", url=url, era="2025-11-25"))
     related = reported(engine.log, call)
-    expected = {Role.REQUEST: 1, Role.QUESTION: 1, Role.REPLY: 1, Role.RESPONSE: 1, Role.HTTP: 2}
+    expected = {Role.REQUEST: 1, Role.SERVER_REQUEST: 1, Role.REPLY: 1, Role.RESPONSE: 1, Role.HTTP: 2}
     assert related.items() >= expected.items()

@@ -26,7 +26,7 @@ _TONES: dict[Role, Tone] = {
     Role.REQUEST: "outbound",
     Role.RETRY: "outbound",
     Role.RESPONSE: "inbound",
-    Role.QUESTION: "wait",
+    Role.SERVER_REQUEST: "wait",
     Role.REPLY: "wait",
     Role.CANCELLED: "warn",
     Role.STDERR: "warn",

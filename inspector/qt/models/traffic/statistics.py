@@ -277,7 +277,7 @@ def _sum_of(wholes: list[MethodStats]) -> MethodStats:
         "waiting",
         "bytes_out",
         "bytes_in",
-        "human_ns",
+        "user_wait_ns",
     )
     max_length = max((stats.max_ns for stats in wholes if stats.max_ns is not None), default=None)
     return MethodStats(
@@ -413,7 +413,9 @@ def _latency_text(stats: MethodStats) -> str:
     text = f"p50 {number(stats, Column.P50)}, p95 {number(stats, Column.P95)}, "
     text += f"p99 {number(stats, Column.P99)}, max {number(stats, Column.MAX)}, "
     text += f"mean {duration(stats.mean_ns)}"
-    return f"{text}; plus {duration(stats.human_ns)} waiting for user input" if stats.human_ns else text
+    return (
+        f"{text}; plus {duration(stats.user_wait_ns)} waiting for user input" if stats.user_wait_ns else text
+    )
 
 
 def spoken(stats: MethodStats, column: Column) -> str:

@@ -18,7 +18,7 @@ from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import duration, full_time, plural
 from inspector.traffic.analysis.lanes import RANKS, Piece
-from inspector.traffic.analysis.timeline import Bar, LaneView, Mark, Place, Timeline, Wait
+from inspector.traffic.analysis.timeline import Bar, BarPosition, LaneView, Mark, Timeline, Wait
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import STATUS_LABELS, Status
 
@@ -113,7 +113,7 @@ class TimelineBars(QObject):
             self._window = requested, self._timeline.window(t0, t1, width, servers)
         return self._window[1]
 
-    def where(self, row: int) -> Place | None:
+    def where(self, row: int) -> BarPosition | None:
         return self._timeline.where(row)
 
     def at(self, at: int, server: int, subrow: int, slack: int) -> int | None:
@@ -180,7 +180,7 @@ class TimelineBars(QObject):
                 break  # they overlap and cannot be distinguished
         return pieces[-1].operation if pieces else None
 
-    def _pieces(self, position: Place, t0: int, t1: int, width: int) -> list[Piece]:
+    def _pieces(self, position: BarPosition, t0: int, t1: int, width: int) -> list[Piece]:
         lanes = self._timeline.window(t0, t1, width, (position.server,))
         return [piece for lane in lanes for piece in lane.pieces if piece.subrow == position.subrow]
 

@@ -7,7 +7,7 @@ import pytest
 from inspector.base.json.values import JSONObject
 from inspector.protocol import jsonrpc
 from inspector.protocol.jsonrpc import read
-from inspector.traffic.analysis import related as follow_module
+from inspector.traffic.analysis import related as related_module
 from inspector.traffic.analysis.related import RelatedMessages, Role, related_messages
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, RecordKind
@@ -41,7 +41,7 @@ def test_call_is_followed_from_request_to_response_with_everything_in_between() 
         (2, "progress"),
         (3, "log"),
         (5, "stderr"),
-        (8, "question"),
+        (8, "server request"),
         (9, "reply"),
         (10, "event"),
         (11, "response"),
@@ -115,7 +115,7 @@ def test_row_without_an_operation_has_its_counterpart_and_its_exchange() -> None
     assert (
         roles(related_messages(conversation.log, 0))
         == roles(related_messages(conversation.log, 1))
-        == [(0, "question"), (1, "reply")]
+        == [(0, "server request"), (1, "reply")]
     )
     assert roles(related_messages(conversation.log, stderr)) == [(stderr, "stderr")]
     assert (
@@ -144,7 +144,7 @@ def test_too_many_steps_are_truncated_to_the_first_and_last() -> None:
 
 
 def test_unscanned_rows_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(follow_module, "_SPAN", 10)
+    monkeypatch.setattr(related_module, "_MEANWHILE_SPAN", 10)
     conversation = Talk()
     id = conversation.call()
     for _ in range(100):
@@ -156,7 +156,7 @@ def test_unscanned_rows_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_response_is_included_however_far_away_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(follow_module, "_MEMBER_SPAN", 10)
+    monkeypatch.setattr(related_module, "_OPERATION_SPAN", 10)
     conversation = Talk()
     id = conversation.call()
     for _ in range(100):

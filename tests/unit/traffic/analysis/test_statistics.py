@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.protocol import jsonrpc
-from inspector.traffic.analysis import statistics as rate_module
 from inspector.traffic.analysis import statistics as statistics_module
 from inspector.traffic.analysis.statistics import (
-    ERROR,
     OTHERS,
+    PERCENTILE_ERROR,
     Latencies,
     MethodStats,
     RateSeries,
@@ -115,8 +114,8 @@ def test_user_time_is_excluded_from_latency() -> None:
         counted(conversation)["tools/call", ""],
         counted(conversation)["elicitation/create", ""],
     )
-    assert (call.p50_ns, call.human_ns) == (20 * MS, 5000 * MS)
-    assert (input_request.p50_ns, input_request.human_ns, input_request.count) == (None, 5000 * MS, 1)
+    assert (call.p50_ns, call.user_wait_ns) == (20 * MS, 5000 * MS)
+    assert (input_request.p50_ns, input_request.user_wait_ns, input_request.count) == (None, 5000 * MS, 1)
 
 
 def test_two_simultaneous_requests_are_not_counted_twice() -> None:
@@ -130,7 +129,7 @@ def test_two_simultaneous_requests_are_not_counted_twice() -> None:
         conversation.pass_ms(100)
     conversation.response(id)
     call = counted(conversation)["tools/call", ""]
-    assert (call.human_ns, call.p50_ns) == (300 * MS, 100 * MS)
+    assert (call.user_wait_ns, call.p50_ns) == (300 * MS, 100 * MS)
 
 
 def test_roots_request_is_timed_without_user_time() -> None:
@@ -139,7 +138,7 @@ def test_roots_request_is_timed_without_user_time() -> None:
     conversation.pass_ms(3)
     conversation.recorders[0].sent(jsonrpc.result(1, {}))
     stats = counted(conversation)["roots/list", ""]
-    assert (stats.p50_ns, stats.human_ns) == (3 * MS, 0)
+    assert (stats.p50_ns, stats.user_wait_ns) == (3 * MS, 0)
 
 
 @given(actions, st.lists(st.integers(0, 60), max_size=5), st.booleans())
@@ -182,7 +181,7 @@ def test_percentiles_are_within_the_documented_error(values: list[int], fraction
     exact = sorted(values)[max(1, ceil(fraction * len(values))) - 1]
     (found,) = latencies.percentiles([fraction])
     assert found is not None
-    assert abs(found - exact) <= exact * ERROR
+    assert abs(found - exact) <= exact * PERCENTILE_ERROR
     assert (latencies.minimum, latencies.maximum) == (min(values), max(values))
     assert latencies.mean == sum(values) // len(values)
 
@@ -237,7 +236,7 @@ def test_rate_includes_every_message_regardless_of_slices(times: list[int], buck
 
 
 def test_buckets_widen_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rate_module, "_MAX_BUCKETS", 8)
+    monkeypatch.setattr(statistics_module, "_MAX_BUCKETS", 8)
     series = RateSeries()
     for second in range(100):
         series.add([WALL + second * 1000 * MS], [])
