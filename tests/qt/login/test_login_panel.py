@@ -164,7 +164,7 @@ def test_panel_shows_no_secret_until_revealed(stage: LoginStage) -> None:
 def test_failed_step_says_why_and_can_be_retried(stage: LoginStage) -> None:
     view = with_step(login(5, StepState.FAILED), StepId.SERVER_LOOKUP, problem="No metadata anywhere.")
     stage.panel.show_login(replace(view, failure="No metadata anywhere.", next_step="Ask the operator."))
-    assert stage.panel.card.problem.text("problem") == "No metadata anywhere."
+    assert stage.panel.card.error.text("error") == "No metadata anywhere."
     assert "Ask the operator." in stage.panel.alert.text("failure")
     stage.panel.controls.retry.trigger()
     assert stage.actions.calls == [("retry",)]
@@ -348,7 +348,7 @@ def test_forbidden_url_cannot_be_opened(stage: LoginStage) -> None:
     bad = waiting(authorization_url="file:///etc/passwd")
     stage.panel.show_login(login(10, StepState.RUNNING, waiting=bad, is_running=True))
     assert not stage.panel.browser_wait.open_action.isEnabled()
-    assert "does not open this URL" in stage.panel.browser_wait.warnings.text("problem")
+    assert "does not open this URL" in stage.panel.browser_wait.warnings.text("url")
 
 
 def test_callback_url_can_be_pasted(stage: LoginStage) -> None:

@@ -1,4 +1,4 @@
-"""Color rules: the first that fits gives its tint, on which every text can be read."""
+"""Color rules: the first that matches sets the tint, on which all text is readable."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ICONS = Path(__file__).parents[3] / "resources" / "icons"
 
 
 def contrast(one: QColor, other: QColor) -> float:
-    """As the accessibility guidelines count it."""
+    """Return the contrast ratio as defined by WCAG."""
 
     def part(value: float) -> float:
         return float(value / 12.92 if value <= 0.03928 else ((value + 0.055) / 1.055) ** 2.4)
@@ -39,9 +39,9 @@ def contrast(one: QColor, other: QColor) -> float:
 def test_row_text_is_readable_on_every_tint(tokens: Tokens) -> None:
     assert set(TONES) == set(TINTS)
     assert set(TONES.values()) <= set(get_args(Tone))
-    written: set[Tone] = {"text", "muted", *STATUS_TONES.values()}
+    text_tones: set[Tone] = {"text", "muted", *STATUS_TONES.values()}
     for tint in TONES.values():
-        for tone in written:
+        for tone in text_tones:
             assert contrast(tokens.color(tone), tokens.tint(tint, SHARE)) >= 4.5, (tone, tint)
 
 

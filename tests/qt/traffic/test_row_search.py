@@ -259,7 +259,7 @@ def test_each_operation_is_one_row_with_its_rounds_end_and_total_time(
     shown = [model.index(0, column).data() for column in (Column.ROUNDS, Column.STATUS, Column.DURATION)]
     assert shown == ["2", "error", "5.00 s"]
     model.set_matcher(matching(log, "kind:error"))
-    assert model.rowCount() == 1, "it is found by what came of it, too"
+    assert model.rowCount() == 1, "its response matches, too"
     model.set_matcher(matching(log, "tool:other"))
     assert model.rowCount() == 0
 

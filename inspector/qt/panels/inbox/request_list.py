@@ -161,11 +161,11 @@ class _RequestDelegate(QStyledItemDelegate):
 
     def _stands(self, inbox_request: InboxRequest) -> str:
         server = one_line(inbox_request.server) if self._names_server else ""
-        stands = state_text(inbox_request) if inbox_request.is_open else end_text(inbox_request)
+        state = state_text(inbox_request) if inbox_request.is_open else end_text(inbox_request)
         text = (
-            (server, waits_text(inbox_request), stands)
+            (server, waits_text(inbox_request), state)
             if inbox_request.is_open
-            else (stands, server, waits_text(inbox_request))
+            else (state, server, waits_text(inbox_request))
         )
         return " · ".join(word for word in text if word)
 

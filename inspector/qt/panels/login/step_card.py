@@ -59,7 +59,7 @@ class StepCard(QScrollArea):
         self.title = Heading(theme)
         self.state = Badge(theme)
         self.why = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
-        self.problem = Alert(theme)
+        self.error = Alert(theme)
         self.preview = RequestPreview(theme)
         self.preview.edited.connect(self.edited)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -80,9 +80,9 @@ class StepCard(QScrollArea):
         self.why.setText(step.why)
         self.why.setVisible(bool(step.why))
         if step.problem:
-            self.problem.show_message("problem", step.problem, tone="error")
+            self.error.show_message("error", step.problem, tone="error")
         else:
-            self.problem.close_all()
+            self.error.close_all()
         self.preview.show_request(step.preview)
         self._show_parts(step)
         if before is None or before.id is not step.id:
@@ -143,7 +143,7 @@ class StepCard(QScrollArea):
         self._column.setContentsMargins(SPACE_3, SPACE_3, SPACE_3, SPACE_3)
         self._column.setSpacing(SPACE_3)
         self._column.addLayout(head)
-        for part in (self.why, self.problem, self.preview):
+        for part in (self.why, self.error, self.preview):
             self._column.addWidget(part)
         self._column.addStretch(1)
         self.setWidget(page)

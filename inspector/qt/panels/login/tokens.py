@@ -109,8 +109,8 @@ class TokenView(QWidget):
             self.facts.set_facts(token_facts(self._token, self._now()))
 
     def _show_secrets(self, token: TokenInfo) -> None:
-        inside = QWidget()
-        column = QVBoxLayout(inside)
+        secrets = QWidget()
+        column = QVBoxLayout(secrets)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACE_2)
         texts = {
@@ -127,9 +127,9 @@ class TokenView(QWidget):
             self._column.removeWidget(self._secrets_widget)
             self._secrets_widget.hide()
             self._secrets_widget.deleteLater()
-        self._secrets_widget = inside
-        self._column.insertWidget(self._column.count() - 1, inside)
-        inside.show()
+        self._secrets_widget = secrets
+        self._column.insertWidget(self._column.count() - 1, secrets)
+        secrets.show()
 
     def _add_claims(self, column: QVBoxLayout, text: str) -> None:
         token = read_jwt(text)
@@ -148,8 +148,8 @@ class TokenView(QWidget):
         return action
 
     def _make_page(self) -> QWidget:
-        inside = QWidget()
-        self._column = QVBoxLayout(inside)
+        content = QWidget()
+        self._column = QVBoxLayout(content)
         self._column.setContentsMargins(SPACE_4, SPACE_3, SPACE_4, SPACE_4)
         self._column.setSpacing(SPACE_3)
         buttons = QHBoxLayout()
@@ -165,7 +165,7 @@ class TokenView(QWidget):
         area.setFrameShape(QFrame.Shape.NoFrame)
         area.setWidgetResizable(True)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setWidget(inside)
+        area.setWidget(content)
         page = QWidget()
         column = QVBoxLayout(page)
         column.setContentsMargins(0, 0, 0, 0)

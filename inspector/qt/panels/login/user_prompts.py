@@ -190,7 +190,7 @@ class BrowserWaitBox(QWidget):
         self.open_action.setEnabled(bool(url) and not link.problem)
         self.copy_action.setEnabled(bool(url))
         if url and (reason := link.problem):
-            self.warnings.show_message("problem", f"MCP Lens does not open this URL. {reason}", tone="error")
+            self.warnings.show_message("url", f"MCP Lens does not open this URL. {reason}", tone="error")
         for number, warning in enumerate(link.warnings):
             self.warnings.show_message(str(number), warning)
 

@@ -82,8 +82,8 @@ class TrafficHeader(QWidget):
         title = min(self._title.sizeHint().width(), _MIN_FOR_TITLE)
         room = width - title - self._detail_width - 4 * SPACE_3
         self._set_tight(room < tools)
-        taken = self._title.sizeHint().width() + self._detail_width + tools + 4 * SPACE_3
-        self._arrange(is_narrow=width - taken < _MIN_FOR_FILTER)
+        used = self._title.sizeHint().width() + self._detail_width + tools + 4 * SPACE_3
+        self._arrange(is_narrow=width - used < _MIN_FOR_FILTER)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)

@@ -91,7 +91,7 @@ _MAX_PLOT_WIDTH = 220
 
 
 class StatisticsView(QWidget):
-    """Statistics of the rows it is given.
+    """Statistics of the rows passed to it.
 
     Signals:
         row_chosen: The user clicked a moment of the graph; carries the first row at it.

@@ -236,11 +236,11 @@ class DetailSplit(QSplitter):
     def _arrange(self) -> None:
         is_wide = self.width() >= _MIN_WIDTH
         below = not is_wide and self.height() >= _MIN_HEIGHT
-        wanted = Qt.Orientation.Vertical if below else Qt.Orientation.Horizontal
+        orientation = Qt.Orientation.Vertical if below else Qt.Orientation.Horizontal
         was_hidden = self._detail.isHidden()
         self._detail.setHidden(not is_wide and not self._has_row)
-        if wanted is not self.orientation() or was_hidden:
-            self.setOrientation(wanted)
+        if orientation is not self.orientation() or was_hidden:
+            self.setOrientation(orientation)
             self._apply_share()
 
     def _apply_share(self) -> None:

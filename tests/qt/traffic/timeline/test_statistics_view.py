@@ -141,7 +141,7 @@ def test_updates_do_not_move_rows(talk: Talk, theme: Theme) -> None:
     model.update(statistics.summary())
     tool = model.index(1, Column.COUNT, model.index(1, 0))
     assert model.stats(tool).subject == "add"
-    kept = QPersistentModelIndex(tool)
+    persistent = QPersistentModelIndex(tool)
     first = len(talk.log)
     for _ in range(5):
         talk.response(talk.call("add"))
@@ -150,8 +150,8 @@ def test_updates_do_not_move_rows(talk: Talk, theme: Theme) -> None:
     model.update(statistics.summary())
     calls = model.index(1, 0)
     assert texts(model, Column.METHOD, calls) == ["add", "echo", "new"]
-    assert (kept.row(), kept.data(DISPLAY)) == (0, "6")
-    assert model.parent(kept) == calls
+    assert (persistent.row(), persistent.data(DISPLAY)) == (0, "6")
+    assert model.parent(persistent) == calls
 
 
 def test_server_text_is_plain_text(theme: Theme) -> None:

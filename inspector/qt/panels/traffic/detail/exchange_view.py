@@ -31,7 +31,7 @@ _NO_RESPONSE_REASONS = {
     Status.TIMED_OUT: (
         "stop",
         "Timed out",
-        "No response came within the timeout. A late response has its own row.",
+        "No response within the timeout. A late response has its own row.",
     ),
     Status.NO_RESPONSE: (
         "stop",

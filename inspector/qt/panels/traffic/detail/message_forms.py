@@ -316,9 +316,9 @@ class DecodedView(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         is_narrow = self.width() < _MIN_WIDTH
-        wanted = Qt.Orientation.Vertical if is_narrow else Qt.Orientation.Horizontal
-        if self._splitter.orientation() != wanted:
-            self._splitter.setOrientation(wanted)
+        orientation = Qt.Orientation.Vertical if is_narrow else Qt.Orientation.Horizontal
+        if self._splitter.orientation() != orientation:
+            self._splitter.setOrientation(orientation)
             self._splitter.setSizes([90, 300] if is_narrow else [180, self.width() - 180])
 
     def _on_current_changed(self, position: int) -> None:

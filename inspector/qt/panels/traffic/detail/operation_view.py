@@ -363,7 +363,7 @@ def _bars(log: TrafficLog, related: RelatedMessages, step: Step) -> Iterator[Bar
     if step.role in (Role.REQUEST, Role.RETRY, Role.TASK) and kind in _REQUESTS:
         yield _request(log, related, step)
         yield from _http(log, related, log.exchange(step.row))
-    elif step.role is Role.QUESTION:
+    elif step.role is Role.SERVER_REQUEST:
         yield _server_request(log, step)
     elif step.role is Role.HTTP and not _carries(log, related, step.row):
         exchange = log.http(step.row)
@@ -384,14 +384,14 @@ def _carries(log: TrafficLog, related: RelatedMessages, exchange: int) -> bool:
 def _request(log: TrafficLog, related: RelatedMessages, step: Step) -> Bar:
     parts = (log.method(step.row), log.subject(step.row), "retry" if step.role is Role.RETRY else "")
     label = one_line(" ".join(word for word in parts if word)) or "batch"
-    status, taken = log.status(step.row), log.duration_ns(step.row)
-    marks = _marks(related, step, taken)
-    return Bar(label, step.offset_ns, taken, _TONES[status], marks, hint=STATUS_LABELS[status])
+    status, duration_ns = log.status(step.row), log.duration_ns(step.row)
+    marks = _marks(related, step, duration_ns)
+    return Bar(label, step.offset_ns, duration_ns, _TONES[status], marks, hint=STATUS_LABELS[status])
 
 
-def _marks(related: RelatedMessages, request: Step, taken: int | None) -> tuple[int, ...]:
+def _marks(related: RelatedMessages, request: Step, duration_ns: int | None) -> tuple[int, ...]:
     """Return when progress and events arrived while a request was open."""
-    last = None if taken is None else request.offset_ns + taken
+    last = None if duration_ns is None else request.offset_ns + duration_ns
     moments = (
         step.offset_ns
         for step in related.steps
@@ -403,10 +403,10 @@ def _marks(related: RelatedMessages, request: Step, taken: int | None) -> tuple[
 
 
 def _server_request(log: TrafficLog, step: Step) -> Bar:
-    label, taken = one_line(log.method(step.row)), log.duration_ns(step.row)
+    label, duration_ns = one_line(log.method(step.row)), log.duration_ns(step.row)
     if log.method(step.row) in NEEDS_USER:
-        return _user_wait(label, step.offset_ns, taken)
-    return Bar(label, step.offset_ns, taken, "inbound", hint="server request")
+        return _user_wait(label, step.offset_ns, duration_ns)
+    return Bar(label, step.offset_ns, duration_ns, "inbound", hint="server request")
 
 
 def _user_wait(label: str, start_ns: int, duration_ns: int | None) -> Bar:
@@ -421,8 +421,8 @@ def _user_waits(steps: tuple[Step, ...]) -> Iterator[Bar]:
         if step.role is Role.RESPONSE:
             response = step
         elif step.role is Role.RETRY and response is not None:
-            taken = step.offset_ns - response.offset_ns
-            yield _user_wait("replying", response.offset_ns, taken)
+            duration_ns = step.offset_ns - response.offset_ns
+            yield _user_wait("replying", response.offset_ns, duration_ns)
             response = None
 
 
@@ -433,10 +433,10 @@ def _http(log: TrafficLog, related: RelatedMessages, row: int | None) -> Iterato
         return
     at = elapsed_ns(log, related.operation, row)
     begun = at
-    for label, taken in _phases(exchange):
-        if taken is not None:
-            yield Bar(label, at, taken, "muted", is_part=True)
-            at += taken
+    for label, duration_ns in _phases(exchange):
+        if duration_ns is not None:
+            yield Bar(label, at, duration_ns, "muted", is_part=True)
+            at += duration_ns
     rest = None if exchange.total_ns is None else begun + exchange.total_ns - at
     if rest is not None and rest > 0:
         yield Bar("send and receive", at, rest, "inbound", is_part=True)

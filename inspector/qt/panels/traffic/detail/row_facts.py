@@ -62,11 +62,11 @@ def facts(log: TrafficLog, row: int) -> list[Fact]:
         Fact("Server", one_line(log.server_name(row)), term=("server", log.server_name(row))),
         Fact("Size", _size(log, row), mono=True),
     ]
-    id, taken, revision = log.id(row), log.duration_ns(row), log.revision(row)
+    id, duration_ns, revision = log.id(row), log.duration_ns(row), log.revision(row)
     if id is not None:
         result.append(Fact("ID", shorten(one_line(compact(id)), 200), mono=True, term=("id", id)))
-    if taken is not None:
-        result.append(Fact("Duration", duration(taken), mono=True))
+    if duration_ns is not None:
+        result.append(Fact("Duration", duration(duration_ns), mono=True))
     if revision:
         result.append(Fact("Protocol version", one_line(revision), mono=True, term=("rev", revision)))
     result += _cost_facts(log, row)

@@ -33,7 +33,7 @@ _MARK_LABELS = {
     MarkKind.PROGRESS: "progress",
     MarkKind.ROUND: "next round",
     MarkKind.POLL: "task poll",
-    MarkKind.QUESTION: "server request",
+    MarkKind.SERVER_REQUEST: "server request",
     MarkKind.LOG: "log",
 }
 _WAIT_LABEL = "waiting for user input"
@@ -163,7 +163,7 @@ class BarPainter:
                 _draw(painter, (x, middle - 5), (x + 5, middle), (x, middle + 5), (x - 5, middle))
             case MarkKind.POLL:
                 painter.drawRect(QRectF(x - 3, bottom - 3, 6, 6))
-            case MarkKind.QUESTION:
+            case MarkKind.SERVER_REQUEST:
                 _draw(painter, (x - 5, top - 3), (x + 5, top - 3), (x, top + 5))
 
 
