@@ -1,6 +1,6 @@
 """Drift dialog: the changes in what a server offers since its baseline, item by item.
 
-The user accepts the current state as the new baseline, or keeps the baseline; kept changes are not
+The user accepts the current state as the new baseline, or keeps the old one; then the changes are not
 reported again until the next start.
 """
 
@@ -68,7 +68,7 @@ class DriftDialog(QDialog):
         bridge.drift_changed.connect(self._on_drift_changed)
         self.list.selectionModel().currentRowChanged.connect(self._on_row_changed)
         self.changes.selectionModel().currentRowChanged.connect(self._on_field_changed)
-        bridge.start("drift", self._load(), self)
+        bridge.start("load changes", self._load(), self)
 
     def show_view(self, view: DriftView) -> None:
         """Show the current state; the selected item stays selected."""
@@ -79,7 +79,7 @@ class DriftDialog(QDialog):
         self._shown = None
         for action in (self.accept_action, self.copy_action):
             action.setEnabled(bool(view.changes))
-        self.keep_action.setEnabled(bool(view.changes) and not view.is_saved)
+        self.keep_action.setEnabled(bool(view.changes) and not view.is_acknowledged)
         if not view.changes:
             self._explain(view)
             return
@@ -123,11 +123,11 @@ class DriftDialog(QDialog):
         if change.hidden:
             text = f"New hidden characters in {change.hidden}."
             self.alert.show_message(
-                "hidden", text, "They are invisible to people, but a model reads them.", tone="error"
+                "hidden", text, "You cannot see them, but a model reads them.", tone="error"
             )
         if self._task is not None:
             self._task.cancel()
-        self._task = self._bridge.start("what changed", self._show_diff(change), self)
+        self._task = self._bridge.start("compare an item", self._show_diff(change), self)
 
     def _on_field_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
         values = self.fields.values(current.row()) if current.isValid() else None
@@ -146,13 +146,13 @@ class DriftDialog(QDialog):
 
     def _accept(self) -> None:
         seen = self.view.seen
-        self._do("accept the lists", lambda drift: drift.accept(self._server, seen))
+        self._run("accept the baseline", lambda drift: drift.accept(self._server, seen))
 
     def _keep(self) -> None:
         seen = self.view.seen
-        self._do("keep the baseline", lambda drift: drift.keep(self._server, seen))
+        self._run("keep the baseline", lambda drift: drift.keep_baseline(self._server, seen))
 
-    def _do(self, name: str, act: Callable[[Drift], Coroutine[Any, Any, None]]) -> None:
+    def _run(self, name: str, act: Callable[[Drift], Coroutine[Any, Any, None]]) -> None:
         """Run a request and close; on failure stay open and show the error."""
 
         async def run() -> None:

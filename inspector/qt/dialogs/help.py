@@ -49,6 +49,8 @@ class ManualDialog(QDialog):
 
 
 class AboutDialog(QDialog):
+    """Version, purpose and license."""
+
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle("About MCP Lens")
@@ -58,7 +60,12 @@ class AboutDialog(QDialog):
         column.setSpacing(SPACE_2)
         column.addWidget(Heading(theme, f"MCP Lens {__version__}"))
         column.addWidget(PlainLabel(theme, "An inspector and debugger for Model Context Protocol servers."))
-        column.addWidget(MutedLabel(theme, "MIT license. MCP Lens sends data only to the servers you add."))
+        column.addWidget(
+            MutedLabel(
+                theme,
+                "MIT license. MCP Lens contacts only your servers, their login and your model endpoints.",
+            )
+        )
 
 
 def _read(path: Path) -> str:

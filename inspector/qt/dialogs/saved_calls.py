@@ -39,15 +39,15 @@ from inspector.qt.widgets.item_views import style_tree
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, plain_tooltip
 
-_LOOK_AGAIN_MS = 1000
-_WHAT = Qt.ItemDataRole.UserRole  # the SavedCall or the SavedFolder of a row
+_RELOAD_MS = 1000
+_DATA_ROLE = Qt.ItemDataRole.UserRole  # the SavedCall or the SavedFolder of a row
 _MAX_LENGTH = 2_000
 
 
 class SavedCallsDialog(QDialog):
     """The saved calls.
 
-    Kept in sync with their folders while open: the files may be edited elsewhere, or changed by git.
+    Synchronized with their folders while open: the files may be edited elsewhere, or changed by git.
 
     Signals:
         open_requested: The user wants to use a call; carries the SavedCall.
@@ -67,7 +67,7 @@ class SavedCallsDialog(QDialog):
         self.tree = QTreeWidget()
         self.name = _line("Call name")
         self.description = _line("Call description")
-        self.watch = QCheckBox("Watched: rerun when the server's files change")
+        self.regression = QCheckBox("Regression call: re-run when the server's files change")
         self.alert = Alert(theme)
         self.open_action = self._action("Open", self._on_open)
         self.change_action = self._action("Save changes", self._on_change)
@@ -75,17 +75,17 @@ class SavedCallsDialog(QDialog):
         self.undo_action = self._action("Undo", self._on_undo)
         self.undo_action.setShortcut(QKeySequence(QKeySequence.StandardKey.Undo))
         self.add_action = self._action("Add folder…", self.choose_folder)
-        self.forget_action = self._action("Remove folder", self._on_forget)
-        self.forget_action.setToolTip("Stop reading calls from this folder; its files are not deleted")
-        self._timer = QTimer(self, interval=_LOOK_AGAIN_MS, singleShot=True)
-        self._timer.timeout.connect(lambda: self._start(self._search_again()))
+        self.remove_folder_action = self._action("Remove folder", self._on_remove_folder)
+        self.remove_folder_action.setToolTip("Stop reading calls from this folder; its files are not deleted")
+        self._timer = QTimer(self, interval=_RELOAD_MS, singleShot=True)
+        self._timer.timeout.connect(lambda: self._start(self._reload()))
         self._lay_out()
         self._connect()
         self._start(self._load())
 
-    def chosen(self) -> SavedCall | SavedFolder | None:
+    def selected(self) -> SavedCall | SavedFolder | None:
         item = self.tree.currentItem()
-        what = item.data(0, _WHAT) if item is not None else None
+        what = item.data(0, _DATA_ROLE) if item is not None else None
         return what if isinstance(what, SavedCall | SavedFolder) else None
 
     def choose_folder(self) -> QFileDialog:
@@ -93,7 +93,7 @@ class SavedCallsDialog(QDialog):
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-        dialog.fileSelected.connect(lambda chosen: self.add_folder(Path(chosen)))
+        dialog.fileSelected.connect(lambda selected: self.add_folder(Path(selected)))
         dialog.open()
         return dialog
 
@@ -107,23 +107,23 @@ class SavedCallsDialog(QDialog):
         if item is not None:
             self.tree.setCurrentItem(item)
 
-    def _on_forget(self) -> None:
-        folder = self.chosen()
+    def _on_remove_folder(self) -> None:
+        folder = self.selected()
         if isinstance(folder, SavedFolder):
-            self._start(self._forget(folder.path))
+            self._start(self._remove_folder(folder.path))
 
-    async def _forget(self, path: Path) -> None:
+    async def _remove_folder(self, path: Path) -> None:
         await self._bridge.ask_calls(lambda calls: calls.remove_folder(path))
         await self._load()
 
     def _on_open(self) -> None:
-        call = self.chosen()
+        call = self.selected()
         if isinstance(call, SavedCall):
             self.open_requested.emit(call)
             self.accept()
 
     def _on_change(self) -> None:
-        call = self.chosen()
+        call = self.selected()
         if isinstance(call, SavedCall) and self.change_action.isEnabled():
             self._start(self._change(call, self.name.text().strip(), self.description.text().strip()))
 
@@ -136,19 +136,19 @@ class SavedCallsDialog(QDialog):
             call = await self._bridge.ask_calls(lambda calls: calls.save(changed))
         self.alert.close_all()
         self._show(await self._bridge.ask_calls(lambda calls: calls.saved()), call.path)
-        self._show_chosen()
+        self._show_selected()
 
-    def _on_watch(self, watch: bool) -> None:
-        call = self.chosen()
+    def _on_regression(self, is_regression: bool) -> None:
+        call = self.selected()
         if isinstance(call, SavedCall):
-            self._start(self._set_watch(call, watch))
+            self._start(self._set_regression(call, is_regression))
 
-    async def _set_watch(self, call: SavedCall, watch: bool) -> None:
-        saved = await self._bridge.ask_calls(lambda calls: calls.set_watched(call, watch))
+    async def _set_regression(self, call: SavedCall, is_regression: bool) -> None:
+        saved = await self._bridge.ask_calls(lambda calls: calls.set_regression(call, is_regression))
         self._show(await self._bridge.ask_calls(lambda calls: calls.saved()), saved.path)
 
     def _on_delete(self) -> None:
-        call = self.chosen()
+        call = self.selected()
         if isinstance(call, SavedCall):
             self._start(self._delete(call))
 
@@ -164,7 +164,7 @@ class SavedCallsDialog(QDialog):
         """Return what to select once this call is gone: next call, previous call or folder."""
         item = self._item_of(call.path)
         for other in (self.tree.itemBelow(item), self.tree.itemAbove(item)) if item is not None else ():
-            what = other.data(0, _WHAT) if other is not None else None
+            what = other.data(0, _DATA_ROLE) if other is not None else None
             if isinstance(what, SavedCall) and what.folder == call.folder:
                 return what.path
         return call.folder
@@ -186,9 +186,9 @@ class SavedCallsDialog(QDialog):
             self.alert.show_message("deleted", f"Deleted “{name}”.", actions=[self.undo_action], tone="wait")
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        self._bridge.start("saved calls", self._complaining(work), self)
+        self._bridge.start("saved calls", self._reporting_errors(work), self)
 
-    async def _complaining(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _reporting_errors(self, work: Coroutine[Any, Any, None]) -> None:
         try:
             await work
         except ConfigError as exc:
@@ -198,17 +198,17 @@ class SavedCallsDialog(QDialog):
     async def _load(self) -> None:
         self._show(await self._bridge.ask_calls(lambda calls: calls.saved()))
 
-    async def _search_again(self) -> None:
+    async def _reload(self) -> None:
         shown = self._folders
         changed = await self._bridge.ask_calls(lambda calls: calls.changed(shown))
         if changed is not None and shown is self._folders:
             self._show(changed)
         self._timer.start()
 
-    def _show(self, folders: tuple[SavedFolder, ...], chosen: Path | None = None) -> None:
+    def _show(self, folders: tuple[SavedFolder, ...], selected: Path | None = None) -> None:
         """Replace the rows; the selection and the text typed for it stay."""
-        before = self.chosen()
-        path = chosen or (before.path if before is not None else None)
+        before = self.selected()
+        path = selected or (before.path if before is not None else None)
         self._folders = folders
         self.tree.blockSignals(True)
         self.tree.clear()
@@ -221,16 +221,16 @@ class SavedCallsDialog(QDialog):
             self.tree.setCurrentItem(item)
         self.tree.blockSignals(False)
         self._timer.start()
-        after = self.chosen()
+        after = self.selected()
         is_same = before is not None and after is not None and before.path == after.path
         if not is_same or not (self.name.isModified() or self.description.isModified()):
-            self._show_chosen()
+            self._show_selected()
 
     def _folder_item(self, folder: SavedFolder) -> QTreeWidgetItem:
         loaded = folder.loaded
         counted = plural(len(loaded.calls), "call")
         item = QTreeWidgetItem([folder.name, counted, "", one_line(str(folder.path))])
-        item.setData(0, _WHAT, folder)
+        item.setData(0, _DATA_ROLE, folder)
         font = self._theme.ui_font()
         font.setBold(True)
         item.setFont(0, font)
@@ -242,7 +242,7 @@ class SavedCallsDialog(QDialog):
     def _call_item(self, call: SavedCall) -> QTreeWidgetItem:
         text = [call.name, call.tool, call.server or "any", call.description]
         item = QTreeWidgetItem([one_line(word) for word in text])
-        item.setData(0, _WHAT, call)
+        item.setData(0, _DATA_ROLE, call)
         item.setToolTip(0, plain_tooltip(str(call.path)))
         item.setToolTip(3, plain_tooltip(call.description))
         return item
@@ -265,14 +265,14 @@ class SavedCallsDialog(QDialog):
     def _item_of(self, path: Path | None) -> QTreeWidgetItem | None:
         items = QTreeWidgetItemIterator(self.tree)
         while path is not None and (item := items.value()) is not None:
-            what = item.data(0, _WHAT)
+            what = item.data(0, _DATA_ROLE)
             if isinstance(what, SavedCall | SavedFolder) and what.path == path:
                 return item
             items += 1
         return None
 
-    def _show_chosen(self) -> None:
-        what = self.chosen()
+    def _show_selected(self) -> None:
+        what = self.selected()
         is_call = isinstance(what, SavedCall)
         for line, text in zip((self.name, self.description), _texts(what), strict=True):
             line.setText(text)
@@ -281,21 +281,21 @@ class SavedCallsDialog(QDialog):
             line.setEnabled(is_call)
         for action in (self.open_action, self.delete_action):
             action.setEnabled(is_call)
-        self._show_watch(what)
-        self.forget_action.setEnabled(isinstance(what, SavedFolder) and not what.is_own)
+        self._show_regression(what)
+        self.remove_folder_action.setEnabled(isinstance(what, SavedFolder) and not what.is_own)
         self._show_changed()
 
-    def _show_watch(self, what: SavedCall | SavedFolder | None) -> None:
+    def _show_regression(self, what: SavedCall | SavedFolder | None) -> None:
         has_server = isinstance(what, SavedCall) and bool(what.server)
-        self.watch.setEnabled(has_server)
-        self.watch.setChecked(isinstance(what, SavedCall) and what.watch)
-        is_lacking = isinstance(what, SavedCall) and not what.server
-        self.watch.setToolTip("A call without a server can't be watched" if is_lacking else "")
+        self.regression.setEnabled(has_server)
+        self.regression.setChecked(isinstance(what, SavedCall) and what.is_regression)
+        lacks_server = isinstance(what, SavedCall) and not what.server
+        self.regression.setToolTip("A regression call needs a server" if lacks_server else "")
 
     def _show_changed(self) -> None:
         texts = (self.name.text().strip(), self.description.text().strip())
-        is_other = isinstance(self.chosen(), SavedCall) and texts != _texts(self.chosen())
-        self.change_action.setEnabled(is_other and bool(texts[0]))
+        is_changed = isinstance(self.selected(), SavedCall) and texts != _texts(self.selected())
+        self.change_action.setEnabled(is_changed and bool(texts[0]))
 
     def _action(self, text: str, slot: object) -> QAction:
         action = QAction(text, self)
@@ -303,9 +303,9 @@ class SavedCallsDialog(QDialog):
         return action
 
     def _connect(self) -> None:
-        self.tree.currentItemChanged.connect(self._show_chosen)
+        self.tree.currentItemChanged.connect(self._show_selected)
         self.tree.itemActivated.connect(self._on_open)
-        self.watch.clicked.connect(self._on_watch)
+        self.regression.clicked.connect(self._on_regression)
         for line in (self.name, self.description):
             line.textEdited.connect(self._show_changed)
             line.returnPressed.connect(self._on_change)
@@ -319,7 +319,7 @@ class SavedCallsDialog(QDialog):
         rename.triggered.connect(self.name.setFocus)
         self.undo_action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
         self.tree.addActions([delete, rename, self.undo_action])
-        self._show_chosen()
+        self._show_selected()
 
     def _lay_out(self) -> None:
         self.tree.setHeaderLabels(["Name", "Tool", "Server", "Description"])
@@ -337,7 +337,7 @@ class SavedCallsDialog(QDialog):
         fields.addWidget(MutedLabel(self._theme, "Description"), 1, 0)
         fields.addWidget(self.description, 1, 1)
         fields.addWidget(_button(self.change_action), 1, 2)
-        fields.addWidget(self.watch, 2, 1)
+        fields.addWidget(self.regression, 2, 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
         column.setSpacing(SPACE_2)
@@ -354,7 +354,7 @@ class SavedCallsDialog(QDialog):
 
     def _make_buttons(self) -> QHBoxLayout:
         row = QHBoxLayout()
-        for action in (self.add_action, self.forget_action):
+        for action in (self.add_action, self.remove_folder_action):
             row.addWidget(_button(action))
         row.addStretch(1)
         row.addWidget(_button(self.delete_action, "danger"))

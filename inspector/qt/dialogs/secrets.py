@@ -43,139 +43,8 @@ from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
 _FIELD_WIDTH = 220
-
-
-class SecretStorageForm(QWidget):
-    """The choice of where secrets are stored; takes effect when the button is pressed.
-
-    Signals:
-        chosen: Store them there; carries the Rung, the passphrase and whether unprotected is acceptable.
-    """
-
-    chosen = Signal(object, str, bool)
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._now = StorageLevel.KEYCHAIN
-        self._is_chosen = self._is_locked = self._is_busy = False
-        self.buttons: dict[StorageLevel, QRadioButton] = {}
-        self._group = QButtonGroup(self)
-        self.passphrase = secret_line("New passphrase")
-        self.again = secret_line("Repeat passphrase")
-        for field in (self.passphrase, self.again):
-            field.setMaximumWidth(_FIELD_WIDTH)
-        self.unprotected = QCheckBox("Store secrets unprotected")
-        self._error = PlainLabel(theme, tone="error", wrap=True)
-        self.apply_action = QAction("Apply", self)
-        self._needs: dict[StorageLevel, QWidget] = {
-            StorageLevel.PASSPHRASE: in_row(self.passphrase, self.again, fills=False),
-            StorageLevel.PLAIN: in_row(self.unprotected, fills=False),
-        }
-        self._lay_out()
-        self._connect()
-        self.set_storage(StorageLevel.KEYCHAIN, is_chosen=False, is_locked=False)
-
-    def set_storage(self, level: StorageLevel, *, is_chosen: bool, is_locked: bool) -> None:
-        """Set where the secrets are stored now.
-
-        When they were moved, what was typed for another place is cleared; otherwise the user's unfinished
-        choice stays.
-        """
-        has_choice = self._group.checkedButton() is not None
-        if has_choice and (level, is_chosen) == (self._now, self._is_chosen):
-            self._is_locked = is_locked
-            self._on_changed()
-            return
-        self._now, self._is_chosen, self._is_locked = level, is_chosen, is_locked
-        had_focus = any(button.hasFocus() for button in self.buttons.values())
-        self.buttons[level].setChecked(True)
-        if had_focus:
-            self.set_focus()
-        for field in (self.passphrase, self.again):
-            field.clear()
-        self.unprotected.setChecked(False)
-        self._on_changed()
-
-    def set_busy(self, is_busy: bool) -> None:
-        self._is_busy = is_busy
-        self._on_changed()
-
-    def set_focus(self) -> None:
-        """Focus the selected place: a focused but unselected button looks selected."""
-        self.buttons[self.level].setFocus(Qt.FocusReason.OtherFocusReason)
-
-    @property
-    def level(self) -> StorageLevel:
-        """The selected place, whether or not it is in use yet."""
-        return next((level for level, button in self.buttons.items() if button.isChecked()), self._now)
-
-    def _lay_out(self) -> None:
-        grid = QGridLayout(self)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setVerticalSpacing(SPACE_1)
-        grid.setHorizontalSpacing(0)
-        grid.setColumnMinimumWidth(0, SPACE_6)
-        grid.setColumnStretch(1, 1)
-        for storage in PLACES:
-            button = self.buttons[storage.level] = QRadioButton(storage.name)
-            button.setAccessibleDescription(storage.meaning)
-            self._group.addButton(button)
-            grid.addWidget(button, grid.rowCount(), 0, 1, 2)
-            grid.addWidget(MutedLabel(self._theme, storage.meaning, wrap=True), grid.rowCount(), 1)
-            if storage.level in self._needs:
-                self._needs[storage.level].setContentsMargins(0, SPACE_1, 0, SPACE_1)
-                grid.addWidget(self._needs[storage.level], grid.rowCount(), 1)
-            grid.setRowMinimumHeight(grid.rowCount(), SPACE_1)
-        row = QHBoxLayout()
-        row.setSpacing(SPACE_2)
-        apply = ActionButton(self.apply_action)
-        apply.setAutoDefault(False)
-        row.addWidget(apply)
-        row.addWidget(self._error, 1)
-        grid.addLayout(row, grid.rowCount(), 0, 1, 2)
-
-    def _connect(self) -> None:
-        self._group.buttonToggled.connect(lambda *_: self._on_changed())
-        self.passphrase.textChanged.connect(lambda _: self._on_changed())
-        self.again.textChanged.connect(lambda _: self._on_changed())
-        self.again.returnPressed.connect(self.apply_action.trigger)
-        self.unprotected.toggled.connect(lambda _: self._on_changed())
-        self.apply_action.triggered.connect(self._on_apply)
-
-    def _on_changed(self) -> None:
-        level = self.level
-        for needing, widget in self._needs.items():
-            widget.setVisible(needing is level and not self._is_settled())
-        differs = level is StorageLevel.PASSPHRASE and bool(self.again.text()) and not self._are_same()
-        self._error.setText("The passphrases do not match." if differs else "")
-        is_change = level is StorageLevel.PASSPHRASE and self._is_there()
-        self.apply_action.setText("Change passphrase" if is_change else "Apply")
-        self.apply_action.setEnabled(self._can_apply())
-
-    def _is_there(self) -> bool:
-        return self._is_chosen and self.level is self._now
-
-    def _is_settled(self) -> bool:
-        """Return whether there is nothing to apply. An unlocked passphrase can still be changed."""
-        return self._is_there() and (self.level is not StorageLevel.PASSPHRASE or self._is_locked)
-
-    def _can_apply(self) -> bool:
-        if self._is_busy or self._is_settled():
-            return False
-        if self.level is StorageLevel.PASSPHRASE:
-            return bool(self.passphrase.text()) and self._are_same()
-        return self.level is not StorageLevel.PLAIN or self.unprotected.isChecked()
-
-    def _are_same(self) -> bool:
-        return self.passphrase.text() == self.again.text()
-
-    def _on_apply(self) -> None:
-        self.chosen.emit(self.level, self.passphrase.text(), self.unprotected.isChecked())
-
-
 _NAME = Qt.ItemDataRole.UserRole
-_MIN_LIST = 120  # the rest must be fully visible: only the list can scroll
+_MIN_LIST_HEIGHT = 120  # the rest must be fully visible: only the list can scroll
 
 
 class SecretsDialog(QDialog):
@@ -194,20 +63,22 @@ class SecretsDialog(QDialog):
         self.storage = SecretStorageForm(theme)
         self.passphrase = secret_line("Passphrase that unlocks the secrets", "Passphrase")
         self.list = QTreeWidget()
-        self._gate = ContentStack(theme, self._dressed_list())
-        self._gate.setMinimumHeight(_MIN_LIST)
+        self._gate = ContentStack(theme, self._make_list())
+        self._gate.setMinimumHeight(_MIN_LIST_HEIGHT)
         self._count = MutedLabel(theme)
         self._file = PlainLabel(theme, tone="muted", selectable=True, wrap=True)
         self._spinner = Spinner(theme)
         self._busy_text = MutedLabel(theme)
         self.unlock_action = self._action("Unlock", self._on_unlock)
-        self.lock_action = self._action("Lock", lambda: self._do("", _lock))
+        self.lock_action = self._action("Lock", lambda: self._run("", _lock))
         self.retry_action = self._action("Retry", lambda: self._open())
         self.delete_action = self._action("Delete", self._on_delete)
         self.delete_all_action = self._action("Delete all…", self._ask_delete_all)
-        self._move_anyway = self._action("Keep in memory only", partial(self._keep_in, StorageLevel.MEMORY))
-        self._delete_all_anyway = self._action("Delete all secrets", self._on_delete_all)
-        self._keep_as_is = self._action("Cancel", lambda: self.alert.close_topic("ask"))
+        self._move_to_memory_action = self._action(
+            "Store in memory only", partial(self._move_to, StorageLevel.MEMORY)
+        )
+        self._confirm_delete_all_action = self._action("Delete all secrets", self._on_delete_all)
+        self._cancel_action = self._action("Cancel", lambda: self.alert.close_topic("ask"))
         self._unlock_row = self._make_unlock_row()
         self._lock_button = ActionButton(self.lock_action)
         self._lock_button.setAutoDefault(False)
@@ -216,7 +87,7 @@ class SecretsDialog(QDialog):
         self._connect()
         bridge.start_when_attached("secrets", self._begin())
 
-    def _dressed_list(self) -> QTreeWidget:
+    def _make_list(self) -> QTreeWidget:
         self.list.setHeaderLabels(["Kind", "Used by", "Stored", "Changed"])
         self.list.setRootIsDecorated(False)
         self.list.setSelectionMode(QTreeWidget.SelectionMode.ExtendedSelection)
@@ -242,7 +113,10 @@ class SecretsDialog(QDialog):
         buttons = QHBoxLayout()
         buttons.setSpacing(SPACE_2)
         buttons.addWidget(self._count, 1)
-        for button in (self._lock_button, *map(self._danger, (self.delete_action, self.delete_all_action))):
+        for button in (
+            self._lock_button,
+            *map(self._danger_button, (self.delete_action, self.delete_all_action)),
+        ):
             buttons.addWidget(button)
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
@@ -256,14 +130,14 @@ class SecretsDialog(QDialog):
         column.addLayout(buttons)
         column.addWidget(self._file)
 
-    def _danger(self, action: QAction) -> ActionButton:
+    def _danger_button(self, action: QAction) -> ActionButton:
         button = ActionButton(action, "danger")
         button.setAutoDefault(False)  # else Return in a field would press one of them
         return button
 
     def _connect(self) -> None:
         self._bridge.secrets_changed.connect(self._on_state_changed)
-        self.storage.chosen.connect(self._on_place_chosen)
+        self.storage.chosen.connect(self._on_storage_chosen)
         self.passphrase.returnPressed.connect(self.unlock_action.trigger)
         self.passphrase.textChanged.connect(lambda _: self._update())
         self.list.itemSelectionChanged.connect(self._update)
@@ -277,18 +151,18 @@ class SecretsDialog(QDialog):
     async def _begin(self) -> None:
         state = await self._bridge.ask_secrets(_state)
         if shiboken6.isValid(self):
-            self._take(state)
+            self._show_state(state)
             self._open()
 
     def _open(self) -> None:
         is_keychain = self._state is None or self._state.level is not StorageLevel.PASSPHRASE
-        self._do("Waiting for the keychain" if is_keychain else "", _open)
+        self._run("Waiting for the keychain" if is_keychain else "", _open)
 
     def _on_state_changed(self, state: SecretsState) -> None:
-        self._take(state)
+        self._show_state(state)
         self._bridge.start("list secrets", self._list(), self)
 
-    def _take(self, state: SecretsState) -> None:
+    def _show_state(self, state: SecretsState) -> None:
         before, self._state = self._state, state
         is_locked = state.level is StorageLevel.PASSPHRASE and state.status is StorageStatus.LOCKED
         if before is None or before != state:
@@ -334,9 +208,7 @@ class SecretsDialog(QDialog):
             sentence = "The secrets can't be listed, and you can't add any."
             self._gate.explain("failed", "", "The secrets file can't be used", sentence)
         else:
-            sentence = (
-                "Keys, tokens and headers that you give MCP Lens are listed here, but never their values."
-            )
+            sentence = "Keys, tokens and headers that you enter are listed here, without their values."
             self._gate.explain("empty", "key", "No secrets yet", sentence)
 
     def _update(self) -> None:
@@ -358,13 +230,13 @@ class SecretsDialog(QDialog):
     def _chosen(self) -> list[str]:
         return [item.data(0, _NAME) for item in self.list.selectedItems()]
 
-    def _do(self, text: str, ask: Any) -> None:
+    def _run(self, text: str, ask: Any) -> None:
         self._running += 1
         self._busy_text.setText(f"{text}…" if text else "")
         self._update()
-        self._bridge.start("change secrets", self._done(ask), self)
+        self._bridge.start("change secrets", self._run_request(ask), self)
 
-    async def _done(self, ask: Any) -> None:
+    async def _run_request(self, ask: Any) -> None:
         """Run a request, then show the resulting state whether or not it succeeded."""
         problem = ""
         try:
@@ -378,7 +250,7 @@ class SecretsDialog(QDialog):
         state = await self._bridge.ask_secrets(_state)
         if not shiboken6.isValid(self):
             return
-        self._take(state)
+        self._show_state(state)
         # Don't repeat what the state already says.
         if problem and problem != f"{state.text} {state.next_step}".strip():
             self.alert.show_message("problem", problem, tone="error")
@@ -389,39 +261,170 @@ class SecretsDialog(QDialog):
     def _on_unlock(self) -> None:
         passphrase = self.passphrase.text()
         self.passphrase.clear()
-        self._do("Checking the passphrase", partial(_unlock, passphrase))
+        self._run("Checking the passphrase", partial(_unlock, passphrase))
 
-    def _on_place_chosen(self, level: StorageLevel, passphrase: str, unprotected: bool) -> None:
+    def _on_storage_chosen(self, level: StorageLevel, passphrase: str, unprotected: bool) -> None:
         self.alert.close_topic("ask")
-        kept = self._state.kept if self._state is not None else 0
-        if level is StorageLevel.MEMORY and kept:
-            text = f"{plural(kept, 'secret')} would be lost when you close MCP Lens."
-            self.alert.show_message("ask", text, actions=[self._keep_as_is, self._move_anyway])
+        saved = self._state.saved if self._state is not None else 0
+        if level is StorageLevel.MEMORY and saved:
+            text = f"{plural(saved, 'secret')} would be lost when you close MCP Lens."
+            self.alert.show_message("ask", text, actions=[self._cancel_action, self._move_to_memory_action])
             return
-        self._keep_in(level, passphrase, unprotected)
+        self._move_to(level, passphrase, unprotected)
 
-    def _keep_in(self, level: StorageLevel, passphrase: str = "", unprotected: bool = False) -> None:
+    def _move_to(self, level: StorageLevel, passphrase: str = "", unprotected: bool = False) -> None:
         self.alert.close_topic("ask")
-        self._do("Moving secrets", partial(_keep_in, level, passphrase, unprotected))
+        self._run("Moving secrets", partial(_move_to, level, passphrase, unprotected))
 
     def _on_delete(self) -> None:
-        self._do("Deleting", partial(_delete, self._chosen()))
+        self._run("Deleting", partial(_delete, self._chosen()))
 
     def _ask_delete_all(self) -> None:
         text = "This deletes all secrets and their encryption key. It can't be undone."
         self.alert.show_message(
-            "ask", text, actions=[self._keep_as_is, self._delete_all_anyway], tone="error"
+            "ask", text, actions=[self._cancel_action, self._confirm_delete_all_action], tone="error"
         )
 
     def _on_delete_all(self) -> None:
         self.alert.close_topic("ask")
-        self._do("Deleting", _reset)
+        self._run("Deleting", _reset)
+
+
+class SecretStorageForm(QWidget):
+    """The choice of where secrets are stored; takes effect when the button is pressed.
+
+    Signals:
+        chosen: The user chose a storage; carries the StorageLevel, the passphrase and the consent to none.
+    """
+
+    chosen = Signal(object, str, bool)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._level = StorageLevel.KEYCHAIN
+        self._is_chosen = self._is_locked = self._is_busy = False
+        self.buttons: dict[StorageLevel, QRadioButton] = {}
+        self._group = QButtonGroup(self)
+        self.passphrase = secret_line("New passphrase")
+        self.again = secret_line("Repeat passphrase")
+        for field in (self.passphrase, self.again):
+            field.setMaximumWidth(_FIELD_WIDTH)
+        self.unprotected = QCheckBox("Store secrets unprotected")
+        self._error = PlainLabel(theme, tone="error", wrap=True)
+        self.apply_action = QAction("Apply", self)
+        self._extra_fields: dict[StorageLevel, QWidget] = {
+            StorageLevel.PASSPHRASE: in_row(self.passphrase, self.again, fills=False),
+            StorageLevel.PLAIN: in_row(self.unprotected, fills=False),
+        }
+        self._lay_out()
+        self._connect()
+        self.set_storage(StorageLevel.KEYCHAIN, is_chosen=False, is_locked=False)
+
+    def set_storage(self, level: StorageLevel, *, is_chosen: bool, is_locked: bool) -> None:
+        """Set where the secrets are stored now.
+
+        When they were moved, the input for another storage is cleared; otherwise the user's unfinished
+        choice stays.
+        """
+        has_choice = self._group.checkedButton() is not None
+        if has_choice and (level, is_chosen) == (self._level, self._is_chosen):
+            self._is_locked = is_locked
+            self._on_changed()
+            return
+        self._level, self._is_chosen, self._is_locked = level, is_chosen, is_locked
+        had_focus = any(button.hasFocus() for button in self.buttons.values())
+        self.buttons[level].setChecked(True)
+        if had_focus:
+            self.set_focus()
+        for field in (self.passphrase, self.again):
+            field.clear()
+        self.unprotected.setChecked(False)
+        self._on_changed()
+
+    def set_busy(self, is_busy: bool) -> None:
+        self._is_busy = is_busy
+        self._on_changed()
+
+    def set_focus(self) -> None:
+        """Focus the selected storage: a focused but unselected button looks selected."""
+        self.buttons[self.level].setFocus(Qt.FocusReason.OtherFocusReason)
+
+    @property
+    def level(self) -> StorageLevel:
+        """The selected storage, whether or not it is in use yet."""
+        return next((level for level, button in self.buttons.items() if button.isChecked()), self._level)
+
+    def _lay_out(self) -> None:
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setVerticalSpacing(SPACE_1)
+        grid.setHorizontalSpacing(0)
+        grid.setColumnMinimumWidth(0, SPACE_6)
+        grid.setColumnStretch(1, 1)
+        for storage in PLACES:
+            button = self.buttons[storage.level] = QRadioButton(storage.name)
+            button.setAccessibleDescription(storage.meaning)
+            self._group.addButton(button)
+            grid.addWidget(button, grid.rowCount(), 0, 1, 2)
+            grid.addWidget(MutedLabel(self._theme, storage.meaning, wrap=True), grid.rowCount(), 1)
+            if storage.level in self._extra_fields:
+                self._extra_fields[storage.level].setContentsMargins(0, SPACE_1, 0, SPACE_1)
+                grid.addWidget(self._extra_fields[storage.level], grid.rowCount(), 1)
+            grid.setRowMinimumHeight(grid.rowCount(), SPACE_1)
+        row = QHBoxLayout()
+        row.setSpacing(SPACE_2)
+        apply = ActionButton(self.apply_action)
+        apply.setAutoDefault(False)
+        row.addWidget(apply)
+        row.addWidget(self._error, 1)
+        grid.addLayout(row, grid.rowCount(), 0, 1, 2)
+
+    def _connect(self) -> None:
+        self._group.buttonToggled.connect(lambda *_: self._on_changed())
+        self.passphrase.textChanged.connect(lambda _: self._on_changed())
+        self.again.textChanged.connect(lambda _: self._on_changed())
+        self.again.returnPressed.connect(self.apply_action.trigger)
+        self.unprotected.toggled.connect(lambda _: self._on_changed())
+        self.apply_action.triggered.connect(self._on_apply)
+
+    def _on_changed(self) -> None:
+        level = self.level
+        for needing, widget in self._extra_fields.items():
+            widget.setVisible(needing is level and not self._is_settled())
+        differs = (
+            level is StorageLevel.PASSPHRASE and bool(self.again.text()) and not self._passphrases_match()
+        )
+        self._error.setText("The passphrases do not match." if differs else "")
+        is_change = level is StorageLevel.PASSPHRASE and self._is_in_use()
+        self.apply_action.setText("Change passphrase" if is_change else "Apply")
+        self.apply_action.setEnabled(self._can_apply())
+
+    def _is_in_use(self) -> bool:
+        return self._is_chosen and self.level is self._level
+
+    def _is_settled(self) -> bool:
+        """Return whether there is nothing to apply. An unlocked passphrase can still be changed."""
+        return self._is_in_use() and (self.level is not StorageLevel.PASSPHRASE or self._is_locked)
+
+    def _can_apply(self) -> bool:
+        if self._is_busy or self._is_settled():
+            return False
+        if self.level is StorageLevel.PASSPHRASE:
+            return bool(self.passphrase.text()) and self._passphrases_match()
+        return self.level is not StorageLevel.PLAIN or self.unprotected.isChecked()
+
+    def _passphrases_match(self) -> bool:
+        return self.passphrase.text() == self.again.text()
+
+    def _on_apply(self) -> None:
+        self.chosen.emit(self.level, self.passphrase.text(), self.unprotected.isChecked())
 
 
 def _line(secret: StoredSecret) -> QTreeWidgetItem:
     changed = full_time(secret.changed * 1_000_000_000)[:16] if secret.changed else ""
-    kept = "in the file" if secret.is_saved else "in memory"
-    item = QTreeWidgetItem([kind_of(secret.name), rest_of(secret.name), kept, changed])
+    location = "in the file" if secret.is_saved else "in memory"
+    item = QTreeWidgetItem([kind_of(secret.name), rest_of(secret.name), location, changed])
     item.setData(0, _NAME, secret.name)
     return item
 
@@ -453,10 +456,10 @@ def _unlock(passphrase: str, secrets: Secrets) -> Coroutine[Any, Any, None]:
     return secrets.unlock(passphrase)
 
 
-def _keep_in(
+def _move_to(
     level: StorageLevel, passphrase: str, unprotected: bool, secrets: Secrets
 ) -> Coroutine[Any, Any, None]:
-    return secrets.keep_in(level, passphrase, unprotected=unprotected)
+    return secrets.move_to(level, passphrase, unprotected=unprotected)
 
 
 async def _delete(names: list[str], secrets: Secrets) -> None:

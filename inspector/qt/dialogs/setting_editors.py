@@ -17,7 +17,7 @@ from inspector.qt.theme import Theme
 from inspector.qt.widgets.inputs.controls import Segments
 
 # Wait after the last step: going from 30 days to 20 must not delete for 29.
-_SETTLE_MS = 1_000
+_DELAY_MS = 1_000
 _NUMBER_WIDTH, _NAMES_WIDTH = 130, 260
 
 
@@ -44,7 +44,7 @@ class SettingEditor(QWidget):
         """Show `value` without emitting `edited`."""
         raise NotImplementedError
 
-    def finish(self) -> None:
+    def emit_pending(self) -> None:
         """Emit a pending value now."""
 
 
@@ -62,27 +62,27 @@ class NumberEditor(SettingEditor):
     def __init__(self, setting: Setting) -> None:
         self.box = _NumberBox(setting)
         super().__init__(setting, self.box)
-        self._timer = QTimer(self, interval=_SETTLE_MS, singleShot=True)
-        self._timer.timeout.connect(self.finish)
-        self._reported: float | None = None
+        self._timer = QTimer(self, interval=_DELAY_MS, singleShot=True)
+        self._timer.timeout.connect(self.emit_pending)
+        self._emitted: float | None = None
         self.box.valueChanged.connect(lambda _: self._timer.start())
-        self.box.editingFinished.connect(self.finish)
+        self.box.editingFinished.connect(self.emit_pending)
 
     def show_value(self, value: JSON) -> None:
         self._timer.stop()
-        self._reported = float(value) if isinstance(value, int | float) else 0.0
+        self._emitted = float(value) if isinstance(value, int | float) else 0.0
         self.box.blockSignals(True)
-        self.box.setValue(self._reported)
+        self.box.setValue(self._emitted)
         self.box.blockSignals(False)
-        self._reported = self.box.value()
+        self._emitted = self.box.value()
 
-    def finish(self) -> None:
+    def emit_pending(self) -> None:
         self._timer.stop()
         self.box.interpretText()
         value = self.box.value()
-        if value == self._reported:
+        if value == self._emitted:
             return
-        self._reported = value
+        self._emitted = value
         is_none = self.setting.default is None and not value
         self.edited.emit(None if is_none else int(value) if value == int(value) else value)
 
@@ -95,7 +95,7 @@ class _NumberBox(QDoubleSpinBox):
         self.setDecimals(0 if setting.is_integer else 3)
         self.setRange(setting.minimum, setting.maximum)
         self.setSuffix(f" {setting.unit}")
-        self.setSpecialValueText(setting.zero)
+        self.setSpecialValueText(setting.zero_text)
         self.setGroupSeparatorShown(True)
         self.setKeyboardTracking(False)  # typing 300 must not emit 3, then 30
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -131,17 +131,17 @@ class NamesEditor(SettingEditor):
         self.line.setPlaceholderText("none")
         self.line.setFixedWidth(_NAMES_WIDTH)
         super().__init__(setting, self.line)
-        self._reported: list[str] = []
-        self.line.editingFinished.connect(self.finish)
+        self._emitted: list[str] = []
+        self.line.editingFinished.connect(self.emit_pending)
 
     def show_value(self, value: JSON) -> None:
-        self._reported = [str(name) for name in value] if isinstance(value, list) else []
-        self.line.setText(", ".join(self._reported))
+        self._emitted = [str(name) for name in value] if isinstance(value, list) else []
+        self.line.setText(", ".join(self._emitted))
 
-    def finish(self) -> None:
+    def emit_pending(self) -> None:
         names = list(dict.fromkeys(filter(None, re.split(r"[\s,;]+", self.line.text()))))
-        if names != self._reported:
-            self._reported = names
+        if names != self._emitted:
+            self._emitted = names
             self.edited.emit(names)
 
 

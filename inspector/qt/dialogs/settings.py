@@ -39,116 +39,10 @@ from inspector.qt.widgets.item_views import style_list, style_sidebar
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
-_TOP_RIGHT = Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignRight
-
-
-class SettingRow(QWidget):
-    """A setting's title and description; `_put` adds the control on the right."""
-
-    def __init__(self, setting: Setting, theme: Theme) -> None:
-        super().__init__()
-        self.setting = setting
-        self._grid = QGridLayout(self)
-        self._grid.setContentsMargins(0, SPACE_2, 0, SPACE_3)
-        self._grid.setHorizontalSpacing(SPACE_4)
-        self._grid.setVerticalSpacing(SPACE_1)
-        self._grid.setColumnStretch(0, 1)
-        self._grid.addWidget(_Title(theme, setting.title), 0, 0)
-        self._grid.addWidget(MutedLabel(theme, setting.sentence, wrap=True), 1, 0)
-
-    def _put(self, *widgets: QWidget) -> None:
-        holder = QWidget()
-        row = QHBoxLayout(holder)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE_2)
-        for widget in widgets:
-            row.addWidget(widget)
-        self._grid.addWidget(holder, 0, 1, 2, 1, _TOP_RIGHT)
-
-
-class ValueRow(SettingRow):
-    """A setting with a value. A value other than the default can be reset.
-
-    Signals:
-        edited: The user chose another value; carries it.
-    """
-
-    edited = Signal(object)
-
-    def __init__(self, setting: Setting, theme: Theme) -> None:
-        super().__init__(setting, theme)
-        self.value: JSON = None
-        self.editor: SettingEditor = make_editor(setting, theme)
-        self.reset_action = QAction("Reset", self)
-        self.reset_action.setToolTip("Restore default")
-        self.reset_button = _button(self.reset_action, "quiet")
-        self.reset_button.setAccessibleName(f"Reset: {setting.title}")
-        kept = self.reset_button.sizePolicy()
-        kept.setRetainSizeWhenHidden(True)  # keeps the editors aligned
-        self.reset_button.setSizePolicy(kept)
-        self._put(self.reset_button, self.editor)
-        self.editor.edited.connect(self._on_edited)
-        self.reset_action.triggered.connect(lambda: self._on_edited(setting.default))
-        self.setEnabled(False)
-
-    def show_value(self, value: JSON) -> None:
-        self.value = value
-        self.editor.show_value(value)
-        self.reset_button.setVisible(value != self.setting.default)
-        self.setEnabled(True)
-
-    def _on_edited(self, value: JSON) -> None:
-        if value != self.value:
-            self.value = value  # the next value is compared with this one
-            self.edited.emit(value)
-
-
-class CommandRow(SettingRow):
-    """A setting with its own window."""
-
-    def __init__(self, setting: Setting, theme: Theme, action: QAction) -> None:
-        super().__init__(setting, theme)
-        self.button = _button(action, "plain")
-        self._put(self.button)
-
-
-class PlaceRow(SettingRow):
-    """The path of a file or folder of MCP Lens. Hidden if there is none.
-
-    Signals:
-        folder_requested: The user wants to see the folder.
-    """
-
-    folder_requested = Signal()
-
-    def __init__(self, setting: Setting, theme: Theme, path: str) -> None:
-        super().__init__(setting, theme)
-        self.path = PlainLabel(theme, path, wrap=True, selectable=True, mono=True)
-        self._grid.addWidget(self.path, 2, 0)
-        self.open_action = QAction("Open folder", self)
-        self.open_action.triggered.connect(lambda: self.folder_requested.emit())
-        button = _button(self.open_action, "plain")
-        button.setAccessibleName(f"Open folder: {setting.title}")
-        self._put(button)
-
-
-class _Title(PlainLabel):
-    def __init__(self, theme: Theme, text: str) -> None:
-        super().__init__(theme, text, wrap=True)
-
-    def _label_font(self) -> QFont:
-        return self._theme.ui_font(1.0, QFont.Weight.DemiBold)
-
-
-def _button(action: QAction, kind: str) -> ActionButton:
-    button = ActionButton(action, "quiet" if kind == "quiet" else "plain")
-    button.setAutoDefault(False)  # Return in a field must not press it
-    return button
-
-
 _SECTIONS_WIDTH = 190
-_MAX_WIDTH = 760
+_MAX_PAGE_WIDTH = 760
 SECTIONS = tuple(dict.fromkeys(setting.section for setting in SETTINGS))
+_TOP_RIGHT = Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignRight
 
 
 class OwnSetting(NamedTuple):
@@ -179,20 +73,20 @@ class SettingsDialog(QDialog):
         self._bridge, self._theme = bridge, theme
         self._command_of = command_of
         self._own = own
-        self._positions = dict(locations)
-        self._being_kept: Counter[str] = Counter()
-        self._kept: dict[str, int] = {}  # the turn in which each was last changed here
-        self._turn = 0
+        self._locations = dict(locations)
+        self._saving: Counter[str] = Counter()
+        self._last_saved: dict[str, int] = {}  # value of `_save_count` at the last save, by id
+        self._save_count = 0
         self._opener = opener or LinkOpener()
         self.rows: dict[str, SettingRow] = {}
         self._heads: dict[str, Heading] = {}
         self.search = SearchField(theme, "Search settings")
         self.sections = QListWidget()
-        self.nothing = MutedLabel(theme, "No matches")
+        self.no_matches = MutedLabel(theme, "No matches")
         self.alert = Alert(theme)
         self._column = QVBoxLayout()
         self._lay_out()
-        self.search.text_settled.connect(lambda _: self._sift())
+        self.search.text_settled.connect(lambda _: self._apply_filter())
         self.sections.currentRowChanged.connect(self._on_section_chosen)
         self.sections.itemClicked.connect(self._on_section_chosen)  # also when it is already current
         bind_keys(self, "Ctrl+F", self.search.setFocus)
@@ -201,17 +95,12 @@ class SettingsDialog(QDialog):
         self.search.setFocus()
         bridge.start_when_attached("settings", self._load(is_first=True))
 
-    def show_section(self, name: str) -> None:
-        self.search.clear()
-        self.search.settle()
-        self.sections.setCurrentRow(SECTIONS.index(name))
-
     def value_row(self, id: str) -> ValueRow:
         row = self.rows[id]
         assert isinstance(row, ValueRow)
         return row
 
-    def _sift(self) -> None:
+    def _apply_filter(self) -> None:
         """Show the settings of the selected section, or all matches while searching."""
         text = self.search.text().split()
         chosen = SECTIONS[max(0, self.sections.currentRow())]
@@ -219,7 +108,7 @@ class SettingsDialog(QDialog):
         for row in self.rows.values():
             setting = row.setting
             is_shown = setting.matches(text) if text else setting.section == chosen
-            row.setVisible(is_shown and self._is_there(setting))
+            row.setVisible(is_shown and self._is_available(setting))
             if not row.isHidden():
                 shown.add(setting.section)
         for section, head in self._heads.items():
@@ -227,38 +116,38 @@ class SettingsDialog(QDialog):
         item = self.sections.currentItem()
         if item is not None:  # a search covers all sections
             item.setSelected(not text)
-        self.nothing.setVisible(not shown)
+        self.no_matches.setVisible(not shown)
         self._scroll.verticalScrollBar().setValue(0)
 
-    def _is_there(self, setting: Setting) -> bool:
-        return setting.kind is not Kind.PLACE or setting.target in self._positions
+    def _is_available(self, setting: Setting) -> bool:
+        return setting.kind is not Kind.FILE or setting.target in self._locations
 
     def _on_section_chosen(self, chosen: object) -> None:
         self.search.clear()
         self.search.settle()
-        self._sift()
+        self._apply_filter()
 
     async def _load(self, *, is_first: bool = False) -> None:
-        """Load the values; what the user changes meanwhile is newer and wins."""
-        begun = self._turn
-        values = await self._bridge.ask_settings(lambda harness: harness.values())
-        locations = await self._bridge.ask_settings(lambda harness: harness.locations()) if is_first else {}
+        """Load the values; changes that the user makes meanwhile win."""
+        save_count = self._save_count
+        values = await self._bridge.ask_settings(lambda settings: settings.values())
+        locations = await self._bridge.ask_settings(lambda settings: settings.locations()) if is_first else {}
         if not shiboken6.isValid(self):
             return
         if locations:
-            self._take_places(locations)
+            self._show_locations(locations)
         for id, own in self._own.items():
             self.value_row(id).show_value(own.get())
         for id, value in values.items():
-            if not self._being_kept[id] and self._kept.get(id, 0) <= begun:
+            if not self._saving[id] and self._last_saved.get(id, 0) <= save_count:
                 self.value_row(id).show_value(value)
 
-    def _take_places(self, locations: Mapping[str, Path]) -> None:
-        self._positions |= locations
+    def _show_locations(self, locations: Mapping[str, Path]) -> None:
+        self._locations |= locations
         for row in self.rows.values():
-            if isinstance(row, PlaceRow) and row.setting.target in self._positions:
-                row.path.setText(str(self._positions[row.setting.target]))
-        self._sift()
+            if isinstance(row, FileRow) and row.setting.target in self._locations:
+                row.path.setText(str(self._locations[row.setting.target]))
+        self._apply_filter()
 
     def _on_edited(self, setting: Setting, value: JSON) -> None:
         self.alert.close_topic(setting.id)
@@ -268,12 +157,12 @@ class SettingsDialog(QDialog):
             self.value_row(setting.id).show_value(own.get())
         else:
             # Not tied to the window's lifetime: the choice must be saved.
-            self._being_kept[setting.id] += 1
-            self._bridge.start(f"set {setting.id}", self._keep(setting, value))
+            self._saving[setting.id] += 1
+            self._bridge.start(f"set {setting.id}", self._save(setting, value))
 
-    async def _keep(self, setting: Setting, value: JSON) -> None:
+    async def _save(self, setting: Setting, value: JSON) -> None:
         try:
-            await self._bridge.ask_settings(lambda harness: harness.set(setting.id, value))
+            await self._bridge.ask_settings(lambda settings: settings.set(setting.id, value))
         except UserError as exc:
             if not shiboken6.isValid(self):
                 raise
@@ -281,16 +170,16 @@ class SettingsDialog(QDialog):
             text = exc.summary if is_named else f"“{setting.title}” was not changed. {exc.summary}"
             self.alert.show_message(setting.id, text, exc.next_step, tone="error")
         finally:
-            self._turn += 1
-            self._kept[setting.id] = self._turn
-            self._being_kept[setting.id] -= 1
-        values = await self._bridge.ask_settings(lambda harness: harness.values())
+            self._save_count += 1
+            self._last_saved[setting.id] = self._save_count
+            self._saving[setting.id] -= 1
+        values = await self._bridge.ask_settings(lambda settings: settings.values())
         # The user may have chosen another value meanwhile.
         if shiboken6.isValid(self) and (row := self.value_row(setting.id)).value == value:
             row.show_value(values[setting.id])
 
     def _on_folder_requested(self, target: str) -> None:
-        path = self._positions[target]
+        path = self._locations[target]
         try:
             self._opener.open_folder(path if path.is_dir() else path.parent)
         except UserError as exc:
@@ -314,10 +203,10 @@ class SettingsDialog(QDialog):
         super().done(result)
 
     def _finish(self) -> None:
-        """Apply what was typed a moment ago."""
+        """Apply pending input."""
         for row in self.rows.values():
             if isinstance(row, ValueRow) and row.isEnabled():
-                row.editor.finish()
+                row.editor.emit_pending()
 
     def _make_rows(self) -> None:
         for section in SECTIONS:
@@ -328,16 +217,16 @@ class SettingsDialog(QDialog):
                 if setting.section == section:
                     row = self.rows[setting.id] = self._make_row(setting)
                     self._column.addWidget(row)
-        self._column.addWidget(self.nothing)
+        self._column.addWidget(self.no_matches)
         self._column.addStretch(1)
 
     def _make_row(self, setting: Setting) -> SettingRow:
         if setting.kind is Kind.COMMAND:
             return CommandRow(setting, self._theme, self._command_of(setting.target))
-        if setting.kind is Kind.PLACE:
-            position = PlaceRow(setting, self._theme, str(self._positions.get(setting.target, "")))
-            position.folder_requested.connect(partial(self._on_folder_requested, setting.target))
-            return position
+        if setting.kind is Kind.FILE:
+            file_row = FileRow(setting, self._theme, str(self._locations.get(setting.target, "")))
+            file_row.folder_requested.connect(partial(self._on_folder_requested, setting.target))
+            return file_row
         row = ValueRow(setting, self._theme)
         row.edited.connect(partial(self._on_edited, setting))
         return row
@@ -377,7 +266,7 @@ class SettingsDialog(QDialog):
 
     def _make_page(self) -> QScrollArea:
         page = QWidget()
-        page.setMaximumWidth(_MAX_WIDTH)
+        page.setMaximumWidth(_MAX_PAGE_WIDTH)
         page.setLayout(self._column)
         self._column.setContentsMargins(SPACE_6, SPACE_4, SPACE_6, SPACE_4)
         self._column.setSpacing(0)
@@ -387,3 +276,107 @@ class SettingsDialog(QDialog):
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._scroll.setWidget(page)
         return self._scroll
+
+
+class SettingRow(QWidget):
+    """A setting's title and description; `_add_controls` adds controls on the right."""
+
+    def __init__(self, setting: Setting, theme: Theme) -> None:
+        super().__init__()
+        self.setting = setting
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, SPACE_2, 0, SPACE_3)
+        self._grid.setHorizontalSpacing(SPACE_4)
+        self._grid.setVerticalSpacing(SPACE_1)
+        self._grid.setColumnStretch(0, 1)
+        self._grid.addWidget(_Title(theme, setting.title), 0, 0)
+        self._grid.addWidget(MutedLabel(theme, setting.description, wrap=True), 1, 0)
+
+    def _add_controls(self, *widgets: QWidget) -> None:
+        holder = QWidget()
+        row = QHBoxLayout(holder)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE_2)
+        for widget in widgets:
+            row.addWidget(widget)
+        self._grid.addWidget(holder, 0, 1, 2, 1, _TOP_RIGHT)
+
+
+class ValueRow(SettingRow):
+    """A setting with a value. A value other than the default can be reset.
+
+    Signals:
+        edited: The user chose another value; carries it.
+    """
+
+    edited = Signal(object)
+
+    def __init__(self, setting: Setting, theme: Theme) -> None:
+        super().__init__(setting, theme)
+        self.value: JSON = None
+        self.editor: SettingEditor = make_editor(setting, theme)
+        self.reset_action = QAction("Reset", self)
+        self.reset_action.setToolTip("Restore default")
+        self.reset_button = _button(self.reset_action, "quiet")
+        self.reset_button.setAccessibleName(f"Reset: {setting.title}")
+        policy = self.reset_button.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)  # keeps the editors aligned
+        self.reset_button.setSizePolicy(policy)
+        self._add_controls(self.reset_button, self.editor)
+        self.editor.edited.connect(self._on_edited)
+        self.reset_action.triggered.connect(lambda: self._on_edited(setting.default))
+        self.setEnabled(False)
+
+    def show_value(self, value: JSON) -> None:
+        self.value = value
+        self.editor.show_value(value)
+        self.reset_button.setVisible(value != self.setting.default)
+        self.setEnabled(True)
+
+    def _on_edited(self, value: JSON) -> None:
+        if value != self.value:
+            self.value = value  # the next value is compared with this one
+            self.edited.emit(value)
+
+
+class CommandRow(SettingRow):
+    """A setting with its own window."""
+
+    def __init__(self, setting: Setting, theme: Theme, action: QAction) -> None:
+        super().__init__(setting, theme)
+        self.button = _button(action, "plain")
+        self._add_controls(self.button)
+
+
+class FileRow(SettingRow):
+    """The path of a file or folder of MCP Lens; hidden if there is none.
+
+    Signals:
+        folder_requested: The user wants to see the folder.
+    """
+
+    folder_requested = Signal()
+
+    def __init__(self, setting: Setting, theme: Theme, path: str) -> None:
+        super().__init__(setting, theme)
+        self.path = PlainLabel(theme, path, wrap=True, selectable=True, mono=True)
+        self._grid.addWidget(self.path, 2, 0)
+        self.open_action = QAction("Open folder", self)
+        self.open_action.triggered.connect(lambda: self.folder_requested.emit())
+        button = _button(self.open_action, "plain")
+        button.setAccessibleName(f"Open folder: {setting.title}")
+        self._add_controls(button)
+
+
+class _Title(PlainLabel):
+    def __init__(self, theme: Theme, text: str) -> None:
+        super().__init__(theme, text, wrap=True)
+
+    def _label_font(self) -> QFont:
+        return self._theme.ui_font(1.0, QFont.Weight.DemiBold)
+
+
+def _button(action: QAction, kind: str) -> ActionButton:
+    button = ActionButton(action, "quiet" if kind == "quiet" else "plain")
+    button.setAutoDefault(False)  # Return in a field must not press it
+    return button

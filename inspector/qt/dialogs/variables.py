@@ -1,4 +1,4 @@
-"""Editor for the variables that replace `${name}` in call arguments."""
+"""Editor for the call variables: the values of `${name}` in arguments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from inspector.base.errors import UserError
-from inspector.base.json.values import JSON, JSONProblem, to_wire
+from inspector.base.json.values import JSON, JSONError, to_wire
 from inspector.config.calls.variables import is_name
 from inspector.config.json_file import read_exactly
 from inspector.engine.calls.library import CallLibrary
@@ -30,21 +30,6 @@ from inspector.qt.widgets.inputs.controls import ActionButton, icon_button
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
 _NAME_WIDTH = 180
-
-
-def value_text(value: JSON) -> str:
-    """Return a value as editable text: a string as is, unless it would parse as something else."""
-    if isinstance(value, str) and value_of(value) == value:
-        return value
-    return to_wire(value).decode()
-
-
-def value_of(text: str) -> JSON:
-    """Parse typed text: JSON if valid, else a string."""
-    try:
-        return read_exactly(text)
-    except JSONProblem:
-        return text
 
 
 class VariablesDialog(QDialog):
@@ -63,13 +48,13 @@ class VariablesDialog(QDialog):
         super().__init__(parent)
         self._bridge = bridge
         self._theme = theme
-        self._wanted = folder
+        self._folder_path = folder
         self._before: dict[str, JSON] = {}
         self.folder = QComboBox()
         self.folder.setAccessibleName("Folder whose calls use these variables")
         self.folder.hide()
         self.rows: list[VariableRow] = []
-        self.setWindowTitle("Variables")
+        self.setWindowTitle("Call variables")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(560, 380)
         self._error = PlainLabel(theme, tone="error", wrap=True)
@@ -108,11 +93,11 @@ class VariablesDialog(QDialog):
 
     def _choose_folder(self) -> None:
         paths = [self.folder.itemData(row) for row in range(self.folder.count())]
-        if self._wanted in paths:
-            self.folder.setCurrentIndex(paths.index(self._wanted))
+        if self._folder_path in paths:
+            self.folder.setCurrentIndex(paths.index(self._folder_path))
 
     def _on_folder_changed(self) -> None:
-        if self.folder.currentData() == self._wanted:
+        if self.folder.currentData() == self._folder_path:
             return
         if self._typed() != self._before:
             self._choose_folder()
@@ -124,7 +109,7 @@ class VariablesDialog(QDialog):
 
     async def _load_values(self) -> None:
         folder: Path | None = self.folder.currentData()
-        self._wanted = folder
+        self._folder_path = folder
         values = await self._bridge.ask_calls(lambda calls: calls.variable_values(folder))
         if not shiboken6.isValid(self):
             return  # closed meanwhile
@@ -144,27 +129,27 @@ class VariablesDialog(QDialog):
         row.deleteLater()
 
     def _typed(self) -> dict[str, JSON]:
-        return {row.name.text().strip(): value_of(row.value.text()) for row in self.rows if row.is_used()}
+        return {row.name.text().strip(): parse_value(row.value.text()) for row in self.rows if row.is_used()}
 
     def _on_save(self) -> None:
-        wanted = self._typed()
-        wrong = next((name for name in wanted if not is_name(name)), None)
-        if wrong is not None:
+        typed = self._typed()
+        invalid = next((name for name in typed if not is_name(name)), None)
+        if invalid is not None:
             self._fail(
-                f"“{wrong}” is not a valid name. Start with a letter; letters, digits, _ . - may follow."
+                f"“{invalid}” is not a valid name. Start with a letter; letters, digits, _ . - may follow."
             )
             return
-        if len(wanted) < sum(row.is_used() for row in self.rows):
+        if len(typed) < sum(row.is_used() for row in self.rows):
             self._fail("Two variables have the same name. Rename one of them.")
             return
-        self._bridge.start("save variables", self._save(wanted))
+        self._bridge.start("save variables", self._save(typed))
 
-    async def _save(self, wanted: dict[str, JSON]) -> None:
+    async def _save(self, typed: dict[str, JSON]) -> None:
         folder: Path | None = self.folder.currentData()
         try:
-            for name in self._before.keys() - wanted.keys():
+            for name in self._before.keys() - typed.keys():
                 await self._bridge.ask_calls(partial(_remove, name, folder))
-            for name, value in wanted.items():
+            for name, value in typed.items():
                 if name not in self._before or self._before[name] != value:
                     await self._bridge.ask_calls(partial(_set, name, value, folder))
         except UserError as exc:
@@ -205,7 +190,7 @@ class VariablesDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
         column.setSpacing(SPACE_3)
-        column.addWidget(Heading(self._theme, "Variables"))
+        column.addWidget(Heading(self._theme, "Call variables"))
         text = (
             "${name} in an argument is replaced when the call is sent. Values are JSON; other text is sent "
             "as a string."
@@ -248,3 +233,18 @@ class VariableRow(QWidget):
 
     def is_used(self) -> bool:
         return bool(self.name.text().strip())
+
+
+def value_text(value: JSON) -> str:
+    """Return a value as editable text: a string as is, unless it would parse as something else."""
+    if isinstance(value, str) and parse_value(value) == value:
+        return value
+    return to_wire(value).decode()
+
+
+def parse_value(text: str) -> JSON:
+    """Parse typed text: JSON if valid, else a string."""
+    try:
+        return read_exactly(text)
+    except JSONError:
+        return text

@@ -33,7 +33,7 @@ def local(**members: object) -> JSONObject:
 
 
 def paste(lens: Lens, text: str) -> AddServerDialog:
-    dialog = lens.window.adding.open(text)
+    dialog = lens.window.add_commands.open(text)
     lens.until(lambda: dialog.list.is_complete)
     return dialog
 
@@ -114,7 +114,7 @@ def test_command_of_another_tool_is_added_without_connecting(lens: Lens) -> None
     command = shlex.join(["claude", "mcp", "add", "mine", "-e", "MODE=fast", "--", sys.executable, *ARGS])
     dialog = paste(lens, command)
     assert "env.MODE" in visible_text(dialog)
-    dialog.keep_action.trigger()
+    dialog.add_only_action.trigger()
     lens.until(lambda: names(lens) == ["mine"])
     lens.settle()
     assert lens.view("mine").status is ServerStatus.IDLE
@@ -126,7 +126,7 @@ def test_taken_name_is_suggested_with_a_number(lens: Lens) -> None:
     dialog = paste(lens, '"files": {"command": "x"}, "other": {"command": "y"}')
     assert [server.shown_name() for server in dialog.list.servers] == ["files 2", "other"]
     QTest.keyClicks(dialog.list.servers[1].name, "files 2")
-    dialog.keep_action.trigger()
+    dialog.add_only_action.trigger()
     assert "Two servers are called “files 2”." in dialog.error_text()
     assert list(saved(lens)) == ["files"]
     dialog.close()
@@ -144,7 +144,7 @@ def test_typed_name_is_kept_while_the_command_is_edited(lens: Lens) -> None:
 
 def test_hundreds_of_servers_appear_gradually_before_they_can_be_added(lens: Lens) -> None:
     servers = {f"server {number}": {"command": "x", "args": ["y" * 200]} for number in range(150)}
-    dialog = lens.window.adding.open(json.dumps({"mcpServers": servers}))
+    dialog = lens.window.add_commands.open(json.dumps({"mcpServers": servers}))
     assert not dialog.add_action.isEnabled(), "it is read beside the window"
     lens.until(lambda: len(dialog.list.servers) == 150)
     lens.until(lambda: dialog.add_action.text() == "Add 150 and connect" and dialog.add_action.isEnabled())
@@ -174,7 +174,7 @@ def test_link_shows_its_full_command_and_return_does_not_add_it(lens: Lens, tmp_
 def test_opened_file_is_shown_and_added_by_the_button_only(lens: Lens, tmp_path: Path) -> None:
     path = tmp_path / "mcp.json"
     path.write_text("// mine\n" + json.dumps({"mcpServers": {"one": local()}}))
-    dialog = lens.window.adding.open()
+    dialog = lens.window.add_commands.open()
     dialog.open_file(path)
     lens.until(lambda: dialog.list.servers)
     assert "mcp.json" in dialog.alert.text("from")
@@ -188,7 +188,7 @@ def test_opened_file_is_shown_and_added_by_the_button_only(lens: Lens, tmp_path:
 
 
 def test_unreadable_file_is_named_and_blocks_nothing(lens: Lens, tmp_path: Path) -> None:
-    dialog = lens.window.adding.open()
+    dialog = lens.window.add_commands.open()
     pipe = tmp_path / "pipe.json"
     os.mkfifo(pipe)
     for path, reason in ((tmp_path / "gone.json", "File not found."), (pipe, "unreadable")):
@@ -233,7 +233,7 @@ def test_all_settings_are_shown_no_matter_how_many(lens: Lens) -> None:
 
 def test_unreadable_entry_cannot_be_added(lens: Lens) -> None:
     servers = {"long": {"command": "x", "args": ["y" * 400_000]}, "short": {"command": "x"}}
-    dialog = lens.window.adding.open(json.dumps({"mcpServers": servers}))
+    dialog = lens.window.add_commands.open(json.dumps({"mcpServers": servers}))
     lens.until(lambda: len(dialog.list.servers) == 2)
     long, short = dialog.list.servers
     assert "Nobody can read that." in visible_text(long)
@@ -275,7 +275,7 @@ def test_plain_text_secret_goes_into_the_store_unless_unchecked(lens: Lens, is_m
     assert server.store_box is not None
     assert TOKEN not in visible_text(server), "it is not repeated below"
     server.store_box.setChecked(is_moved)
-    dialog.keep_action.trigger()
+    dialog.add_only_action.trigger()
     lens.until(lambda: names(lens) == ["one"])
     assert (TOKEN in lens.server_list.read_text()) is not is_moved
     assert stored(lens, "env/one/API_KEY") == (TOKEN if is_moved else None)
@@ -283,9 +283,9 @@ def test_plain_text_secret_goes_into_the_store_unless_unchecked(lens: Lens, is_m
 
 def test_secret_is_not_moved_to_where_it_would_be_lost(lens: Lens) -> None:
     dialog = paste(lens, json.dumps({"one": local(env={"API_KEY": TOKEN})}))
-    dialog.keep_action.trigger()
+    dialog.add_only_action.trigger()
     lens.until(dialog.error_text)
     assert "in memory only" in dialog.error_text()
     assert not lens.server_list.exists()
-    assert dialog.keep_action.isEnabled()
+    assert dialog.add_only_action.isEnabled()
     dialog.close()

@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
 
 from inspector.base.json.values import JSON, JSONObject
-from inspector.engine.servers.inspection import FoundView, Trust
+from inspector.engine.servers.views import DiscoveredServerView, Trust
 from inspector.engine.views import ServerStatus
 from inspector.qt.panels.discovered_servers.panel import DiscoveredServersPanel
 from tests.qt.lens_driver import Lens, scripted, visible_text
@@ -32,12 +32,12 @@ def open_panel(lens: Lens) -> DiscoveredServersPanel:
     lens.run(lens.app.bridge.ask_found(lambda found: found.scan()))
     lens.until(lambda: not lens.window.servers.discovered.isHidden())
     QTest.mouseClick(lens.window.servers.discovered, Qt.MouseButton.LeftButton)
-    panel = lens.window.found
+    panel = lens.window.discovered_servers
     lens.until(lambda: panel.report.files)
     return panel
 
 
-def view(panel: DiscoveredServersPanel, name: str) -> FoundView:
+def view(panel: DiscoveredServersPanel, name: str) -> DiscoveredServerView:
     return next(each for each in panel.report.servers if each.name == name)
 
 
@@ -200,7 +200,7 @@ def test_hidden_characters_of_a_command_are_visible(project: Path, lens: Lens) -
 
 def test_nothing_found_says_where_it_was_searched(project: Path, lens: Lens) -> None:
     lens.do("app.found")
-    panel = lens.window.found
+    panel = lens.window.discovered_servers
     lens.until(lambda: "Nothing found" in visible_text(panel))
     assert ".mcp.json" in visible_text(panel)
 

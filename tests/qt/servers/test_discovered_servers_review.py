@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from inspector.engine.servers.inspection import Trust
+from inspector.engine.servers.views import Trust
 from tests.qt.lens_driver import Lens, visible_text
 from tests.qt.servers.test_discovered_servers_panel import choose, local, names, open_panel, view, write
 

@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
 from inspector.config.foreign.discovery import ConfigLocation
-from inspector.config.foreign.export import FORM_NAMES
+from inspector.config.foreign.export import EXPORT_FORMAT_NAMES
 from inspector.config.foreign.paste import read_pasted
 from inspector.config.servers.entries import HttpEntry, SecretRef, StdioEntry
 from inspector.qt.dialogs.servers.export_servers import ExportServersDialog
@@ -40,8 +40,8 @@ def open_dialog(lens: Lens) -> ExportServersDialog:
 
 def choose(lens: Lens, dialog: ExportServersDialog, words: str) -> None:
     """The form that begins with these words."""
-    forms = [dialog.form.itemText(row) for row in range(dialog.form.count())]
-    dialog.form.setCurrentIndex(next(row for row, text in enumerate(forms) if text.startswith(words)))
+    forms = [dialog.format.itemText(row) for row in range(dialog.format.count())]
+    dialog.format.setCurrentIndex(next(row for row, text in enumerate(forms) if text.startswith(words)))
     lens.settle()
 
 
@@ -59,17 +59,17 @@ def test_current_server_is_checked_and_others_can_be_added(lens: Lens) -> None:
 
 def test_each_format_previews_a_readable_file_without_secrets(lens: Lens) -> None:
     dialog = open_dialog(lens)
-    assert dialog.form.count() == len(FORM_NAMES) + 1
+    assert dialog.format.count() == len(EXPORT_FORMAT_NAMES) + 1
     dialog.all_action.trigger()
     lens.until(dialog.copy_action.isEnabled)
-    for row in (*range(1, dialog.form.count()), 0):
-        dialog.form.setCurrentIndex(row)
-        if "registry" in dialog.form.currentText():
+    for row in (*range(1, dialog.format.count()), 0):
+        dialog.format.setCurrentIndex(row)
+        if "registry" in dialog.format.currentText():
             dialog.servers.item(1).setCheckState(Qt.CheckState.Unchecked)  # it takes one
         lens.until(dialog.copy_action.isEnabled)
         assert TOKEN not in dialog.preview.text()
         found = read_pasted(dialog.preview.text())
-        assert any(isinstance(each.entry, StdioEntry) for each in found), dialog.form.currentText()
+        assert any(isinstance(each.entry, StdioEntry) for each in found), dialog.format.currentText()
     dialog.close()
 
 

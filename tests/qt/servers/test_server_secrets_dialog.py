@@ -61,7 +61,7 @@ def test_secret_of_a_new_server_goes_into_the_store_and_not_into_the_server_list
     lens: Lens, access: str, typed: str, header: str, sent: str
 ) -> None:
     dialog = open_add(lens, URL)
-    dialog.access.setCurrentText(access)
+    dialog.method.setCurrentText(access)
     assert dialog.secret.echoMode() is QLineEdit.EchoMode.Password
     QTest.keyClicks(dialog.secret, typed)
     assert "secret store" in visible_text(dialog)
@@ -74,9 +74,9 @@ def test_secret_of_a_new_server_goes_into_the_store_and_not_into_the_server_list
 
 def test_only_url_servers_ask_for_a_secret(lens: Lens) -> None:
     dialog = open_add(lens, "npx -y server")
-    assert not dialog.access.isVisibleTo(dialog)
+    assert not dialog.method.isVisibleTo(dialog)
     dialog.address.put(URL)
-    assert dialog.access.isVisibleTo(dialog)
+    assert dialog.method.isVisibleTo(dialog)
     assert not dialog.secret.isVisibleTo(dialog)
 
 
@@ -92,7 +92,7 @@ def test_unsendable_secret_is_reported_before_anything_is_saved(
     lens: Lens, header: str, secret: str, problem: str
 ) -> None:
     dialog = open_add(lens, URL)
-    dialog.access.setCurrentText("API key header")
+    dialog.method.setCurrentText("API key header")
     dialog.header.setText(header)
     dialog.secret.setText(secret)
     dialog.add_action.trigger()
@@ -127,7 +127,7 @@ def test_plain_text_secrets_are_offered_for_moving_and_unselected_ones_stay(lens
 
 @pytest.mark.usefixtures("keychain")
 def test_secrets_are_not_moved_into_memory_and_the_dialog_says_why(lens: Lens) -> None:
-    lens.run(lens.app.bridge.ask_secrets(lambda secrets: secrets.keep_in(StorageLevel.MEMORY)))
+    lens.run(lens.app.bridge.ask_secrets(lambda secrets: secrets.move_to(StorageLevel.MEMORY)))
     keep_plain(lens, Authorization=f"Bearer {SECRET}")
     lens.do("server.secrets")
     dialog = lens.dialog(ServerSecretsDialog)

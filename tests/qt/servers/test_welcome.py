@@ -36,8 +36,8 @@ def test_window_without_servers_says_where_it_searched_and_can_search_again(
     lens.press("Search again", panel)
     lens.until(lambda: "2 servers in 1 file of Claude Code" in panel.found_text.text())
     lens.press("Review…", panel)
-    assert lens.window.found.isVisible()
-    lens.until(lambda: lens.window.found.report.files)
+    assert lens.window.discovered_servers.isVisible()
+    lens.until(lambda: lens.window.discovered_servers.report.files)
 
 
 def test_pasted_text_opens_the_dialog_and_starts_nothing(project: Path, lens: Lens) -> None:

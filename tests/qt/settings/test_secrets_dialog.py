@@ -16,7 +16,7 @@ from inspector.config.secrets import keychain as keychains
 from inspector.config.secrets.records import SecretsState, StorageLevel, StorageStatus, make_name
 from inspector.qt.dialogs.secrets import SecretsDialog
 from inspector.qt.models.secrets import is_worth_showing, status_hint, status_text, status_tone
-from inspector.qt.window.notices import SecretsStatus
+from inspector.qt.window.status_bar import SecretsStatus
 from tests.helpers.keychains import FailingKeychain, MemoryKeychain, WaitingKeychain
 from tests.qt.lens_driver import Lens, visible_text
 
@@ -54,8 +54,8 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> FailingKeychain:
     return backend
 
 
-def put(lens: Lens, name: str = NAME, value: str = VALUE, *, for_this_run: bool = False) -> None:
-    lens.run(lens.app.bridge.ask_secrets(lambda each: each.put(name, value, for_this_run=for_this_run)))
+def put(lens: Lens, name: str = NAME, value: str = VALUE, *, in_memory: bool = False) -> None:
+    lens.run(lens.app.bridge.ask_secrets(lambda each: each.put(name, value, in_memory=in_memory)))
 
 
 def get(lens: Lens, name: str = NAME) -> str | None:
@@ -79,7 +79,7 @@ def open_dialog(lens: Lens) -> SecretsDialog:
 def settle(lens: Lens, dialog: SecretsDialog) -> None:
     """Until nothing is being done, and what was done is shown."""
     lens.until(lambda: dialog._running == 0 and dialog._state == lens.app.thread.engine.secrets.state)
-    lens.until(lambda: dialog.list.topLevelItemCount() == state(lens).kept + state(lens).in_memory)
+    lens.until(lambda: dialog.list.topLevelItemCount() == state(lens).saved + state(lens).in_memory)
     lens.settle()
 
 
@@ -102,7 +102,7 @@ def on_disk(lens: Lens) -> str:
 
 def test_the_list_shows_names_and_never_values(lens: Lens, keychain: MemoryKeychain) -> None:
     put(lens)
-    put(lens, "answers/endpoint/7", "other", for_this_run=True)
+    put(lens, "answers/endpoint/7", "other", in_memory=True)
     dialog = open_dialog(lens)
     lens.until(lambda: len(rows(dialog)) == 2)
     assert rows(dialog) == [
@@ -278,7 +278,7 @@ def test_without_a_keychain_memory_is_used_and_the_reason_shown(lens: Lens) -> N
     lens.until(lambda: state(lens).level is StorageLevel.PASSPHRASE)
     settle(lens, dialog)
     assert dialog.alert.text("state") == ""
-    assert (state(lens).kept, state(lens).in_memory) == (1, 0)
+    assert (state(lens).saved, state(lens).in_memory) == (1, 0)
     assert VALUE not in on_disk(lens)
 
 

@@ -19,7 +19,7 @@ from inspector.base.json.values import JSON
 from inspector.config.preferences.settings import SETTINGS, Kind
 from inspector.engine.settings import SettingsStore
 from inspector.qt.dialogs.setting_editors import ChoiceEditor, FlagEditor, NamesEditor, NumberEditor
-from inspector.qt.dialogs.settings import SECTIONS, CommandRow, PlaceRow, SettingsDialog
+from inspector.qt.dialogs.settings import SECTIONS, CommandRow, FileRow, SettingsDialog
 from inspector.qt.dialogs.traffic.captures import CapturesDialog
 from inspector.qt.link_opener import LinkOpener
 from inspector.qt.theme import Scheme
@@ -41,7 +41,7 @@ def open_settings(lens: Lens) -> SettingsDialog:
     lens.do("app.settings")
     dialog = lens.dialog(SettingsDialog)
     row = dialog.rows["files.captures"]
-    assert isinstance(row, PlaceRow)
+    assert isinstance(row, FileRow)
     lens.until(lambda: row.path.text() and dialog.value_row("connections.connectTimeout").isEnabled())
     return dialog
 
@@ -77,14 +77,20 @@ def look_for(dialog: SettingsDialog, words: str) -> None:
     dialog.search.settle()
 
 
+def show_section(dialog: SettingsDialog, name: str) -> None:
+    dialog.search.clear()
+    dialog.search.settle()
+    dialog.sections.setCurrentRow(SECTIONS.index(name))
+
+
 def test_every_setting_is_in_a_section_with_a_description(lens: Lens) -> None:
     dialog = open_settings(lens)
     seen: list[str] = []
     for section in SECTIONS:
-        dialog.show_section(section)
+        show_section(dialog, section)
         seen += shown(dialog)
         for id in shown(dialog):
-            assert dialog.rows[id].setting.sentence in visible_text(dialog)
+            assert dialog.rows[id].setting.description in visible_text(dialog)
     unused = {"files.baselines", "files.trust"}  # in this run
     assert set(seen) == {setting.id for setting in SETTINGS} - unused
     assert len(seen) == len(set(seen))
@@ -98,7 +104,7 @@ def test_search_finds_settings_in_all_sections(lens: Lens) -> None:
     assert {"captures.keepDays", "files.captures"} <= set(shown(dialog))
     look_for(dialog, "no such thing")
     assert not shown(dialog)
-    assert dialog.nothing.isVisibleTo(dialog)
+    assert dialog.no_matches.isVisibleTo(dialog)
     QTest.keyClick(dialog.search, Qt.Key.Key_Escape)
     assert shown(dialog) == [each.id for each in SETTINGS if each.section == SECTIONS[0]]
     assert dialog.isVisible(), "Escape cleared the search, no more"
@@ -158,7 +164,7 @@ def test_choice_made_while_values_are_loading_is_kept(lens: Lens, monkeypatch: p
 
 def test_out_of_range_number_is_clamped(lens: Lens) -> None:
     dialog = open_settings(lens)
-    dialog.show_section("Traffic and captures")
+    show_section(dialog, "Traffic and captures")
     type_number(dialog, "captures.keepDays", "0")
     box = number(dialog, "captures.keepDays").box
     assert 1 <= box.value() <= 3650
@@ -166,7 +172,7 @@ def test_out_of_range_number_is_clamped(lens: Lens) -> None:
 
 def test_special_value_is_shown_as_a_word_instead_of_a_misleading_number(lens: Lens) -> None:
     dialog = open_settings(lens)
-    dialog.show_section("Inbox")
+    show_section(dialog, "Inbox")
     box = number(dialog, "inbox.answerWithin").box
     assert box.text() == "no limit"
     type_number(dialog, "inbox.answerWithin", "60")
@@ -178,7 +184,7 @@ def test_special_value_is_shown_as_a_word_instead_of_a_misleading_number(lens: L
 
 def test_flags_choices_and_names_are_saved(lens: Lens) -> None:
     dialog = open_settings(lens)
-    dialog.show_section("Calls")
+    show_section(dialog, "Calls")
     flag = dialog.value_row("calls.keepHistory").editor
     assert isinstance(flag, FlagEditor)
     flag.box.click()
@@ -190,17 +196,17 @@ def test_flags_choices_and_names_are_saved(lens: Lens) -> None:
     QTest.keyClick(names.line, Qt.Key.Key_Return)
     lens.until(lambda: kept(lens)["calls"]["environment"] == ["HOME", "API_URL"])
     lens.until(lambda: names.line.text() == "HOME, API_URL")
-    dialog.show_section("Look")
+    show_section(dialog, "Appearance")
     colors = dialog.value_row("look.scheme").editor
     assert isinstance(colors, ChoiceEditor)
     colors.segments.button(2).click()
-    assert lens.app.front.theme.scheme is Scheme.DARK
+    assert lens.app.frontend.theme.scheme is Scheme.DARK
     assert lens.actions["view.dark"].isChecked()
 
 
 def test_invalid_value_is_reported_and_reverted(lens: Lens) -> None:
     dialog = open_settings(lens)
-    dialog.show_section("Calls")
+    show_section(dialog, "Calls")
     names = dialog.value_row("calls.environment").editor
     assert isinstance(names, NamesEditor)
     names.line.setFocus()
@@ -248,7 +254,7 @@ def test_the_wheel_scrolls_and_changes_nothing(lens: Lens) -> None:
 
 def test_settings_with_their_own_window_are_opened_from_here(lens: Lens) -> None:
     dialog = open_settings(lens)
-    dialog.show_section("Traffic and captures")
+    show_section(dialog, "Traffic and captures")
     row = dialog.rows["window.keptCaptures"]
     assert isinstance(row, CommandRow)
     row.button.click()
@@ -260,7 +266,7 @@ def test_saved_settings_apply_at_startup_and_invalid_ones_are_reported(lens: Len
     (lens.folder / "preferences.json").write_text(json.dumps(chosen))
     lens.run(open_first_servers(lens.app, demo=False))
     settings = lens.app.thread.engine.settings
-    assert (settings.connect_timeout, settings.most_pages, settings.ask_for_lists) == (7, 10_000, False)
+    assert (settings.connect_timeout, settings.max_pages, settings.fetch_all_lists) == (7, 10_000, False)
     lens.until(lambda: "connections.mostPages" in lens.window.notices.text())
     dialog = open_settings(lens)
     assert number(dialog, "connections.connectTimeout").box.text() == "7 s"
@@ -278,9 +284,9 @@ def test_files_are_shown_and_their_folder_can_be_opened(lens: Lens) -> None:
     launcher = Launcher()
     dialog = open_settings(lens)
     dialog._opener = LinkOpener(launcher)
-    dialog.show_section("Files")
+    show_section(dialog, "Files")
     row = dialog.rows["files.server_list"]
-    assert isinstance(row, PlaceRow)
+    assert isinstance(row, FileRow)
     lens.until(lambda: row.path.text() == str(lens.server_list))
     row.open_action.trigger()
     assert [url.toLocalFile() for url in launcher.opened] == [str(lens.folder.resolve())]

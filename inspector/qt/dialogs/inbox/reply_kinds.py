@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from inspector.base.json.values import JSON, JSONObject, JSONProblem
+from inspector.base.json.values import JSON, JSONError, JSONObject
 from inspector.config.json_file import read_exactly, write_exactly
 from inspector.config.reply_rules import MAX_PER_MINUTE, ReplyRule, reply_problem
 from inspector.protocol.server_requests.replies import (
@@ -40,10 +40,10 @@ from inspector.qt.widgets.text.text_box import TextBox
 _MAX_LENGTH = 2_000
 _CODE_WIDTH = 90
 _MIN_BOX = 90
-_WORDS_WIDTH = 90
+_LABEL_WIDTH = 90
 
-TEXT, ACCEPTED, DECLINED, CANCELLED, REFUSED, RAW = range(6)
-_CANNED = (
+TEXT, ACCEPTED, DECLINED, CANCELLED, ERROR, RAW = range(6)
+_CHOICES = (
     "Text (sampling)",
     "Accept (elicitation)",
     "Decline (elicitation)",
@@ -90,7 +90,7 @@ def field_grid(owner: QWidget | None = None) -> QGridLayout:
     grid.setContentsMargins(0, 0, 0, 0)
     grid.setHorizontalSpacing(SPACE_2)
     grid.setVerticalSpacing(SPACE_2)
-    grid.setColumnMinimumWidth(0, _WORDS_WIDTH)
+    grid.setColumnMinimumWidth(0, _LABEL_WIDTH)
     grid.setColumnStretch(1, 1)
     return grid
 
@@ -106,7 +106,7 @@ def json_object(text: str, what: str) -> JSONObject:
     """Parse `text` as a JSON object. Raises ValueError with a message that names `what`."""
     try:
         value = read_exactly(text)
-    except JSONProblem as exc:
+    except JSONError as exc:
         raise ValueError(f"{what} is not JSON: {exc}.") from exc
     if not isinstance(value, dict):
         raise ValueError(f"{what} must be a JSON object: {{…}}.")
@@ -114,6 +114,8 @@ def json_object(text: str, what: str) -> JSONObject:
 
 
 class EchoPage(ReplyKindPage):
+    """The page for echo rules, which have no settings."""
+
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme)
         text = "Replies with the last user message. Sampling only."
@@ -128,7 +130,7 @@ class CannedPage(ReplyKindPage):
         super().__init__(theme)
         self.what = QComboBox()
         self.what.setAccessibleName("Reply")
-        self.what.addItems(_CANNED)
+        self.what.addItems(_CHOICES)
         self.text = TextBox(theme.ui_font())
         self.text.setAccessibleName("Model text")
         self.text.setPlaceholderText("Model text")
@@ -149,7 +151,7 @@ class CannedPage(ReplyKindPage):
             self._error(),
             self.raw,
         ):
-            self._stack.addWidget(_on_top(page))
+            self._stack.addWidget(_aligned_top(page))
         self._add(0, "Reply", self.what)
         self._add(1, "", self._stack)
         self._grid.setRowStretch(1, 1)
@@ -161,23 +163,23 @@ class CannedPage(ReplyKindPage):
 
     def show_rule(self, rule: ReplyRule) -> None:
         self.blockSignals(True)
-        which = _which(rule.answer)
-        reply = rule.answer if isinstance(rule.answer, dict) else {}
-        error = reply.get("error") if which == REFUSED else None
-        refusal = error if isinstance(error, dict) else {}
-        code, message = refusal.get("code", USER_REJECTED), refusal.get("message", SAMPLING_REFUSED)
-        self.text.set_text(rule.answer if isinstance(rule.answer, str) else "")
+        choice = _choice_for(rule.reply)
+        reply = rule.reply if isinstance(rule.reply, dict) else {}
+        error = reply.get("error") if choice == ERROR else None
+        shown = error if isinstance(error, dict) else {}
+        code, message = shown.get("code", USER_REJECTED), shown.get("message", SAMPLING_REFUSED)
+        self.text.set_text(rule.reply if isinstance(rule.reply, str) else "")
         self.content.set_text(write_exactly(reply["content"]) if "content" in reply else "")
         self.raw.set_text(write_exactly(reply) if reply else "{}")
         self.code.setValue(code if isinstance(code, int) else USER_REJECTED)
         self.message.setText(str(message))
-        self.what.setCurrentIndex(which)
+        self.what.setCurrentIndex(choice)
         self.blockSignals(False)
 
     def changed(self, rule: ReplyRule) -> ReplyRule:
-        return replace(rule, answer=self._response())
+        return replace(rule, reply=self._reply())
 
-    def _response(self) -> JSON:
+    def _reply(self) -> JSON:
         match self.what.currentIndex():
             case 0:  # TEXT
                 return self.text.text()
@@ -190,7 +192,7 @@ class CannedPage(ReplyKindPage):
                 return {"action": DECLINE}
             case 3:  # CANCELLED
                 return {"action": CANCEL}
-            case 4:  # REFUSED
+            case 4:  # ERROR
                 return {"error": {"code": self.code.value(), "message": self.message.text()}}
         reply = json_object(self.raw.text(), "The result")
         if problem := reply_problem(reply):
@@ -208,13 +210,13 @@ class CannedPage(ReplyKindPage):
         return holder
 
 
-def _which(reply: JSON) -> int:
+def _choice_for(reply: JSON) -> int:
     """Return the choice that shows a reply completely; any object can be shown as JSON."""
     if not isinstance(reply, dict):
         return TEXT
     if list(reply) == ["error"]:
         error = reply["error"]
-        return REFUSED if isinstance(error, dict) and set(error) == {"code", "message"} else RAW
+        return ERROR if isinstance(error, dict) and set(error) == {"code", "message"} else RAW
     action, others = reply.get("action"), set(reply) - {"action"}
     if action == ACCEPT and (not others or (others == {"content"} and isinstance(reply["content"], dict))):
         return ACCEPTED
@@ -231,7 +233,7 @@ def _json_box(theme: Theme, name: str) -> JsonEdit:
     return box
 
 
-def _on_top(widget: QWidget) -> QWidget:
+def _aligned_top(widget: QWidget) -> QWidget:
     """Let a text box fill the space; keep a single-line field at the top."""
     holder = QWidget()
     column = QVBoxLayout(holder)
@@ -243,25 +245,17 @@ def _on_top(widget: QWidget) -> QWidget:
 
 
 class ScriptPage(ReplyKindPage):
-    """The page for a file of replies, sent in order.
-
-    Signals:
-        choose_requested: The user wants to pick the file.
-        start_over_requested: The user wants to start again with the first reply.
-    """
-
-    choose_requested = Signal()
-    start_over_requested = Signal()
+    """The page for a file of replies, sent in order."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme)
         self.path = line("Script file", "File path")
         self.loops = QCheckBox("Start over after the last reply")
         self.position = MutedLabel(theme, "", wrap=True)
-        self._compared_path, self._compared_position = QHBoxLayout(), QHBoxLayout()
-        self._add(0, "File", self.path, extra=self._compared_path)
+        self._path_buttons, self._position_buttons = QHBoxLayout(), QHBoxLayout()
+        self._add(0, "File", self.path, extra=self._path_buttons)
         self._grid.addWidget(self.loops, 1, 1)
-        self._add(2, "", self.position, extra=self._compared_position)
+        self._add(2, "", self.position, extra=self._position_buttons)
         text = (
             "A JSON array of replies, or one reply per line: a string (model text), a result as JSON, "
             'or {"error": {"code": -1, "message": "…"}}. After the last reply, requests wait for you.'
@@ -272,8 +266,8 @@ class ScriptPage(ReplyKindPage):
         self.loops.clicked.connect(self.edited)
 
     def add_buttons(self, choose: QWidget, start_over: QWidget) -> None:
-        self._compared_path.addWidget(choose)
-        self._compared_position.addWidget(start_over)
+        self._path_buttons.addWidget(choose)
+        self._position_buttons.addWidget(start_over)
 
     def show_rule(self, rule: ReplyRule) -> None:
         self.path.setText(rule.script)
@@ -305,10 +299,10 @@ class EndpointPage(ReplyKindPage):
         )
         self.extra = _json_box(theme, "Extra request properties as JSON; null removes a property")
         self.key_text = MutedLabel(theme, "", wrap=True)
-        self._compared_key = QHBoxLayout()
+        self._key_buttons = QHBoxLayout()
         self._add(0, "URL", self.url)
         self._add(1, "Model", self.model)
-        self._add(2, "API key", self.key, extra=self._compared_key)
+        self._add(2, "API key", self.key, extra=self._key_buttons)
         self._grid.addWidget(self.key_text, 3, 1, 1, 2)
         self._add(4, "Timeout", self._limits())
         self._add(5, "Extra", self.extra)
@@ -322,7 +316,7 @@ class EndpointPage(ReplyKindPage):
 
     def add_key_buttons(self, *buttons: QWidget) -> None:
         for button in buttons:
-            self._compared_key.addWidget(button)
+            self._key_buttons.addWidget(button)
 
     def show_rule(self, rule: ReplyRule) -> None:
         endpoint = rule.endpoint

@@ -1,27 +1,22 @@
-"""Form for one reply rule, with a test run on the latest server request; and the rule list.
-
-The list is in evaluation order; a check box enables or disables each rule.
-"""
+"""Form for one reply rule, with a test run on the latest server request."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
-from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
     QStackedWidget,
-    QTreeWidget,
-    QTreeWidgetItem,
     QVBoxLayout,
     QWidget,
 )
 
 from inspector.base.json.values import JSON, JSONObject
-from inspector.base.web_link import Link, may_open, read_link
+from inspector.base.web_link import Link, read_link
 from inspector.config.json_file import write_exactly
 from inspector.config.reply_rules import ReplyRule, RuleKind
 from inspector.engine.inbox.reply_rules import Attempt
@@ -38,8 +33,7 @@ from inspector.qt.dialogs.inbox.reply_kinds import (
 from inspector.qt.forms.json.json_edit import JsonEdit
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton, ButtonKind
-from inspector.qt.widgets.inputs.filter_bar import Completer, FilterError, FilterField
-from inspector.qt.widgets.item_views import style_tree
+from inspector.qt.widgets.inputs.filter_bar import Completer, FilterField, TextError
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import MutedLabel
 
@@ -50,20 +44,20 @@ KIND_LABELS = {
     RuleKind.ENDPOINT: "Model endpoint",
 }
 _KINDS = tuple(KIND_LABELS)
-_SETTLE_MS = 250
-_SHOWN_ANSWER = 150
+_DELAY_MS = 250
+_REPLY_HEIGHT = 150
 
 
 class ReplyRuleForm(QWidget):
     """The form for one reply rule.
 
     Signals:
-        changed: The rule changed; carries the AnswerRule. Emitted when typing pauses.
+        changed: The rule changed; carries the ReplyRule. Emitted when typing pauses.
     """
 
     changed = Signal(object)
 
-    def __init__(self, theme: Theme, complete: Completer, check: Callable[[str], FilterError | None]) -> None:
+    def __init__(self, theme: Theme, complete: Completer, check: Callable[[str], TextError | None]) -> None:
         super().__init__()
         self._theme = theme
         self._check = check
@@ -82,13 +76,13 @@ class ReplyRuleForm(QWidget):
         self.start_over_action = QAction("Start over", self)
         self.store_key_action = QAction("Store key", self)
         self.delete_key_action = QAction("Delete key", self)
-        self.answer = JsonEdit(theme)
-        self.answer.setReadOnly(True)
-        self.answer.setAccessibleName("Reply that the rule would send")
-        self.answer.setFixedHeight(_SHOWN_ANSWER)
-        self.answer.hide()
+        self.reply = JsonEdit(theme)
+        self.reply.setReadOnly(True)
+        self.reply.setAccessibleName("Reply that the rule would send")
+        self.reply.setFixedHeight(_REPLY_HEIGHT)
+        self.reply.hide()
         self._stack = QStackedWidget()
-        self._soon = QTimer(self, singleShot=True, interval=_SETTLE_MS)
+        self._delay = QTimer(self, singleShot=True, interval=_DELAY_MS)
         self._lay_out()
         self._connect()
 
@@ -107,57 +101,59 @@ class ReplyRuleForm(QWidget):
         self.kind.setCurrentIndex(_KINDS.index(rule.kind))
         for page in self._pages():
             page.show_rule(rule)
-        self._forget_trial()
+        self._clear_test()
         self._show_error()
 
     def settle(self) -> None:
         """Apply pending edits now instead of waiting for typing to pause."""
         self.filter.settle()
-        if self._soon.isActive():
-            self._take()
+        if self._delay.isActive():
+            self._read()
 
     def replace_endpoint_key(self, key: str) -> None:
         """Set the name under which the endpoint's key was stored, "" if it was deleted."""
         if self._rule is not None:
-            self._hand_on(replace(self._rule, endpoint=replace(self._rule.endpoint, key=key)))
+            self._set_rule(replace(self._rule, endpoint=replace(self._rule.endpoint, key=key)))
 
     def show_attempt(self, attempt: Attempt) -> None:
-        requested = attempt.requested
-        about = f"{requested.input_request.method} of {requested.server}"
+        requested = attempt.request
+        target = f"{requested.input_request.method} of {requested.server}"
         self.alert.close_topic("try")
-        self.answer.setVisible(attempt.reply is not None)
+        self.reply.setVisible(attempt.reply is not None)
         if attempt.reply is None:
-            self.alert.show_message("try", f"No reply to {about}. {attempt.reason}")
+            self.alert.show_message("try", f"No reply to {target}. {attempt.reason}")
             return
-        self.answer.set_text(write_exactly(_sent(attempt.reply)))
+        self.reply.set_text(write_exactly(_sent(attempt.reply)))
         notes = " ".join(attempt.notes)
         self.alert.show_message(
-            "try", f"The rule would answer {about} like this. {notes}".strip(), tone="warn" if notes else "ok"
+            "try",
+            f"The rule would reply to {target} like this. {notes}".strip(),
+            tone="warn" if notes else "ok",
         )
 
     def _pages(self) -> tuple[ReplyKindPage, ...]:
         return self.canned, self.script, self.endpoint
 
     def _connect(self) -> None:
-        self._soon.timeout.connect(self._take)
+        self._delay.timeout.connect(self._read)
         self.name.textEdited.connect(self._on_edited)
         self.filter.text_settled.connect(self._on_filter)
         self.kind.currentIndexChanged.connect(self._stack.setCurrentIndex)
-        self.kind.activated.connect(self._take)
+        self.kind.activated.connect(self._read)
         for page in self._pages():
             page.edited.connect(self._on_edited)
 
     def _on_edited(self) -> None:
-        self._soon.start()
+        self._delay.start()
 
     def _on_filter(self, text: str) -> None:
         self.filter.set_error(self._check(text))
         if self._rule is not None and text.strip() != self._rule.filter:
-            self._take()
+            self._read()
 
-    def _take(self) -> None:
+    def _read(self) -> None:
         """Read the rule from the fields; fields that cannot be read keep their previous value."""
-        self._soon.stop()
+        self._delay.stop()
         if self._rule is None:
             return
         rule = replace(
@@ -175,25 +171,25 @@ class ReplyRuleForm(QWidget):
             )
         else:
             self.alert.close_topic("rule")
-        self._hand_on(rule)
+        self._set_rule(rule)
 
-    def _hand_on(self, rule: ReplyRule) -> None:
+    def _set_rule(self, rule: ReplyRule) -> None:
         if rule != self._rule:
             self._rule = rule
-            self._forget_trial()
+            self._clear_test()
             self._show_error()
             self.changed.emit(rule)
 
-    def _forget_trial(self) -> None:
+    def _clear_test(self) -> None:
         self.alert.close_topic("try")
-        self.answer.hide()
+        self.reply.hide()
 
     def _show_error(self) -> None:
         """Show what is wrong with the endpoint's URL."""
         rule = self._rule
         url = rule.endpoint.url if rule is not None and rule.kind is RuleKind.ENDPOINT else ""
         link = read_link(url) if url else Link("")
-        if problem := may_open(link):
+        if problem := link.problem:
             self.alert.show_message("address", f"This URL can't be used. {problem}", tone="error")
         elif link.scheme == "http" and not link.is_loopback:
             text = "This URL is not encrypted (http): others can read the requests and the API key."
@@ -223,7 +219,7 @@ class ReplyRuleForm(QWidget):
         column.addLayout(grid)
         column.addWidget(self._stack, 1)
         column.addWidget(self.alert)
-        column.addWidget(self.answer)
+        column.addWidget(self.reply)
         column.addLayout(row)
 
 
@@ -239,76 +235,3 @@ def _button(action: QAction, kind: ButtonKind = "plain") -> ActionButton:
     button = ActionButton(action, kind)
     button.setAutoDefault(False)
     return button
-
-
-_NAME_WIDTH = 170
-
-
-class ReplyRuleList(QTreeWidget):
-    """The list of reply rules.
-
-    Signals:
-        chosen: The current rule changed; there may be none.
-        toggled: The user turned a rule on or off; carries its number and the new state.
-        remove_requested: The user wants to remove the current rule.
-    """
-
-    chosen = Signal()
-    toggled = Signal(int, bool)
-    remove_requested = Signal()
-
-    def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self.setHeaderLabels(["Rule", "Reply type"])
-        self.setRootIsDecorated(False)
-        self.setAccessibleName("Reply rules, in the order they are tried")
-        style_tree(self, theme)
-        self.setColumnWidth(0, _NAME_WIDTH)
-        self.currentItemChanged.connect(lambda *_: self.chosen.emit())
-        self.itemChanged.connect(self._on_item_changed)
-        delete = QAction(self)
-        delete.setShortcut(QKeySequence(QKeySequence.StandardKey.Delete))
-        delete.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
-        delete.triggered.connect(self.remove_requested)
-        self.addAction(delete)
-
-    def show_rules(self, rules: Sequence[ReplyRule], number: int) -> None:
-        """Show `rules` and select one of them."""
-        self.blockSignals(True)
-        self.clear()
-        self.addTopLevelItems([_item(rule) for rule in rules])
-        front = self.topLevelItem(min(number, len(rules) - 1))
-        if front is not None:
-            self.setCurrentItem(front)
-        self.blockSignals(False)
-        self.chosen.emit()
-
-    def show_rule(self, number: int, rule: ReplyRule) -> None:
-        """Update one rule."""
-        item = self.topLevelItem(number)
-        if item is not None:
-            self.blockSignals(True)
-            _fill(item, rule)
-            self.blockSignals(False)
-            self.viewport().update()
-
-    def number(self) -> int | None:
-        """Return the number of the current rule."""
-        item = self.currentItem()
-        return self.indexOfTopLevelItem(item) if item is not None else None
-
-    def _on_item_changed(self, item: QTreeWidgetItem) -> None:
-        self.toggled.emit(self.indexOfTopLevelItem(item), item.checkState(0) is Qt.CheckState.Checked)
-
-
-def _item(rule: ReplyRule) -> QTreeWidgetItem:
-    item = QTreeWidgetItem()
-    item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
-    _fill(item, rule)
-    return item
-
-
-def _fill(item: QTreeWidgetItem, rule: ReplyRule) -> None:
-    item.setText(0, rule.title)
-    item.setText(1, KIND_LABELS[rule.kind])
-    item.setCheckState(0, Qt.CheckState.Checked if rule.is_on else Qt.CheckState.Unchecked)

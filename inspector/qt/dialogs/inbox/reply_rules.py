@@ -7,15 +7,15 @@ so is the Inbox timeout below (0 to 7 days, 0 meaning no limit), which applies t
 from __future__ import annotations
 
 import secrets as randomness
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import shiboken6
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
@@ -23,6 +23,8 @@ from PySide6.QtWidgets import (
     QSpinBox,
     QSplitter,
     QStackedWidget,
+    QTreeWidget,
+    QTreeWidgetItem,
     QVBoxLayout,
     QWidget,
 )
@@ -32,15 +34,18 @@ from inspector.config.reply_rules import ReplyRule, RuleKind
 from inspector.engine.inbox.reply_rules import ReplyRules, RulesChangedElsewhere
 from inspector.engine.secrets import Secrets
 from inspector.qt.bridge import Bridge
-from inspector.qt.dialogs.inbox.reply_rule_form import ReplyRuleForm, ReplyRuleList
+from inspector.qt.dialogs.inbox.reply_rule_form import KIND_LABELS, ReplyRuleForm
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton, icon_button
-from inspector.qt.widgets.inputs.filter_bar import Completer, FilterError
+from inspector.qt.widgets.inputs.filter_bar import Completer, TextError
+from inspector.qt.widgets.item_views import style_tree
 from inspector.qt.widgets.notices.empty_state import EmptyState
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel
 
 _LIST_WIDTH = 300
+_NAME_WIDTH = 170
+_MAX_TIMEOUT_S = 7 * 86_400
 
 
 class ReplyRulesDialog(QDialog):
@@ -54,7 +59,7 @@ class ReplyRulesDialog(QDialog):
         bridge: Bridge,
         theme: Theme,
         complete: Completer,
-        check: Callable[[str], FilterError | None],
+        check: Callable[[str], TextError | None],
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
@@ -71,7 +76,7 @@ class ReplyRulesDialog(QDialog):
         self.list = ReplyRuleList(theme)
         self.form = ReplyRuleForm(theme, complete, check)
         self.alert = Alert(theme)
-        self.within = InboxTimeoutRow(bridge, theme, self.alert)
+        self.timeout = InboxTimeoutRow(bridge, theme, self.alert)
         self._empty = EmptyState(theme)
         self._right = QStackedWidget()
         self.add_action = self._action("Add rule", self.add_rule)
@@ -83,7 +88,7 @@ class ReplyRulesDialog(QDialog):
         self._lay_out()
         self._connect()
         self._update()
-        bridge.start_when_attached("answer rules", self._load())
+        bridge.start_when_attached("load reply rules", self._load())
 
     @property
     def rules(self) -> tuple[ReplyRule, ...]:
@@ -104,7 +109,7 @@ class ReplyRulesDialog(QDialog):
         self.alert.show_message(
             "removed", f"Removed “{rule.title}”.", actions=[self.undo_action], tone="wait"
         )
-        self._keep()
+        self._save_soon()
         self._on_chosen()
 
     def undo(self) -> None:
@@ -119,13 +124,13 @@ class ReplyRulesDialog(QDialog):
             return
         self.form.settle()
         self._rules.insert(number + step, self._rules.pop(number))
-        self._keep()
+        self._save_soon()
         self.list.show_rules(self._rules, number + step)
 
     def _insert(self, number: int, rule: ReplyRule) -> None:
         self.form.settle()
         self._rules.insert(number, rule)
-        self._keep()
+        self._save_soon()
         self.list.show_rules(self._rules, number)
 
     def _number(self) -> int | None:
@@ -146,7 +151,7 @@ class ReplyRulesDialog(QDialog):
         self._rules[number] = replace(self._rules[number], is_on=is_on)
         if number == self._number():
             self.form.show_rule(self._rules[number])
-        self._keep()
+        self._save_soon()
 
     def _on_rule_changed(self, rule: ReplyRule) -> None:
         number = next((position for position, each in enumerate(self._rules) if each.id == rule.id), None)
@@ -154,7 +159,7 @@ class ReplyRulesDialog(QDialog):
             return
         self._rules[number] = rule
         self.list.show_rule(number, rule)
-        self._keep()
+        self._save_soon()
         self._update()
         self._show_location()
 
@@ -170,7 +175,7 @@ class ReplyRulesDialog(QDialog):
         self._bridge.start(name, work, self)
 
     async def _load(self) -> None:
-        rules = await self._bridge.ask_reply_rules(lambda responses: responses.rules())
+        rules = await self._bridge.ask_reply_rules(lambda rules: rules.rules())
         stored = await self._bridge.ask_secrets(lambda secrets: secrets.stored())
         if shiboken6.isValid(self):
             self._stored = frozenset(secret.name for secret in stored)
@@ -178,11 +183,11 @@ class ReplyRulesDialog(QDialog):
             self.add_action.setEnabled(True)
             self.list.show_rules(self._rules, 0)
 
-    def _keep(self) -> None:
+    def _save_soon(self) -> None:
         if not self._is_saving:
             self._is_saving = True
             # Not tied to the window's lifetime: the change must be saved.
-            self._bridge.start("save answer rules", self._save())
+            self._bridge.start("save reply rules", self._save())
 
     async def _save(self) -> None:
         """Save until the file matches the rules, including changes made meanwhile."""
@@ -214,11 +219,11 @@ class ReplyRulesDialog(QDialog):
         dialog = QFileDialog(self, "Choose a reply script")
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setNameFilters(["JSON and JSON Lines (*.json *.jsonl *.ndjson)", "All files (*)"])
-        dialog.fileSelected.connect(self.take_script)
+        dialog.fileSelected.connect(self.set_script)
         dialog.open()
         return dialog
 
-    def take_script(self, path: str) -> None:
+    def set_script(self, path: str) -> None:
         self.form.script.path.setText(str(Path(path)))
         self.form.script.edited.emit()
         self.form.settle()
@@ -228,27 +233,27 @@ class ReplyRulesDialog(QDialog):
         if self._number() is None or rule is None or rule.kind is not RuleKind.SCRIPT:
             return
         if rule.script:
-            self._start("place in a script", self._read_location(rule))
+            self._start("read script position", self._read_location(rule))
         else:
             self.form.script.position.setText("")
 
     async def _read_location(self, rule: ReplyRule) -> None:
         try:
-            position = await self._bridge.ask_reply_rules(lambda responses: responses.script_position(rule))
+            position = await self._bridge.ask_reply_rules(lambda rules: rules.script_position(rule))
         except UserError as exc:
             text = str(exc)
         else:
-            text = f"{position.given:,} of {position.total:,} replies used in this session."
+            text = f"{position.used:,} of {position.total:,} replies used in this session."
         if self.form.rule is rule:
             self.form.script.position.setText(text)
 
     def _on_start_over(self) -> None:
         rule = self.form.rule
         if rule is not None:
-            self._start("start a script over", self._start_over(rule))
+            self._start("restart a script", self._start_over(rule))
 
     async def _start_over(self, rule: ReplyRule) -> None:
-        await self._bridge.ask_reply_rules(lambda responses: responses.start_over(rule))
+        await self._bridge.ask_reply_rules(lambda rules: rules.start_over(rule))
         await self._read_location(rule)
 
     def _on_store_key(self) -> None:
@@ -298,11 +303,11 @@ class ReplyRulesDialog(QDialog):
             self.form.try_action.setEnabled(False)
             if rule.kind is RuleKind.ENDPOINT:
                 self.form.alert.show_message("try", "Waiting for the endpoint…", tone="wait")
-            self._start("try an answer rule", self._try(rule))
+            self._start("test a reply rule", self._try(rule))
 
     async def _try(self, rule: ReplyRule) -> None:
         try:
-            attempt = await self._bridge.ask_reply_rules(lambda responses: responses.attempt(rule))
+            attempt = await self._bridge.ask_reply_rules(lambda rules: rules.attempt(rule))
         except UserError as exc:
             self.form.alert.show_message("try", exc.summary, exc.next_step, tone="wait")
         else:
@@ -356,7 +361,7 @@ class ReplyRulesDialog(QDialog):
         )
         column.addWidget(MutedLabel(self._theme, text, wrap=True))
         column.addWidget(split, 1)
-        column.addWidget(self.within)
+        column.addWidget(self.timeout)
         column.addWidget(self.alert)
 
     def _left(self) -> QWidget:
@@ -377,8 +382,8 @@ class ReplyRulesDialog(QDialog):
         return holder
 
 
-async def _save(rules: tuple[ReplyRule, ...], before: tuple[ReplyRule, ...], responses: ReplyRules) -> None:
-    await responses.save(rules, instead_of=before)
+async def _save(rules: tuple[ReplyRule, ...], before: tuple[ReplyRule, ...], store: ReplyRules) -> None:
+    await store.save(rules, instead_of=before)
 
 
 async def _delete_keys(names: list[str], secrets: Secrets) -> None:
@@ -386,7 +391,74 @@ async def _delete_keys(names: list[str], secrets: Secrets) -> None:
         await secrets.delete(name)
 
 
-_MAX_LENGTH = 7 * 86_400
+class ReplyRuleList(QTreeWidget):
+    """The list of reply rules.
+
+    Signals:
+        chosen: The current rule changed; there may be none.
+        toggled: The user turned a rule on or off; carries its number and the new state.
+        remove_requested: The user wants to remove the current rule.
+    """
+
+    chosen = Signal()
+    toggled = Signal(int, bool)
+    remove_requested = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.setHeaderLabels(["Rule", "Reply type"])
+        self.setRootIsDecorated(False)
+        self.setAccessibleName("Reply rules, in the order they are tried")
+        style_tree(self, theme)
+        self.setColumnWidth(0, _NAME_WIDTH)
+        self.currentItemChanged.connect(lambda *_: self.chosen.emit())
+        self.itemChanged.connect(self._on_item_changed)
+        delete = QAction(self)
+        delete.setShortcut(QKeySequence(QKeySequence.StandardKey.Delete))
+        delete.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+        delete.triggered.connect(self.remove_requested)
+        self.addAction(delete)
+
+    def show_rules(self, rules: Sequence[ReplyRule], number: int) -> None:
+        """Show `rules` and select one of them."""
+        self.blockSignals(True)
+        self.clear()
+        self.addTopLevelItems([_item(rule) for rule in rules])
+        current = self.topLevelItem(min(number, len(rules) - 1))
+        if current is not None:
+            self.setCurrentItem(current)
+        self.blockSignals(False)
+        self.chosen.emit()
+
+    def show_rule(self, number: int, rule: ReplyRule) -> None:
+        """Update one rule."""
+        item = self.topLevelItem(number)
+        if item is not None:
+            self.blockSignals(True)
+            _fill(item, rule)
+            self.blockSignals(False)
+            self.viewport().update()
+
+    def number(self) -> int | None:
+        """Return the number of the current rule."""
+        item = self.currentItem()
+        return self.indexOfTopLevelItem(item) if item is not None else None
+
+    def _on_item_changed(self, item: QTreeWidgetItem) -> None:
+        self.toggled.emit(self.indexOfTopLevelItem(item), item.checkState(0) is Qt.CheckState.Checked)
+
+
+def _item(rule: ReplyRule) -> QTreeWidgetItem:
+    item = QTreeWidgetItem()
+    item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
+    _fill(item, rule)
+    return item
+
+
+def _fill(item: QTreeWidgetItem, rule: ReplyRule) -> None:
+    item.setText(0, rule.title)
+    item.setText(1, KIND_LABELS[rule.kind])
+    item.setCheckState(0, Qt.CheckState.Checked if rule.is_on else Qt.CheckState.Unchecked)
 
 
 class InboxTimeoutRow(QWidget):
@@ -396,7 +468,7 @@ class InboxTimeoutRow(QWidget):
         super().__init__(parent)
         self._bridge = bridge
         self._alert = alert
-        self.seconds = QSpinBox(maximum=_MAX_LENGTH, suffix=" s")
+        self.seconds = QSpinBox(maximum=_MAX_TIMEOUT_S, suffix=" s")
         self.seconds.setSpecialValueText("no limit")
         self.seconds.setAccessibleName("Inbox timeout")
         self.seconds.setToolTip(
@@ -411,23 +483,23 @@ class InboxTimeoutRow(QWidget):
         row.addWidget(MutedLabel(theme, "Inbox timeout"))
         row.addWidget(self.seconds)
         row.addStretch(1)
-        bridge.start_when_attached("how long questions wait", self._load())
+        bridge.start_when_attached("load the Inbox timeout", self._load())
 
     async def _load(self) -> None:
-        within = await self._bridge.ask_inbox(lambda inbox: inbox.answer_within)
+        timeout = await self._bridge.ask_inbox(lambda inbox: inbox.reply_timeout)
         if shiboken6.isValid(self):
-            self.seconds.setValue(max(1, round(within)) if within is not None else 0)
+            self.seconds.setValue(max(1, round(timeout)) if timeout is not None else 0)
             self.seconds.setEnabled(True)
             self.seconds.valueChanged.connect(self._on_changed)
 
     def _on_changed(self, seconds: int) -> None:
         # Not tied to the window's lifetime: the choice must be saved.
-        self._bridge.start("keep how long questions wait", self._keep(seconds))
+        self._bridge.start("save the Inbox timeout", self._save(seconds))
 
-    async def _keep(self, seconds: int) -> None:
+    async def _save(self, seconds: int) -> None:
         try:
-            await self._bridge.ask_inbox(lambda inbox: inbox.choose_inbox_timeout(seconds or None))
+            await self._bridge.ask_inbox(lambda inbox: inbox.set_reply_timeout(seconds or None))
         except UserError as exc:
             if not shiboken6.isValid(self):
                 raise
-            self._alert.show_message("within", exc.summary, exc.next_step, tone="error")
+            self._alert.show_message("timeout", exc.summary, exc.next_step, tone="error")

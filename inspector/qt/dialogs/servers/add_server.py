@@ -19,16 +19,16 @@ from inspector.base.errors import ConfigError, UserError
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural
-from inspector.config.foreign.discovery import FoundServer
+from inspector.config.foreign.discovery import DiscoveredServer
 from inspector.config.foreign.paste import is_link, read_pasted
 from inspector.config.servers.entries import Entry, HttpEntry, StdioEntry
 from inspector.engine.servers.registry import ServerRegistry
 from inspector.qt.bridge import Bridge
 from inspector.qt.forms.server.input_fields import CredentialFields, PasteBox
-from inspector.qt.forms.server.pasted_servers import PastedList, PastedServer
+from inspector.qt.forms.server.pasted_servers import PastedList, PastedServer, dropped_config_files
 from inspector.qt.models.discovered_servers import short_path
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
-from inspector.qt.widgets.inputs.controls import ActionButton, dropped_config_files
+from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
@@ -36,8 +36,8 @@ _HINT = (
     "A command, a URL, the configuration of any tool or a fragment of it, “claude mcp add …”, or an "
     "install link. Commands run without a shell."
 )
-_LOOK_FIRST = "Review it before you add it: a command runs on this machine with your permissions."
-_AT_ONCE = 20_000  # characters parsed while typing; longer text is parsed in the background
+_REVIEW_HINT = "Review it before you add it: a command runs on this machine with your permissions."
+_MAX_IMMEDIATE = 20_000  # characters parsed while typing; longer text is parsed in the background
 _MIN_LIST, _MAX_HEIGHT = 120, 760
 
 
@@ -65,21 +65,21 @@ class AddServerDialog(QDialog):
         self._bridge, self._theme, self._taken = bridge, theme, taken
         self._file: Path | None = None
         self._problem: ConfigError | None = None
-        self._found: tuple[FoundServer, ...] = ()
+        self._found: tuple[DiscoveredServer, ...] = ()
         self._is_busy = False
         self.setWindowTitle("Add server")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setAcceptDrops(True)
         self.address = PasteBox(theme, lines=(3, 8))
         self.fields = CredentialFields(theme)
-        self.access, self.header, self.secret = self.fields.method, self.fields.header, self.fields.secret
+        self.method, self.header, self.secret = self.fields.method, self.fields.header, self.fields.secret
         self.alert = Alert(theme)
         self._summary = MutedLabel(theme, _HINT, wrap=True)
         self._error = PlainLabel(theme, tone="error", wrap=True, selectable=True)
         self.list = PastedList(theme)
         self.file_action = self._action("Open file…", self.choose_file)
         self.add_action = self._action("Add and connect", lambda: self._on_add(connect=True))
-        self.keep_action = self._action("Add without connecting", lambda: self._on_add(connect=False))
+        self.add_only_action = self._action("Add without connecting", lambda: self._on_add(connect=False))
         self._cancel_action = self._action("Cancel", self.reject)
         self._add_button = ActionButton(self.add_action, "primary")
         self._lay_out()
@@ -87,7 +87,7 @@ class AddServerDialog(QDialog):
         self.address.entered.connect(self._on_entered)
         self.fields.changed.connect(self._on_edited)
         self.list.changed.connect(self._on_edited)
-        self.list.laid_out.connect(self._make_room)
+        self.list.laid_out.connect(self._fit_height)
         self._on_text()
 
     @property
@@ -115,7 +115,7 @@ class AddServerDialog(QDialog):
     def _lay_out(self) -> None:
         buttons = QHBoxLayout()
         buttons.setSpacing(SPACE_2)
-        for action in (self.file_action, self._cancel_action, self.keep_action):
+        for action in (self.file_action, self._cancel_action, self.add_only_action):
             button = ActionButton(action)
             button.setAutoDefault(False)  # Return in a field adds, or does nothing
             buttons.addWidget(button)
@@ -139,22 +139,22 @@ class AddServerDialog(QDialog):
 
     def _on_text(self) -> None:
         text = self.address.text()
-        if len(text) > _AT_ONCE:
+        if len(text) > _MAX_IMMEDIATE:
             self._summary.setText("Reading the pasted text…")
             self.add_action.setEnabled(False)
-            self.keep_action.setEnabled(False)
-            self._bridge.start_when_attached("read what was pasted", self._read_aside(text))
+            self.add_only_action.setEnabled(False)
+            self._bridge.start_when_attached("read pasted text", self._read_in_background(text))
             return
         try:
             self._show(read_pasted(text) if text.strip() else (), None)
         except ConfigError as exc:
             self._show((), exc)
 
-    async def _read_aside(self, text: str) -> None:
-        async def read(servers: ServerRegistry) -> tuple[FoundServer, ...]:
+    async def _read_in_background(self, text: str) -> None:
+        async def read(servers: ServerRegistry) -> tuple[DiscoveredServer, ...]:
             return await asyncio.to_thread(read_pasted, text)
 
-        found: tuple[FoundServer, ...] = ()
+        found: tuple[DiscoveredServer, ...] = ()
         problem = None
         try:
             found = await self._bridge.ask_servers(read)
@@ -163,7 +163,7 @@ class AddServerDialog(QDialog):
         if shiboken6.isValid(self) and self.address.text() == text:  # else the text has changed meanwhile
             self._show(found, problem)
 
-    def _show(self, found: tuple[FoundServer, ...], problem: ConfigError | None) -> None:
+    def _show(self, found: tuple[DiscoveredServer, ...], problem: ConfigError | None) -> None:
         self._found, self._problem = found, problem
         is_line = "\n" not in self.address.text().strip()
         is_being_typed = problem is not None and is_line
@@ -171,19 +171,19 @@ class AddServerDialog(QDialog):
         if not is_being_typed:  # else the list keeps its input, needed again in a moment
             is_typed = is_line and not self._is_foreign
             self.list.show_servers(found, self._taken(), is_typed=is_typed)
-        self._say_where_from()
+        self._show_origin()
         self._update()
         if problem is not None and not is_being_typed:
-            self._show_message(problem)
+            self._show_error(problem)
         else:
             self._error.hide()
-        self._make_room()
+        self._fit_height()
 
-    def _say_where_from(self) -> None:
+    def _show_origin(self) -> None:
         if self._file is not None and self.address.text():
-            self.alert.show_message("from", f"From {one_line(short_path(self._file))}.", _LOOK_FIRST)
+            self.alert.show_message("from", f"From {one_line(short_path(self._file))}.", _REVIEW_HINT)
         elif self._is_link:
-            self.alert.show_message("from", "This install link adds a server.", _LOOK_FIRST)
+            self.alert.show_message("from", "This install link adds a server.", _REVIEW_HINT)
         else:
             self._file = None
             self.alert.close_topic("from")
@@ -202,28 +202,28 @@ class AddServerDialog(QDialog):
     def _on_edited(self) -> None:
         self._error.hide()
         self._update()
-        self._make_room()
+        self._fit_height()
 
     def _update(self) -> None:
         chosen = self.list.chosen()
         can_add = bool(self.address.text().strip()) and self.list.is_complete and not self._is_busy
         can_add = can_add and (bool(chosen) or not self._found)  # errors are reported on Add
         self.add_action.setEnabled(can_add)
-        self.keep_action.setEnabled(can_add)
+        self.add_only_action.setEnabled(can_add)
         self.add_action.setText(f"Add {len(chosen)} and connect" if len(chosen) > 1 else "Add and connect")
-        self.fields.setVisible(self._takes_access)
-        self._summary.setText(self._label(chosen))
+        self.fields.setVisible(self._needs_credentials)
+        self._summary.setText(self._summary_text(chosen))
 
     @property
-    def _takes_access(self) -> bool:
+    def _needs_credentials(self) -> bool:
         """True for a single URL without authentication settings."""
         entry = self._found[0].entry if len(self._found) == 1 else None
         if entry is None or isinstance(entry, StdioEntry):
             return False
-        is_stated = isinstance(entry, HttpEntry) and entry.auth is not None
-        return not is_stated and not any(name.lower() == "authorization" for name in entry.headers)
+        has_auth = isinstance(entry, HttpEntry) and entry.auth is not None
+        return not has_auth and not any(name.lower() == "authorization" for name in entry.headers)
 
-    def _label(self, chosen: Sequence[PastedServer]) -> str:
+    def _summary_text(self, chosen: Sequence[PastedServer]) -> str:
         if not self._found:
             return _HINT
         if len(self._found) > 1:
@@ -233,16 +233,16 @@ class AddServerDialog(QDialog):
         what = "starts this command" if isinstance(chosen[0].entry, StdioEntry) else "connects to this URL"
         return f"Adding server {chosen[0].quoted_name()} {what}."
 
-    def _make_room(self) -> None:
+    def _fit_height(self) -> None:
         """Grow with the content, within limits; never shrink, since the user may have resized it."""
         layout = self.layout()
         if layout is None:
             return
-        wanted = self.list.wanted_height(self.width() - 2 * SPACE_4)
-        self.list.setMinimumHeight(min(wanted, _MIN_LIST))
+        list_height = self.list.wanted_height(self.width() - 2 * SPACE_4)
+        self.list.setMinimumHeight(min(list_height, _MIN_LIST))
         layout.activate()
         minimum = max(layout.totalMinimumHeightForWidth(self.width()), layout.totalMinimumSize().height())
-        best = minimum - self.list.minimumHeight() + wanted
+        best = minimum - self.list.minimumHeight() + list_height
         highest = min(_MAX_HEIGHT, self.screen().availableGeometry().height() - _MIN_LIST)
         self.resize(self.width(), max(self.height(), minimum, min(best, highest)))
 
@@ -265,7 +265,7 @@ class AddServerDialog(QDialog):
         except ConfigError as exc:
             if shiboken6.isValid(self):
                 message = f"{one_line(short_path(path))}: {exc.summary}"
-                self._show_message(ConfigError(message, exc.next_step))
+                self._show_error(ConfigError(message, exc.next_step))
             return
         if shiboken6.isValid(self):
             self.address.clear()
@@ -292,12 +292,12 @@ class AddServerDialog(QDialog):
 
     def _on_add(self, *, connect: bool) -> None:
         if self._problem is not None:
-            self._show_message(self._problem)
+            self._show_error(self._problem)
             return
         try:
             chosen = self._chosen(connect)
         except ConfigError as exc:
-            self._show_message(exc)
+            self._show_error(exc)
             return
         self._is_busy = True  # a second Return must not add them twice
         self._update()
@@ -306,7 +306,7 @@ class AddServerDialog(QDialog):
     def _chosen(self, connect: bool) -> list[tuple[Entry, dict[str, str]]]:
         """Return the ticked servers with their secrets. Raises ConfigError."""
         chosen = self.list.read(with_inputs=connect)
-        if self._takes_access and chosen:
+        if self._needs_credentials and chosen:
             (entry, secrets), *rest = chosen
             entry, secret = self.fields.with_secret(entry)
             chosen = [(entry, secrets | secret), *rest]
@@ -331,7 +331,7 @@ class AddServerDialog(QDialog):
         except (UserError, OSError) as exc:
             if not shiboken6.isValid(self):
                 raise
-            self._say_failed(exc, added)
+            self._show_failure(exc, added)
             return
         finally:
             for entry in added:
@@ -341,7 +341,7 @@ class AddServerDialog(QDialog):
             self.added.emit(added[0].name)
             self.accept()
 
-    def _say_failed(self, error: Exception, added: Sequence[Entry]) -> None:
+    def _show_failure(self, error: Exception, added: Sequence[Entry]) -> None:
         self._is_busy = False
         names = [entry.name for entry in added]
         self.list.uncheck(names)  # these were added
@@ -351,9 +351,9 @@ class AddServerDialog(QDialog):
             if names
             else ""
         )
-        self._show_message(ConfigError(f"{done}{error}"))
+        self._show_error(ConfigError(f"{done}{error}"))
 
-    def _show_message(self, error: Exception) -> None:
+    def _show_error(self, error: Exception) -> None:
         self._error.setText(str(error))
         self._error.show()
-        self._make_room()
+        self._fit_height()

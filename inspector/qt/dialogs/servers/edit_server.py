@@ -109,7 +109,7 @@ class EditServerDialog(QDialog):
         shown = one_line(", ".join(f"${{{name}}}" for name in names.shown))
         text = f"Resolved on connect: {shown}." if names else ""
         if names.inputs:
-            text += " Set the values of inputs in Server ▸ Secrets of this server…"
+            text += " Set the values of inputs in Server ▸ Server secrets…"
         self._names.setText(text)
         self._names.setVisible(bool(names))
 
@@ -120,7 +120,7 @@ class EditServerDialog(QDialog):
                 raise ConfigError("The server has no name.", "Enter a name.")
             entry = self.form.read(name)
         except ConfigError as exc:
-            self._show_message(exc)
+            self._show_error(exc)
             return
         self._error.hide()
         self.save_action.setEnabled(False)  # a second Return must not write it twice
@@ -132,11 +132,11 @@ class EditServerDialog(QDialog):
         async def write(servers: ServerRegistry) -> None:
             """Merge into the current file: other windows and programs may change it during editing."""
             now = await servers.draft(self._server)
-            merged, clashes = merge_drafts(before, draft, now)
-            if clashes:
+            merged, conflicts = merge_drafts(before, draft, now)
+            if conflicts:
                 self._before = now  # the next save overwrites it
                 raise ConfigError(
-                    f"Changed elsewhere while you were editing: {one_line(', '.join(clashes))}.",
+                    f"Changed elsewhere while you were editing: {one_line(', '.join(conflicts))}.",
                     "Save again to overwrite those changes, or cancel and edit again.",
                 )
             await servers.update(self._server, read_entry(entry.name, merged), secrets, merged)
@@ -146,13 +146,13 @@ class EditServerDialog(QDialog):
         except (UserError, OSError) as exc:
             if not shiboken6.isValid(self):
                 raise
-            self._show_message(exc)
+            self._show_error(exc)
             return
         if shiboken6.isValid(self):  # it may have been closed meanwhile
             self.saved.emit(entry.name)
             self.accept()
 
-    def _show_message(self, error: Exception) -> None:
+    def _show_error(self, error: Exception) -> None:
         """Show an error below the pages and bring the page of its field to the front."""
         self.save_action.setEnabled(True)
         self._error.setText(str(error))

@@ -31,9 +31,9 @@ from inspector.base.errors import ConfigError, UserError
 from inspector.base.plain_text import one_line, visible
 from inspector.config.foreign.discovery import local_locations
 from inspector.config.foreign.export import (
-    EXPORT_FORMS,
-    FORM_NAMES,
-    REQUEST_CARD,
+    EXPORT_FORMAT_NAMES,
+    EXPORT_FORMATS,
+    REGISTRY,
     Exported,
     claude_command,
     export,
@@ -51,33 +51,8 @@ from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 from inspector.qt.widgets.text.text_box import TextBox
 
 _ADVICE = "Secrets are replaced by placeholders. MCP Lens does not write to the files of other tools."
-_MAX_REMARKS_HEIGHT = 120  # pixels; longer remarks scroll, so that the text stays visible
+_MAX_NOTES_HEIGHT = 120  # pixels; longer remarks scroll, so that the text stays visible
 _NAME = Qt.ItemDataRole.UserRole
-
-
-@dataclass(frozen=True, slots=True)
-class _Form:
-    text: str
-    file_name: str
-    write: Callable[[Sequence[Entry]], Exported]
-
-
-def _commands(entries: Sequence[Entry]) -> Exported:
-    made = [claude_command(entry) for entry in entries]
-    notes = tuple(note for each in made for note in each.notes)
-    return Exported("".join(f"{each.text}\n" for each in made), tuple(dict.fromkeys(notes)))
-
-
-def _form(name: str) -> _Form:
-    if name == REQUEST_CARD:
-        return _Form("MCP registry · server.json", "server.json", lambda entries: export(entries, name))
-    form = EXPORT_FORMS[name]
-    table = "" if form.table else ", without “mcpServers”"
-    file_name = PurePosixPath(form.file_name).name
-    return _Form(f"{form.tool} · {form.file_name}{table}", file_name, lambda entries: export(entries, name))
-
-
-_CLAUDE = _Form("Claude Code · claude mcp add …", "add-servers.sh", _commands)
 
 
 class ExportServersDialog(QDialog):
@@ -97,19 +72,19 @@ class ExportServersDialog(QDialog):
         super().__init__(parent)
         self._bridge, self._theme = bridge, theme
         self._task: asyncio.Task[Any] | None = None
-        first, *others = (_form(name) for name in FORM_NAMES)
-        self._forms = [first, _CLAUDE, *others]
+        first, *others = (_format_of(name) for name in EXPORT_FORMAT_NAMES)
+        self._formats = [first, _CLAUDE, *others]
         self.setWindowTitle("Export servers")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(900, 600)
         self.servers = QListWidget()
         self.servers.setAccessibleName("Servers")
         style_list(self.servers, theme)
-        self.form = QComboBox()
-        self.form.addItems([form.text for form in self._forms])
-        self.form.setAccessibleName("Format")
+        self.format = QComboBox()
+        self.format.addItems([format.text for format in self._formats])
+        self.format.setAccessibleName("Format")
         self.preview = TextBox(theme.mono_font())
-        self.preview.grow_freely()
+        self.preview.fill_height()
         self.preview.setReadOnly(True)
         self.preview.setAccessibleName("Export preview")
         self.notes = PlainLabel(theme, tone="warn", wrap=True, selectable=True)
@@ -127,7 +102,7 @@ class ExportServersDialog(QDialog):
         self._fill(names, chosen)
         self._lay_out()
         self.servers.itemChanged.connect(self._update)
-        self.form.currentIndexChanged.connect(self._update)
+        self.format.currentIndexChanged.connect(self._update)
         self._update()
 
     def chosen(self) -> list[str]:
@@ -137,9 +112,7 @@ class ExportServersDialog(QDialog):
         """Save to a file, refusing to overwrite one that another tool reads."""
         try:
             if path.exists() and any(
-                path.samefile(file_location.path)
-                for file_location in local_locations()
-                if file_location.path.exists()
+                path.samefile(location.path) for location in local_locations() if location.path.exists()
             ):
                 raise ConfigError(
                     f"{path} belongs to another tool. MCP Lens never writes to such files.",
@@ -182,7 +155,7 @@ class ExportServersDialog(QDialog):
         main.setContentsMargins(SPACE_2, 0, 0, 0)
         main.setSpacing(SPACE_2)
         main.addWidget(Heading(self._theme, "Format"))
-        main.addWidget(self.form)
+        main.addWidget(self.format)
         main.addWidget(self._gate, 1)
         main.addWidget(self._notes)
         main.addWidget(MutedLabel(self._theme, _ADVICE, wrap=True))
@@ -227,12 +200,12 @@ class ExportServersDialog(QDialog):
         if not names:
             self._explain("empty", "No servers selected", "Select the servers to export.")
             return
-        form = self._forms[self.form.currentIndex()]
-        self._task = self._bridge.start("export servers", self._show(names, form), self)
+        format = self._formats[self.format.currentIndex()]
+        self._task = self._bridge.start("export servers", self._show(names, format), self)
 
-    async def _show(self, names: Sequence[str], form: _Form) -> None:
+    async def _show(self, names: Sequence[str], format: _Format) -> None:
         async def run(servers: ServerRegistry) -> Exported:
-            return form.write([servers.entry(name) for name in names])
+            return format.write([servers.entry(name) for name in names])
 
         try:
             exported = await self._bridge.ask_servers(run)
@@ -242,15 +215,15 @@ class ExportServersDialog(QDialog):
         self.preview.set_text(exported.text)
         self.notes.setText("\n".join(visible(note) for note in exported.notes))
         self._notes.setVisible(bool(exported.notes))
-        wanted = self.notes.heightForWidth(self._gate.width() - SPACE_4)
-        self._notes.setFixedHeight(min(wanted, _MAX_REMARKS_HEIGHT))
+        height = self.notes.heightForWidth(self._gate.width() - SPACE_4)
+        self._notes.setFixedHeight(min(height, _MAX_NOTES_HEIGHT))
         self.copy_action.setEnabled(True)
         self.save_action.setEnabled(True)
         self._gate.open()
 
-    def _explain(self, inspect: Any, title: str, sentence: str, next_step: str = "") -> None:
+    def _explain(self, kind: Any, title: str, sentence: str, next_step: str = "") -> None:
         self._notes.hide()
-        self._gate.explain(inspect, "export", title, sentence, next_step)
+        self._gate.explain(kind, "export", title, sentence, next_step)
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self.preview.text())
@@ -260,7 +233,7 @@ class ExportServersDialog(QDialog):
         dialog = QFileDialog(self, "Export servers")
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.selectFile(self._forms[self.form.currentIndex()].file_name)
+        dialog.selectFile(self._formats[self.format.currentIndex()].file_name)
         dialog.fileSelected.connect(lambda path: self.save_to(Path(path)))
         dialog.open()
 
@@ -274,3 +247,30 @@ def _row(actions: Sequence[QAction]) -> QHBoxLayout:
         row.addWidget(button)
     row.addStretch(1)
     return row
+
+
+@dataclass(frozen=True, slots=True)
+class _Format:
+    text: str
+    file_name: str
+    write: Callable[[Sequence[Entry]], Exported]
+
+
+def _commands(entries: Sequence[Entry]) -> Exported:
+    exports = [claude_command(entry) for entry in entries]
+    notes = tuple(note for each in exports for note in each.notes)
+    return Exported("".join(f"{each.text}\n" for each in exports), tuple(dict.fromkeys(notes)))
+
+
+def _format_of(name: str) -> _Format:
+    if name == REGISTRY:
+        return _Format("MCP registry · server.json", "server.json", lambda entries: export(entries, name))
+    format = EXPORT_FORMATS[name]
+    table = "" if format.table else ", without “mcpServers”"
+    file_name = PurePosixPath(format.file_name).name
+    return _Format(
+        f"{format.tool} · {format.file_name}{table}", file_name, lambda entries: export(entries, name)
+    )
+
+
+_CLAUDE = _Format("Claude Code · claude mcp add …", "add-servers.sh", _commands)

@@ -46,8 +46,8 @@ class ServerListChangesDialog(QDialog):
         self.tree.setAccessibleName("Changes")
         self.tree.setHeaderLabels(["Server", "Before", "Now"])
         style_tree(self.tree, theme)
-        for file_location, width in enumerate(_WIDTHS):
-            self.tree.setColumnWidth(file_location, width)
+        for position, width in enumerate(_WIDTHS):
+            self.tree.setColumnWidth(position, width)
         close = QAction("Close", self)
         close.triggered.connect(self.close)
         buttons = QHBoxLayout()

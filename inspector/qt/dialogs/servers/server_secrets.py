@@ -41,10 +41,10 @@ class ServerSecretsDialog(QDialog):
         super().__init__(parent)
         self._bridge = bridge
         self._server = view.name
-        self.setWindowTitle("Secrets of this server")
+        self.setWindowTitle("Server secrets")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setMinimumWidth(560)
-        self._what = "variable" if view.transport == "stdio" else "header"
+        self._kind = "environment variable" if view.transport == "stdio" else "header"
         self.moves = {name: self._make_move(name) for name in view.plain_secrets}
         self.values = {name: self._make_value(name) for name in view.secret_references}
         self._error = PlainLabel(theme, tone="error", wrap=True)
@@ -64,20 +64,20 @@ class ServerSecretsDialog(QDialog):
         return self._error.text()
 
     def _make_move(self, name: str) -> QCheckBox:
-        box = QCheckBox(self._called(name).removeprefix("the ").replace("&", "&&"))
-        box.setAccessibleName(f"Move {self._called(name)}")
+        box = QCheckBox(self._display_name(name).removeprefix("the ").replace("&", "&&"))
+        box.setAccessibleName(f"Move {self._display_name(name)}")
         box.setChecked(True)
         return box
 
-    def _called(self, name: str) -> str:
+    def _display_name(self, name: str) -> str:
         """Return the display name. Names with a blank or colon need no prefix: "argument --token"."""
-        is_stated = " " in name or ":" in name
-        return _shown(name) if is_stated else f"the {self._what} {_shown(name)}"
+        is_complete = " " in name or ":" in name
+        return _short(name) if is_complete else f"the {self._kind} {_short(name)}"
 
     def _make_value(self, name: str) -> QLineEdit:
         is_authorization = name.lower() == "authorization"
         hint = "new value, such as Bearer …" if is_authorization else "new value"
-        text = f"New value of {self._called(name)}"
+        text = f"New value of {self._display_name(name)}"
         return secret_line(text, f"{hint}; leave empty to keep the current one")
 
     def _lay_out(self, theme: Theme) -> None:
@@ -97,7 +97,7 @@ class ServerSecretsDialog(QDialog):
             form.setHorizontalSpacing(SPACE_3)
             form.setVerticalSpacing(SPACE_2)
             for name, field in self.values.items():
-                form.addRow(MutedLabel(theme, _shown(name)), field)
+                form.addRow(MutedLabel(theme, _short(name)), field)
             inner.addLayout(form)
         inner.addStretch(1)
         scroll = QScrollArea()
@@ -114,7 +114,7 @@ class ServerSecretsDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
         column.setSpacing(SPACE_3)
-        column.addWidget(PlainLabel(theme, _shown(self._server), tone="muted"))
+        column.addWidget(PlainLabel(theme, _short(self._server), tone="muted"))
         column.addWidget(scroll, 1)
         column.addWidget(MutedLabel(theme, "Takes effect on reconnect.", wrap=True))
         column.addWidget(self._error)
@@ -123,21 +123,21 @@ class ServerSecretsDialog(QDialog):
     def _moved(self) -> list[str]:
         return [name for name, box in self.moves.items() if box.isChecked()]
 
-    def _given(self) -> dict[str, str]:
+    def _new_values(self) -> dict[str, str]:
         texts = {name: field.text().strip() for name, field in self.values.items()}
         return {name: text for name, text in texts.items() if text}
 
     def _on_changed(self) -> None:
         self._error.hide()
-        self.save_action.setEnabled(bool(self._moved() or self._given()))
+        self.save_action.setEnabled(bool(self._moved() or self._new_values()))
 
     def _on_save(self) -> None:
         self.save_action.setEnabled(False)  # a second Return must not do it twice
-        self._bridge.start_when_attached("server secrets", self._save(self._moved(), self._given()))
+        self._bridge.start_when_attached("server secrets", self._save(self._moved(), self._new_values()))
 
-    async def _save(self, moved: list[str], given: dict[str, str]) -> None:
+    async def _save(self, moved: list[str], values: dict[str, str]) -> None:
         try:
-            await self._bridge.set_secrets(self._server, moved, given)
+            await self._bridge.set_secrets(self._server, moved, values)
         except (UserError, OSError) as exc:
             if not shiboken6.isValid(self):
                 raise
@@ -149,5 +149,5 @@ class ServerSecretsDialog(QDialog):
             self.accept()
 
 
-def _shown(name: str) -> str:
+def _short(name: str) -> str:
     return shorten(one_line(name), 80)

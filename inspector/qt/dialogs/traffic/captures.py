@@ -1,4 +1,4 @@
-"""Captures of earlier runs: open or delete them, and set how long they are kept.
+"""Saved captures: open or delete them, and set how long they are stored.
 
 Changed limits are applied after a pause: typing "30" passes through 3, which would delete captures.
 """
@@ -23,19 +23,19 @@ from PySide6.QtWidgets import (
 from inspector.base.errors import UserError
 from inspector.base.plain_text import one_line
 from inspector.base.units import full_time, plural, size
-from inspector.config.preferences.sections import KeepCaptures
+from inspector.config.preferences.sections import CapturePrefs
 from inspector.qt.bridge import Bridge
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.item_views import style_tree
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
-from inspector.traffic.captures.capture import KeptCapture
+from inspector.traffic.captures.folder import CaptureInfo
 
 _PATH = Qt.ItemDataRole.UserRole
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 # Wait after the last change: typing "30" passes through 3, and three days would delete a lot.
-_SETTLE_MS = 1500
+_DELAY_MS = 1500
 
 
 class CapturesDialog(QDialog):
@@ -50,7 +50,7 @@ class CapturesDialog(QDialog):
     def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._bridge = bridge
-        self._limits = KeepCaptures()
+        self._limits = CapturePrefs()
         self.setWindowTitle("Manage captures")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(720, 480)
@@ -63,12 +63,12 @@ class CapturesDialog(QDialog):
         self.record = QCheckBox("Record traffic automatically")
         self.days = _number("days", 1, 3650, " days")
         self.mebibytes = _number("size", 1, 1024 * 1024, " MiB")
-        self._settling = QTimer(self, singleShot=True, interval=_SETTLE_MS)
+        self._delay = QTimer(self, singleShot=True, interval=_DELAY_MS)
         self.open_action = QAction("Open", self)
         self.delete_action = QAction("Delete", self)
         self._lay_out(theme)
         self._connect()
-        self._bridge.start("kept captures", self._load(), self)
+        self._bridge.start("load captures", self._load(), self)
 
     def error_text(self) -> str:
         return self._error.text()
@@ -120,10 +120,10 @@ class CapturesDialog(QDialog):
         self.delete_action.triggered.connect(self._on_delete)
         self.list.itemSelectionChanged.connect(self._on_selection_changed)
         self.list.itemActivated.connect(self._on_open)
-        self.record.clicked.connect(self._settling.start)
-        self.days.valueChanged.connect(lambda _: self._settling.start())
-        self.mebibytes.valueChanged.connect(lambda _: self._settling.start())
-        self._settling.timeout.connect(self.apply)
+        self.record.clicked.connect(self._delay.start)
+        self.days.valueChanged.connect(lambda _: self._delay.start())
+        self.mebibytes.valueChanged.connect(lambda _: self._delay.start())
+        self._delay.timeout.connect(self.apply)
         self.finished.connect(lambda _: self.apply())
         self._on_selection_changed()
 
@@ -142,16 +142,16 @@ class CapturesDialog(QDialog):
         await self._list()
 
     async def _list(self) -> None:
-        kept = await self._bridge.ask_captures(lambda captures: captures.kept())
+        stored = await self._bridge.ask_captures(lambda captures: captures.stored())
         self.list.clear()
-        for capture in reversed(kept):
+        for capture in reversed(stored):
             self.list.addTopLevelItem(_line(capture))
-        total = sum(capture.size for capture in kept)
-        self._total.setText(f"{plural(len(kept), 'capture')}, {size(total)}" if kept else "")
-        if kept:
+        total = sum(capture.size for capture in stored)
+        self._total.setText(f"{plural(len(stored), 'capture')}, {size(total)}" if stored else "")
+        if stored:
             self._gate.open()
         else:
-            sentence = "MCP Lens records every session to its own capture and keeps it here for a while."
+            sentence = "MCP Lens records every session to its own capture; old captures are deleted."
             self._gate.explain("empty", "traffic", "No captures yet", sentence)
 
     def _chosen(self) -> list[Path]:
@@ -180,16 +180,16 @@ class CapturesDialog(QDialog):
 
     def apply(self) -> None:
         """Apply the limits in the boxes if they were changed."""
-        self._settling.stop()
-        chosen = KeepCaptures(self.days.value(), self.mebibytes.value(), self.record.isChecked())
-        if chosen != self._limits:
-            self._limits = chosen
-            self._bridge.start("limits of captures", self._apply(chosen), self)
+        self._delay.stop()
+        prefs = CapturePrefs(self.days.value(), self.mebibytes.value(), self.record.isChecked())
+        if prefs != self._limits:
+            self._limits = prefs
+            self._bridge.start("set capture limits", self._apply(prefs), self)
 
-    async def _apply(self, chosen: KeepCaptures) -> None:
+    async def _apply(self, prefs: CapturePrefs) -> None:
         self._show_error("")
         try:
-            await self._bridge.ask_captures(lambda captures: captures.set_limits(chosen))
+            await self._bridge.ask_captures(lambda captures: captures.set_limits(prefs))
         except UserError as exc:
             self._show_error(str(exc))
         await self._list()
@@ -206,8 +206,8 @@ def _number(name: str, minimum: int, maximum: int, unit: str) -> QSpinBox:
     return box
 
 
-def _line(capture: KeptCapture) -> QTreeWidgetItem:
-    began = full_time(capture.began)[:19]
+def _line(capture: CaptureInfo) -> QTreeWidgetItem:
+    began = full_time(capture.began_ns)[:19]
     rows = f"{capture.rows:,}" if capture.rows is not None else "?"
     item = QTreeWidgetItem([began, rows, size(capture.size), _state(capture), one_line(capture.path.name)])
     item.setData(0, _PATH, capture.path)
@@ -216,8 +216,8 @@ def _line(capture: KeptCapture) -> QTreeWidgetItem:
     return item
 
 
-def _state(capture: KeptCapture) -> str:
-    if capture.is_running:
+def _state(capture: CaptureInfo) -> str:
+    if capture.is_recording:
         return "recording"
     if capture.is_interrupted:
         return "interrupted"

@@ -27,7 +27,7 @@ from inspector.config.preferences.traffic import DEFAULT_RULES, TINTS, ColorRule
 from inspector.qt.models.traffic.view_options import TONES, TrafficViewOptions
 from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
-from inspector.qt.widgets.inputs.filter_bar import Completer, FilterError, FilterField
+from inspector.qt.widgets.inputs.filter_bar import Completer, FilterField, TextError
 from inspector.qt.widgets.text.labels import MutedLabel
 
 _NAMES = {
@@ -48,22 +48,22 @@ class ColorRulesDialog(QDialog):
 
     def __init__(
         self,
-        choices: TrafficViewOptions,
+        options: TrafficViewOptions,
         theme: Theme,
         complete: Completer,
-        check: Callable[[str], FilterError | None],
+        check: Callable[[str], TextError | None],
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.setWindowTitle("Color rules")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(620, 320)
-        self._choices = choices
+        self._options = options
         self._theme = theme
         self._complete = complete
         self._check = check
-        self._rules = list(choices.rules)
-        self.lines: list[RuleLine] = []
+        self._rules = list(options.rules)
+        self.lines: list[RuleRow] = []
         self._grid = QGridLayout()
         self._lay_out()
         self._show_rules()
@@ -75,29 +75,29 @@ class ColorRulesDialog(QDialog):
 
     def restore_defaults(self) -> None:
         self._rules = list(DEFAULT_RULES)
-        self._keep()
+        self._save()
         self._show_rules()
 
     def change(self, number: int, rule: ColorRule) -> None:
         self._rules[number] = rule
-        self._keep()
+        self._save()
 
     def remove(self, number: int) -> None:
         del self._rules[number]
-        self._keep()
+        self._save()
         self._show_rules_soon()
 
     def move_up(self, number: int) -> None:
         if number > 0:
             self._rules[number - 1 : number + 1] = reversed(self._rules[number - 1 : number + 1])
-            self._keep()
+            self._save()
             self._show_rules_soon()
 
-    def _keep(self) -> None:
+    def _save(self) -> None:
         """Save the rules, except empty and invalid ones."""
         usable = [rule for rule in self._rules if rule.filter.strip() and self._check(rule.filter) is None]
-        if usable != list(self._choices.rules):
-            self._choices.set_rules(usable)
+        if usable != list(self._options.rules):
+            self._options.set_rules(usable)
 
     def _show_rules_soon(self) -> None:
         # Rebuilding deletes the clicked button, so not during its click.
@@ -105,11 +105,11 @@ class ColorRulesDialog(QDialog):
 
     def _show_rules(self) -> None:
         for line in self.lines:
-            line.take_away()
+            line.remove()
         self.lines = []
         for number, rule in enumerate(self._rules):
-            line = RuleLine(self._theme, rule, self._complete, self._check)
-            line.put_into(self._grid, number)
+            line = RuleRow(self._theme, rule, self._complete, self._check)
+            line.add_to(self._grid, number)
             line.on_change = partial(self.change, number)
             line.up.triggered.connect(partial(self.move_up, number))
             line.up.setEnabled(number > 0)
@@ -150,11 +150,11 @@ class ColorRulesDialog(QDialog):
         whole.addLayout(buttons)
 
 
-class RuleLine:
+class RuleRow:
     """The controls of one rule. `on_change` is called with the rule whenever it changes."""
 
     def __init__(
-        self, theme: Theme, rule: ColorRule, complete: Completer, check: Callable[[str], FilterError | None]
+        self, theme: Theme, rule: ColorRule, complete: Completer, check: Callable[[str], TextError | None]
     ) -> None:
         self._theme = theme
         self._rule = rule
@@ -174,17 +174,17 @@ class RuleLine:
         self.tint.setCurrentIndex(TINTS.index(rule.tint))
         self._up_button, self.up = _button(theme, "chevron-up", "Move up")
         self._trash_button, self.trash = _button(theme, "trash", "Remove rule")
-        self.on.toggled.connect(lambda is_on: self._show_message(replace(self._rule, is_on=is_on)))
+        self.on.toggled.connect(lambda is_on: self._change(replace(self._rule, is_on=is_on)))
         self.tint.currentIndexChanged.connect(
-            lambda index: self._show_message(replace(self._rule, tint=TINTS[index]))
+            lambda index: self._change(replace(self._rule, tint=TINTS[index]))
         )
         self.field.text_settled.connect(self._on_text_settled)
 
-    def put_into(self, grid: QGridLayout, row: int) -> None:
+    def add_to(self, grid: QGridLayout, row: int) -> None:
         for column, widget in enumerate(self._widgets()):
             grid.addWidget(widget, row, column)
 
-    def take_away(self) -> None:
+    def remove(self) -> None:
         for widget in self._widgets():
             widget.hide()
             widget.deleteLater()
@@ -194,9 +194,9 @@ class RuleLine:
 
     def _on_text_settled(self, text: str) -> None:
         self.field.set_error(self._check(text))
-        self._show_message(replace(self._rule, filter=text.strip()))
+        self._change(replace(self._rule, filter=text.strip()))
 
-    def _show_message(self, rule: ColorRule) -> None:
+    def _change(self, rule: ColorRule) -> None:
         if rule != self._rule:
             self._rule = rule
             self.on_change(rule)

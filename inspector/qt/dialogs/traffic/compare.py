@@ -28,8 +28,11 @@ from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
-from inspector.traffic.compare.diff import PRESETS, ChangeKind, Cut, Diff
+from inspector.traffic.compare.diff import ChangeKind, Cut, Diff
+from inspector.traffic.compare.ignore_rules import PRESETS
 from inspector.traffic.records import STATUS_LABELS
+
+_SIGN_WIDTH = 28
 
 
 class CompareDialog(QDialog):
@@ -44,14 +47,14 @@ class CompareDialog(QDialog):
         theme: Theme,
         left: Side,
         right: Side,
-        choices: CompareOptions,
+        options: CompareOptions,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._theme = theme
         self._sides = (left, right)
-        self._choices = choices
+        self._options = options
         self._task: asyncio.Task[None] | None = None
         self.diff: Diff | None = None  # the comparison shown
         self._parts, chosen = parts_of(left, right)
@@ -63,7 +66,7 @@ class CompareDialog(QDialog):
         self.view = DiffView(self.model, theme)
         self.summary = PlainLabel(theme)
         self.position = PlainLabel(theme, tone="muted", mono=True, elide=Qt.TextElideMode.ElideMiddle)
-        self.ignore_bar = IgnoreBar(choices, theme)
+        self.ignore_bar = IgnoreBar(options, theme)
         self.alert = Alert(theme)
         self.gate = ContentStack(theme, self.view)
         self._make_actions(theme)
@@ -95,7 +98,7 @@ class CompareDialog(QDialog):
     async def _compare(self) -> None:
         left, right = self._sides
         try:
-            diff = await compare_part(self._bridge, left, right, self.part, self._choices.ignoring)
+            diff = await compare_part(self._bridge, left, right, self.part, self._options.ignoring)
         except UserError as exc:
             self.gate.explain("failed", "", "Not compared", exc.summary, exc.next_step, self.again_action)
             return
@@ -141,8 +144,8 @@ class CompareDialog(QDialog):
 
     def _on_row_changed(self) -> None:
         row = self.view.currentIndex().row()
-        is_there = 0 <= row < self.model.rowCount()
-        self.position.setText(f"{self.model.path(row)}   {self.model.note(row)}".strip() if is_there else "")
+        is_valid = 0 <= row < self.model.rowCount()
+        self.position.setText(f"{self.model.path(row)}   {self.model.note(row)}".strip() if is_valid else "")
 
     def make_menu(self, row: int) -> QMenu:
         """Create the context menu of a row."""
@@ -195,7 +198,7 @@ class CompareDialog(QDialog):
         self.stop_action.triggered.connect(self.stop)
         self.again_action.triggered.connect(self.compare)
         self.parts.chosen.connect(lambda index: self.compare())
-        self._choices.changed.connect(self.compare)
+        self._options.changed.connect(self.compare)
         self.ignore_bar.problem_found.connect(lambda message: self.alert.show_message("path", message))
         self.view.menu_requested.connect(self._on_menu_requested)
         self.view.selectionModel().currentRowChanged.connect(lambda *rows: self._on_row_changed())
@@ -205,7 +208,7 @@ class CompareDialog(QDialog):
     def _on_scroll_range_changed(self, low: int, high: int) -> None:
         """Keep the header as wide as the columns, which the scroll bar makes narrower."""
         bar = self.view.verticalScrollBar()
-        self.head.leave_right(bar.sizeHint().width() if high > low else 0)
+        self.head.set_right_margin(bar.sizeHint().width() if high > low else 0)
 
     def _lay_out(self) -> None:
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -248,9 +251,6 @@ def _copy(text: str, checked: bool = False) -> None:
     QGuiApplication.clipboard().setText(text)
 
 
-_SIGN_WIDTH = 28
-
-
 class DiffHead(QWidget):
     """The header of a diff. Both halves are as wide as the columns below."""
 
@@ -262,14 +262,14 @@ class DiffHead(QWidget):
         self._row.setSpacing(0)
         for half in self._halves:
             self._row.addWidget(half, 1)
-        self.leave_right(0)
+        self.set_right_margin(0)
         theme.changed.connect(self.update)
 
     def show_sides(self, left: Side, right: Side, part: Part) -> None:
         for half, side, row in zip(self._halves, (left, right), (part.left, part.right), strict=True):
             half.show_side(side, row)
 
-    def leave_right(self, width: int) -> None:
+    def set_right_margin(self, width: int) -> None:
         """Leave room on the right for the scroll bar of the columns below."""
         self._row.setContentsMargins(_SIGN_WIDTH, SPACE_2, width, SPACE_2)
 
@@ -286,13 +286,13 @@ class DiffHead(QWidget):
 class _Half(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self._title, self._where = Heading(theme), MutedLabel(theme)
+        self._title, self._origin = Heading(theme), MutedLabel(theme)
         self._status = Badge(theme)
         self._facts = MutedLabel(theme)
         first = QHBoxLayout()
         first.setSpacing(SPACE_2)
         first.addWidget(self._title)
-        first.addWidget(self._where, 1)
+        first.addWidget(self._origin, 1)
         second = QHBoxLayout()
         second.setSpacing(SPACE_2)
         second.addWidget(self._status)
@@ -306,17 +306,17 @@ class _Half(QWidget):
     def show_side(self, side: Side, row: int | None) -> None:
         position = f"row {(side.row if row is None else row) + 1:,}"
         self._title.setText(one_line(side.name()) or position)
-        self._where.setText(f"{one_line(side.title)}, {position}")
+        self._origin.setText(f"{one_line(side.title)}, {position}")
         self._status.set_text(STATUS_LABELS[side.status], STATUS_TONES[side.status])
         self._facts.setText(side.facts(row) if row is not None else "no matching message")
 
     def text(self) -> str:
-        message = [self._title.text(), self._where.text(), self._status.text, self._facts.text()]
+        message = [self._title.text(), self._origin.text(), self._status.text, self._facts.text()]
         return " · ".join(filter(None, message))
 
 
 class IgnoreBar(QWidget):
-    """Shows and changes `CompareChoices`.
+    """Shows and changes `CompareOptions`.
 
     Signals:
         problem_found: A path is invalid; carries the message.
@@ -324,9 +324,9 @@ class IgnoreBar(QWidget):
 
     problem_found = Signal(str)
 
-    def __init__(self, choices: CompareOptions, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, options: CompareOptions, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._choices = choices
+        self._options = options
         self._theme = theme
         self.boxes = {name: QCheckBox(name.capitalize()) for name in PRESETS}
         self.paths = QToolButton()
@@ -334,26 +334,26 @@ class IgnoreBar(QWidget):
         self._lay_out()
         for name, box in self.boxes.items():
             box.setToolTip(PRESETS[name])
-            box.toggled.connect(partial(choices.set_preset, name))
+            box.toggled.connect(partial(options.set_preset, name))
         self._menu.aboutToShow.connect(self._fill_menu)
-        choices.changed.connect(self._show)
+        options.changed.connect(self._show)
         self._show()
 
     def add_path(self, path: str) -> None:
         """Ignore the value at a path; an invalid path is reported."""
         try:
             if path:
-                self._choices.add_path(path)
+                self._options.add_path(path)
         except UserError as exc:
             self.problem_found.emit(str(exc))
 
     def ask_for_path(self) -> None:
         popup = NotePopup(self._theme, "Ignore a path, such as result.content[*].text", "", self)
-        popup.kept.connect(self.add_path)
+        popup.accepted.connect(self.add_path)
         popup.open_at(self.paths.mapToGlobal(QPoint(0, self.paths.height())))
 
     def _show(self) -> None:
-        ignoring = self._choices.ignoring
+        ignoring = self._options.ignoring
         for name, box in self.boxes.items():
             box.setChecked(getattr(ignoring, name))
         count = len(ignoring.paths)
@@ -361,7 +361,7 @@ class IgnoreBar(QWidget):
 
     def _fill_menu(self) -> None:
         self._menu.clear()
-        for path in self._choices.ignoring.paths:
+        for path in self._options.ignoring.paths:
             action = self._menu.addAction(shorten(one_line(path), 80).replace("&", "&&"))
             action.setCheckable(True)
             action.setChecked(True)
@@ -370,7 +370,7 @@ class IgnoreBar(QWidget):
         self._menu.addAction("Ignore a path…").triggered.connect(self.ask_for_path)
 
     def _on_unchecked(self, path: str, checked: bool = False) -> None:
-        self._choices.remove_path(path)
+        self._options.remove_path(path)
 
     def _lay_out(self) -> None:
         self.paths.setMenu(self._menu)

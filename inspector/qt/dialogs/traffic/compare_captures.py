@@ -41,19 +41,19 @@ from inspector.qt.widgets.item_views import style_table
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import MutedLabel
-from inspector.traffic.compare.messages import CaptureDiff, Verdict
+from inspector.traffic.compare.captures import CaptureDiff, PairStatus
 
 _SLICE_S = 0.008
-_STEPS = 1000
+_BAR_STEPS = 1000
 # Larger ones are compared by structure when the pair is opened.
 _MAX_INSPECTED = 32 * 1024
-_DIFFERING = (Verdict.OTHER_STATUS, Verdict.OTHER_BYTES, Verdict.DIFFERENT)
-_FILTERS: tuple[tuple[str, tuple[Verdict, ...]], ...] = (
-    ("All", tuple(Verdict)),
+_DIFFERING = (PairStatus.OTHER_STATUS, PairStatus.OTHER_BYTES, PairStatus.DIFFERENT)
+_FILTERS: tuple[tuple[str, tuple[PairStatus, ...]], ...] = (
+    ("All", tuple(PairStatus)),
     ("Different", _DIFFERING),
-    ("Only left", (Verdict.ONLY_LEFT,)),
-    ("Only right", (Verdict.ONLY_RIGHT,)),
-    ("Same", (Verdict.SAME,)),
+    ("Only left", (PairStatus.ONLY_LEFT,)),
+    ("Only right", (PairStatus.ONLY_RIGHT,)),
+    ("Same", (PairStatus.SAME,)),
 )
 _EXCHANGES, _SUBJECTS = 0, 1
 
@@ -73,13 +73,13 @@ class CompareCapturesDialog(QDialog):
         self,
         theme: Theme,
         sources: Sequence[TrafficSource],
-        choices: CompareOptions,
+        options: CompareOptions,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._sources = [(source.log, source.title) for source in sources]
         self._theme = theme
-        self._choices = choices
+        self._options = options
         self._diff: CaptureDiff | None = None
         self._titles = ("", "")
         self._steps: Iterator[float] = iter(())
@@ -87,7 +87,7 @@ class CompareCapturesDialog(QDialog):
         self.compare_action = QAction("Compare", self)
         self.stop_action = QAction("Stop", self)
         self._stop_button = ActionButton(self.stop_action, "quiet")
-        self.ignore_bar = IgnoreBar(choices, theme)
+        self.ignore_bar = IgnoreBar(options, theme)
         self.alert = Alert(theme)
         self.bar = QProgressBar()
         self.views = Segments(theme, ("Exchanges", "By tool"))
@@ -106,19 +106,19 @@ class CompareCapturesDialog(QDialog):
         return self._timer.isActive()
 
     def compare(self) -> None:
-        (ours, left), (theirs, right) = (
+        (left_log, left), (right_log, right) = (
             self._sources[each.currentIndex()] for each in (self.left, self.right)
         )
-        if ours is theirs:
-            self._say_same()
+        if left_log is right_log:
+            self._report_same_capture()
             return
         self.alert.close_all()
         self._titles = (left, right)
-        self._diff = CaptureDiff(ours, theirs, self._choices.ignoring)
+        self._diff = CaptureDiff(left_log, right_log, self._options.ignoring)
         self._steps = self._work(self._diff)
         self.gate.explain("loading", "", "Comparing", "Matching exchanges.", action=self.stop_action)
         self._timer.start()
-        self._report()
+        self._update()
 
     def stop(self) -> None:
         """Stop comparing; what was found so far stays."""
@@ -127,29 +127,29 @@ class CompareCapturesDialog(QDialog):
         if self._diff is not None:
             self._show_tables()
             self.alert.show_message("stopped", "Stopped: some exchanges were not compared.", tone="muted")
-        self._report()
+        self._update()
 
     def _work(self, diff: CaptureDiff) -> Iterator[float]:
         """Pair everything, then compare pairs with different bytes: it may only be ignored parts."""
         for share in diff.steps():
             yield 0.7 * share
         self._show_tables()
-        unsettled = diff.pairs(Verdict.OTHER_BYTES)
-        for position, number in enumerate(unsettled):
+        different = diff.pairs(PairStatus.OTHER_BYTES)
+        for position, number in enumerate(different):
             if _is_small(diff, number):
-                diff.inspect_part(number)
-            yield 0.7 + 0.3 * position / len(unsettled)
+                diff.compare_pair(number)
+            yield 0.7 + 0.3 * position / len(different)
 
     def _on_slice(self) -> None:
         until = time.monotonic() + _SLICE_S
         share = 0.0
         for share in self._steps:
             if time.monotonic() >= until:
-                self.bar.setValue(round(share * _STEPS))
+                self.bar.setValue(round(share * _BAR_STEPS))
                 return
         self._timer.stop()
         self._show_tables()
-        self._report()
+        self._update()
 
     def _show_tables(self) -> None:
         diff = self._diff
@@ -168,13 +168,14 @@ class CompareCapturesDialog(QDialog):
     def _show_counts(self, diff: CaptureDiff) -> None:
         """Update the counts. Each pass over all pairs takes some milliseconds, so make few."""
         left, right, same = (
-            len(diff.pairs(verdict)) for verdict in (Verdict.ONLY_LEFT, Verdict.ONLY_RIGHT, Verdict.SAME)
+            len(diff.pairs(status))
+            for status in (PairStatus.ONLY_LEFT, PairStatus.ONLY_RIGHT, PairStatus.SAME)
         )
         counts = (len(diff), len(diff) - left - right - same, left, right, same)
         for position, ((name, _), count) in enumerate(zip(_FILTERS, counts, strict=True)):
             self.filters.button(position).setText(f"{name} {count:,}")
 
-    def _report(self) -> None:
+    def _update(self) -> None:
         self.bar.setVisible(self.is_comparing)
         self.stop_action.setEnabled(self.is_comparing)
         self._stop_button.setVisible(self.is_comparing)
@@ -194,9 +195,9 @@ class CompareCapturesDialog(QDialog):
         else:
             text = "Exchanges are matched by request, in the order they were sent."
             self.gate.explain("empty", "columns", "Choose two captures", text, action=self.compare_action)
-        self._report()
+        self._update()
 
-    def _say_same(self) -> None:
+    def _report_same_capture(self) -> None:
         self.alert.show_message(
             "choice", "Both sides are the same capture.", "Choose a different capture for one side."
         )
@@ -210,13 +211,13 @@ class CompareCapturesDialog(QDialog):
             side = "left" if pair.left is not None else "right"
             self.alert.show_message("pair", f"Only the {side} capture has this exchange.")
             return
-        (ours, theirs), (left, right) = self._diff.logs, self._titles
+        (left_log, right_log), (left, right) = self._diff.logs, self._titles
         self.alert.close_topic("pair")
-        self.pair_requested.emit(Side(ours, pair.left, left), Side(theirs, pair.right, right))
+        self.pair_requested.emit(Side(left_log, pair.left, left), Side(right_log, pair.right, right))
 
     def _on_view_chosen(self, view: int) -> None:
         self._tables.setCurrentIndex(view)
-        self._report()
+        self._update()
 
     def _on_ignoring_changed(self) -> None:
         if self._diff is not None:
@@ -237,7 +238,7 @@ class CompareCapturesDialog(QDialog):
         self.stop_action.triggered.connect(self.stop)
         self.views.chosen.connect(self._on_view_chosen)
         self.filters.chosen.connect(lambda index: self._show_tables())
-        self._choices.changed.connect(self._on_ignoring_changed)
+        self._options.changed.connect(self._on_ignoring_changed)
         self.ignore_bar.problem_found.connect(lambda text: self.alert.show_message("path", text))
         self.pair_table.activated.connect(self.open_pair)
         self._timer.timeout.connect(self._on_slice)
@@ -248,11 +249,11 @@ class CompareCapturesDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint)
         self.resize(1040, 680)
-        self._dress_tables()
+        self._style_tables()
         button = ActionButton(self.compare_action)
         button.setDefault(True)
         top = _row(self.left, MutedLabel(self._theme, "with"), self.right, button, None, self.ignore_bar)
-        self.bar.setRange(0, _STEPS)
+        self.bar.setRange(0, _BAR_STEPS)
         self.bar.setTextVisible(False)
         self.bar.setAccessibleName("Comparison progress")
         column = QVBoxLayout(self)
@@ -263,7 +264,7 @@ class CompareCapturesDialog(QDialog):
         column.addWidget(self.alert)
         column.addWidget(self.gate, 1)
 
-    def _dress_tables(self) -> None:
+    def _style_tables(self) -> None:
         widths = {
             PairColumn.SIGN: 28, PairColumn.VERDICT: 100, PairColumn.LEFT_ROW: 80, PairColumn.LEFT_STATUS: 84,
             PairColumn.LEFT_DURATION: 84, PairColumn.RIGHT_ROW: 88, PairColumn.RIGHT_STATUS: 84,

@@ -34,7 +34,7 @@ from inspector.qt.widgets.item_views import style_tree
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.text.labels import Heading, MutedLabel
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.masking.masker import Masking, SecretsFound
+from inspector.traffic.masking.masker import FoundSecrets, Masker
 
 _ADVICE = (
     "These look like secrets. Each is replaced by the same placeholder everywhere; clear the ones that "
@@ -47,7 +47,7 @@ class ExportDialog(QDialog):
     """The export options on top, the secrets below; “Export…” asks for the file.
 
     Signals:
-        chosen: Everything is decided; carries the rows, the ExportFormat, the Masking and the path.
+        chosen: Everything is decided; carries the rows, the ExportFormat, the Masker and the path.
     """
 
     chosen = Signal(object, object, object, object)
@@ -64,7 +64,7 @@ class ExportDialog(QDialog):
         super().__init__(parent)
         self._bridge = bridge
         self._log = log
-        self._found: SecretsFound | None = None
+        self._found: FoundSecrets | None = None
         self._rows: Sequence[int] = ()
         self.setWindowTitle("Export traffic")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -83,10 +83,10 @@ class ExportDialog(QDialog):
         self.scopes.changed.connect(self._find_secrets)
         self._find_secrets()
 
-    def masking(self) -> Masking:
+    def masking(self) -> Masker:
         """Return the masking as ticked in the list: what is not ticked is not masked."""
         assert self._found is not None
-        return Masking(self._found, {item.text(0) for item in self._items() if not _is_ticked(item)})
+        return Masker(self._found, {item.text(0) for item in self._items() if not _is_ticked(item)})
 
     def _make_list(self, theme: Theme) -> QTreeWidget:
         self.secrets.setHeaderLabels(["Placeholder", "Found in", "Count", "Starts with"])
@@ -126,16 +126,16 @@ class ExportDialog(QDialog):
         self.export_action.setEnabled(False)
         self.secrets.clear()
         self._rows = self._scopes[self.scopes.index()][1]
-        waits_for = plural(len(self._rows), "row") + " to scan"
-        self._gate.explain("loading", "", "Scanning for secrets", waits_for)
-        self._bridge.start("look for secrets", self._find(self._rows), self)
+        progress = plural(len(self._rows), "row") + " to scan"
+        self._gate.explain("loading", "", "Scanning for secrets", progress)
+        self._bridge.start("find secrets", self._scan(self._rows), self)
 
-    async def _find(self, rows: Sequence[int]) -> None:
+    async def _scan(self, rows: Sequence[int]) -> None:
         found = await self._bridge.ask_captures(lambda captures: captures.find_secrets(self._log, rows))
         if rows is self._rows:
             self._show(found)
 
-    def _show(self, found: SecretsFound) -> None:
+    def _show(self, found: FoundSecrets) -> None:
         self._found = found
         self.export_action.setEnabled(bool(self._rows))
         for item in found.items:

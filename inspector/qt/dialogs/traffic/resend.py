@@ -22,7 +22,7 @@ from inspector.traffic.records import RecordKind
 
 
 class ResendDialog(QDialog):
-    """Resends a request: as it was sent above, the result below. Stays open for retries.
+    """Resends a request: the original above, the response below. Stays open for retries.
 
     `views` are the servers in their current state; the bridge reports changes.
 
@@ -53,18 +53,18 @@ class ResendDialog(QDialog):
         self.server = QComboBox()
         self.server.setAccessibleName("Server to send to")
         self.composer = RawComposer(bridge, theme, one_at_a_time=True)
-        self.as_sent_action = QAction("Restore original", self)
-        self.as_sent_action.setToolTip("Restore the request exactly as it was sent")
+        self.restore_action = QAction("Restore original", self)
+        self.restore_action.setToolTip("Restore the request exactly as it was sent")
         self.show_action = QAction("Show in Traffic", self)
         self.compare_action = QAction("Compare with original response", self)
         self.response = RawResponse(bridge, theme, [self.compare_action, self.show_action])
         self._lay_out(theme)
         self._connect()
         self._fill_servers(source.log.server_name(row))
-        self.write_as_sent()
+        self.restore_original()
         self._explain()
 
-    def write_as_sent(self) -> None:
+    def restore_original(self) -> None:
         self.composer.set_raw(self._raw)
         self.composer.compact.setChecked(False)
 
@@ -76,7 +76,7 @@ class ResendDialog(QDialog):
         is_request = self._source.log.kind(self._row) == RecordKind.REQUEST
         return self._row if is_request and self._source.log is self._bridge.log else None
 
-    def _on_begun(self) -> None:
+    def _on_send_started(self) -> None:
         self._outcome = None
         self.response.show_waiting("Sent as shown above.", self.composer.cancel_action)
 
@@ -84,7 +84,7 @@ class ResendDialog(QDialog):
         self._outcome = outcome
         has_old = self._source.log.partner(self._row) is not None
         self.compare_action.setEnabled(has_old and outcome.response_row is not None)
-        self._bridge.start("show answer", self.response.show_outcome(outcome), self)
+        self._bridge.start("show response", self.response.show_outcome(outcome), self)
 
     def _on_ended(self) -> None:
         if self._outcome is None and self.composer.has_failed:
@@ -142,10 +142,10 @@ class ResendDialog(QDialog):
     def _connect(self) -> None:
         composer = self.composer
         composer.resent_of = self._resent_of
-        composer.send_started.connect(self._on_begun)
+        composer.send_started.connect(self._on_send_started)
         composer.sent.connect(self._on_sent)
         composer.ended.connect(self._on_ended)
-        self.as_sent_action.triggered.connect(self.write_as_sent)
+        self.restore_action.triggered.connect(self.restore_original)
         self.show_action.triggered.connect(self._on_show)
         self.compare_action.triggered.connect(self._on_compare)
         self.server.activated.connect(self._on_server_chosen)
@@ -160,7 +160,7 @@ class ResendDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint)
         self.resize(860, 720)
-        button = ActionButton(self.as_sent_action)
+        button = ActionButton(self.restore_action)
         button.setAutoDefault(False)
         self.composer.add_tool(button)
         head = QHBoxLayout()
@@ -184,7 +184,7 @@ class ResendDialog(QDialog):
         self.composer.setFocus()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Ignore Escape: closing by accident would lose what was typed."""
+        """Ignore Escape: closing by accident would lose the user's input."""
         if event.key() != Qt.Key.Key_Escape:
             super().keyPressEvent(event)
 
