@@ -47,7 +47,7 @@ class Captures:
         self._folder = CaptureFolder(folder) if folder is not None else None
         self._preferences = preferences
         self._recording: Recording | None = None
-        self._ended: Recording | None = None  # from this run: the log still reads from its file
+        self._ended: Recording | None = None  # from this session: the log still reads from its file
         self._opened: set[Path] = set()
 
     @property
@@ -70,7 +70,7 @@ class Captures:
         self._prune()
 
     def _resumed(self) -> Recording | None:
-        """Resume the recording that was turned off earlier in this run, if any."""
+        """Resume the recording that was turned off earlier in this session, if any."""
         if self._ended is not None:
             self._ended.resume()
         return self._ended

@@ -273,10 +273,10 @@ class Engine:
         """Complete an argument of a prompt or resource template. Raises LensError."""
         return await self._server(name).client.complete(ref, argument, value, context)
 
-    async def subscribe(self, name: str, uri: str, wanted: bool) -> None:
+    async def subscribe(self, name: str, uri: str, is_subscribed: bool) -> None:
         """Subscribe to or unsubscribe from a resource (`resource_changed`). Raises LensError."""
         client = self._server(name).client
-        await (client.subscribe(uri) if wanted else client.unsubscribe(uri))
+        await (client.subscribe(uri) if is_subscribed else client.unsubscribe(uri))
 
     async def call_tool(
         self,

@@ -44,101 +44,6 @@ if TYPE_CHECKING:
     from inspector.config.secrets.records import SecretsState, StoredSecret
     from inspector.config.secrets.store import RefreshLock, SecretStore
 
-# Schemes before the credentials in `Authorization`.
-_SCHEMES = frozenset({"bearer", "basic", "dpop", "token", "apikey"})
-
-
-def register_secret(credentials: Credentials, name: str, value: str) -> None:
-    """Register a secret that was read or stored. Login secrets are JSON with tokens inside."""
-    for label, secret in _secrets_in(name.partition("/")[0], value):
-        credentials.add(secret, label)
-
-
-def register_entry_secrets(credentials: Credentials, entry: Entry, referred: Collection[str] = ()) -> None:
-    """Register the secrets in a server's configuration, on connecting.
-
-    `referred` are headers or variables from the secret store: secret whatever their names.
-    """
-    given = [
-        (name, value)
-        for name, value in plain_values(entry).items()
-        if name in referred or is_secret_name(name)
-    ]
-    if isinstance(entry, StdioEntry):
-        given += _in_arguments(entry.args)
-    else:
-        for name in referred:
-            credentials.add_header(name)
-        given += _in_url(entry.url)
-        given += _in_url(entry.network.proxy)
-    for name, value in given:
-        scheme, _, word = value.partition(" ")
-        is_schemed = scheme.lower() in _SCHEMES
-        credentials.add(word if is_schemed else value, name)
-        if scheme.lower() == "basic":
-            credentials.add(_password(word), "password")
-
-
-def _password(basic: str) -> str:
-    """Return the password of Basic credentials."""
-    try:
-        return base64.b64decode(basic, validate=True).decode().partition(":")[2]
-    except (binascii.Error, UnicodeDecodeError):
-        return ""
-
-
-def _secrets_in(name: str, value: str) -> Iterator[tuple[str, str]]:
-    document: JSON = None
-    if value.lstrip()[:1] in ("{", '"'):
-        try:
-            document = parse(value)
-        except JSONError:
-            document = None
-    if isinstance(document, dict):
-        yield from _members(document)
-    else:
-        yield name, document if isinstance(document, str) else value
-
-
-def _members(value: JSON) -> Iterator[tuple[str, str]]:
-    """Yield texts under secret names, at any depth."""
-    left = [value]
-    while left:
-        item = left.pop()
-        if isinstance(item, list):
-            left += item
-        elif isinstance(item, dict):
-            left += item.values()
-            for name, text in item.items():
-                if isinstance(text, str) and is_secret_name(name):
-                    yield name, text
-
-
-def _in_arguments(words: tuple[str, ...]) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
-    for word, masked in zip(words, masked_command(words), strict=True):
-        name, equals, value = word.partition("=")
-        if masked == MASK:
-            found.append(("argument", word))
-        elif header := secret_header(word):
-            found.append((header["name"], header["value"]))
-        elif "://" in word:
-            found += _in_url(word[max(0, url_start(word)) :])
-        elif equals and masked != word:
-            found.append((name.lstrip("-"), value))
-    return found
-
-
-def _in_url(url: str) -> list[tuple[str, str]]:
-    try:
-        parts = urlsplit(url)
-        password = parts.password
-    except ValueError:
-        return []
-    found = [(name, value) for name, value in parse_qsl(parts.query) if is_secret_parameter(name)]
-    return [*found, ("password", unquote(password))] if password else found
-
-
 T = TypeVar("T")
 
 _CLAIM_TIMEOUT = 30.0
@@ -172,11 +77,11 @@ class Secrets:
 
     async def get(self, name: str) -> str | None:
         value = await self._run(lambda store: store.get(name))
-        self._use(name, value)
+        self._register(name, value)
         return value
 
     async def put(self, name: str, value: str, *, in_memory: bool = False) -> None:
-        self._use(name, value)
+        self._register(name, value)
         await self._run(lambda store: store.put(name, value, in_memory=in_memory))
 
     async def delete(self, name: str) -> bool:
@@ -226,7 +131,7 @@ class Secrets:
         if self._thread is not None:
             await asyncio.to_thread(self._thread.shutdown)
 
-    def _use(self, name: str, value: str | None) -> None:
+    def _register(self, name: str, value: str | None) -> None:
         if self.credentials is not None and value:
             register_secret(self.credentials, name, value)
 
@@ -245,9 +150,9 @@ class Secrets:
             raise ConfigError("Secrets are not available: MCP Lens is closing.")
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, "secrets")
-        return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: work(self._made()))
+        return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: work(self._get_store()))
 
-    def _made(self) -> SecretStore:
+    def _get_store(self) -> SecretStore:
         """Return the store, creating it if needed. Called on the thread."""
         if self._store is None:
             store = self._make()
@@ -282,7 +187,7 @@ class ServerSecrets:
         for name, value in values.items():
             await self._secrets.put(name, value)
 
-    async def withdraw(self, values: Mapping[str, str]) -> None:
+    async def delete_new(self, values: Mapping[str, str]) -> None:
         """Undo `put` for a server that was not created."""
         for name in values:
             await self._secrets.delete(name)
@@ -327,7 +232,7 @@ class ServerSecrets:
                 if value is not None:
                     await self._secrets.put(input_secret(entry.name, id), value)
         except ConfigError as exc:
-            self.problem_found.emit(f"Could not keep the inputs of the renamed server {before!r}. {exc}")
+            self.problem_found.emit(f"Could not copy the inputs of the renamed server {before!r}. {exc}")
 
     async def move_logins(self, before: str, after: str) -> None:
         """Move what logins stored for a server to its new name."""
@@ -342,7 +247,7 @@ class ServerSecrets:
                         await self._secrets.put(make_name(kind, parts[0], after, *parts[2:]), value)
                         await self._secrets.delete(stored.name)
         except ConfigError as exc:
-            self.problem_found.emit(f"Could not keep the login of the renamed server {before!r}. {exc}")
+            self.problem_found.emit(f"Could not move the login of the renamed server {before!r}. {exc}")
 
     async def _delete(self, entry: Entry, names: tuple[str, ...] | set[str]) -> None:
         try:
@@ -356,3 +261,98 @@ def secrets_of(entry: Entry) -> tuple[str, ...]:
     """Return all secrets named after this server: references and input values."""
     inputs = (input_secret(entry.name, id) for id in names_in(entry).inputs)
     return (*own_secrets_of(entry), *inputs)
+
+
+# Schemes before the credentials in `Authorization`.
+_SCHEMES = frozenset({"bearer", "basic", "dpop", "token", "apikey"})
+
+
+def register_secret(credentials: Credentials, name: str, value: str) -> None:
+    """Register a secret that was read or stored. Login secrets are JSON with tokens inside."""
+    for label, secret in _secrets_in(name.partition("/")[0], value):
+        credentials.add(secret, label)
+
+
+def register_entry_secrets(credentials: Credentials, entry: Entry, references: Collection[str] = ()) -> None:
+    """Register the secrets in a server's configuration, on connecting.
+
+    `references` are headers or variables from the secret store: secret whatever their names.
+    """
+    found = [
+        (name, value)
+        for name, value in plain_values(entry).items()
+        if name in references or is_secret_name(name)
+    ]
+    if isinstance(entry, StdioEntry):
+        found += _in_arguments(entry.args)
+    else:
+        for name in references:
+            credentials.add_header(name)
+        found += _in_url(entry.url)
+        found += _in_url(entry.network.proxy)
+    for name, value in found:
+        scheme, _, token = value.partition(" ")
+        has_scheme = scheme.lower() in _SCHEMES
+        credentials.add(token if has_scheme else value, name)
+        if scheme.lower() == "basic":
+            credentials.add(_password(token), "password")
+
+
+def _password(basic: str) -> str:
+    """Return the password of Basic credentials."""
+    try:
+        return base64.b64decode(basic, validate=True).decode().partition(":")[2]
+    except (binascii.Error, UnicodeDecodeError):
+        return ""
+
+
+def _secrets_in(name: str, value: str) -> Iterator[tuple[str, str]]:
+    document: JSON = None
+    if value.lstrip()[:1] in ("{", '"'):
+        try:
+            document = parse(value)
+        except JSONError:
+            document = None
+    if isinstance(document, dict):
+        yield from _members(document)
+    else:
+        yield name, document if isinstance(document, str) else value
+
+
+def _members(value: JSON) -> Iterator[tuple[str, str]]:
+    """Yield texts under secret names, at any depth."""
+    left = [value]
+    while left:
+        item = left.pop()
+        if isinstance(item, list):
+            left += item
+        elif isinstance(item, dict):
+            left += item.values()
+            for name, text in item.items():
+                if isinstance(text, str) and is_secret_name(name):
+                    yield name, text
+
+
+def _in_arguments(arguments: tuple[str, ...]) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for argument, masked in zip(arguments, masked_command(arguments), strict=True):
+        name, equals, value = argument.partition("=")
+        if masked == MASK:
+            found.append(("argument", argument))
+        elif header := secret_header(argument):
+            found.append((header["name"], header["value"]))
+        elif "://" in argument:
+            found += _in_url(argument[max(0, url_start(argument)) :])
+        elif equals and masked != argument:
+            found.append((name.lstrip("-"), value))
+    return found
+
+
+def _in_url(url: str) -> list[tuple[str, str]]:
+    try:
+        parts = urlsplit(url)
+        password = parts.password
+    except ValueError:
+        return []
+    found = [(name, value) for name, value in parse_qsl(parts.query) if is_secret_parameter(name)]
+    return [*found, ("password", unquote(password))] if password else found

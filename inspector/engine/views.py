@@ -35,8 +35,8 @@ class ClientSide:
     """What we declare to a server.
 
     `declared` was chosen by the user unless `is_usual`; it is declared in the form of `revision` (None
-    while unknown). `sent` is what the current connection was told, if there is one; `differs` means that it
-    was something else and a reconnect is needed.
+    while unknown). `sent` is what the current connection declared, if there is one; `differs` means that it
+    is something else and a reconnect is needed.
     """
 
     declared: ClientCapabilities

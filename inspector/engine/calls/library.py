@@ -184,7 +184,7 @@ class CallLibrary:
         return await asyncio.to_thread(self._folder(deleted.call.folder).restore, deleted)
 
     async def expected(self, call: SavedCall) -> bytes | None:
-        """Return a call's expected result (`config.calls.saved_calls.read_expected`), None if not set."""
+        """Return a call's expected result, None if not set."""
         path = self._path_of(call)
         return await asyncio.to_thread(read_expected, path)
 
@@ -250,8 +250,7 @@ class CallLibrary:
     async def variables(self, folder: Path | None = None) -> Variables:
         """Return the call variables, `${name}`, of this folder.
 
-        That is its own variables, and the environment variables that the user allowed; not the variables of
-        other folders.
+        These are the variables of the folder, and the environment variables that the user allowed.
         """
         return Variables(await self.variable_values(folder), self._environment())
 

@@ -1,4 +1,4 @@
-"""Repeated calls: many times with latency figures, or at an interval with a diff of the results.
+"""Repeated calls: many times with latencies, or at an interval with diffs.
 
 `repeat` runs a plan of sequential or concurrent calls. `poll` calls at an interval and compares each result
 with the one before, in the worker process when large.

@@ -96,7 +96,7 @@ class RerunView:
 
 
 class Reruns:
-    """Runs regression calls, on the engine's loop. A new run of a server replaces the current one.
+    """Runs regression calls, on the engine's loop. A new run replaces the server's last one.
 
     Signals:
         changed: The regression calls of a server or their run changed; carries its RerunView.

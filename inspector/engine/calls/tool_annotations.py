@@ -16,7 +16,7 @@ from inspector.protocol.types import Tool
 
 @dataclass(frozen=True, slots=True)
 class ToolAnnotations:
-    """Tool annotations; None is a hint that was not given. The properties apply the defaults.
+    """Tool annotations; None is a hint that is absent. The properties apply the defaults.
 
     2025-03-26, ToolAnnotations: readOnlyHint false, destructiveHint true, idempotentHint false,
     openWorldHint true; the second and third are meaningful only when the first is false.
@@ -30,10 +30,10 @@ class ToolAnnotations:
     @staticmethod
     def of(tool: Tool) -> ToolAnnotations:
         annotations = tool.source.get("annotations")
-        given = annotations if isinstance(annotations, dict) else {}
+        hints = annotations if isinstance(annotations, dict) else {}
 
         def hint(member: str) -> bool | None:
-            value = given.get(member)
+            value = hints.get(member)
             return value if isinstance(value, bool) else None
 
         return ToolAnnotations(

@@ -64,6 +64,23 @@ class Content:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A content block. `type` is from the server; `notes` are its annotations as text."""
+
+    type: str
+    content: Content
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """A parsed tool result. `structured` is the structured content as JSON, None if absent."""
+
+    parts: tuple[Part, ...] = ()
+    structured: Content | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """A prompt message. `about` describes it where the content alone would not."""
 
@@ -78,6 +95,63 @@ class PromptContent:
 
     messages: tuple[Message, ...]
     description: str = ""
+
+
+def read_result(raw: bytes) -> CallResult:
+    """Parse a tools/call response. Never raises; invalid content is a part like any other."""
+    result = _result(raw)
+    has_structured = "structuredContent" in result
+    return CallResult(_parts(result.get("content")), _structured(raw) if has_structured else None)
+
+
+def _structured(raw: bytes) -> Content:
+    """Return the content verbatim: numbers beyond float range stay exact. The view indents it."""
+    try:
+        text = member_text(raw.decode(errors="replace"), "result", "structuredContent")
+    except JSONError as exc:
+        return Content(ContentKind.UNKNOWN, "…".encode(), problem=f"it cannot be shown separately: {exc}")
+    return Content(ContentKind.JSON, text.encode())
+
+
+def _parts(content: JSON) -> tuple[Part, ...]:
+    if content is None:
+        return ()
+    if not isinstance(content, list):
+        problem = "“content” is not an array"
+        return (Part("", replace(block_content(content), problem=problem)),)
+    return tuple(_part(item) for item in content)
+
+
+def _part(item: JSON) -> Part:
+    content = block_content(item)
+    if not isinstance(item, dict):
+        return Part("", content)
+    kind, text = item.get("type"), item.get("text")
+    if kind == "text" and isinstance(text, str) and content.kind is ContentKind.TEXT:
+        content = _detected(text)
+    return Part(kind if isinstance(kind, str) else "", content, tuple(_notes(item)))
+
+
+def _detected(text: str) -> Content:
+    """Return text in the format it seems to have; a very long one as plain text."""
+    return text_content(text, detect_format(text) if len(text) <= _MAX_DETECTED else "plain")
+
+
+def _notes(item: JSONObject) -> list[str]:
+    """Return the server's description and annotations of a block, truncated."""
+    description = item.get("description")
+    parts = [description[:500]] if isinstance(description, str) else []
+    stated = item.get("annotations")
+    annotations = stated if isinstance(stated, dict) else {}
+    audience, priority = annotations.get("audience"), annotations.get("priority")
+    if isinstance(audience, list):
+        parts.append("for " + " and ".join(str(role)[:40] for role in audience[:4]))
+    if isinstance(priority, int | float) and not isinstance(priority, bool):
+        parts.append(f"priority {priority:g}")
+    modified = annotations.get("lastModified")
+    if isinstance(modified, str):
+        parts.append(f"changed {modified[:40]}")
+    return [part for part in parts if part]
 
 
 def read_contents(raw: bytes) -> tuple[Content, ...]:
@@ -222,80 +296,3 @@ def _utf8(text: str) -> bytes:
 def _string(item: JSONObject, member: str) -> str:
     value = item.get(member)
     return value if isinstance(value, str) else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A content block. `type` is from the server; `notes` are its annotations as text."""
-
-    type: str
-    content: Content
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class CallResult:
-    """A parsed tool result. `structured` is the structured content as JSON, None if absent."""
-
-    parts: tuple[Part, ...] = ()
-    structured: Content | None = None
-
-
-def read_result(raw: bytes) -> CallResult:
-    """Parse a tools/call response. Never raises; invalid content is a part like any other."""
-    try:
-        result = read(raw).result
-    except JSONError:  # the message itself is shown, with the problem
-        return CallResult()
-    has_structured = "structuredContent" in result
-    return CallResult(_parts(result.get("content")), _structured(raw) if has_structured else None)
-
-
-def _structured(raw: bytes) -> Content:
-    """Return the content verbatim: numbers beyond float range stay exact. The view indents it."""
-    try:
-        text = member_text(raw.decode(errors="replace"), "result", "structuredContent")
-    except JSONError as exc:
-        return Content(ContentKind.UNKNOWN, "…".encode(), problem=f"it cannot be shown separately: {exc}")
-    return Content(ContentKind.JSON, text.encode())
-
-
-def _parts(content: JSON) -> tuple[Part, ...]:
-    if content is None:
-        return ()
-    if not isinstance(content, list):
-        problem = "“content” is not an array"
-        return (Part("", replace(block_content(content), problem=problem)),)
-    return tuple(_part(item) for item in content)
-
-
-def _part(item: JSON) -> Part:
-    content = block_content(item)
-    if not isinstance(item, dict):
-        return Part("", content)
-    kind, text = item.get("type"), item.get("text")
-    if kind == "text" and isinstance(text, str) and content.kind is ContentKind.TEXT:
-        content = _detected(text)
-    return Part(kind if isinstance(kind, str) else "", content, tuple(_notes(item)))
-
-
-def _detected(text: str) -> Content:
-    """Return text in the format it seems to have; a very long one as plain text."""
-    return text_content(text, detect_format(text) if len(text) <= _MAX_DETECTED else "plain")
-
-
-def _notes(item: JSONObject) -> list[str]:
-    """Return the server's description and annotations of a block, truncated."""
-    description = item.get("description")
-    parts = [description[:500]] if isinstance(description, str) else []
-    given = item.get("annotations")
-    annotations = given if isinstance(given, dict) else {}
-    audience, priority = annotations.get("audience"), annotations.get("priority")
-    if isinstance(audience, list):
-        parts.append("for " + " and ".join(str(role)[:40] for role in audience[:4]))
-    if isinstance(priority, int | float) and not isinstance(priority, bool):
-        parts.append(f"priority {priority:g}")
-    modified = annotations.get("lastModified")
-    if isinstance(modified, str):
-        parts.append(f"changed {modified[:40]}")
-    return [part for part in parts if part]

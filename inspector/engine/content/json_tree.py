@@ -1,4 +1,4 @@
-"""JSON parsed into a tree for display, reduced to what a user can look at if it is large.
+"""JSON parsed into a tree for display, reduced in size if it is large.
 
 Numbers keep their spelling, repeated keys stay separate, nothing is converted. `json_tree` is a pure
 function of bytes, so that large input is parsed in the worker process; its result is bounded.
@@ -67,7 +67,7 @@ class JsonTree:
 
 
 def json_tree(raw: bytes) -> JsonTree:
-    """Parse JSON into a tree. A large one is reduced to what a user may look at."""
+    """Parse JSON into a tree. A large tree is reduced to the limits above."""
     if raw.count(b",") > _MAX_COMMAS:
         return JsonTree(problem="it has more values than a tree can show")
     text = raw.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
@@ -153,10 +153,10 @@ class _Cutter:
 
     def _take(self, count: int) -> int:
         """Return how many values of a container still fit."""
-        taken = min(count, MAX_WIDTH, self._values_left)
-        self._values_left -= taken
-        self.has_cut |= taken < count
-        return taken
+        fitting = min(count, MAX_WIDTH, self._values_left)
+        self._values_left -= fitting
+        self.has_cut |= fitting < count
+        return fitting
 
     def _copy_text(self, text: str) -> str:
         length = min(len(text), MAX_TEXT_LENGTH, max(self._text_left, 100))

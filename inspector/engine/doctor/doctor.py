@@ -121,7 +121,7 @@ class Doctor:
         return run_examination(entry, replace(self._tools(), may_contact=False))
 
     async def check_discovered(self, server_id: str) -> Examination:
-        """Like `check_untrusted`, for a server in another tool's file, by its id. Raises ConfigError."""
+        """Like `check_untrusted`, for a discovered server by its id. Raises ConfigError."""
         entry = await self._engine.discovery.entry_of(server_id)
         view = Examination(entry.name, entry.address)
         async with aclosing(self.check_untrusted(entry)) as items:

@@ -1,4 +1,4 @@
-"""Network probes of a host: DNS, TCP connection, TLS handshake, banner, well-known documents.
+"""Network probes of a host: DNS, TCP, TLS handshake, banner, well-known documents.
 
 Each is tried separately, so that each has its own result and time. No MCP message is sent. The documents are
 fetched as a login would fetch them; the authorization server is contacted only after the server rejected

@@ -45,7 +45,7 @@ from inspector.engine.doctor.rules.network import (
     is_without_tls,
     with_parts,
 )
-from inspector.engine.doctor.rules.protocol import diagnose_messages, diagnose_settings
+from inspector.engine.doctor.rules.protocol import diagnose_messages, diagnose_settings, rejection_of
 from inspector.session.connect import network_of
 from inspector.transport.network import Network, proxy_for
 
@@ -218,7 +218,7 @@ class UrlExam(Exam):
             entry, observed.status, is_other or observed.content_type == "text/html"
         )
         if found is not None and alternative is None:
-            return diagnose_host(observed, entry.url, found.cause) or found
+            return diagnose_host(observed, entry.url, rejection_of(traffic)) or found
         is_labeled = 200 <= observed.status < 300 and observed.content_type in MESSAGE_TYPES
         if (
             alternative is None

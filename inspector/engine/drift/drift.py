@@ -143,7 +143,7 @@ class Drift:
         self._report(server, lists, checked)
 
     async def keep_baseline(self, server: str, seen: str) -> None:
-        """Keep the baseline. Changes that the user has `seen` are not reported again in this run."""
+        """Keep the baseline; changes that the user has `seen` are not reported again."""
         self._require(server)
         self._acknowledged[server] = seen
         self.changed.emit(self.view(server))
@@ -234,7 +234,7 @@ class Drift:
             lists.is_refreshing = False
 
     async def _list(self, server: str, lists: _ServerLists, kind: str) -> None:
-        """Fetch a list; it arrives in `record_list`. A failed one is not compared: the traffic shows why."""
+        """Fetch a list, which arrives in `record_list`. If that fails, it is not compared."""
         if not self._engine.settings.fetch_all_lists or not self._is_current(server, lists):
             return
         engine = self._engine

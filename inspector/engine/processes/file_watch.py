@@ -145,20 +145,20 @@ class FileWatch:
 
     async def _watch(self, server: str, globs: tuple[str, ...]) -> None:
         try:
-            seen = await self._scan(server, globs)
+            snapshot = await self._scan(server, globs)
             while True:
                 now = await self._scan_later(server, globs)
-                if not now.changed(seen):
+                if not now.changed(snapshot):
                     continue
                 now = await self._wait_until_quiet(server, globs, now)
-                changed, seen = now.changed(seen), now
+                changed, snapshot = now.changed(snapshot), now
                 if changed and not await self._restart(server, changed):
                     return
-                if (chosen := self._globs(server)) != globs:  # changed by the user during the restart
-                    self._publish(server, globs=chosen, is_on=bool(chosen))
-                    if not chosen:
+                if (new_globs := self._globs(server)) != globs:  # changed by the user during the restart
+                    self._publish(server, globs=new_globs, is_on=bool(new_globs))
+                    if not new_globs:
                         return
-                    globs, seen = chosen, await self._scan(server, chosen)
+                    globs, snapshot = new_globs, await self._scan(server, new_globs)
         except ConfigError as exc:  # from a server list edited by hand
             self._publish(server, is_on=False, problem=str(exc))
         finally:
@@ -167,24 +167,26 @@ class FileWatch:
 
     async def _scan(self, server: str, globs: tuple[str, ...]) -> FileSnapshot:
         folder = Path(self._views[server].folder)
-        seen = await asyncio.to_thread(scan_files, folder, globs)
-        problem = seen.problem or ("" if seen.files else f"No files match in {one_line(str(folder))}.")
+        snapshot = await asyncio.to_thread(scan_files, folder, globs)
+        problem = snapshot.problem or (
+            "" if snapshot.files else f"No files match in {one_line(str(folder))}."
+        )
         known = self._views[server]
-        if (len(seen.files), problem) != (known.files, known.problem):
-            self._publish(server, files=len(seen.files), problem=problem)
-        return seen
+        if (len(snapshot.files), problem) != (known.files, known.problem):
+            self._publish(server, files=len(snapshot.files), problem=problem)
+        return snapshot
 
     async def _scan_later(self, server: str, globs: tuple[str, ...]) -> FileSnapshot:
         """Scan after a pause; a folder that is slow to scan is scanned less often."""
         loop = asyncio.get_running_loop()
         await asyncio.sleep(self.timing.poll)
         began = loop.time()
-        seen = await self._scan(server, globs)
+        snapshot = await self._scan(server, globs)
         await asyncio.sleep(max(0.0, self.timing.share * (loop.time() - began) - self.timing.poll))
-        return seen
+        return snapshot
 
     async def _wait_until_quiet(
-        self, server: str, globs: tuple[str, ...], seen: FileSnapshot
+        self, server: str, globs: tuple[str, ...], snapshot: FileSnapshot
     ) -> FileSnapshot:
         """Wait until nothing changes any more, up to the limit."""
         loop = asyncio.get_running_loop()
@@ -192,10 +194,10 @@ class FileWatch:
         while loop.time() < deadline:
             await asyncio.sleep(self.timing.quiet)
             now = await self._scan(server, globs)
-            if not now.changed(seen):
+            if not now.changed(snapshot):
                 return now
-            seen = now
-        return seen
+            snapshot = now
+        return snapshot
 
     async def _restart(self, server: str, changed: tuple[str, ...]) -> bool:
         """Reconnect. Returns False if the user did something else meanwhile: stop watching."""

@@ -1,4 +1,4 @@
-"""Servers: the registry, one server's life cycle, and servers discovered in other tools' files.
+"""Servers: the registry, one server's life cycle, and discovered servers.
 
 Imports `engine.login`, `engine.inbox`, `engine.secrets`, `engine.views` and the layers below. Start with
 `registry.py` (all servers), then `server.py` (one server and its session).

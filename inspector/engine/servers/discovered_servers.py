@@ -131,8 +131,8 @@ class ServerDiscovery:
             found, inspected = await self._as_seen(id, seen)
             if inspected.problem:
                 raise ConfigError(f"{one_line(found.name)!r} cannot be trusted: {inspected.problem}")
-            wanted = names_in(inspected.entry).variables
-            allowed = frozenset(variables) & frozenset(wanted)
+            used = names_in(inspected.entry).variables
+            allowed = frozenset(variables) & frozenset(used)
             inspected = await asyncio.to_thread(inspect_server, found, self.folder, allowed)
             await asyncio.to_thread(self._trust.approve, inspected.content, sorted(allowed))
             name = await self._use(id, inspected)

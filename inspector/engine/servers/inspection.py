@@ -244,16 +244,16 @@ def is_regular_file(path: str) -> bool:
 
 def _scripts(args: Sequence[str], folder: str) -> Iterator[str]:
     """Yield candidate paths; not all of them exist."""
-    words = [(argument.partition("=")[2] if argument.startswith("-") else argument) for argument in args]
-    folders = [folder, *_folders(words, folder)]
+    values = [(argument.partition("=")[2] if argument.startswith("-") else argument) for argument in args]
+    folders = [folder, *_folders(values, folder)]
     is_first, before = True, ""
-    for argument, word in zip(args, words, strict=True):
-        path = os.path.join(folder, os.path.expanduser(word))
+    for argument, value in zip(args, values, strict=True):
+        path = os.path.join(folder, os.path.expanduser(value))
         if before == "-m":
-            yield from _module_files(os.path.join(folder, *word.split(".")))
-        elif word.lower().endswith(_SCRIPT_SUFFIXES):
-            yield from (os.path.join(each, os.path.expanduser(word)) for each in folders)
-        elif word and is_first:
+            yield from _module_files(os.path.join(folder, *value.split(".")))
+        elif value.lower().endswith(_SCRIPT_SUFFIXES):
+            yield from (os.path.join(each, os.path.expanduser(value)) for each in folders)
+        elif value and is_first:
             yield path
             yield from (os.path.join(path, name) for name in _FOLDER_ENTRY_POINTS)
         is_first = is_first and argument.startswith("-")
@@ -266,11 +266,11 @@ def _module_files(path: str) -> Iterator[str]:
     yield os.path.join(path, "__main__.py")
 
 
-def _folders(words: Sequence[str], folder: str) -> list[str]:
+def _folders(values: Sequence[str], folder: str) -> list[str]:
     """Return absolute folders, as in `uv --directory /a/b run server.py`, that may hold scripts."""
     found: dict[str, None] = {}
-    for word in words:
-        path = os.path.expanduser(word)
+    for value in values:
+        path = os.path.expanduser(value)
         if os.path.isabs(path) and path != folder and len(found) < _MAX_FOLDERS and os.path.isdir(path):
             found[path] = None
     return list(found)

@@ -120,7 +120,7 @@ class ServerRegistry:
         try:
             return self.save(entry)
         except (UserError, OSError):
-            await self.secrets.withdraw(values)
+            await self.secrets.delete_new(values)
             raise
 
     async def duplicate(self, name: str, new_name: str = "") -> ServerView:

@@ -103,7 +103,7 @@ def _by_alternative(
 
 
 def diagnose_host(http: ObservedHttp, url: str, message: str = "") -> Diagnosis | None:
-    """Diagnose a rejected Host header. `message` is the error text, if it came in a message."""
+    """Diagnose a rejected Host header. `message` is the server's JSON-RPC error, if any."""
     if http.status != 421 and not (http.status in (400, 403) and _HOST.search(message or _body_text(http))):
         return None
     return Diagnosis(

@@ -62,7 +62,7 @@ def _lines(traffic: ObservedTraffic) -> list[str]:
 
 
 def diagnose_exit(traffic: ObservedTraffic) -> Diagnosis:
-    """Diagnose a process that exited before it responded, by its output, else by its exit status."""
+    """Diagnose a process that exited early, by its output, else by its exit status."""
     return _by_output(traffic) or _by_exception(traffic) or _by_status(traffic)
 
 

@@ -70,6 +70,12 @@ def diagnose_messages(traffic: ObservedTraffic, entry: Entry) -> Diagnosis | Non
     return None
 
 
+def rejection_of(traffic: ObservedTraffic) -> str:
+    """Return the server's error message and code, "" if its last response was not an error."""
+    error = _last_error(traffic)
+    return _quote(error) if error is not None else ""
+
+
 def _no_common_version(cause: str) -> Diagnosis:
     ours = ", ".join(revision.date for revision in REVISIONS)
     return Diagnosis(
