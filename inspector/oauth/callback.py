@@ -57,7 +57,7 @@ class CallbackWaiter:
     Call `expect` with the `state` before the browser is opened, then await `response`.
 
     Signals:
-        hit_received: Something came, accepted or not; carries the ReceivedCallback.
+        hit_received: A request or pasted URL arrived, accepted or not; carries the ReceivedCallback.
     """
 
     def __init__(self, redirect_uri: str, clock: Clock) -> None:
@@ -176,7 +176,7 @@ class CallbackWaiter:
 
 
 def _is_text(response: str) -> bool:
-    """True if all percent-escapes are valid UTF-8; otherwise we would send on a different code."""
+    """True if all percent-escapes are valid UTF-8; otherwise a different code would be sent on."""
     if _BAD_ESCAPE.search(response):
         return False
     try:

@@ -139,7 +139,7 @@ class LoopbackListener:
                 self.wait.deliver(response)
 
     async def _judge_head(self, reader: asyncio.StreamReader) -> _Verdict | None:
-        """Read and judge a request; None if nothing came: browsers preconnect."""
+        """Read and judge a request; None if nothing was sent: browsers preconnect."""
         try:
             head = await reader.readuntil(b"\r\n\r\n")
         except asyncio.LimitOverrunError:

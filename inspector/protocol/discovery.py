@@ -221,7 +221,7 @@ class NotModern:
 
 
 class Discovery:
-    """`server/discover`, repeated at most once if the server names a version that we support.
+    """`server/discover`, repeated at most once if the server names a supported version.
 
     It only judges the response; its owner decides what to do about a server of another era.
     """

@@ -1,4 +1,4 @@
-"""A login, step by step: which step is next, what it will send, and what came back.
+"""A login, step by step: which step is next, what it will send, and its result.
 
 `Login` is driven by the user (`next`, `run_to`, `back`, `retry`, `edit`) or runs through (`run`). Step
 functions are in the modules next to this one; `STEP_HANDLERS` maps each `StepId` to its function. State
@@ -60,8 +60,8 @@ class Login:
     """A login of one server. Close it at the end, however it ended.
 
     `refused` is the response that led to it, `scopes` what a step-up requests. With `is_unattended`, what
-    clients must refuse is refused in any mode. Without `opens_browser` it goes as far
-    as possible without the user.
+    clients must refuse is refused in any mode. Without `opens_browser` it goes as far as possible without
+    the user.
 
     Signals:
         changed: The view changed; carries the LoginView.
@@ -308,7 +308,7 @@ class Login:
         except asyncio.CancelledError:
             self._finish_step(id, StepState.FAILED)
             raise
-        except Exception as exc:  # a bug of ours must not look like a running login
+        except Exception as exc:  # an internal error must not look like a running login
             _log.exception("step %s failed", id.name)
             self._finish_step(id, StepState.FAILED)
             name = type(exc).__name__

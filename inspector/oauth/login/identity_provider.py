@@ -53,7 +53,7 @@ def configured_provider(context: LoginContext) -> IdentityProvider:
 
 
 def _is_complete(provider: IdentityProvider) -> bool:
-    """True if neither login nor discovery is needed: ID token and token endpoint are given."""
+    """True if neither login nor discovery is needed: ID token and token endpoint are configured."""
     return bool(provider.token_endpoint) and provider.id_token is not None
 
 

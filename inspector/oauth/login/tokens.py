@@ -165,7 +165,7 @@ async def _client_key(context: LoginContext) -> SigningKey | None:
 
 
 async def _workload_jwt(context: LoginContext) -> str:
-    """Read the workload's JWT, each time again: platforms rotate it."""
+    """Read the workload's JWT, on every use: platforms rotate it."""
     settings = context.settings
     if settings.assertion is not None:
         return await context.tools.store.secret(settings.assertion, "workload JWT")

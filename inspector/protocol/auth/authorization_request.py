@@ -65,8 +65,8 @@ def authorization_url(endpoint: str, request: AuthorizationRequest) -> Authoriza
     extras = tuple((name.strip(), value) for name, value in request.extras if name not in refused)
     named = {name for name, _ in (*login_parameters, *extras)}
     endpoint_query = tuple(parse_qsl(parts.query, keep_blank_values=True))
-    kept = tuple(pair for pair in endpoint_query if pair[0] not in named)
-    parameters = (*kept, *_with_extras(login_parameters, extras))
+    rest = tuple(pair for pair in endpoint_query if pair[0] not in named)
+    parameters = (*rest, *_with_extras(login_parameters, extras))
     url = urlunsplit((parts.scheme, parts.netloc, parts.path, urlencode(parameters, quote_via=quote), ""))
     return AuthorizationUrl(
         url, parameters, tuple(_notes(refused, [n for n, _ in endpoint_query if n in named]))
@@ -127,7 +127,7 @@ _UNKNOWN_CLIENT = ("invalid_client", "unauthorized_client", "invalid_client_meta
 
 @dataclass(frozen=True, slots=True)
 class Callback:
-    """A parsed callback. `location` is the URL without query and fragment, "" if only those received."""
+    """A parsed callback. `location` is the URL without query and fragment, "" if it had only those."""
 
     parameters: dict[str, str] = field(repr=False)
     repeated: tuple[str, ...] = ()

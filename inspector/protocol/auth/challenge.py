@@ -133,7 +133,7 @@ def access_status(status: int, challenge: Challenge | None, *, with_token: bool)
     if status >= 500:
         return AccessStatus.FAILED
     if challenge is not None and not with_token:
-        return AccessStatus.LOGIN  # wrong status, but it says what it wants
+        return AccessStatus.LOGIN  # wrong status, but it has a challenge
     return AccessStatus.FORBIDDEN if status == 403 else AccessStatus.WRONG_URL
 
 
@@ -254,7 +254,7 @@ class _Reader:
     def _begin(self, scheme: str) -> None:
         self._end()
         blanks = self._take(_BLANKS)
-        # A token68 can end in "=", like a parameter without a value. The schemes we use have parameters
+        # A token68 can end in "=", like a parameter without a value. The supported schemes have parameters
         # only.
         token = self._take(_TOKEN68) if blanks and scheme.lower() not in SUPPORTED_SCHEMES else None
         if not blanks and self._position < len(self._text) and self._text[self._position] != ",":

@@ -393,27 +393,32 @@ def _about_response(
         yield finding("REG-009", revision, when=_when(end, now))
 
 
-def _about_redirects(requested: Sequence[str], got: Sequence[str], revision: Revision) -> Iterator[Finding]:
-    lost, new = [uri for uri in requested if uri not in got], [uri for uri in got if uri not in requested]
-    if not (lost or new):
+def _about_redirects(
+    requested: Sequence[str], registered: Sequence[str], revision: Revision
+) -> Iterator[Finding]:
+    missing, new = (
+        [uri for uri in requested if uri not in registered],
+        [uri for uri in registered if uri not in requested],
+    )
+    if not (missing or new):
         return
-    if not got:
+    if not registered:
         yield finding("REG-007", revision, difference="the response lists none")
         return
-    kept = [uri for uri in requested if uri in got]
-    if kept and not new and all(map(_is_loopback, lost)):
-        yield finding("REG-002", revision, accepted=kept, refused=lost)
+    accepted = [uri for uri in requested if uri in registered]
+    if accepted and not new and all(map(_is_loopback, missing)):
+        yield finding("REG-002", revision, accepted=accepted, refused=missing)
         return
-    parts = [f"without {', '.join(lost)}"] if lost else []
+    parts = [f"without {', '.join(missing)}"] if missing else []
     parts += [f"with {', '.join(new)}"] if new else []
     yield finding("REG-007", revision, difference="; ".join(parts))
 
 
-def _differences(requested: JSONObject, got: JSONObject) -> Iterator[Difference]:
+def _differences(requested: JSONObject, registered: JSONObject) -> Iterator[Difference]:
     for name, value in requested.items():
-        if name in got and got[name] != value:
-            yield Difference(name, value, got[name])
-        elif name not in got:
+        if name in registered and registered[name] != value:
+            yield Difference(name, value, registered[name])
+        elif name not in registered:
             yield Difference(name, value, None)
 
 

@@ -1,9 +1,9 @@
 """Checks of ID tokens (OpenID Connect Core 1.0) and ID-JAGs (enterprise authorization).
 
 Unlike with access tokens, the claims of an ID token decide something. It must be signed, but the
-signature is not verified: the token received directly from the provider's token endpoint, which section
-3.1.3.7 accepts instead. A token that received any other way, such as one that the user entered, is only
-shown; its provider will judge it.
+signature is not verified: the token came directly from the provider's token endpoint, which section
+3.1.3.7 accepts instead. A token from elsewhere, such as one that the user entered, is only shown; its
+provider will judge it.
 
 An ID-JAG is meant for the MCP server's authorization server, which verifies it. Only whether it is for
 that server is checked here, as it cannot be revoked once sent.

@@ -144,7 +144,7 @@ def judge_copies(one: JSONObject, other: JSONObject, revision: Revision) -> tupl
 
 
 class Relation(Enum):
-    """How a document's `resource` relates to the URL that we connect to."""
+    """How a document's `resource` relates to the server URL."""
 
     EXACT = "identical"
     SLASH = "differs only in a trailing slash"

@@ -209,12 +209,12 @@ class ReportedError:
 
     @property
     def meaning(self) -> str:
-        """Our explanation of the code; "" for a non-standard one."""
+        """Explanation of the code; "" for a non-standard one."""
         return _MEANINGS.get(self.code, "")
 
     @property
     def sentence(self) -> str:
-        """One-line text: the code, our explanation, then the server's description."""
+        """One-line text: the code, its meaning, then the server's description."""
         quote = f" The server says: {quote_value(self.description)}" if self.description else ""
         return f"{quote_value(self.code)}. {self.meaning}".strip() + quote
 

@@ -56,7 +56,7 @@ class TokenSet:
 
 @dataclass(frozen=True, slots=True)
 class TokenExpectation:
-    """What a token request expected for, to check the response against."""
+    """What a token response must match, from its request."""
 
     grant: Grant
     issuer: str

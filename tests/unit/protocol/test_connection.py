@@ -64,7 +64,7 @@ def test_duplicate_response_is_unexpected_and_marked_as_repeated(connection: Con
 
 
 @pytest.mark.parametrize("id", [9, "1", ""])
-def test_response_with_an_unused_id_is_an_orphan(connection: Connection, id: int | str) -> None:
+def test_response_with_an_unused_id_is_unexpected(connection: Connection, id: int | str) -> None:
     connection.request("ping")
     with Playbook(connection.receive) as play:
         play >> Received(frame(id=id, result={}))

@@ -17,7 +17,7 @@ def adopted(connection: Connection, raw: bytes) -> list[Message]:
     return connection.adopt(read(raw))
 
 
-def test_response_to_an_adopted_request_is_not_an_orphan() -> None:
+def test_response_to_an_adopted_request_is_expected() -> None:
     connection = Connection()
     (request,) = adopted(connection, frame(id="mine", method="x"))
     with Playbook(connection.receive) as play:
