@@ -129,10 +129,10 @@ STATUS_LABELS = {
     Status.OK: "ok",
     Status.TOOL_ERROR: "tool error",
     Status.ERROR: "error",
-    Status.NO_RESPONSE: "no response",
-    Status.NOT_SENT: "not sent",
     Status.CANCELLED: "cancelled",
     Status.TIMED_OUT: "timed out",
+    Status.NO_RESPONSE: "no response",
+    Status.NOT_SENT: "not sent",
 }
 # Filter words of older versions, which saved filters may still have. Statuses that they match:
 STATUS_ALIASES = {"given up": (Status.CANCELLED, Status.TIMED_OUT, Status.NO_RESPONSE)}

@@ -24,6 +24,9 @@ _PART = 1024 * 1024  # bytes of a large body read at a time
 _SMALL = 16 * 1024  # bodies up to this size are searched together
 _GROUP = 512  # rows searched together
 
+_SHORT_ESCAPES = {"\n": rb"\n", "\r": rb"\r", "\t": rb"\t", "\b": rb"\b", "\f": rb"\f"}
+_OFTEN_ESCAPED = frozenset("\"\\/<>&'")  # by JSON itself, by PHP, and by Go and others for HTML safety
+
 
 def is_in_body(log: TrafficLog, row: int, needle: Needle) -> bool:
     """Search a body in parts, which overlap by the maximum length of the text."""
@@ -113,10 +116,6 @@ def _joined_in_store(
             yield _Joined(log.stored_chunk(chunk), some, starts, lengths)
         else:  # a file can hold anything
             yield from (_Joined(log.raw(row), [row], [0], [log.kept(row)]) for row in some)
-
-
-_SHORT_ESCAPES = {"\n": rb"\n", "\r": rb"\r", "\t": rb"\t", "\b": rb"\b", "\f": rb"\f"}
-_OFTEN_ESCAPED = frozenset("\"\\/<>&'")  # by JSON itself, by PHP, and by Go and others for HTML safety
 
 
 class Needle:

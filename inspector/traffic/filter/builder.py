@@ -16,21 +16,21 @@ _MAX_LENGTH = 300  # maximum length of a value repeated in a filter
 _SECOND = 1_000_000_000
 
 
-def narrow(query_text: str, word_or_path: str | Path, value: JSON, *, exclude: bool = False) -> str:
+def narrow(text: str, field_or_path: str | Path, value: JSON, *, exclude: bool = False) -> str:
     """Add a condition for (or against) a value to a filter; what was typed stays as it is.
 
     Durations and times may be given in nanoseconds. None, and the empty text of a column, mean that there
-    is no value; for a path they are values like any other. Raises FilterError if `query_text` is not a
-    filter, or the word never has such a value.
+    is no value; for a path they are values like any other. Raises FilterError if `text` is not a
+    filter, or the field never has such a value.
     """
-    path = word_or_path if isinstance(word_or_path, Path) else read_path(word_or_path)
-    node, term = parse(query_text), _term(path, value, exclude)
+    path = field_or_path if isinstance(field_or_path, Path) else read_path(field_or_path)
+    node, term = parse(text), _term(path, value, exclude)
     added = to_text(term)
     if node is None:
         return _checked(added)
     if term == node or (isinstance(node, And) and term in node.nodes):
-        return query_text
-    text = query_text.strip()
+        return text
+    text = text.strip()
     return _checked(f"({text}) and {added}" if isinstance(node, Or) else f"{text} and {added}")
 
 
@@ -40,12 +40,12 @@ def _checked(text: str) -> str:
 
 
 def _term(path: Path, value: JSON, exclude: bool) -> Node:
-    kind = FIELDS[path.word].type
+    kind = FIELDS[path.field].type
     if kind not in (Type.JSON, Type.BODY) and value in (None, ""):
         anything: Node = _anything(path, kind)
         return anything if exclude else Not(anything)
     text = _written(kind, value)
-    if len(text) > _MAX_LENGTH and Operator.MATCHES in FIELDS[path.word].operators:
+    if len(text) > _MAX_LENGTH and Operator.MATCHES in FIELDS[path.field].operators:
         begins = Compare(path, Operator.MATCHES, (f"^{re.escape(text[:_MAX_LENGTH])}",))
         return Not(begins) if exclude else begins
     return Compare(path, Operator.IS_NOT if exclude else Operator.IS, (text,))

@@ -1,7 +1,7 @@
 """Comparisons evaluated on log columns, for a window of rows at once.
 
-Each leaf returns a mask: one byte per row, 1 if the row matches. The work per row is one step of a loop
-in C or in a comprehension; what depends on a word of the log is evaluated once per word.
+Each test returns a mask: one byte per row, 1 if the row matches. The work per row is one step of a loop
+in C or in a comprehension; what depends on a string of the log is evaluated once per string.
 """
 
 from __future__ import annotations
@@ -13,25 +13,30 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from inspector.traffic.columns import ID_INTEGER, ID_OTHER
-from inspector.traffic.filter.fields import Coded, Counted, Worded
+from inspector.traffic.filter.fields import CodeColumn, NumberColumn, TextColumn
 from inspector.traffic.filter.literals import DAY, Ago, TimeOfDay, read_time, time_of_day_ns, zone_offset_ns
-from inspector.traffic.filter.predicates import Number, OfJSON
+from inspector.traffic.filter.predicates import Number, Predicate
 from inspector.traffic.filter.row_values import Read, Source
 from inspector.traffic.filter.tree import Operator
 from inspector.traffic.log import TrafficLog
 
+Span: TypeAlias = tuple[int, int]  # both ends inclusive; empty if they are crossed
+LOWEST, HIGHEST = -(2**63), 2**63 - 1  # range of a column's values
 
-class Leaf(ABC):
+_IS_INTEGER = bytes(code == ID_INTEGER for code in range(256))
+
+
+class ColumnTest(ABC):
     """A comparison that is evaluated from columns."""
 
     @abstractmethod
     def mask(self, window: range) -> bytes: ...
 
 
-class CodedLeaf(Leaf):
+class CodeTest(ColumnTest):
     """A byte column, translated to 0 and 1."""
 
-    def __init__(self, where: Coded, log: TrafficLog, test: OfJSON) -> None:
+    def __init__(self, where: CodeColumn, log: TrafficLog, test: Predicate) -> None:
         self._where, self._log, self._test = where, log, test
         self._column: array[int] = getattr(log.columns, where.column)
         self._revisions = 0
@@ -41,45 +46,45 @@ class CodedLeaf(Leaf):
         if self._revisions != len(self._log.revisions):  # a code may have got a meaning
             self._revisions = len(self._log.revisions)
             self._table = bytes(
-                any(map(self._test, self._where.spellings(self._log, code))) for code in range(256)
+                any(map(self._test, self._where.labels(self._log, code))) for code in range(256)
             )
         return self._column[window.start : window.stop].tobytes().translate(self._table)
 
 
-class Vocabulary:
-    """The matching word indices of the log, updated as words are added."""
+class StringMatches:
+    """The indices of the matching strings of the log, updated as strings are added."""
 
     def __init__(self, log: TrafficLog, test: Callable[[str], bool]) -> None:
-        self._label, self._test = log.strings, test
-        self._seen = 1  # number 0 is the empty text: no word
+        self._strings, self._test = log.strings, test
+        self._seen = 1  # index 0 is the empty string: no value
         self._wanted: set[int] = set()
 
     def mask(self, numbers: Iterable[int]) -> bytes:
-        known = len(self._label)
+        known = len(self._strings)
         if known > self._seen:
-            self._wanted |= self._label.numbers_of(self._test, self._seen)
+            self._wanted |= self._strings.numbers_of(self._test, self._seen)
             self._seen = known
         return bytes(map(self._wanted.__contains__, numbers))
 
 
-class WordedLeaf(Leaf):
-    def __init__(self, where: Worded, log: TrafficLog, vocabulary: Vocabulary) -> None:
+class TextTest(ColumnTest):
+    def __init__(self, where: TextColumn, log: TrafficLog, strings: StringMatches) -> None:
         self._column: array[int] = getattr(log.columns, where.column)
-        self._vocabulary = vocabulary
-        self._methods = None if where.methods is None else Vocabulary(log, where.methods.__contains__)
+        self._matching = strings
+        self._methods = None if where.methods is None else StringMatches(log, where.methods.__contains__)
         self._method = log.columns.method
 
     def mask(self, window: range) -> bytes:
-        found = self._vocabulary.mask(self._column[window.start : window.stop])
+        found = self._matching.mask(self._column[window.start : window.stop])
         if self._methods is None:
             return found
         return both(found, self._methods.mask(self._method[window.start : window.stop]))
 
 
-class NamedLeaf(Leaf):
+class ServerTest(ColumnTest):
     """Servers by name."""
 
-    def __init__(self, log: TrafficLog, test: OfJSON) -> None:
+    def __init__(self, log: TrafficLog, test: Predicate) -> None:
         self._log, self._test = log, test
 
     def mask(self, window: range) -> bytes:
@@ -88,24 +93,24 @@ class NamedLeaf(Leaf):
         return bytes(map(wanted.__contains__, self._log.columns.server[window.start : window.stop]))
 
 
-class CountedLeaf(Leaf):
+class NumberTest(ColumnTest):
     """A numeric column, or the row numbers themselves."""
 
-    def __init__(self, where: Counted | None, log: TrafficLog, numbers: Numbers) -> None:
+    def __init__(self, where: NumberColumn | None, log: TrafficLog, numbers: NumberMatches) -> None:
         self._column: array[int] | None = getattr(log.columns, where.column) if where is not None else None
-        self._least = where.minimum if where is not None else 0
+        self._minimum = where.minimum if where is not None else 0
         self._shift = where.shift if where is not None else 1
         self._numbers = numbers
 
     def mask(self, window: range) -> bytes:
         values = window if self._column is None else self._column[window.start : window.stop]
-        return self._numbers.mask(values, self._least, self._shift)
+        return self._numbers.mask(values, self._minimum, self._shift)
 
 
-class Numbers:
+class NumberMatches:
     """A numeric comparison: by spans where the operator has them, else value by value."""
 
-    def __init__(self, spans: Sequence[Span] | None, test: OfJSON) -> None:
+    def __init__(self, spans: Sequence[Span] | None, test: Predicate) -> None:
         self._spans, self._test = spans, test
 
     def mask(self, values: Sequence[int], minimum: int = 0, shift: int = 0) -> bytes:
@@ -116,10 +121,10 @@ class Numbers:
         return any_of(masks) if masks else bytes(len(values))
 
 
-class HttpStatusLeaf(Leaf):
+class HttpStatusTest(ColumnTest):
     """HTTP status of a row, or of the exchange that carried it."""
 
-    def __init__(self, log: TrafficLog, numbers: Numbers) -> None:
+    def __init__(self, log: TrafficLog, numbers: NumberMatches) -> None:
         self._columns, self._numbers = log.columns, numbers
 
     def mask(self, window: range) -> bytes:
@@ -133,10 +138,10 @@ class HttpStatusLeaf(Leaf):
         return self._numbers.mask(codes, minimum=1)
 
 
-class IdLeaf(Leaf):
+class IdTest(ColumnTest):
     """Integer ids from their column; the few others one by one."""
 
-    def __init__(self, log: TrafficLog, numbers: Numbers, test: OfJSON) -> None:
+    def __init__(self, log: TrafficLog, numbers: NumberMatches, test: Predicate) -> None:
         self._log, self._numbers, self._test = log, numbers, test
 
     def mask(self, window: range) -> bytes:
@@ -152,10 +157,7 @@ class IdLeaf(Leaf):
         return bytes(found)
 
 
-_IS_INTEGER = bytes(code == ID_INTEGER for code in range(256))
-
-
-class TimeLeaf(Leaf):
+class TimeTest(ColumnTest):
     """Wall-clock times, or times of day."""
 
     def __init__(self, log: TrafficLog, operator: Operator, values: Sequence[str], now_ns: int) -> None:
@@ -191,10 +193,10 @@ def _within_day(walls: array[int], spans: Sequence[Span]) -> list[bytes]:
     return [within(times, low, high) for low, high in spans]
 
 
-class NoteLeaf(Leaf):
-    """Remarks: few rows have one, so all others share one result."""
+class NoteTest(ColumnTest):
+    """Notes: few rows have one, so all others share one result."""
 
-    def __init__(self, source: Source, read: Read, test: OfJSON) -> None:
+    def __init__(self, source: Source, read: Read, test: Predicate) -> None:
         self._source, self._read, self._test = source, read, test
 
     def mask(self, window: range) -> bytes:
@@ -207,10 +209,6 @@ class NoteLeaf(Leaf):
 
     def _matches(self, row: int) -> bool:
         return any(map(self._test, self._read(self._source, row, ())))
-
-
-Span: TypeAlias = tuple[int, int]  # both ends inclusive; empty if they are crossed
-LOWEST, HIGHEST = -(2**63), 2**63 - 1  # range of a column's values
 
 
 def spans(operator: Operator, values: Sequence[Number]) -> list[Span]:

@@ -18,11 +18,12 @@ from typing import TypeAlias
 from inspector.base.json.values import JSON, JSONError, JSONObject, parse, write_number
 from inspector.base.units import plural
 from inspector.protocol import jsonrpc
-from inspector.traffic.filter.fields import FIELDS, Field, Named, Special, Worded, resolve
+from inspector.traffic.filter.fields import FIELDS, Field, ServerColumn, Special, TextColumn, resolve
 from inspector.traffic.filter.parser import (
     BARE_ITEM,
     BARE_TEXT,
     BARE_VALUE,
+    KEYWORDS,
     OPERATOR,
     QUOTED,
     SPACE,
@@ -45,7 +46,7 @@ from inspector.traffic.filter.tree import (
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import RecordKind
 
-_MAX_COUNT = 50
+_MAX_COMPLETIONS = 50
 _OPERATORS = {
     Operator.CONTAINS: "contains; * matches any characters",
     Operator.IS: "is exactly",
@@ -57,7 +58,7 @@ _OPERATORS = {
     Operator.MATCHES: "matches a regular expression",
     Operator.IN: "is one of a list",
 }
-_KEYWORDS = {"and": "both must match", "or": "one must match", "not": "the next must not match"}
+_KEYWORD_MEANINGS = {"and": "both must match", "or": "one must match", "not": "the next must not match"}
 _DURATION_UNITS = {"ms": "milliseconds", "s": "seconds", "m": "minutes", "us": "microseconds", "h": "hours"}
 _SIZE_UNITS = {"k": "1,000 bytes", "M": "1,000,000 bytes", "KiB": "1,024 bytes", "MiB": "1,048,576 bytes"}
 _CODES = {
@@ -69,6 +70,14 @@ _CODES = {
 }
 _AMOUNT = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*[A-Za-z]*")
 _HEADERS = ("content-type", "authorization", "mcp-session-id", "mcp-protocol-version", "www-authenticate")
+
+_LATEST_ROWS = 20_000  # rows whose columns are searched
+_LATEST_BODIES, _ROWS_FOR_BODIES = 40, 400
+_MAX_BODY_SIZE = 64 * 1024
+_MAX_DEPTH, _MAX_PATHS, _MAX_ITEMS = 6, 2_000, 3
+MAX_VALUE_LENGTH = 80
+
+_OPEN_MEMBER = re.compile(r'\."(?:[^"\\]|\\.)*\Z|\.\Z|\[[^\]"]*\Z|\["(?:[^"\\]|\\.)*"?\Z', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,28 +100,28 @@ class Completions:
 def complete(text: str, cursor: int, log: TrafficLog) -> Completions:
     """Return completions for the text at the cursor, best first; none where anything is allowed."""
     cursor = max(0, min(cursor, len(text)))
-    typing = typing_at(text[:cursor])
+    typing = unfinished_piece(text[:cursor])
     if isinstance(typing, TypingWord):
         end = _end_of_word(text, cursor)
-        offers = _word_offers(typing, log, has_operator=OPERATOR.match(text, end) is not None)
-        return Completions(typing.start, end, _chosen(offers, typing.typed))
+        options = _word_options(typing, log, has_operator=OPERATOR.match(text, end) is not None)
+        return Completions(typing.start, end, _chosen(options, typing.typed))
     if isinstance(typing, TypingValue):
         return Completions(typing.start, _end_of_value(text, cursor, typing), _values(typing, log))
     return Completions(cursor, cursor)
 
 
-def _word_offers(typing: TypingWord, log: TrafficLog, *, has_operator: bool) -> Iterator[Completion]:
+def _word_options(typing: TypingWord, log: TrafficLog, *, has_operator: bool) -> Iterator[Completion]:
     if typing.compared is not None:
-        yield from _operators(FIELDS[typing.compared.word], "", is_glued=False)
+        yield from _operators(FIELDS[typing.compared.field], "", is_glued=False)
     steps, end = read_steps(typing.typed, 0)
     path = path_of(steps) if end == len(typing.typed) else None
     if path is None or path.steps:
         yield from _paths(typing.typed, log)
     if path is not None and not has_operator:
-        yield from _operators(FIELDS[path.word], typing.typed, is_glued=True)
-    keywords = _KEYWORDS if typing.is_after_term else {"not": _KEYWORDS["not"]}
+        yield from _operators(FIELDS[path.field], typing.typed, is_glued=True)
+    keywords = _KEYWORD_MEANINGS if typing.is_after_term else {"not": _KEYWORD_MEANINGS["not"]}
     yield from (Completion(word, meaning) for word, meaning in keywords.items())
-    yield from (Completion(field.word, field.description) for field in FIELDS.values())
+    yield from (Completion(field.name, field.description) for field in FIELDS.values())
     if path is not None and not path.steps:
         yield from _paths(typing.typed, log)
 
@@ -141,15 +150,17 @@ def _values(typing: TypingValue, log: TrafficLog) -> tuple[Completion, ...]:
     if typing.operator is Operator.MATCHES:
         return ()
     write = quoted if typing.is_quoted else value_text
-    field, offers = FIELDS[typing.path.word], []
-    for value, description in _value_offers(typing, FIELDS[typing.path.word], log):
-        if typing.typed.casefold() in value.casefold() and _is_taken(field, typing.operator, value):
-            offers.append((not value.casefold().startswith(typing.typed.casefold()), value, description))
-    offers.sort(key=lambda offer: offer[0])
-    return tuple(Completion(write(value), description) for _, value, description in offers[:_MAX_COUNT])
+    field, options = FIELDS[typing.path.field], []
+    for value, description in _value_options(typing, FIELDS[typing.path.field], log):
+        if typing.typed.casefold() in value.casefold() and _is_valid(field, typing.operator, value):
+            options.append((not value.casefold().startswith(typing.typed.casefold()), value, description))
+    options.sort(key=lambda option: option[0])
+    return tuple(
+        Completion(write(value), description) for _, value, description in options[:_MAX_COMPLETIONS]
+    )
 
 
-def _value_offers(typing: TypingValue, field: Field, log: TrafficLog) -> Iterable[tuple[str, str]]:
+def _value_options(typing: TypingValue, field: Field, log: TrafficLog) -> Iterable[tuple[str, str]]:
     match field.type, field.where:
         case Type.DURATION, _:
             return _amounts(typing.typed, _DURATION_UNITS, ("100ms", "500ms", "1s", "10s"))
@@ -159,13 +170,13 @@ def _value_offers(typing: TypingValue, field: Field, log: TrafficLog) -> Iterabl
             return _times(typing.operator, log)
         case Type.JSON, _:
             return ((value, "seen recently") for value in values(log, typing.path))
-        case _, Named():
+        case _, ServerColumn():
             return ((name, "server") for name in log.servers() if name)
-        case _, Worded():
+        case _, TextColumn():
             return suggestions(log, field)
         case _, Special.HTTP_STATUS:
             return http_statuses(log)
-    if field.word == "code":
+    if field.name == "code":
         return _CODES.items()
     return ((choice, "") for choice in field.choices)
 
@@ -190,7 +201,7 @@ def _times(operator: Operator, log: TrafficLog) -> Iterator[tuple[str, str]]:
         yield f"{latest:%Y-%m-%d}", "day of the latest message"
 
 
-def _is_taken(field: Field, operator: Operator, value: str) -> bool:
+def _is_valid(field: Field, operator: Operator, value: str) -> bool:
     try:
         field.test(Operator.IS if operator is Operator.IS_NOT else operator, (value,))
     except ValueError:
@@ -207,24 +218,20 @@ def _end_of_value(text: str, cursor: int, typing: TypingValue) -> int:
     return rest.end() if rest is not None else cursor
 
 
-def _chosen(offers: Iterable[Completion], typed: str) -> tuple[Completion, ...]:
-    """Return the offers that start with the typed text, then those that contain it."""
+def _chosen(options: Iterable[Completion], typed: str) -> tuple[Completion, ...]:
+    """Return the options that start with the typed text, then those that contain it."""
     folded = typed.casefold()
     chosen: dict[str, Completion] = {}
     later: dict[str, Completion] = {}
-    for offer in offers:
-        text = offer.text.casefold()
+    for option in options:
+        text = option.text.casefold()
         if text == folded:
             continue
         if text.startswith(folded):
-            chosen.setdefault(offer.text, offer)
+            chosen.setdefault(option.text, option)
         elif folded in text:
-            later.setdefault(offer.text, offer)
-    return tuple((chosen | later).values())[:_MAX_COUNT]
-
-
-_OPEN_MEMBER = re.compile(r'\."(?:[^"\\]|\\.)*\Z|\.\Z|\[[^\]"]*\Z|\["(?:[^"\\]|\\.)*"?\Z', re.DOTALL)
-_KEYWORDS_CURSOR = frozenset(("and", "or", "not"))
+            later.setdefault(option.text, option)
+    return tuple((chosen | later).values())[:_MAX_COMPLETIONS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,8 +258,8 @@ class TypingValue:
 Typing: TypeAlias = TypingWord | TypingValue | None  # None: nothing to complete
 
 
-def typing_at(head: str) -> Typing:
-    """What is unfinished at the end of `head`."""
+def unfinished_piece(head: str) -> Typing:
+    """Return the piece that is unfinished at the end of `head`."""
     return _Scan(head).run()
 
 
@@ -264,7 +271,7 @@ def path_of(steps: list[Step]) -> Path | None:
             break
         names.append(step.name)
     found = resolve(names)
-    return Path(found[0].word, tuple(steps[found[1] :])) if found is not None else None
+    return Path(found[0].name, tuple(steps[found[1] :])) if found is not None else None
 
 
 class _Scan:
@@ -314,7 +321,7 @@ class _Scan:
             return self._word(self._head[start:])
         word = self._head[start:end].lower()
         self._finish(end)
-        self._is_after_term = word not in _KEYWORDS_CURSOR
+        self._is_after_term = word not in KEYWORDS
         self._compared = path if bare is not None and self._is_after_term else None
         return None
 
@@ -368,17 +375,10 @@ class _Scan:
         return bool(match[0])
 
 
-_LATEST_ROWS = 20_000  # rows whose columns are searched
-_LATEST_BODIES, _ROWS_FOR_BODIES = 40, 400
-_MAX_BODY_SIZE = 64 * 1024
-_MAX_DEPTH, _MAX_PATHS, _MAX_ITEMS = 6, 2_000, 3
-MAX_VALUE_LENGTH = 80
-
-
 def suggestions(log: TrafficLog, field: Field) -> Iterator[tuple[str, str]]:
     """Yield a word column's texts, most frequent first, each with its count."""
     where = field.where
-    assert isinstance(where, Worded)
+    assert isinstance(where, TextColumn)
     first = max(0, len(log) - _LATEST_ROWS)
     column: array[int] = getattr(log.columns, where.column)
     if where.methods is None:
@@ -405,7 +405,7 @@ def paths(log: TrafficLog, root: str) -> list[Path]:
         steps
         for message in _messages(log)
         for value in values_at(message, ROOTS[root])
-        for steps in _ways(value, ())
+        for steps in _paths_in(value, ())
     )
     return [Path(root, steps) for steps in dict.fromkeys(islice(options, _MAX_PATHS)) if steps]
 
@@ -414,7 +414,7 @@ def values(log: TrafficLog, path: Path) -> list[str]:
     """Return the simple values at a path in the latest messages, each once."""
     found: dict[str, None] = {}
     for message in _messages(log):
-        for value in values_at(message, ROOTS[path.word] + path.steps):
+        for value in values_at(message, ROOTS[path.field] + path.steps):
             text = _simple(value)
             if text and len(text) <= MAX_VALUE_LENGTH:
                 found[text] = None
@@ -438,17 +438,17 @@ def _messages(log: TrafficLog) -> Iterator[JSONObject]:
             return
 
 
-def _ways(value: JSON, steps: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
+def _paths_in(value: JSON, steps: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
     yield steps
     if len(steps) >= _MAX_DEPTH:
         return
     if isinstance(value, dict):
         for name, child in value.items():
             if len(name) <= MAX_VALUE_LENGTH:
-                yield from _ways(child, (*steps, Member(name)))
+                yield from _paths_in(child, (*steps, Member(name)))
     elif isinstance(value, list):
         for child in value[:_MAX_ITEMS]:
-            yield from _ways(child, (*steps, Every()))
+            yield from _paths_in(child, (*steps, Every()))
 
 
 def _simple(value: JSON) -> str:

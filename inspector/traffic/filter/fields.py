@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from inspector.protocol.revisions import REVISIONS, Era
 from inspector.traffic.filter import row_values
-from inspector.traffic.filter.predicates import OPERATORS, OfJSON, Type, value_test
+from inspector.traffic.filter.predicates import OPERATORS, Predicate, Type, value_predicate
 from inspector.traffic.filter.row_values import ROOTS, Read
 from inspector.traffic.filter.tree import Member, Operator, Path
 from inspector.traffic.log import TrafficLog
@@ -20,28 +20,28 @@ from inspector.traffic.records import DIRECTION_LABELS, KIND_LABELS, STATUS_ALIA
 
 
 @dataclass(frozen=True, slots=True)
-class Coded:
-    """A one-byte column; `spellings` maps a code to its words."""
+class CodeColumn:
+    """A one-byte column; `labels` returns the labels of a code."""
 
     column: str
-    spellings: Callable[[TrafficLog, int], tuple[str, ...]]
+    labels: Callable[[TrafficLog, int], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Worded:
-    """A column of word indices; if `methods` is given, only for rows with one of them."""
+class TextColumn:
+    """A column of string indices; if `methods` is given, only for rows with one of them."""
 
     column: str
     methods: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """The column of server numbers."""
+class ServerColumn:
+    """The column of server numbers, compared by server name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class NumberColumn:
     """A numeric column; values below `minimum` mean none, and `shift` is added for display."""
 
     column: str
@@ -56,24 +56,24 @@ class Special(Enum):
     NUMBER = 1
     TIME = 2
     HTTP_STATUS = 3
-    REMARK = 4
+    NOTE = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """Not in a column: the row itself must be read, if its kind is one of these."""
+class RowValue:
+    """Not in a column: the row must be read, if its kind is one of these."""
 
     kinds: frozenset[int] | None = None
 
 
-Where: TypeAlias = Coded | Worded | Named | Counted | Special | Row
+Where: TypeAlias = CodeColumn | TextColumn | ServerColumn | NumberColumn | Special | RowValue
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
     """A field of the filter language."""
 
-    word: str
+    name: str
     type: Type
     description: str
     example: str
@@ -88,9 +88,9 @@ class Field:
         """The operators, in manual order."""
         return tuple(operator for operator in Operator if operator in OPERATORS[self.type])
 
-    def test(self, operator: Operator, values: Sequence[str], now_ns: int = 0) -> OfJSON:
+    def test(self, operator: Operator, values: Sequence[str], now_ns: int = 0) -> Predicate:
         """Return the test of one value of a row. Raises ValueError with a sentence."""
-        return value_test(self.type, operator, values, (*self.choices, *self.aliases), now_ns)
+        return value_predicate(self.type, operator, values, (*self.choices, *self.aliases), now_ns)
 
 
 _RESOURCE_METHODS = frozenset(
@@ -103,27 +103,32 @@ _RESOURCE_METHODS = frozenset(
 )
 _TOOL_METHODS, _PROMPT_METHODS = frozenset(("tools/call",)), frozenset(("prompts/get",))
 
-
-def _text(
-    word: str, description: str, example: str, column: str, read: Callable[[TrafficLog, int], str]
-) -> Field:
-    return Field(word, Type.TEXT, description, example, Worded(column), row_values.column_of_text(read))
-
-
-def _subject(word: str, description: str, example: str, methods: frozenset[str]) -> Field:
-    return Field(
-        word, Type.TEXT, description, example, Worded("subject", methods), row_values.subject_of(methods)
-    )
-
-
-def _json(word: str, description: str, example: str) -> Field:
-    return Field(
-        word, Type.JSON, description, example, Row(_MESSAGES), row_values.json_path(word), has_members=True
-    )
-
-
 _MESSAGES = frozenset(range(1, 7))
 _MAY_BE_ERROR = frozenset((4, 5))
+
+
+def _text(
+    name: str, description: str, example: str, column: str, read: Callable[[TrafficLog, int], str]
+) -> Field:
+    return Field(name, Type.TEXT, description, example, TextColumn(column), row_values.column_of_text(read))
+
+
+def _subject(name: str, description: str, example: str, methods: frozenset[str]) -> Field:
+    return Field(
+        name, Type.TEXT, description, example, TextColumn("subject", methods), row_values.subject_of(methods)
+    )
+
+
+def _json(name: str, description: str, example: str) -> Field:
+    return Field(
+        name,
+        Type.JSON,
+        description,
+        example,
+        RowValue(_MESSAGES),
+        row_values.json_path(name),
+        has_members=True,
+    )
 
 
 _FIELDS = (
@@ -132,7 +137,7 @@ _FIELDS = (
         Type.TEXT,
         "Server name",
         "server:github",
-        Named(),
+        ServerColumn(),
         row_values.column_of_text(TrafficLog.server_name),
     ),
     _text(
@@ -155,7 +160,7 @@ _FIELDS = (
     Field(
         "id",
         Type.ID,
-        'Id of a request and its response; 7 matches 7 and "7"',
+        'ID of a request and its response; 7 matches 7 and "7"',
         "id=7",
         Special.ID,
         row_values.id,
@@ -165,9 +170,9 @@ _FIELDS = (
         Type.CHOICE,
         "From the server (in) or to it (out)",
         "dir:in",
-        Coded("direction", lambda log, code: row_values.words_of_direction(code)),
+        CodeColumn("direction", lambda log, code: row_values.labels_of_direction(code)),
         row_values.direction,
-        tuple(word for word in DIRECTION_LABELS.values() if word),
+        tuple(label for label in DIRECTION_LABELS.values() if label),
     ),
     Field(
         "kind",
@@ -175,7 +180,7 @@ _FIELDS = (
         "Kind of row. Groups: frame (everything sent or received), event (everything else), answer "
         "(result or error)",
         "kind in (result, error)",
-        Coded("kind", lambda log, code: row_values.words_of_kind(code)),
+        CodeColumn("kind", lambda log, code: row_values.labels_of_kind(code)),
         row_values.kind,
         (*KIND_LABELS.values(), "frame", "event", "answer"),
     ),
@@ -184,9 +189,9 @@ _FIELDS = (
         Type.CHOICE,
         'Status of a request, also on its response; status:error also matches "tool error"',
         "status:error",
-        Coded("status", lambda log, code: row_values.words_of_status(code)),
+        CodeColumn("status", lambda log, code: row_values.labels_of_status(code)),
         row_values.status,
-        tuple(word for word in STATUS_LABELS.values() if word),
+        tuple(label for label in STATUS_LABELS.values() if label),
         aliases=tuple(STATUS_ALIASES),
     ),
     Field(
@@ -194,7 +199,7 @@ _FIELDS = (
         Type.NUMBER,
         "JSON-RPC error code",
         "code=-32602",
-        Row(_MAY_BE_ERROR),
+        RowValue(_MAY_BE_ERROR),
         row_values.code,
     ),
     Field(
@@ -202,10 +207,10 @@ _FIELDS = (
         Type.DURATION,
         "From a request to its response, on both; for an HTTP exchange, its full duration",
         "dur>500ms",
-        Counted("duration"),
+        NumberColumn("duration"),
         row_values.duration,
     ),
-    Field("size", Type.SIZE, "Bytes on the wire", "size>10k", Counted("size"), row_values.size),
+    Field("size", Type.SIZE, "Bytes on the wire", "size>10k", NumberColumn("size"), row_values.size),
     Field(
         "time", Type.TIME, "When it was sent or received", "time>14:03", Special.TIME, row_values.wall_time
     ),
@@ -222,16 +227,16 @@ _FIELDS = (
         Type.NUMBER,
         "Everything that belongs to one operation: the number of its first request",
         "op=12",
-        Counted("operation", shift=1),
+        NumberColumn("operation", shift=1),
         row_values.operation,
     ),
-    Field("task", Type.TEXT, "Task id", "task:786512e2", Row(_MESSAGES), row_values.task),
+    Field("task", Type.TEXT, "Task ID", "task:786512e2", RowValue(_MESSAGES), row_values.task),
     Field(
         "text",
         Type.BODY,
         "Message body only; free text also searches method, subject and problem",
         'text:"not found"',
-        Row(),
+        RowValue(),
         lambda source, row, steps: (),
     ),
     _text("problem", "What is wrong with a message", "problem:id", "problem", TrafficLog.problem),
@@ -240,7 +245,7 @@ _FIELDS = (
         Type.CHOICE,
         "Whether you marked the row",
         "mark:yes",
-        Special.REMARK,
+        Special.NOTE,
         row_values.mark,
         ("yes", "no"),
     ),
@@ -249,7 +254,7 @@ _FIELDS = (
         Type.TEXT,
         "Your comment on the row",
         "comment:todo",
-        Special.REMARK,
+        Special.NOTE,
         row_values.comment,
     ),
     Field(
@@ -257,7 +262,7 @@ _FIELDS = (
         Type.REVISION,
         "Protocol version negotiated at that time",
         "rev>=2025-06-18",
-        Coded("revision", lambda log, code: row_values.words_of_revision(_revision(log, code))),
+        CodeColumn("revision", lambda log, code: row_values.labels_of_revision(_revision(log, code))),
         row_values.revision,
         tuple(map(str, REVISIONS)),
     ),
@@ -266,7 +271,7 @@ _FIELDS = (
         Type.CHOICE,
         "Whether the protocol version has sessions (handshake) or is stateless",
         "era:stateless",
-        Coded("revision", lambda log, code: row_values.words_of_era(_revision(log, code))),
+        CodeColumn("revision", lambda log, code: row_values.labels_of_era(_revision(log, code))),
         row_values.era,
         tuple(era.value for era in Era),
     ),
@@ -283,11 +288,11 @@ _FIELDS = (
         Type.TEXT,
         "HTTP header as `name: value`; `http.header.NAME` is the value of one header",
         "http.header.content-type:json",
-        Row(),
+        RowValue(),
         row_values.http_headers,
         has_members=True,
     ),
-    Field("finding", Type.TEXT, "Findings about a row", "finding:*", Row(), row_values.finding),
+    Field("finding", Type.TEXT, "Findings about a row", "finding:*", RowValue(), row_values.finding),
     _json("params", "Path in the params of a request or notification", "params.cursor:*"),
     _json("args", "Path in the arguments of a call; short for `params.arguments`", 'args.path ~ "^/etc"'),
     _json("result", "Path in a result", "result.content[*].type=image"),
@@ -295,7 +300,7 @@ _FIELDS = (
     _json("body", "Path in the whole message", "body.jsonrpc!=2.0"),
 )
 
-FIELDS = {field.word: field for field in _FIELDS}
+FIELDS = {field.name: field for field in _FIELDS}
 assert all(root in FIELDS for root in ROOTS)
 
 
@@ -312,12 +317,12 @@ def resolve(names: Sequence[str]) -> tuple[Field, int] | None:
     return None
 
 
-def members_problem(path: Path) -> str:
+def path_error(path: Path) -> str:
     """Return why a path cannot continue after its field; "" if it can."""
-    field = FIELDS[path.word]
+    field = FIELDS[path.field]
     if path.steps and not field.has_members:
-        return f"{path.word} has no properties."
-    if path.word == "http.header" and (
+        return f"{path.field} has no properties."
+    if path.field == "http.header" and (
         len(path.steps) > 1 or not all(isinstance(s, Member) for s in path.steps)
     ):
         return "Expected the name of one header, such as http.header.content-type."

@@ -84,9 +84,9 @@ _TOKEN = re.compile(
     |.                                             # anything else""",
     re.VERBOSE | re.DOTALL,
 )
-_ENDLESS = re.compile(r"[*+]|\{[0-9]*,\}")
-_MANY = re.compile(r"[*+]|\{[0-9]*,\}|\{[0-9,]*[0-9]{2}\}")  # ten times or more
-_MAY_BE_NONE = re.compile(r"[*?]|\{0?,")
+_UNBOUNDED = re.compile(r"[*+]|\{[0-9]*,\}")
+_TEN_OR_MORE = re.compile(r"[*+]|\{[0-9]*,\}|\{[0-9,]*[0-9]{2}\}")  # ten times or more
+_OPTIONAL = re.compile(r"[*?]|\{0?,")
 
 
 @dataclass(slots=True)
@@ -109,12 +109,12 @@ class _Group:
 
     def repeat(self, part: str) -> None:
         """Handle a quantifier: the last item occurs several times, or not at all."""
-        if self.is_plain and _MAY_BE_NONE.match(part):
+        if self.is_plain and _OPTIONAL.match(part):
             self.beginnings[-1] = self.beginnings[-1][:-1]
         self.is_plain = False
-        self.is_ambiguous = self.is_ambiguous or _ENDLESS.match(part) is not None
+        self.is_ambiguous = self.is_ambiguous or _UNBOUNDED.match(part) is not None
 
-    def has_alike_alternatives(self) -> bool:
+    def has_overlapping_alternatives(self) -> bool:
         folded = [beginning.casefold() for beginning in self.beginnings]
         return any(one.startswith(two) or two.startswith(one) for one, two in combinations(folded, 2))
 
@@ -127,7 +127,7 @@ def may_take_forever(pattern: str) -> bool:
         part, before, closed = match[0], closed, None
         if part == ")" and len(groups) > 1:
             closed = groups.pop()
-            closed.is_ambiguous = closed.is_ambiguous or closed.has_alike_alternatives()
+            closed.is_ambiguous = closed.is_ambiguous or closed.has_overlapping_alternatives()
             groups[-1].is_ambiguous = groups[-1].is_ambiguous or closed.is_ambiguous
             groups[-1].is_plain = False
         elif part[0] == "(" and part[-1] != ")":
@@ -135,7 +135,7 @@ def may_take_forever(pattern: str) -> bool:
         elif part == "|":
             groups[-1].next_alternative()
         elif part in ("*", "+", "?") or part[0] == "{":
-            if before is not None and before.is_ambiguous and _MANY.match(part):
+            if before is not None and before.is_ambiguous and _TEN_OR_MORE.match(part):
                 return True
             groups[-1].repeat(part)
         else:

@@ -19,26 +19,35 @@ from typing import TypeAlias
 from inspector.base.json.values import JSON
 from inspector.traffic.filter.body_search import Needle, as_bytes, body_test, is_in_body, rows_with
 from inspector.traffic.filter.column_tests import (
-    CodedLeaf,
-    CountedLeaf,
-    HttpStatusLeaf,
-    IdLeaf,
-    Leaf,
-    NamedLeaf,
-    NoteLeaf,
-    Numbers,
-    TimeLeaf,
-    Vocabulary,
-    WordedLeaf,
+    CodeTest,
+    ColumnTest,
+    HttpStatusTest,
+    IdTest,
+    NoteTest,
+    NumberMatches,
+    NumberTest,
+    ServerTest,
+    StringMatches,
+    TextTest,
+    TimeTest,
     spans,
 )
-from inspector.traffic.filter.fields import FIELDS, Coded, Counted, Field, Named, Row, Special, Worded
+from inspector.traffic.filter.fields import (
+    FIELDS,
+    CodeColumn,
+    Field,
+    NumberColumn,
+    RowValue,
+    ServerColumn,
+    Special,
+    TextColumn,
+)
 from inspector.traffic.filter.literals import read_duration, read_number, read_size
-from inspector.traffic.filter.predicates import Number, OfJSON, Type
+from inspector.traffic.filter.predicates import Number, Predicate, Type
 from inspector.traffic.filter.row_values import (
     MAX_SIZE,
     ROOTS,
-    Finding,
+    FindingSource,
     Source,
     hint,
     message_reader,
@@ -47,11 +56,20 @@ from inspector.traffic.filter.row_values import (
 from inspector.traffic.filter.tree import ORDER, And, Compare, Node, Not, Operator, Or, Text
 from inspector.traffic.log import TrafficLog
 
+RowTest: TypeAlias = Callable[[int], bool]
+
+_READERS: dict[Type, Callable[[str], Number]] = {
+    Type.DURATION: read_duration,
+    Type.SIZE: read_size,
+    Type.NUMBER: read_number,
+    Type.ID: read_number,
+}
+
 
 class Matcher:
     """A filter compiled for one log.
 
-    Words and rows that are added later are seen by the next call.
+    Strings and rows that are added later are seen by the next call.
     """
 
     def __init__(self, plan: Plan, matches: Callable[[int], bool]) -> None:
@@ -65,12 +83,14 @@ class Matcher:
 
     def rows(self, numbers: range) -> array[int]:
         """Return the matching rows of a window, in order. Windows of some 16,000 rows are best."""
-        everybody = int.from_bytes(b"\1" * len(numbers), "little")
-        found = self._plan.among(numbers, everybody)
+        all_rows = int.from_bytes(b"\1" * len(numbers), "little")
+        found = self._plan.among(numbers, all_rows)
         return array("q", compress(numbers, found.to_bytes(len(numbers), "little")) if found else ())
 
 
-def compile(node: Node | None, log: TrafficLog, *, now_ns: int, finding: Finding = no_findings) -> Matcher:
+def compile(
+    node: Node | None, log: TrafficLog, *, now_ns: int, finding: FindingSource = no_findings
+) -> Matcher:
     """Compile a filter; None matches every row.
 
     `now_ns` is the wall time that relative times count from. `finding` returns the names and texts of the
@@ -91,84 +111,76 @@ def _plan(node: Node, source: Source, now_ns: int) -> Plan:
         case Not(inner):
             return NoneOf(_plan(inner, source, now_ns))
         case Text(text):
-            return _free_text(text, source.log)
+            return _free_text_plan(text, source.log)
         case Compare(path, Operator.IS_NOT, values):
             return NoneOf(_plan(Compare(path, Operator.IS, values), source, now_ns))
         case Compare():
-            return _comparison(node, source, now_ns)
+            return _comparison_plan(node, source, now_ns)
 
 
-def _free_text(text: str, log: TrafficLog) -> Plan:
+def _free_text_plan(text: str, log: TrafficLog) -> Plan:
     needle = Needle(text)
-    vocabulary = Vocabulary(log, lambda word: needle.is_in(as_bytes(word)))
-    columns = [WordedLeaf(Worded(name), log, vocabulary) for name in ("method", "subject", "problem")]
-    return AnyOf([*map(Lookup, columns), Searching(log, needle)])
+    strings = StringMatches(log, lambda text: needle.is_in(as_bytes(text)))
+    columns = [TextTest(TextColumn(name), log, strings) for name in ("method", "subject", "problem")]
+    return AnyOf([*map(ColumnPlan, columns), BodySearchPlan(log, needle)])
 
 
-def _comparison(node: Compare, source: Source, now_ns: int) -> Plan:
-    field = FIELDS[node.path.word]
+def _comparison_plan(node: Compare, source: Source, now_ns: int) -> Plan:
+    field = FIELDS[node.path.field]
     if field.type is Type.BODY:
-        return _body_comparison(node, source.log)
+        return _body_plan(node, source.log)
     test = field.test(node.operator, node.values, now_ns)
-    if isinstance(field.where, Row):
-        return _reading(node, field, field.where, source, test)
-    return Lookup(_leaf(node, field, source, test, now_ns))
+    if isinstance(field.where, RowValue):
+        return _row_plan(node, field, field.where, source, test)
+    return ColumnPlan(_column_test(node, field, source, test, now_ns))
 
 
-def _body_comparison(node: Compare, log: TrafficLog) -> Plan:
+def _body_plan(node: Compare, log: TrafficLog) -> Plan:
     if node.operator is Operator.CONTAINS:
-        return Searching(log, Needle(node.value))
+        return BodySearchPlan(log, Needle(node.value))
     matches = body_test(node.operator, node.values)
-    return Reading(lambda row: matches(log, row), Cost.BODIES)
+    return RowPlan(lambda row: matches(log, row), Cost.BODIES)
 
 
-def _reading(node: Compare, field: Field, where: Row, source: Source, test: OfJSON) -> Plan:
+def _row_plan(node: Compare, field: Field, where: RowValue, source: Source, test: Predicate) -> Plan:
     steps, read = node.path.steps, field.read
     if where.kinds is None:
-        return Reading(lambda row: any(map(test, read(source, row, steps))), Cost.ROWS)
+        return RowPlan(lambda row: any(map(test, read(source, row, steps))), Cost.ROWS)
     kinds = where.kinds
-    of_kind = CodedLeaf(
-        Coded("kind", lambda log, code: ("",) if code in kinds else ()), source.log, lambda _: True
+    of_kind = CodeTest(
+        CodeColumn("kind", lambda log, code: ("",) if code in kinds else ()), source.log, lambda _: True
     )
-    if field.word in ROOTS:
-        values = message_reader(ROOTS[field.word] + steps, hint(node.operator, node.value))
-        return path_reading(source.log, values, test, of_kind)
-    return Reading(lambda row: any(map(test, read(source, row, steps))), Cost.BODIES, of_kind)
+    if field.name in ROOTS:
+        values = message_reader(ROOTS[field.name] + steps, hint(node.operator, node.value))
+        return _path_plan(source.log, values, test, of_kind)
+    return RowPlan(lambda row: any(map(test, read(source, row, steps))), Cost.BODIES, of_kind)
 
 
-def _leaf(node: Compare, field: Field, source: Source, test: OfJSON, now_ns: int) -> Leaf:
+def _column_test(node: Compare, field: Field, source: Source, test: Predicate, now_ns: int) -> ColumnTest:
     log = source.log
     match field.where:
-        case Coded() as where:
-            return CodedLeaf(where, log, test)
-        case Worded() as where:
-            return WordedLeaf(where, log, Vocabulary(log, test))
-        case Named():
-            return NamedLeaf(log, test)
-        case Counted() as where:
-            return CountedLeaf(where, log, _numbers(node, field, test))
+        case CodeColumn() as where:
+            return CodeTest(where, log, test)
+        case TextColumn() as where:
+            return TextTest(where, log, StringMatches(log, test))
+        case ServerColumn():
+            return ServerTest(log, test)
+        case NumberColumn() as where:
+            return NumberTest(where, log, _numbers(node, field, test))
         case Special.NUMBER:
-            return CountedLeaf(None, log, _numbers(node, field, test))
+            return NumberTest(None, log, _numbers(node, field, test))
         case Special.HTTP_STATUS:
-            return HttpStatusLeaf(log, _numbers(node, field, test))
+            return HttpStatusTest(log, _numbers(node, field, test))
         case Special.ID:
-            return IdLeaf(log, _numbers(node, field, test), test)
+            return IdTest(log, _numbers(node, field, test), test)
         case Special.TIME:
-            return TimeLeaf(log, node.operator, node.values, now_ns)
-        case Special.REMARK:
-            return NoteLeaf(source, field.read, test)
+            return TimeTest(log, node.operator, node.values, now_ns)
+        case Special.NOTE:
+            return NoteTest(source, field.read, test)
     raise AssertionError(field.where)
 
 
-_READERS: dict[Type, Callable[[str], Number]] = {
-    Type.DURATION: read_duration,
-    Type.SIZE: read_size,
-    Type.NUMBER: read_number,
-    Type.ID: read_number,
-}
-
-
-def _numbers(node: Compare, field: Field, test: OfJSON) -> Numbers:
+def _numbers(node: Compare, field: Field, test: Predicate) -> NumberMatches:
     """Return a numeric comparison.
 
     Only patterns have no spans; they are evaluated for each distinct number.
@@ -177,19 +189,16 @@ def _numbers(node: Compare, field: Field, test: OfJSON) -> Numbers:
         node.operator is Operator.CONTAINS and "*" in node.value
     )
     if is_pattern:
-        return Numbers(None, test)
+        return NumberMatches(None, test)
     read, values = _READERS[field.type], node.values
     if field.type is Type.ID and node.operator not in ORDER:
         values = tuple(value for value in values if _is_written_like_an_integer(value))
-    return Numbers(spans(node.operator, list(map(read, values))), test)
+    return NumberMatches(spans(node.operator, list(map(read, values))), test)
 
 
 def _is_written_like_an_integer(text: str) -> bool:
     """True for canonical integers. Ids are compared as text: 007 is not the integer 7."""
     return re.fullmatch("0|-?[1-9][0-9]{0,18}", text) is not None
-
-
-RowTest: TypeAlias = Callable[[int], bool]
 
 
 def row_test(node: Node, source: Source, now_ns: int) -> RowTest:
@@ -212,11 +221,11 @@ def row_test(node: Node, source: Source, now_ns: int) -> RowTest:
         case Compare(path, Operator.IS_NOT, values):
             return row_test(Not(Compare(path, Operator.IS, values)), source, now_ns)
         case Compare():
-            return _comparison_naive(node, source, now_ns)
+            return _comparison_test(node, source, now_ns)
 
 
-def _comparison_naive(node: Compare, source: Source, now_ns: int) -> RowTest:
-    field, steps = FIELDS[node.path.word], node.path.steps
+def _comparison_test(node: Compare, source: Source, now_ns: int) -> RowTest:
+    field, steps = FIELDS[node.path.field], node.path.steps
     if field.type is Type.BODY:
         matches = body_test(node.operator, node.values)
         return lambda row: matches(source.log, row)
@@ -248,22 +257,22 @@ class Plan(ABC):
         """Return the rows that match, among those that are alive."""
 
 
-class Lookup(Plan):
+class ColumnPlan(Plan):
     """Evaluated from columns."""
 
     cost = Cost.COLUMNS
 
-    def __init__(self, leaf: Leaf) -> None:
-        self._leaf = leaf
+    def __init__(self, test: ColumnTest) -> None:
+        self._test = test
 
     def among(self, window: range, alive: int) -> int:
-        return int.from_bytes(self._leaf.mask(window), "little") & alive
+        return int.from_bytes(self._test.mask(window), "little") & alive
 
 
-class Reading(Plan):
+class RowPlan(Plan):
     """Evaluated row by row, for rows of certain kinds."""
 
-    def __init__(self, matches: Callable[[int], bool], cost: Cost, of_kind: Leaf | None = None) -> None:
+    def __init__(self, matches: Callable[[int], bool], cost: Cost, of_kind: ColumnTest | None = None) -> None:
         self._matches, self.cost, self._of_kind = matches, cost, of_kind
 
     def among(self, window: range, alive: int) -> int:
@@ -276,19 +285,19 @@ class Reading(Plan):
         return int.from_bytes(found, "little")
 
 
-def path_reading(
-    log: TrafficLog, values: Callable[[bytes], Iterable[JSON]], test: OfJSON, of_kind: Leaf
-) -> Reading:
+def _path_plan(
+    log: TrafficLog, values: Callable[[bytes], Iterable[JSON]], test: Predicate, of_kind: ColumnTest
+) -> RowPlan:
     """Return a plan that tests values in messages; oversized bodies are not parsed."""
     raw, kept = log.raw, log.columns.kept
 
     def matches(row: int) -> bool:
         return kept[row] <= MAX_SIZE and any(map(test, values(raw(row))))
 
-    return Reading(matches, Cost.BODIES, of_kind)
+    return RowPlan(matches, Cost.BODIES, of_kind)
 
 
-class Searching(Plan):
+class BodySearchPlan(Plan):
     """Evaluated by searching the bytes of bodies."""
 
     cost = Cost.BODIES
@@ -321,12 +330,12 @@ class AnyOf(Plan):
         self.cost = self._plans[-1].cost
 
     def among(self, window: range, alive: int) -> int:
-        doubtful = alive
+        undecided = alive
         for plan in self._plans:
-            if not doubtful:
+            if not undecided:
                 break
-            doubtful ^= plan.among(window, doubtful)
-        return alive ^ doubtful
+            undecided ^= plan.among(window, undecided)
+        return alive ^ undecided
 
 
 class NoneOf(Plan):

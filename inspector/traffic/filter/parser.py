@@ -6,7 +6,7 @@ import difflib
 import re
 
 from inspector.base.json.values import shorten
-from inspector.traffic.filter.fields import FIELDS, Field, members_problem, resolve
+from inspector.traffic.filter.fields import FIELDS, Field, path_error, resolve
 from inspector.traffic.filter.literals import PatternError
 from inspector.traffic.filter.tree import (
     And,
@@ -25,7 +25,28 @@ from inspector.traffic.filter.tree import (
 )
 
 _MAX_DEPTH = 60
-_KEYWORDS = frozenset(("and", "or", "not"))
+KEYWORDS = frozenset(("and", "or", "not"))
+
+SPACE = re.compile(r"\s*")
+QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+# Unquoted pieces: free text stops at operators; a value, which comes after one, does not.
+BARE_TEXT = re.compile(r'(?:[^\s()":=<>~!]|!(?!=))+')
+BARE_VALUE = re.compile(r'[^\s()":=<>~][^\s()"]*')
+BARE_ITEM = re.compile(r'[^\s()":=<>~,][^\s()",]*')  # in a list
+OPERATOR = re.compile(r"\s*(?P<symbol>!=|>=|<=|==|[:=<>~])|\s+(?P<word>in)(?=\s*\()", re.IGNORECASE)
+
+_STEP = re.compile(
+    r"""\.(?P<name>[\w$@/-]+)
+    |\.(?P<any>\*)
+    |\."(?P<dotted>(?:[^"\\]|\\.)*)"
+    |\[\s*"(?P<quoted>(?:[^"\\]|\\.)*)"\s*\]
+    |\[\s*(?P<index>-?[0-9]{1,9})\s*\]
+    |\[\s*\*?\s*\]""",
+    re.VERBOSE | re.DOTALL,
+)
+_FIRST_NAME = re.compile(r"[^\W\d]\w*")
+_ESCAPE = re.compile(r'(?:\\u[0-9a-fA-F]{4})+|\\["\\nrt]')
+_SHORT = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 def parse(text: str) -> Node | None:
@@ -159,19 +180,19 @@ class _Parser:
         found = resolve(names)
         if found is None:
             raise _unknown(".".join(names), start)
-        path = Path(found[0].word, tuple(steps[found[1] :]))
-        problem = members_problem(path)
+        path = Path(found[0].name, tuple(steps[found[1] :]))
+        problem = path_error(path)
         if problem:
             raise FilterError(start, problem)
         return path
 
     def _comparison(self, path: Path, column: int, symbol: str, end: int) -> Compare:
-        field = FIELDS[path.word]
+        field = FIELDS[path.field]
         operator = Operator(symbol.lower() if symbol != "==" else "=")
         if operator not in field.operators:
             allowed = " ".join(allowed.value for allowed in field.operators)
             raise FilterError(
-                column, f"{field.word} does not support {symbol}.", f"Expected one of {allowed}"
+                column, f"{field.name} does not support {symbol}.", f"Expected one of {allowed}"
             )
         self._advance(end)
         if operator is Operator.IN:
@@ -203,7 +224,7 @@ class _Parser:
             bare = (BARE_ITEM if operator is Operator.IN else BARE_VALUE).match(self._text, start)
             if bare is None:
                 raise FilterError(
-                    start, f"Expected a value for {field.word}.", f"For example: {field.example}"
+                    start, f"Expected a value for {field.name}.", f"For example: {field.example}"
                 )
             value = bare[0]
             self._at = bare.end()
@@ -253,7 +274,7 @@ class _Parser:
         """Return the next keyword, or "". One before an operator is treated as an unknown field."""
         match = BARE_TEXT.match(self._text, self._at)
         word = match[0].lower() if match is not None else ""
-        return word if word in _KEYWORDS else ""
+        return word if word in KEYWORDS else ""
 
     def _take_keyword(self, keyword: str) -> bool:
         if self._keyword() != keyword:
@@ -274,28 +295,6 @@ def _unknown(word: str, column: int) -> FilterError:
         f"“{shorten(word, 40)}” is not a filter field.",
         f"{hint}To search for the text, put it in quotes.",
     )
-
-
-SPACE = re.compile(r"\s*")
-QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-# Unquoted pieces: free text stops at operators; a value, which comes after one, does not.
-BARE_TEXT = re.compile(r'(?:[^\s()":=<>~!]|!(?!=))+')
-BARE_VALUE = re.compile(r'[^\s()":=<>~][^\s()"]*')
-BARE_ITEM = re.compile(r'[^\s()":=<>~,][^\s()",]*')  # in a list
-OPERATOR = re.compile(r"\s*(?P<symbol>!=|>=|<=|==|[:=<>~])|\s+(?P<word>in)(?=\s*\()", re.IGNORECASE)
-
-_STEP = re.compile(
-    r"""\.(?P<name>[\w$@/-]+)
-    |\.(?P<any>\*)
-    |\."(?P<dotted>(?:[^"\\]|\\.)*)"
-    |\[\s*"(?P<quoted>(?:[^"\\]|\\.)*)"\s*\]
-    |\[\s*(?P<index>-?[0-9]{1,9})\s*\]
-    |\[\s*\*?\s*\]""",
-    re.VERBOSE | re.DOTALL,
-)
-_FIRST_NAME = re.compile(r"[^\W\d]\w*")
-_ESCAPE = re.compile(r'(?:\\u[0-9a-fA-F]{4})+|\\["\\nrt]')
-_SHORT = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 def read_steps(text: str, start: int) -> tuple[list[Step], int]:

@@ -26,6 +26,10 @@ from inspector.traffic.records import (
     kind_labels,
 )
 
+FindingSource: TypeAlias = Callable[[int], Iterable[str]]
+Steps: TypeAlias = tuple[Step, ...]
+Read: TypeAlias = Callable[["Source", int, Steps], Iterable[JSON]]
+
 MAX_SIZE = 1024 * 1024  # larger bodies are not parsed for a filter
 # Where each path field starts in a message.
 ROOTS: dict[str, tuple[Step, ...]] = {
@@ -35,6 +39,23 @@ ROOTS: dict[str, tuple[Step, ...]] = {
     "error": (Member("error"),),
     "body": (),
 }
+
+# A capture may be written by anyone: unknown codes have no label.
+_KINDS, _DIRECTIONS, _STATUSES = frozenset(RecordKind), frozenset(Direction), frozenset(Status)
+
+_NAME = re.compile("[A-Za-z_]{3}[A-Za-z0-9_./-]*")
+
+
+def no_findings(row: int) -> Iterable[str]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The log, and what is known of its rows elsewhere."""
+
+    log: TrafficLog
+    finding: FindingSource = no_findings  # the names and texts of the findings about a row
 
 
 def is_message(log: TrafficLog, row: int) -> bool:
@@ -62,7 +83,7 @@ def message_reader(steps: Sequence[Step], hint: bytes = b"") -> Callable[[bytes]
 
 
 def values_at(value: JSON, steps: Sequence[Step]) -> Iterator[JSON]:
-    """What the steps lead to: nothing, one value, or several."""
+    """Yield the values that the steps lead to: none, one, or several."""
     values = iter((value,))
     for step in steps:
         values = _next(values, step)
@@ -107,26 +128,6 @@ def hint(operator: Operator, value: str) -> bytes:
     return value.lower().encode() if is_useful else b""
 
 
-_NAME = re.compile("[A-Za-z_]{3}[A-Za-z0-9_./-]*")
-
-
-Finding: TypeAlias = Callable[[int], Iterable[str]]
-Steps: TypeAlias = tuple[Step, ...]
-Read: TypeAlias = Callable[["Source", int, Steps], Iterable[JSON]]
-
-
-def no_findings(row: int) -> Iterable[str]:
-    return ()
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """The log, and what is known of its rows elsewhere."""
-
-    log: TrafficLog
-    finding: Finding = no_findings  # the names and texts of the findings about a row
-
-
 def column_of_text(read: Callable[[TrafficLog, int], str]) -> Read:
     """Return a reader of a text that is absent if empty."""
 
@@ -148,49 +149,45 @@ def subject_of(methods: frozenset[str]) -> Read:
 
 
 def kind(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
-    return words_of_kind(source.log.columns.kind[row])
+    return labels_of_kind(source.log.columns.kind[row])
 
 
 def direction(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
-    return words_of_direction(source.log.columns.direction[row])
+    return labels_of_direction(source.log.columns.direction[row])
 
 
 def status(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
-    return words_of_status(source.log.columns.status[row])
+    return labels_of_status(source.log.columns.status[row])
 
 
-def words_of_kind(code: int) -> tuple[str, ...]:
+def labels_of_kind(code: int) -> tuple[str, ...]:
     return kind_labels(RecordKind(code)) if code in _KINDS else ()
 
 
-def words_of_direction(code: int) -> tuple[str, ...]:
+def labels_of_direction(code: int) -> tuple[str, ...]:
     word = DIRECTION_LABELS[Direction(code)] if code in _DIRECTIONS else ""
     return (word,) if word else ()
 
 
-def words_of_status(code: int) -> tuple[str, ...]:
+def labels_of_status(code: int) -> tuple[str, ...]:
     word = STATUS_LABELS[Status(code)] if code in _STATUSES else ""
     aliases = (alias for alias, statuses in STATUS_ALIASES.items() if code in statuses)
     return (word, *aliases) if word else ()
 
 
-# A capture may be written by anyone: unknown codes have no word.
-_KINDS, _DIRECTIONS, _STATUSES = frozenset(RecordKind), frozenset(Direction), frozenset(Status)
-
-
 def revision(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
-    return words_of_revision(source.log.revision(row))
+    return labels_of_revision(source.log.revision(row))
 
 
 def era(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
-    return words_of_era(source.log.revision(row))
+    return labels_of_era(source.log.revision(row))
 
 
-def words_of_revision(date: str) -> tuple[str, ...]:
+def labels_of_revision(date: str) -> tuple[str, ...]:
     return (date,) if date else ()
 
 
-def words_of_era(date: str) -> tuple[str, ...]:
+def labels_of_era(date: str) -> tuple[str, ...]:
     known = find_revision(date)
     return (known.era.value,) if known is not None else ()
 

@@ -250,7 +250,7 @@ def _suits(node: Compare) -> bool:
     operator = Operator.IS if node.operator is Operator.IS_NOT else node.operator
     try:
         for value in node.values:
-            FIELDS[node.path.word].test(operator, (value,))
+            FIELDS[node.path.field].test(operator, (value,))
     except ValueError:
         return False
     return True

@@ -106,7 +106,7 @@ def test_the_help_page_is_the_manual() -> None:
 def test_manual_covers_every_keyword_and_its_filters_work() -> None:
     page = manual()
     for field in FIELDS.values():
-        assert f"| `{field.word}` |" in page
+        assert f"| `{field.name}` |" in page
         assert field.description in page
     shown = [line.strip() for line in page.splitlines() if line.startswith("    ")]
     examples = page[page.index("## Examples") : page.index("## Terms")].splitlines()[4:]

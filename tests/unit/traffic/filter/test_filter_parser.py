@@ -100,7 +100,7 @@ def test_every_example_in_the_table_is_a_filter_on_its_keyword() -> None:
     for field in FIELDS.values():
         node = parse(field.example)
         assert isinstance(node, Compare), field.example
-        assert node.path.word == field.word
+        assert node.path.field == field.name
 
 
 _names = st.one_of(st.text(max_size=5), st.sampled_from(["a", "a b", "x.y", "*", '"', "0", "é", "\ud800"]))
