@@ -21,7 +21,7 @@ from tests.helpers import httpfaults as faults
 from tests.helpers.httpfaults import JSON_TYPE, FaultServer
 from tests.helpers.servers import Lab
 
-PARROT = str(Path(faults.__file__).parent / "echo_lab.py")
+PARROT = str(Path(faults.__file__).parent / "parrot.py")
 # With what MCP Lens never writes: spaces, a duplicate key, odd number spellings, an unknown member.
 ODD = (
     b'{ "jsonrpc" : "2.0","id":"a-1" ,"method":"tools/call",'
