@@ -1,4 +1,4 @@
-"""Adding a server: what can be typed, what is refused, and what is kept."""
+"""Add server dialog: accepted and rejected input, and what is saved."""
 
 from __future__ import annotations
 

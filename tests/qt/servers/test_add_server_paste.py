@@ -1,4 +1,4 @@
-"""Whatever is pasted, opened or dropped: shown in full first, then added as the person says."""
+"""Pasted, opened and dropped configurations: shown in full, then added as the user chooses."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def link(**config: object) -> str:
 
 
 @pytest.mark.usefixtures("keychain")
-def test_checked_servers_of_a_file_are_added_and_connected_under_the_given_names(lens: Lens) -> None:
+def test_checked_servers_of_a_file_are_added_and_connected_under_the_chosen_names(lens: Lens) -> None:
     text = json.dumps(
         {
             "servers": {
@@ -132,7 +132,7 @@ def test_taken_name_is_suggested_with_a_number(lens: Lens) -> None:
     dialog.close()
 
 
-def test_typed_name_is_kept_while_the_command_is_edited(lens: Lens) -> None:
+def test_typed_name_stays_while_the_command_is_edited(lens: Lens) -> None:
     dialog = paste(lens, "npx server")
     QTest.keyClicks(dialog.name, "mine")
     dialog.put("npx server 'un")
@@ -153,11 +153,11 @@ def test_hundreds_of_servers_appear_gradually_before_they_can_be_added(lens: Len
 
 def test_link_shows_its_full_command_and_return_does_not_add_it(lens: Lens, tmp_path: Path) -> None:
     marker = tmp_path / "touched"
-    words = ["-c", f"touch {shlex.quote(str(marker))}", "x" * 4_000, *(f"word {n}" for n in range(40))]
-    dialog = paste(lens, link(name="evil", command="/bin/sh", args=words))
+    args = ["-c", f"touch {shlex.quote(str(marker))}", "x" * 4_000, *(f"word {n}" for n in range(40))]
+    dialog = paste(lens, link(name="evil", command="/bin/sh", args=args))
     box = dialog.list.findChild(QPlainTextEdit)
     assert box is not None
-    assert box.toPlainText().split("\n") == ["/bin/sh", *words]
+    assert box.toPlainText().split("\n") == ["/bin/sh", *args]
     assert "Look at all of it before you add it" in dialog.alert.text("from")
     assert "shell" in visible_text(dialog.list)
     QTest.keyClick(dialog.address, Qt.Key.Key_Return)

@@ -1,4 +1,4 @@
-"""The Client tab: what we declare is switched, written, reconnected for; the wire is compared."""
+"""Client tab: declared capabilities and roots, compared with what is sent."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def ours(lens: Lens, name: str = "scripted") -> ClientSide:
 
 
 def click(lens: Lens, panel: ClientPanel, *path: str, server: str = "scripted") -> None:
-    """Switch something, and wait until the engine has it."""
+    """Toggle a capability, and wait until the engine has it."""
     before = ours(lens, server).declared
     QTest.mouseClick(panel.switches.rows[path].box, Qt.MouseButton.LeftButton, pos=_middle(panel, path))
     lens.until(lambda: ours(lens, server).declared != before)
@@ -58,7 +58,7 @@ def is_on(panel: ClientPanel, *path: str) -> bool:
 
 
 def write(panel: ClientPanel, text: str) -> None:
-    """As a person who replaces all of the JSON."""
+    """Replace all of the JSON, like a user."""
     box = panel.exact.text.box
     box.selectAll()
     box.insertPlainText(text)
@@ -100,7 +100,7 @@ def test_all_and_none_are_one_click_each(lens: Lens) -> None:
     assert "may not ask" in visible_text(panel.roots)
     lens.press("Everything", panel)
     lens.until(lambda: ours(lens).is_usual)
-    lens.until(lambda: not panel.alert.text("differs"))  # as it was told in the first place
+    lens.until(lambda: not panel.alert.text("differs"))  # same as declared before
     assert is_on(panel, "sampling")
 
 
@@ -152,9 +152,9 @@ def test_edited_json_is_declared_verbatim(lens: Lens) -> None:
     write(panel, json.dumps(odd))
     assert not panel.switches.isEnabled()
     assert "before you switch" in panel.alert.text("writing")
-    words = visible_text(panel.exact)
-    assert "“sampling” is not an object" in words
-    assert "“x” is no capability" in words
+    text = visible_text(panel.exact)
+    assert "“sampling” is not an object" in text
+    assert "“x” is no capability" in text
     lens.press("Apply", panel)
     lens.until(lambda: ours(lens).differs)
     lens.until(panel.switches.isEnabled)
@@ -164,11 +164,11 @@ def test_edited_json_is_declared_verbatim(lens: Lens) -> None:
     assert declared_at(lens, 1) == odd
 
 
-@pytest.mark.parametrize(("text", "words"), [("{", "double quotes"), ("[1]", "Capabilities are written")])
-def test_non_object_json_is_reported_and_not_declared(lens: Lens, text: str, words: str) -> None:
+@pytest.mark.parametrize(("text", "expected"), [("{", "double quotes"), ("[1]", "Capabilities are written")])
+def test_non_object_json_is_reported_and_not_declared(lens: Lens, text: str, expected: str) -> None:
     panel = open_panel(lens, scripted())
     write(panel, text)
-    assert words in visible_text(panel.exact)
+    assert expected in visible_text(panel.exact)
     lens.press("Apply", panel)
     lens.settle()
     assert ours(lens).is_usual
@@ -206,14 +206,14 @@ def test_roots_are_added_ordered_and_removed_with_a_notification_each(lens: Lens
 
 
 @pytest.mark.parametrize(
-    ("folder", "words"), [("src", "whole path"), ("/a\u202eb", "cannot be seen"), ("/known", "already")]
+    ("folder", "text"), [("src", "whole path"), ("/a\u202eb", "cannot be seen"), ("/known", "already")]
 )
-def test_invalid_folder_is_reported_and_stays_editable(lens: Lens, folder: str, words: str) -> None:
+def test_invalid_folder_is_reported_and_stays_editable(lens: Lens, folder: str, text: str) -> None:
     panel = open_panel(lens, scripted())
     type_in(panel.roots.path, "/known")
     lens.until(lambda: ours(lens).roots == ("/known",))
     type_in(panel.roots.path, folder)
-    assert words in visible_text(panel.roots)
+    assert text in visible_text(panel.roots)
     assert panel.roots.path.text() == folder
     lens.settle()
     assert ours(lens).roots == ("/known",)

@@ -1,4 +1,4 @@
-"""A found server is examined before it is trusted: what can be seen is said, and nothing runs."""
+"""Check of a discovered server before it is trusted: findings without running anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Servers in the form of other tools: chosen, looked at, copied or saved, and never with a secret."""
+"""Export servers dialog: selection, preview, copy and save without secrets."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def open_dialog(lens: Lens) -> ExportServersDialog:
     return dialog
 
 
-def choose(lens: Lens, dialog: ExportServersDialog, words: str) -> None:
-    """The form that begins with these words."""
+def choose(lens: Lens, dialog: ExportServersDialog, text: str) -> None:
+    """Choose the format whose label starts with this text."""
     forms = [dialog.format.itemText(row) for row in range(dialog.format.count())]
-    dialog.format.setCurrentIndex(next(row for row, text in enumerate(forms) if text.startswith(words)))
+    dialog.format.setCurrentIndex(next(row for row, text in enumerate(forms) if text.startswith(text)))
     lens.settle()
 
 

@@ -1,4 +1,4 @@
-"""The overview: facts of a connected server; cause, next step and a way on for one that is not."""
+"""Overview panel: facts of a connected server; cause and next step of a failed one."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from inspector.engine.views import ServerStatus
 from tests.qt.lens_driver import Lens, faulty, scripted, visible_text
 
 
-def press(lens: Lens, words: str) -> None:
+def press(lens: Lens, text: str) -> None:
     overview = lens.workspace.overview
 
     def found() -> list[QPushButton]:
         buttons = overview.findChildren(QPushButton)
-        return [each for each in buttons if each.isVisible() and each.text() == words]
+        return [each for each in buttons if each.isVisible() and each.text() == text]
 
     lens.until(found)
     QTest.mouseClick(found()[0], Qt.MouseButton.LeftButton)
@@ -28,12 +28,12 @@ def test_connected_server_is_described_in_facts(lens: Lens) -> None:
     info = {"name": "books", "title": "The Library", "version": "4.5.6"}
     capabilities = {"tools": {"listChanged": True}, "x-shelf": {"depth": 3}}
     lens.connect(scripted(info=info, capabilities=capabilities, instructions="Ask for a book."))
-    words = visible_text(lens.workspace.overview)
+    text = visible_text(lens.workspace.overview)
     for expected in ("books", "The Library", "4.5.6", "2025-11-25", "stdio", "Ask for a book.", "x-shelf"):
-        assert expected in words, expected
-    assert str(lens.view("scripted").pid) in words
-    assert json.dumps({"depth": 3}, separators=(",", ":")) in words
-    assert "not offered" in words
+        assert expected in text, expected
+    assert str(lens.view("scripted").pid) in text
+    assert json.dumps({"depth": 3}, separators=(",", ":")) in text
+    assert "not offered" in text
 
 
 def test_handshake_findings_are_listed(lens: Lens) -> None:
@@ -48,11 +48,11 @@ def test_failed_server_shows_cause_next_step_and_a_retry_button(lens: Lens) -> N
     lens.add(faulty("broken", "exit"))
     press(lens, "Connect")
     view = lens.wait_for("broken", ServerStatus.FAILED)
-    words = visible_text(lens.workspace.overview)
+    text = visible_text(lens.workspace.overview)
     assert view.next_step
-    assert view.reason in words
-    assert view.next_step in words
-    assert "API_TOKEN is not set" in words
+    assert view.reason in text
+    assert view.next_step in text
+    assert "API_TOKEN is not set" in text
     attempts = len(lens.sent("initialize")) + _starts(lens)
     press(lens, "Connect")
     lens.until(lambda: len(lens.sent("initialize")) + _starts(lens) > attempts)
@@ -83,10 +83,10 @@ def test_configuration_is_shown_before_and_after_connecting(lens: Lens) -> None:
         if status is ServerStatus.CONNECTED:
             lens.do("server.connect")
         lens.wait_for("one", status)
-        words = visible_text(overview)
-        assert words.count("Second line.") == 1
-        assert "${HOME}" in words
-        assert "connects when MCP Lens starts" in words
+        text = visible_text(overview)
+        assert text.count("Second line.") == 1
+        assert "${HOME}" in text
+        assert "connects when MCP Lens starts" in text
 
 
 def test_changed_configuration_is_announced_until_reconnected(lens: Lens) -> None:

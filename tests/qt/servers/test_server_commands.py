@@ -1,4 +1,4 @@
-"""Servers are edited, duplicated, removed and had back; what the file holds besides is kept."""
+"""Servers are edited, duplicated, removed and restored without losing unknown members."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_edited_command_and_arguments_apply_at_the_next_connection(lens: Lens) -
     assert lens.view("one").status is ServerStatus.CONNECTED, "it goes on as it was"
 
 
-def test_unknown_members_are_kept_and_can_be_edited_as_json(lens: Lens) -> None:
+def test_unknown_members_are_preserved_and_can_be_edited_as_json(lens: Lens) -> None:
     lens.keep(REMOTE)
     document = json.loads(lens.server_list.read_text())
     document["mcpServers"]["remote"]["x-theirs"] = {"kept": [1, 2]}
@@ -308,7 +308,7 @@ def test_return_in_a_field_saves(lens: Lens) -> None:
 
 
 def configure(lens: Lens, entry: Entry, secrets: dict[str, str] | None = None) -> None:
-    """Anew, elsewhere in the app."""
+    """Configure the server elsewhere in the app."""
     lens.run(lens.app.bridge.ask_servers(lambda servers: servers.update(entry.name, entry, secrets)))
 
 

@@ -1,4 +1,4 @@
-"""The file of servers, changed by hand while the window is open: said, shown field by field, applied."""
+"""Manual edits of the server list file: announced, shown field by field, applied."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.qt.lens_driver import Lens, scripted, visible_text
 
 
 def change(lens: Lens, edit: Callable[[dict[str, Any]], object]) -> None:
-    """As an editor would, and as the watch sees it."""
+    """Edit the file like a text editor, and wait until the watch has seen it."""
     document = json.loads(lens.server_list.read_text())
     edit(document["mcpServers"])
     lens.server_list.write_text(json.dumps(document))
@@ -71,7 +71,7 @@ def test_manual_edit_is_announced_and_shown_field_by_field(lens: Lens) -> None:
     assert lens.window.strips.text("server_list") == ""
 
 
-def test_our_own_writes_are_not_announced(lens: Lens) -> None:
+def test_writes_of_mcp_lens_are_not_announced(lens: Lens) -> None:
     lens.keep(scripted("one"))
     lens.choose("one")
     lens.do("server.enable")

@@ -1,4 +1,4 @@
-"""The list of servers: how each stands, and what can be done about it."""
+"""Server list: the status of each server, and its actions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STATES = ServerStatus
 
 @pytest.fixture
 def login_url() -> Iterator[str]:
-    """A server that wants to know who asks."""
+    """The URL of a server that requires login."""
 
     class Refusing(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -170,9 +170,9 @@ def test_bar_above_the_tabs_offers_either_connect_or_disconnect(lens: Lens) -> N
     assert "Connect" in visible_text(lens.workspace).splitlines()
     lens.do("server.connect")
     lens.wait_for("scripted", STATES.CONNECTED)
-    words = visible_text(lens.workspace).splitlines()
-    assert "Disconnect" in words
-    assert "Connect" not in words
+    text = visible_text(lens.workspace).splitlines()
+    assert "Disconnect" in text
+    assert "Connect" not in text
 
 
 def _double_click(view: QListView, row: int) -> None:

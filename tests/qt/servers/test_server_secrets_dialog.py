@@ -1,4 +1,4 @@
-"""Secrets of servers in the window: given when a server is added, moved out of the list, given anew."""
+"""Server secrets: entered when a server is added, moved to the store, entered again."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def open_add(lens: Lens, address: str) -> AddServerDialog:
     return dialog
 
 
-def keep_plain(lens: Lens, **given: str) -> None:
-    names = {name.replace("_", "-"): value for name, value in given.items()}
+def keep_plain(lens: Lens, **headers: str) -> None:
+    names = {name.replace("_", "-"): value for name, value in headers.items()}
     lens.run(lens.app.bridge.save_server(HttpEntry(name="mine", url=URL, headers=names)))
     lens.settle()
     lens.choose("mine")
@@ -122,7 +122,7 @@ def test_plain_text_secrets_are_offered_for_moving_and_unselected_ones_stay(lens
     assert overview.alert.text("secrets") == ""
     lens.settle()
     overview.set_view(lens.view("mine"))
-    assert overview.alert.text("secrets") == "", "the person wants it there"
+    assert overview.alert.text("secrets") == "", "the user wants it there"
 
 
 @pytest.mark.usefixtures("keychain")

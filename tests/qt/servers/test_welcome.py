@@ -1,4 +1,4 @@
-"""The empty window: paste anything, what was found on this machine, the demo servers."""
+"""Welcome page: paste box, discovered servers, and the demo servers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.qt.window.test_window import CONTROLS, is_part, spoken
 
 
 def scan(lens: Lens) -> WelcomePanel:
-    """What the end of a start does."""
+    """Search for servers, as at the end of the startup."""
     lens.run(lens.app.bridge.ask_found(lambda found: found.scan()))
     lens.until(lambda: "welcome" in vars(lens.window))
     panel = lens.window.welcome

@@ -1,1 +1,1 @@
-"""TODO: what lives here."""
+"""Tests of the settings and secrets dialogs."""

@@ -1,4 +1,4 @@
-"""What the window itself says and keeps of a server with secrets in its configuration: none of them."""
+"""Window titles, texts and files never contain the secrets of a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secrets in the window: where they are kept, which there are, what is wrong, and the status bar."""
+"""Secrets dialog and status bar: storage, stored secrets, and errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PASSPHRASE = "correct horse battery"
 
 
 def use(backend: MemoryKeychain, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make it the system's keychain for a test."""
+    """Use it as the system keychain."""
     name = f"{type(backend).__module__}.{type(backend).__qualname__}"
     monkeypatch.setattr(keychains, "ALLOWED", (name,))
     monkeypatch.setattr(keyring.core, "_keyring_backend", backend)
@@ -77,7 +77,7 @@ def open_dialog(lens: Lens) -> SecretsDialog:
 
 
 def settle(lens: Lens, dialog: SecretsDialog) -> None:
-    """Until nothing is being done, and what was done is shown."""
+    """Wait until no request is running and the list is up to date."""
     lens.until(lambda: dialog._running == 0 and dialog._state == lens.app.thread.engine.secrets.state)
     lens.until(lambda: dialog.list.topLevelItemCount() == state(lens).saved + state(lens).in_memory)
     lens.settle()
@@ -143,7 +143,7 @@ def test_a_passphrase_is_set_changed_locked_and_unlocked(lens: Lens, keychain: M
     choose(dialog, StorageLevel.PASSPHRASE)
     QTest.keyClicks(dialog.storage.passphrase, PASSPHRASE)
     QTest.keyClicks(dialog.storage.again, "other")
-    assert "not the same" in visible_text(dialog)
+    assert "The passphrases do not match" in visible_text(dialog)
     assert not dialog.storage.apply_action.isEnabled()
     dialog.storage.again.setText(PASSPHRASE)
     lens.press("Apply", dialog)
@@ -160,7 +160,7 @@ def test_a_passphrase_is_set_changed_locked_and_unlocked(lens: Lens, keychain: M
     assert dialog.passphrase.echoMode() is QLineEdit.EchoMode.Password
     QTest.keyClicks(dialog.passphrase, "wrong passphrase")
     QTest.keyClick(dialog.passphrase, Qt.Key.Key_Return)
-    lens.until(lambda: "not the passphrase" in dialog.alert.text("problem"))
+    lens.until(lambda: "Wrong passphrase" in dialog.alert.text("problem"))
     assert dialog.passphrase.text() == ""
     QTest.keyClicks(dialog.passphrase, PASSPHRASE)
     lens.press("Unlock", dialog)
@@ -216,9 +216,9 @@ def test_moving_stored_secrets_into_memory_needs_confirmation(lens: Lens, keycha
     dialog = open_dialog(lens)
     choose(dialog, StorageLevel.MEMORY)
     lens.press("Apply", dialog)
-    assert "1 secret would be gone" in dialog.alert.text("ask")
+    assert "1 secret would be lost" in dialog.alert.text("ask")
     assert state(lens).level is StorageLevel.KEYCHAIN
-    lens.press("Keep in memory only", dialog)
+    lens.press("Store in memory only", dialog)
     lens.until(lambda: state(lens).level is StorageLevel.MEMORY)
     settle(lens, dialog)
     assert get(lens) == VALUE
@@ -258,7 +258,7 @@ def test_window_stays_responsive_while_the_keychain_blocks_and_can_be_closed(
     lens.do("app.secrets")
     dialog = lens.dialog(SecretsDialog)
     lens.until(waiting.is_requested.is_set)
-    lens.until(lambda: "Asking the keychain…" in visible_text(dialog))
+    lens.until(lambda: "Waiting for the keychain…" in visible_text(dialog))
     assert not dialog.storage.apply_action.isEnabled()
     dialog.close()
     lens.settle()  # the window and the engine go on
@@ -268,7 +268,7 @@ def test_window_stays_responsive_while_the_keychain_blocks_and_can_be_closed(
 def test_without_a_keychain_memory_is_used_and_the_reason_shown(lens: Lens) -> None:
     put(lens)
     dialog = open_dialog(lens)
-    assert "keyring is set to use keyring.backends.null.Keyring" in dialog.alert.text("state")
+    assert "keyring is configured to use keyring.backends.null.Keyring" in dialog.alert.text("state")
     assert dialog.storage.level is StorageLevel.MEMORY
     assert dialog.storage.buttons[StorageLevel.MEMORY].hasFocus()
     choose(dialog, StorageLevel.PASSPHRASE)

@@ -1,4 +1,4 @@
-"""The settings dialog: every setting, found by words, in force at once, and back as it was."""
+"""Settings dialog: search, immediate effect, and restored defaults."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.qt.lens_driver import Lens, visible_text
 
 
 class Launcher:
-    """Opens nothing, and remembers what it was to open."""
+    """Opens nothing, and records what it was asked to open."""
 
     def __init__(self) -> None:
         self.opened: list[QUrl] = []
@@ -46,7 +46,7 @@ def open_settings(lens: Lens) -> SettingsDialog:
     return dialog
 
 
-def kept(lens: Lens) -> dict[str, Any]:
+def saved_settings(lens: Lens) -> dict[str, Any]:
     path = lens.folder / "preferences.json"
     document: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
     return document
@@ -70,10 +70,10 @@ def shown(dialog: SettingsDialog) -> list[str]:
     return [id for id, row in dialog.rows.items() if row.isVisibleTo(dialog)]
 
 
-def look_for(dialog: SettingsDialog, words: str) -> None:
+def search_for(dialog: SettingsDialog, text: str) -> None:
     dialog.search.setFocus()
     dialog.search.selectAll()
-    QTest.keyClicks(dialog.search, words)
+    QTest.keyClicks(dialog.search, text)
     dialog.search.settle()
 
 
@@ -98,11 +98,11 @@ def test_every_setting_is_in_a_section_with_a_description(lens: Lens) -> None:
 
 def test_search_finds_settings_in_all_sections(lens: Lens) -> None:
     dialog = open_settings(lens)
-    look_for(dialog, "history secrets")
+    search_for(dialog, "history secrets")
     assert shown(dialog) == ["calls.keepSecrets"]
-    look_for(dialog, "captures")
+    search_for(dialog, "captures")
     assert {"captures.keepDays", "files.captures"} <= set(shown(dialog))
-    look_for(dialog, "no such thing")
+    search_for(dialog, "no such thing")
     assert not shown(dialog)
     assert dialog.no_matches.isVisibleTo(dialog)
     QTest.keyClick(dialog.search, Qt.Key.Key_Escape)
@@ -112,7 +112,7 @@ def test_search_finds_settings_in_all_sections(lens: Lens) -> None:
 
 def test_clicking_the_previous_section_ends_the_search(lens: Lens) -> None:
     dialog = open_settings(lens)
-    look_for(dialog, "captures")
+    search_for(dialog, "captures")
     item = dialog.sections.item(0)
     assert not item.isSelected()
     position = dialog.sections.visualItemRect(item).center()
@@ -127,17 +127,17 @@ def test_number_takes_effect_is_saved_and_can_be_reset(lens: Lens) -> None:
     row = dialog.value_row("connections.connectTimeout")
     assert not row.reset_button.isVisibleTo(row)
     type_number(dialog, "connections.connectTimeout", "2.5")
-    lens.until(lambda: kept(lens) == {"connections": {"connectTimeout": 2.5}})
+    lens.until(lambda: saved_settings(lens) == {"connections": {"connectTimeout": 2.5}})
     lens.until(lambda: row.reset_button.isVisibleTo(row))
     assert lens.app.thread.engine.settings.connect_timeout == 2.5
     assert number(dialog, "connections.connectTimeout").box.text() == "2.5 s"
     row.reset_action.trigger()
-    lens.until(lambda: kept(lens) == {})
+    lens.until(lambda: saved_settings(lens) == {})
     lens.until(lambda: not row.reset_button.isVisibleTo(row))
     assert number(dialog, "connections.connectTimeout").box.text() == "15 s"
 
 
-def test_choice_made_while_values_are_loading_is_kept(lens: Lens, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_choice_made_while_values_are_loading_wins(lens: Lens, monkeypatch: pytest.MonkeyPatch) -> None:
     dialog = open_settings(lens)
     lens.settle()
     held: list[asyncio.Future[None]] = []
@@ -176,9 +176,9 @@ def test_special_value_is_shown_as_a_word_instead_of_a_misleading_number(lens: L
     box = number(dialog, "inbox.answerWithin").box
     assert box.text() == "no limit"
     type_number(dialog, "inbox.answerWithin", "60")
-    lens.until(lambda: kept(lens).get("inbox") == {"answerWithin": 60})
+    lens.until(lambda: saved_settings(lens).get("inbox") == {"answerWithin": 60})
     type_number(dialog, "inbox.answerWithin", "0")
-    lens.until(lambda: kept(lens).get("inbox") == {})
+    lens.until(lambda: saved_settings(lens).get("inbox") == {})
     assert box.text() == "no limit"
 
 
@@ -188,13 +188,13 @@ def test_flags_choices_and_names_are_saved(lens: Lens) -> None:
     flag = dialog.value_row("calls.keepHistory").editor
     assert isinstance(flag, FlagEditor)
     flag.box.click()
-    lens.until(lambda: kept(lens).get("calls", {}).get("keepHistory") is False)
+    lens.until(lambda: saved_settings(lens).get("calls", {}).get("keepHistory") is False)
     names = dialog.value_row("calls.environment").editor
     assert isinstance(names, NamesEditor)
     names.line.setFocus()
     QTest.keyClicks(names.line, "HOME; API_URL HOME")
     QTest.keyClick(names.line, Qt.Key.Key_Return)
-    lens.until(lambda: kept(lens)["calls"]["environment"] == ["HOME", "API_URL"])
+    lens.until(lambda: saved_settings(lens)["calls"]["environment"] == ["HOME", "API_URL"])
     lens.until(lambda: names.line.text() == "HOME, API_URL")
     show_section(dialog, "Appearance")
     colors = dialog.value_row("look.scheme").editor
@@ -212,7 +212,7 @@ def test_invalid_value_is_reported_and_reverted(lens: Lens) -> None:
     names.line.setFocus()
     QTest.keyClicks(names.line, "A=B")
     QTest.keyClick(names.line, Qt.Key.Key_Return)
-    lens.until(lambda: "names of environment variables" in dialog.alert.text("calls.environment"))
+    lens.until(lambda: "a list of environment variable names" in dialog.alert.text("calls.environment"))
     lens.until(lambda: names.line.text() == "")
 
 
@@ -231,7 +231,7 @@ def test_last_typed_value_applies_when_the_window_closes(lens: Lens) -> None:
     box.selectAll()
     QTest.keyClicks(box, "77")
     dialog.close()
-    lens.until(lambda: kept(lens) == {"connections": {"mostPages": 77}})
+    lens.until(lambda: saved_settings(lens) == {"connections": {"mostPages": 77}})
 
 
 def test_the_wheel_scrolls_and_changes_nothing(lens: Lens) -> None:
@@ -304,7 +304,7 @@ def test_only_folders_are_opened(tmp_path: Any) -> None:
     program = tmp_path / "program.sh"
     program.touch()
     for path in (program, tmp_path / "missing"):
-        with pytest.raises(UserError, match="no folder"):
+        with pytest.raises(UserError, match="does not exist yet"):
             opener.open_folder(path)
     assert not launcher.opened
     opener.open_folder(tmp_path)
