@@ -1,4 +1,4 @@
-"""Server list sidebar: each server's name, transport and state; Inbox and discovered servers."""
+"""Server list sidebar: name, transport and state of each server; Inbox; discovered servers."""
 
 from __future__ import annotations
 

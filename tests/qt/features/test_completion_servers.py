@@ -115,7 +115,7 @@ def test_the_reference_server_completes_a_variable_of_a_template(lens: Lens, ref
     type_into(line, "7")
     lens.until(lambda: _responses(lens))
     lens.settle()
-    assert suggestions(line) == [], "it suggests what is there already: nothing to choose"
+    assert suggestions(line) == [], "the only suggestion equals the input"
     assert b'"7"' in _responses(lens)[0]
     read(lens, panel)
     assert "Resource 7" in panel.contents.content.text.shown_text()

@@ -128,7 +128,7 @@ def test_dialog_updates_while_it_is_open(lens: Lens) -> None:
     dialog = review(lens)
     lens.run(lens.app.bridge.call_tool("srv", "grows", {}, lambda progress: None))
     lens.until(lambda: dialog.model.rowCount() == 2)
-    assert dialog.title.text() == "echo", "what was chosen stays"
+    assert dialog.title.text() == "echo", "the selection stays"
 
 
 def test_unreadable_baseline_is_reported_and_can_be_recreated(lens: Lens) -> None:

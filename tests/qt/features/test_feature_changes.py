@@ -57,7 +57,7 @@ def test_changed_list_keeps_selection_and_scroll_position_and_says_what_changed(
     read_aside(lens, f"do://{kind}/grow")
     lens.until(lambda: "1 added: " in panel.change_strip.text(what))
     assert view.currentIndex().data() == chosen
-    assert on_top(view) == position, "it was scrolled elsewhere"
+    assert on_top(view) == position, "the scroll position changed"
     key = model.key(model.items()[0])
     lens.until(lambda: model.mark_of(key) == "new")
     panel.change_strip.dismiss()
@@ -66,7 +66,7 @@ def test_changed_list_keeps_selection_and_scroll_position_and_says_what_changed(
     assert on_top(view) == position
     assert view.currentIndex().data() == chosen
     view.setCurrentIndex(model.index(0))
-    assert model.mark_of(key) == "", "it was looked at"
+    assert model.mark_of(key) == "", "a viewed item is no longer marked"
     panel.change_strip.dismiss()
     read_aside(lens, f"do://{kind}/shrink")
     lens.until(lambda: not model.total)
@@ -81,7 +81,7 @@ def test_list_that_changes_during_a_search_is_searched_again_and_keeps_its_posit
     position = on_top(view)
     read_aside(lens, "do://prompts/grow")
     lens.until(lambda: panel.change_strip.text("prompts"))
-    assert model.rowCount() == 200, "the new one does not fit the words"
+    assert model.rowCount() == 200, "the new item does not match the search"
     assert on_top(view) == position
 
 
@@ -139,7 +139,7 @@ def test_removed_tool_stays_in_front_and_a_changed_one_is_updated(lens: Lens) ->
     lens.run(lens.app.bridge.call_tool("scripted", "drops", {}, lambda event: None))
     lens.until(lambda: "1 removed: last." in panel.change_strip.text("tools"))
     assert not panel.list.currentIndex().isValid()
-    assert "last" in visible_text(panel.call_view.head), "what is looked at does not go away"
+    assert "last" in visible_text(panel.call_view.head), "the selected item stays"
 
 
 def test_unusable_entry_stays_in_front_when_the_list_is_fetched_again(lens: Lens) -> None:

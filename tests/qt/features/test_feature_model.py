@@ -42,7 +42,7 @@ def test_long_list_is_searched_in_slices(qtbot: QtBot) -> None:
     model = FeatureListModel(RESOURCES)
     model.set_listing(Listing(tuple(many(60_000))))
     model.set_text("name 59999")
-    assert model.is_searching, "the window gets its turn"
+    assert model.is_searching, "the event loop runs between slices"
     qtbot.waitUntil(lambda: not model.is_searching, timeout=TIMEOUT)
     assert rows(model) == ["name 59999"]
 

@@ -110,7 +110,7 @@ def test_many_tools_are_searched_in_slices_and_parsed_once(qtbot: QtBot) -> None
     turns = Turns()
     model = SlicedTools(turns)
     model.set_listing(Listing(tools()))
-    assert not turns.counts, "without words nothing is searched"
+    assert not turns.counts, "an empty query searches nothing"
     for text in ("tool_099", "tool_0999"):
         model.set_text(text)
         qtbot.waitUntil(lambda: not model.is_searching, timeout=TIMEOUT)
@@ -131,10 +131,10 @@ def test_many_palette_entries_are_added_and_searched_in_slices(qtbot: QtBot) -> 
 
     model = SlicedPicks(turns)
     model.set_picks(coming())
-    for end in range(1, len("tlnum 1999") + 1):  # each is begun while the one before still runs
+    for end in range(1, len("tlnum 1999") + 1):  # each search starts while the previous one still runs
         model.set_text("tlnum 1999"[:end])
     qtbot.waitUntil(lambda: not model.is_searching, timeout=TIMEOUT)
-    assert sum(turns.counts) == 2 * MANY, "each is made once"
+    assert sum(turns.counts) == 2 * MANY, "each item is read once"
     assert max(turns.counts) <= MAX_PER_SLICE
     assert "1999" in str(model.index(0).data())
     assert model.rowCount() <= MAX_SHOWN
@@ -220,7 +220,7 @@ def test_many_tools_are_listed_changed_and_searched(lens: Lens, page: int, looke
         lens.run(lens.app.bridge.call_tool("scripted", tool, {}, lambda event: None))
         lens.until(partial(_reports, panel, changes))
         assert panel.list.currentIndex().data() == "tool_05000"
-        assert panel.call_view.arguments.form is form, "a form is not made again for a tool that is the same"
+        assert panel.call_view.arguments.form is form, "the form of an unchanged tool is reused"
         assert len(looked_at) <= 2 * MAX_ON_SCREEN, "rows of the old list and of the new one"
     type_slowly(lens, panel.search, panel.model, "tool_099")
     assert panel.model.rowCount() == 100

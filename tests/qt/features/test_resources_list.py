@@ -45,7 +45,7 @@ def test_search_covers_every_field_of_both_lists(lens: Lens) -> None:
     search(panel.lists.search, "nothing like it")
     assert "No matches" in visible_text(panel.lists)
     QTest.keyClick(panel.lists.search, Qt.Key.Key_Escape)
-    assert panel.lists.list.currentIndex().data() == "Notes", "what was chosen is chosen again"
+    assert panel.lists.list.currentIndex().data() == "Notes", "the selection is restored"
 
 
 def test_unlisted_uri_can_be_typed_and_read(lens: Lens) -> None:
@@ -72,7 +72,7 @@ def test_tree_groups_by_uri_and_keeps_the_selected_resource(lens: Lens) -> None:
     tree.setCurrentIndex(model.index(0, 0, model.index(1, 0)))
     assert panel.head.uri == "counter://it"
     tree.setCurrentIndex(folder)
-    assert panel.head.uri == "counter://it", "a folder is nothing to read"
+    assert panel.head.uri == "counter://it", "a folder cannot be read"
     lens.do("resource.tree")
     assert panel.lists.list.currentIndex().data() == "it"
 
@@ -120,7 +120,7 @@ def test_tree_of_a_changed_list_keeps_expanded_folders_and_scroll_position(lens:
     assert folders() == opened
     search(panel.lists.search, "d/1")
     QTest.keyClick(panel.lists.search, Qt.Key.Key_Escape)
-    assert folders() == opened, "a search opens folders only for as long as it lasts"
+    assert folders() == opened, "folders opened by a search close after it"
 
 
 def test_details_show_the_resource_metadata(lens: Lens) -> None:
@@ -146,7 +146,7 @@ def test_changed_list_keeps_the_selection_and_says_what_is_new(lens: Lens) -> No
     lens.until(lambda: "1 changed: x://new3." in visible_text(panel.change_strip))
     read_aside(lens, "do://shrink")
     lens.until(lambda: "4 removed" in panel.change_strip.text("resources"))
-    assert panel.head.uri == "counter://it", "what is looked at does not go away"
+    assert panel.head.uri == "counter://it", "the selected item stays"
 
 
 def test_burst_of_list_changes_causes_few_requests(lens: Lens) -> None:

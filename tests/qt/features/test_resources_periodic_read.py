@@ -68,7 +68,7 @@ def test_periodic_read_continues_in_the_background_and_marks_changes(lens: Lens)
     read_aside(lens, "do://touch")
     lens.until(lambda: "1 change ·" in panel.periodic_read.bar.text())
     assert panel.lists.resources.mark_of("counter://it") == "changed"
-    assert panel.contents.result is None, "what is looked at is another one"
+    assert panel.contents.result is None, "another resource is selected"
     go_to(panel, "counter://it")
     assert panel.lists.resources.mark_of("counter://it") == ""
     assert panel.contents.content.text.shown_text() == "count\n1\nend"
@@ -152,7 +152,7 @@ def test_changed_markdown_keeps_its_scroll_position_while_read_at_an_interval(le
         assert bar.value() == 700
         assert page.page.updatesEnabled()
     inspect(3)
-    assert bar.value() == bar.maximum(), "as far as there is something"
+    assert bar.value() == bar.maximum(), "at the end of the shorter text"
     view.show_content(Content(ContentKind.MARKDOWN, b"# Another", uri="x://other"))
     assert bar.value() == 0
     assert page.page.updatesEnabled()

@@ -44,7 +44,7 @@ def test_each_content_type_has_its_own_view(lens: Lens) -> None:
         assert reading.outcome.kind is OutcomeKind.RESULT
         assert view.form() is form, uri
         assert view.save_action.isEnabled()
-    assert "41 42 43" in view.text.shown_text(), "bytes as a dump"
+    assert "41 42 43" in view.text.shown_text(), "a hex dump"
     read(lens, panel, "x://json")
     assert view.text.shown_text() == '{\n  "a": [\n    1,\n    2\n  ]\n}'
     view.forms.button(ContentForm.TEXT).click()
@@ -61,7 +61,7 @@ def test_markdown_loads_nothing_and_has_no_clickable_links(lens: Lens) -> None:
     lens.until(lambda: not view.is_filling)
     text = view.page.toPlainText()
     assert text.startswith("Title\nSome bold words [image: cat] (file:///etc/passwd) <img src=x> here")
-    assert "(https://evil.example)" in text, "where a link leads is written out"
+    assert "(https://evil.example)" in text, "the link target is shown as text"
     for form in view.page.document().allFormats():
         assert form.objectType() != QTextFormat.ObjectTypes.ImageObject.value
         assert not form.toCharFormat().isAnchor()

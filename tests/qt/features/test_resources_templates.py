@@ -28,7 +28,7 @@ def test_variables_expand_to_the_uri_that_is_read(lens: Lens) -> None:
     form.rows["tags"].set_text(None)
     assert panel.head.uri == "find://all"
     form.rows["q"].empty_button.click()
-    assert panel.head.uri == "find://all?q=", "an empty text is not the same as none"
+    assert panel.head.uri == "find://all?q=", "an empty string differs from no value"
 
 
 def test_typed_values_are_restored_on_return(lens: Lens) -> None:

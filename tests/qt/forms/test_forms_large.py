@@ -138,7 +138,7 @@ def test_endless_example_is_generated_in_steps_and_terminates(qtbot: QtBot, edit
     editor.set_schema(TREES)
     with qtbot.waitSignal(editor.value_changed, timeout=30_000):
         editor.fill_with_example()
-        assert editor.bar.message() == "Generating an example…", "the window has its turn meanwhile"
+        assert editor.bar.message() == "Generating an example…", "the event loop runs meanwhile"
     assert not editor.bar.message()
     value = editor.arguments(force=True)
     assert value["name"] == "text"

@@ -121,7 +121,7 @@ def test_errors_can_be_stepped_through(
 ) -> None:
     type_and_wait(qtbot, editor, validator, 0, "abc")
     validator.finish()
-    assert editor.bar.errors_button.text() == "1 error"  # what is only missing is not held against them yet
+    assert editor.bar.errors_button.text() == "1 error"  # missing values are not counted yet
     seen = []
     for _ in range(3):
         QTest.mouseClick(editor.bar.errors_button, LEFT)

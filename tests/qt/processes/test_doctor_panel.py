@@ -120,7 +120,7 @@ def test_failing_server_in_front_is_checked_and_a_link_opens_the_doctor(lens: Le
     assert "no_such_module" in lens.workspace.strips.text("doctor")
     lens.window.doctor_notice._open_doctor.trigger()
     panel = lens.workspace.doctor
-    lens.until(lambda: panel.findings)  # the tab knows what was found before it was made
+    lens.until(lambda: panel.findings)  # the tab shows findings from before it was created
     assert lens.workspace.is_at("doctor")
     assert lens.workspace.strips.text("doctor") == ""
 

@@ -55,12 +55,12 @@ def test_edit_turns_a_regression_call_red_and_reverting_it_green(lens: Lens, sta
     lens.until(lambda: "other" in panel.regression_calls.changes.rows.as_text())
     assert "second" in panel.regression_calls.changes.rows.as_text()
     assert "Differs from the accepted result: 1 changed." in visible_text(panel.regression_calls)
-    lens.until(lambda: "1 added: three" in panel.files.alert.text("news tools"))
+    lens.until(lambda: "1 added: three" in panel.files.alert.text("changes tools"))
     assert "server.py changed: restarted in" in panel.files.text.text()
     stage.write(one="first", two="second", three="new")
     stage.until_ran(3)
     assert lens.workspace.reruns_badge.text == "2 of 2 calls as expected"
-    assert panel.files.alert.text("news tools") == ""
+    assert panel.files.alert.text("changes tools") == ""
 
 
 def test_badge_is_red_while_the_edited_server_fails_to_start(lens: Lens, stage: ProcessStage) -> None:
@@ -77,9 +77,7 @@ def test_badge_is_red_while_the_edited_server_fails_to_start(lens: Lens, stage: 
     assert not panel.regression_calls.accept_all.isEnabled()
 
 
-def test_red_call_comes_to_the_front_and_can_be_accepted(
-    lens: Lens, stage: ProcessStage, tmp_path: Path
-) -> None:
+def test_failed_call_is_selected_and_can_be_accepted(lens: Lens, stage: ProcessStage, tmp_path: Path) -> None:
     stage.save("one")
     stage.save("two")
     panel = stage.start(one="first", two="second")

@@ -204,7 +204,7 @@ def test_a_call_in_the_tools_panel_can_be_left_running(lens: Lens) -> None:
 
 
 @BOTH
-def test_task_with_a_request_links_to_its_card_and_back(lens: Lens, design: str) -> None:
+def test_task_with_a_request_links_to_the_inbox_and_back(lens: Lens, design: str) -> None:
     panel = open_tasks(lens, design)
     call(lens, "ask")
     until(lens, panel, TaskStatus.INPUT_REQUIRED)
@@ -270,7 +270,7 @@ def test_server_text_is_shown_on_one_line_and_as_plain_text(lens: Lens) -> None:
         assert tip is None or MARKUP not in tip
 
 
-def test_thousands_of_tasks_come_and_go_without_holding_up_the_window(lens: Lens) -> None:
+def test_thousands_of_tasks_are_added_and_removed_without_blocking_the_window(lens: Lens) -> None:
     panel = open_tasks(lens, "core")
     call(lens, "count", polls=10_000)
     until(lens, panel, TaskStatus.WORKING)

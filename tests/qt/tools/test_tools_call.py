@@ -122,7 +122,7 @@ def test_arguments_are_kept_when_switching_tools_or_servers_and_back(lens: Lens)
     assert field(panel, "text").text() == "of other"
 
 
-def test_invalid_json_is_kept_while_another_tool_is_in_front(lens: Lens) -> None:
+def test_invalid_json_is_kept_while_another_tool_is_selected(lens: Lens) -> None:
     panel = lens.connect(scripted())
     editor = panel.call_view.arguments
     editor.show_json()
@@ -132,7 +132,7 @@ def test_invalid_json_is_kept_while_another_tool_is_in_front(lens: Lens) -> None
     assert panel.call_view.arguments.json_view.text() == '{"text": '
 
 
-def test_tool_error_protocol_error_and_result_are_told_apart(lens: Lens) -> None:
+def test_tool_error_protocol_error_and_result_are_distinguished(lens: Lens) -> None:
     panel = lens.connect(scripted())
     result = panel.call_view.result
     assert lens.call("fails").kind is OutcomeKind.TOOL_ERROR
@@ -220,14 +220,14 @@ def test_call_command_belongs_to_the_server_in_front(lens: Lens) -> None:
     lens.run(lens.app.bridge.disconnect_server("one"))
     lens.wait_for("one", ServerStatus.IDLE)
     assert lens.workspace.view.name == "two"
-    assert lens.actions["tool.call"].isEnabled(), "another server's end took the command away"
+    assert lens.actions["tool.call"].isEnabled(), "the end of another server's call disabled the command"
     lens.choose("one")
     assert not lens.actions["tool.call"].isEnabled()
     lens.app.bridge.connect_server("two")
     lens.until(lambda: len(lens.sent("initialize")) == 3)
     lens.wait_for("two", ServerStatus.CONNECTED)
     lens.settle()
-    assert not lens.actions["tool.call"].isEnabled(), "another server gave the command back"
+    assert not lens.actions["tool.call"].isEnabled(), "another server enabled the command"
 
 
 def test_two_servers_can_each_have_a_call_under_way(lens: Lens) -> None:

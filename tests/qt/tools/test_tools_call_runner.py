@@ -178,7 +178,7 @@ def test_arguments_typed_but_not_sent_are_remembered_too(lens: Lens) -> None:
     assert history.calls == ()
 
 
-def test_secrets_are_not_saved_and_the_user_is_told(lens: Lens) -> None:
+def test_secrets_are_not_saved_and_this_is_reported(lens: Lens) -> None:
     schema = {"type": "object", "properties": {"password": {"type": "string"}}}
     panel = lens.connect(scripted(tools=[{"name": "login", "inputSchema": schema}]))
     lens.call("login", {"password": "hunter2"})

@@ -117,7 +117,7 @@ def test_saving_asks_for_name_description_and_folder_if_there_are_several(lens: 
     lens.until(lambda: view.saver.popup)
     first = view.saver.popup
     assert first is not None
-    assert not first.folder.isVisible(), "there is only one"
+    assert not first.folder.isVisible(), "there is only one folder"
     first.close()
     added(lens, project).close()
     lens.until(lambda: view.saver.popup is None)
@@ -207,9 +207,9 @@ def test_project_folder_survives_a_restart_and_its_files_survive_its_removal(
     prefs = json.loads((lens.folder / "preferences.json").read_text())
     assert prefs["calls"]["folders"] == [str(project)]
     choose(dialog, "My calls")
-    assert not dialog.forget_action.isEnabled(), "our own folder stays"
+    assert not dialog.remove_folder_action.isEnabled(), "the default folder cannot be removed"
     choose(dialog, "checkout")
-    dialog.forget_action.trigger()
+    dialog.remove_folder_action.trigger()
     lens.until(lambda: shown(dialog) == {"My calls": []})
     assert sorted(path.name for path in project.iterdir()) == ["broken.json", "shared.json"]
 
@@ -223,7 +223,7 @@ def test_external_file_changes_are_shown_and_typed_input_is_kept(lens: Lens, pro
     (project / "pulled.json").write_text('{"tool": "echo"}')
     lens.until(lambda: shown(dialog) == {"My calls": ["Mine"], "checkout": ["pulled"]})
     assert dialog.description.text() == "half a sen"
-    assert isinstance(dialog.chosen(), SavedCall)
+    assert isinstance(dialog.selected(), SavedCall)
     (project / "pulled.json").write_text('{"tool": "echo", "name": "Edited by hand"}')
     lens.until(lambda: shown(dialog)["checkout"] == ["Edited by hand"])
     (project / "pulled.json").unlink()
@@ -247,7 +247,7 @@ def test_call_is_opened_from_the_list_with_the_variables_of_its_folder(lens: Len
     assert [row.name.text() for row in variables.rows] == ["where"]
     variables.rows[0].value.setText("elsewhere")
     variables.folder.setCurrentIndex(0)
-    assert variables.folder.currentText() == "checkout", "nothing that is typed is lost"
+    assert variables.folder.currentText() == "checkout", "unsaved input is not lost"
     assert "unsaved changes" in variables.error_text()
     with lens.bot.waitSignal(variables.saved, timeout=TIMEOUT):
         variables.save_action.trigger()

@@ -40,7 +40,7 @@ _FITTED_HEIGHT = 220
 _MIN_HEIGHT = 20  # it scrolls: what is below must not make the window grow
 
 Validate = Callable[[JSON, JSONObject, Callable[[ValidationResult], None]], None]
-"""Validates a value against a schema asynchronously; calls back on the UI thread at most once."""
+"""Validates a value asynchronously; calls back on the UI thread at most once."""
 
 
 class ArgumentsEditor(QWidget):

@@ -255,15 +255,15 @@ class NameValueEditor(EntryEditor):
         self._theme = theme
         self._server = server
         self._kind = "env" if field.member == "env" else "header"
-        self.what = "variable" if field.member == "env" else "header"
+        self._noun = "environment variable" if self._kind == "env" else "header"
         self.rows: list[NameValueRow] = []
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(SPACE_1)
-        self.add_action = QAction(f"Add {self.what}", self)
+        self.add_action = QAction(f"Add {self._noun}", self)
         theme.set_icon(self.add_action, "plus")
         self.add_action.triggered.connect(self._on_add)
-        self._empty_label = MutedLabel(theme, f"No {self.what}s.")
+        self._empty_label = MutedLabel(theme, f"No {self._noun}s.")
         self._column.addWidget(self._empty_label)
         foot = QHBoxLayout()
         foot.addWidget(ActionButton(self.add_action))
@@ -316,7 +316,7 @@ class NameValueEditor(EntryEditor):
         return item.saved_ref or {"ref": make_name(self._kind, self._server, item.name)}
 
     def _add(self, item: NameValue) -> NameValueRow:
-        row = NameValueRow(self._theme, self.what, item)
+        row = NameValueRow(self._theme, self._noun, item)
         self.rows.append(row)
         self._column.insertWidget(len(self.rows), row)
         row.changed.connect(self.changed)
@@ -353,20 +353,20 @@ class NameValueRow(QWidget):
 
     changed = Signal()
 
-    def __init__(self, theme: Theme, what: str, item: NameValue) -> None:
+    def __init__(self, theme: Theme, noun: str, item: NameValue) -> None:
         super().__init__()
         self._saved_ref = item.saved_ref
         self._is_chosen = item.is_secret or bool(item.name)
-        self.name = QLineEdit(item.name, placeholderText="NAME" if what == "variable" else "Name")
+        self.name = QLineEdit(item.name, placeholderText="Name" if noun == "header" else "NAME")
         self.name.setFont(theme.mono_font())
-        self.name.setAccessibleName(f"Name of the {what}")
+        self.name.setAccessibleName(f"Name of the {noun}")
         self.value = QLineEdit(item.value)
         self.value.setFont(theme.mono_font())
-        self.value.setAccessibleName(f"Value of the {what}")
+        self.value.setAccessibleName(f"Value of the {noun}")
         self.secret_action = QAction("Save in the secret store", self, checkable=True)
         self.secret_action.setChecked(item.is_secret)
         theme.set_icon(self.secret_action, "key")
-        self.remove_action = QAction(f"Remove {what}", self)
+        self.remove_action = QAction(f"Remove {noun}", self)
         theme.set_icon(self.remove_action, "trash")
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)

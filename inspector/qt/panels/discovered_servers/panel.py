@@ -1,4 +1,4 @@
-"""Discovered servers panel: the files and their servers as a tree, the selected one on the right.
+"""Discovered servers panel: files and servers as a tree, the selected one on the right.
 
 Files are ordered by precedence, highest first.
 """

@@ -1,4 +1,4 @@
-"""Review page of one discovered server: everything needed to decide about it, nothing shortened."""
+"""Review page of one discovered server: everything needed to decide about it, in full."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ class ReviewPage(QWidget):
             self._add_lines(column, "Files in the arguments that it would run", view.scripts)
 
     def _add_environment(self, column: QVBoxLayout, view: DiscoveredServerView) -> None:
-        """Add its environment variables and headers as text: the last of 300 matters as much as the first."""
+        """Add environment variables and headers as text: the last matters as much as the first."""
         for member, message in (("env.", "Environment variables it sets"), ("headers.", "Headers it sends")):
             pairs = [(position, text) for position, text in view.facts if position.startswith(member)]
             if lines := [f"{position.removeprefix(member)} = {text}" for position, text in pairs]:
@@ -226,7 +226,7 @@ class ReviewPage(QWidget):
     def _add_variables(self, column: QVBoxLayout, view: DiscoveredServerView) -> None:
         if not view.variables:
             return
-        column.addWidget(Heading(self._theme, "Variables of your environment that it uses"))
+        column.addWidget(Heading(self._theme, "Environment variables that it uses"))
         message = (
             "Only the selected variables are passed to the server; a copy needs all of them. The "
             "server and the author of the file can read them."

@@ -1,4 +1,4 @@
-"""Regression calls, rerun after each restart: their states, and the diff of the selected one.
+"""Regression calls, rerun after each restart: states, and the diff of the selected one.
 
 A result that differs can be accepted as the expected one.
 """

@@ -1,4 +1,4 @@
-"""Argument editors, one per visited tool so that no input is lost, and the call variables bar.
+"""Argument editors, one per visited tool to keep its input, and the call variables bar.
 
 The bar below the form lists the call variables that the arguments use, with their values.
 """

@@ -1,4 +1,4 @@
-"""Call options (timeouts, `_meta`, task, client capabilities) and the bars for repeated calls.
+"""Call options (timeouts, `_meta`, task, capabilities) and the bars for repeated calls.
 
 All are below the form and closed until opened. Options are remembered per tool.
 """
@@ -147,7 +147,7 @@ class CallDrawer(QWidget):
         self._load(call.tool, CallOptions(call.timeout, meta, call.as_task, declared, call.total))
 
     def load_recorded(self, tool: str, recorded: JSONObject) -> None:
-        """Load the options of an earlier call (`RecordedCall.recorded_options`); secrets were not saved."""
+        """Load the options of an earlier call (`RecordedCall.recorded_options`)."""
         recorded, _ = without_marks(recorded)
         timeout, total = (
             value if isinstance(value := recorded.get(name), int | float) else None
