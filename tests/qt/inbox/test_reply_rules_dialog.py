@@ -15,7 +15,7 @@ from inspector.demo.servers import command
 from inspector.engine.inbox.reply_rules import ReplyRules
 from inspector.engine.inbox.views import Reply, RequestItem
 from inspector.protocol.revisions import R4
-from inspector.qt.dialogs.inbox.reply_kinds import ACCEPTED, RAW, REFUSED, TEXT
+from inspector.qt.dialogs.inbox.reply_kinds import ACCEPTED, ERROR, RAW, TEXT
 from inspector.qt.dialogs.inbox.reply_rules import ReplyRulesDialog
 from inspector.traffic.records import Direction, RecordKind
 from tests.qt.lens_driver import Lens, visible_text
@@ -121,7 +121,7 @@ def test_reply_is_shown_in_full_and_unchanged_when_only_the_name_changes(lens: L
         ("Hello", TEXT),
         ({"action": "accept", "content": {"n": 1}}, ACCEPTED),
         ({"action": "accept"}, ACCEPTED),
-        ({"error": {"code": -1, "message": "No"}}, REFUSED),
+        ({"error": {"code": -1, "message": "No"}}, ERROR),
         ({"error": {"code": -1, "message": "No", "data": 7}}, RAW),
         ({"action": "accept", "extra": 1}, RAW),
         ({"action": "explode"}, RAW),
@@ -174,10 +174,10 @@ def test_disabled_rule_can_be_tried_on_the_last_server_request(lens: Lens) -> No
     lens.press("Test with the last request", dialog)
     lens.until(lambda: "would reply to elicitation/create" in dialog.form.alert.text("try"))
     assert "Not a field of the form: “nome”." in dialog.form.alert.text("try")
-    assert json.loads(dialog.form.answer.text()) == {"action": "accept", "content": {"nome": "x"}}
+    assert json.loads(dialog.form.reply.text()) == {"action": "accept", "content": {"nome": "x"}}
     dialog.form.filter.setText("server:other")
     dialog.form.settle()
-    assert dialog.form.answer.isHidden(), "the rule has changed"
+    assert dialog.form.reply.isHidden(), "the rule has changed"
     lens.press("Test with the last request", dialog)
     lens.until(lambda: "filter does not match" in dialog.form.alert.text("try"))
 
@@ -238,7 +238,7 @@ def test_script_position_is_shown_and_can_be_reset(lens: Lens) -> None:
     script.write_text('"one"\n"two"\n')
     write(lens, {"id": "s", "kind": "script", "name": "S", "on": True})
     dialog = opened(lens, 1)
-    dialog.take_script(str(script))
+    dialog.set_script(str(script))
     lens.until(lambda: "0 of 2 replies" in dialog.form.script.position.text())
     lens.until(lambda: saved(lens)[0].get("script") == str(script))
     assert ask(lens) is not None
@@ -298,7 +298,7 @@ def test_rule_replies_to_a_real_server_on_the_wire(lens: Lens) -> None:
 
 def test_inbox_timeout_is_chosen_here_and_saved(lens: Lens) -> None:
     dialog = opened(lens)
-    within = dialog.within.seconds
+    within = dialog.timeout.seconds
     lens.until(within.isEnabled)
     assert within.text() == "no limit"
     within.setValue(45)
@@ -307,4 +307,4 @@ def test_inbox_timeout_is_chosen_here_and_saved(lens: Lens) -> None:
     assert lens.run(lens.app.bridge.ask_inbox(lambda inbox: inbox.reply_timeout)) == 45
     dialog.close()
     again = opened(lens)
-    lens.until(lambda: again.within.seconds.value() == 45)
+    lens.until(lambda: again.timeout.seconds.value() == 45)

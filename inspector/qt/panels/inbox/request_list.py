@@ -167,7 +167,7 @@ class _RequestDelegate(QStyledItemDelegate):
             if inbox_request.is_open
             else (state, server, waits_text(inbox_request))
         )
-        return " · ".join(word for word in text if word)
+        return " · ".join(part for part in text if part)
 
     def _paint_text(self, painter: QPainter, rect: QRect, text: str, font: QFont, tone: Tone) -> None:
         shown = QFontMetrics(font).elidedText(text, Qt.TextElideMode.ElideRight, max(rect.width(), SPACE_1))

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 from inspector.base.plain_text import one_line
 from inspector.base.redaction import MASK, masked_url
 from inspector.base.units import duration, size
-from inspector.oauth.login.report import Masked, Unmasked, holds_secrets, response_text, request_text
+from inspector.oauth.login.report import Masked, Unmasked, holds_secrets, request_text, response_text
 from inspector.oauth.login.steps import Decision, HttpExchangeView, Input, Step, StepState, Table
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme, Tone
 from inspector.qt.widgets.code.json_view import JsonView

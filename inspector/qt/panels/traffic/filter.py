@@ -93,7 +93,7 @@ class TrafficFilter(QObject):
 
     def narrow_term(self, term: FilterTerm, exclude: bool) -> None:
         """Narrow the filter by a cell's term."""
-        self.narrow(term.word, term.value, exclude, at_least=term.at_least)
+        self.narrow(term.field, term.value, exclude, at_least=term.at_least)
 
     def show_all(self) -> None:
         """Clear the filter, time range and server."""
@@ -159,7 +159,7 @@ class FilterLanguage:
         tree = parse(text)
         if tree is None:
             return CompiledFilter(None)
-        names_kind = any(node.path.word == "kind" for node in _comparisons(tree))
+        names_kind = any(node.path.field == "kind" for node in _comparisons(tree))
         return CompiledFilter(compile(tree, self._log, now_ns=time.time_ns()), names_kind)
 
     def matcher(self, text: str) -> Matcher | None:
@@ -178,18 +178,18 @@ class FilterLanguage:
         found = complete(text, cursor, self._log)
         return [Suggestion(each.text, found.start, found.end, each.description) for each in found.items]
 
-    def narrowed(self, text: str, word: str, value: JSON, *, exclude: bool, at_least: bool = False) -> str:
+    def narrowed(self, text: str, field: str, value: JSON, *, exclude: bool, at_least: bool = False) -> str:
         """Return the filter narrowed to this value, or with `at_least` to this value or more.
 
-        Raises FilterError if the word can never have such a value.
+        Raises FilterError if the field can never have such a value.
         """
         from inspector.traffic.filter.builder import narrow
         from inspector.traffic.filter.parser import parse
         from inspector.traffic.filter.tree import Compare, Not, Operator, Or, Path, to_text
 
         if not at_least:
-            return narrow(text, word, value, exclude=exclude)
-        compare = Compare(Path(word), Operator.AT_LEAST, (str(value),))
+            return narrow(text, field, value, exclude=exclude)
+        compare = Compare(Path(field), Operator.AT_LEAST, (str(value),))
         term = to_text(Not(compare) if exclude else compare)
         if not text:
             return term

@@ -55,12 +55,12 @@ _SUBMENUS = {
 
 @dataclass(frozen=True, slots=True)
 class FilterTerm:
-    """A filter word with a cell's value; `shown` is how the cell displays it.
+    """A filter field with a cell's value; `shown` is how the cell displays it.
 
     `at_least` means this value or more: filtering for an exact size in bytes is useless.
     """
 
-    word: str
+    field: str
     value: str
     shown: str
     at_least: bool = False
@@ -305,7 +305,7 @@ def add_terms(menu: QMenu, terms: list[FilterTerm], narrow: Callable[[FilterTerm
     for is_excluded in (False, True):
         for term in terms:
             verb = "Exclude" if is_excluded else "Filter by"
-            menu.addAction(f"{verb} {term.word} {_shown(term)}", partial(narrow, term, is_excluded))
+            menu.addAction(f"{verb} {term.field} {_shown(term)}", partial(narrow, term, is_excluded))
 
 
 def _shown(term: FilterTerm) -> str:
@@ -360,8 +360,8 @@ def _terms_of_message(log: TrafficLog, number: int) -> Iterator[FilterTerm]:
         yield _same("kind", KIND_LABELS[kind])
 
 
-def _same(word: str, value: str) -> FilterTerm:
-    return FilterTerm(word, value, value)
+def _same(field: str, value: str) -> FilterTerm:
+    return FilterTerm(field, value, value)
 
 
 def _http_row(log: TrafficLog, number: int) -> int:

@@ -365,11 +365,13 @@ def filter_path(steps: Steps, *, is_batch: bool = False) -> str:
 
     In a batch, a filter looks into each message.
     """
-    inside = steps[1:] if is_batch and steps and isinstance(steps[0], int) else steps
-    if word := _MEMBER_FIELDS.get(tuple(map(str, inside))):
-        return word
-    path: tuple[Step, ...] = tuple(Member(step) if isinstance(step, str) else Index(step) for step in inside)
-    for word, root in _ROOTS:
+    steps_in_message = steps[1:] if is_batch and steps and isinstance(steps[0], int) else steps
+    if field := _MEMBER_FIELDS.get(tuple(map(str, steps_in_message))):
+        return field
+    path: tuple[Step, ...] = tuple(
+        Member(step) if isinstance(step, str) else Index(step) for step in steps_in_message
+    )
+    for field, root in _ROOTS:
         if path[: len(root)] == root:
-            return path_text(Path(word, path[len(root) :]))
+            return path_text(Path(field, path[len(root) :]))
     raise AssertionError("`body` is the root of every path")

@@ -188,7 +188,7 @@ class RelatedView(QWidget):
             self.menu(index.row()).popup(self.table.viewport().mapToGlobal(at))
 
     def _narrow(self, term: FilterTerm, is_excluded: bool) -> None:
-        self.filter_requested.emit(term.word, term.value, is_excluded)
+        self.filter_requested.emit(term.field, term.value, is_excluded)
 
 
 class TimingView(QScrollArea):
@@ -383,7 +383,7 @@ def _carries(log: TrafficLog, related: RelatedMessages, exchange: int) -> bool:
 
 def _request(log: TrafficLog, related: RelatedMessages, step: Step) -> Bar:
     parts = (log.method(step.row), log.subject(step.row), "retry" if step.role is Role.RETRY else "")
-    label = one_line(" ".join(word for word in parts if word)) or "batch"
+    label = one_line(" ".join(part for part in parts if part)) or "batch"
     status, duration_ns = log.status(step.row), log.duration_ns(step.row)
     marks = _marks(related, step, duration_ns)
     return Bar(label, step.offset_ns, duration_ns, _TONES[status], marks, hint=STATUS_LABELS[status])

@@ -70,9 +70,9 @@ def facts(log: TrafficLog, row: int) -> list[Fact]:
     if revision:
         result.append(Fact("Protocol version", one_line(revision), mono=True, term=("rev", revision)))
     result += _cost_facts(log, row)
-    for word, number in _links(log, row):
-        term: tuple[str, JSON] | None = ("op", number + 1) if word == "Operation" else None
-        result.append(Fact(word, f"row {number + 1:,}", mono=True, term=term))
+    for label, number in _links(log, row):
+        term: tuple[str, JSON] | None = ("op", number + 1) if label == "Operation" else None
+        result.append(Fact(label, f"row {number + 1:,}", mono=True, term=term))
     comment = log.note(row).comment
     return [*result, Fact("Comment", comment, term=("comment", comment))] if comment else result
 
@@ -96,7 +96,7 @@ def _links(log: TrafficLog, row: int) -> list[tuple[str, int]]:
         "HTTP exchange": log.exchange(row),
         "Resent from": log.resent_of(row),
     }
-    return [(word, number) for word, number in links.items() if number is not None and number != row]
+    return [(label, number) for label, number in links.items() if number is not None and number != row]
 
 
 def _size(log: TrafficLog, row: int) -> str:

@@ -12,7 +12,7 @@ from PySide6.QtGui import QPainter
 from inspector.qt.panels.traffic.timeline.bar_painter import MIN_BAR, BarPainter
 from inspector.qt.panels.traffic.timeline.time_scale import TimeScale
 from inspector.traffic.analysis.lanes import Piece
-from inspector.traffic.analysis.timeline import LaneView, Mark, BarPosition, Wait
+from inspector.traffic.analysis.timeline import BarPosition, LaneView, Mark, Wait
 from inspector.traffic.records import Status
 
 _MIN_DETAIL_WIDTH = 12.0  # pixels from which the details in a bar are distinguishable
