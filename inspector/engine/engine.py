@@ -24,7 +24,7 @@ from inspector.config.servers.server_list import ServerListFile
 from inspector.config.servers.trust import TrustStore
 from inspector.engine.calls.library import CallLibrary
 from inspector.engine.calls.output_check import TIME_LIMIT
-from inspector.engine.calls.reruns import Reruns
+from inspector.engine.calls.regression_calls import RegressionCalls
 from inspector.engine.calls.tool_calls import (
     ToolCall,
     ToolCaller,
@@ -131,7 +131,7 @@ class Engine:
         if self._has_inbox:
             self.logins.opens_browser = frozenset({LoginReason.CONNECT})
         self.filewatch = FileWatch(self)
-        self.reruns = Reruns(self)
+        self.regression_calls = RegressionCalls(self)
         self._guard = OrphanGuard()
         self._worker = Worker()
         self._checker = Worker(TIME_LIMIT, "Checking against the schema")
@@ -188,7 +188,7 @@ class Engine:
     async def _on_server_renamed(self, before: str, after: str) -> None:
         """Update saved calls after a server was renamed."""
         await self.calls.rename_server(before, after)
-        self.reruns.changed.emit(await self.reruns.view(after))
+        self.regression_calls.changed.emit(await self.regression_calls.view(after))
 
     async def _authorize(self, entry: Entry) -> Authorization | None:
         """Return the authorization for a server whose URL has just been expanded."""
@@ -224,7 +224,7 @@ class Engine:
             await self.server_list_watch.close()
             await self.servers.connector.close()
             await self.filewatch.close()
-            await self.reruns.close()
+            await self.regression_calls.close()
             await self.tasks.close()
             await self.drift.close()
             await self.doctor.close()

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from inspector.config.servers.entries import Auth, Entry
     from inspector.engine.calls.library import CallLibrary
     from inspector.engine.calls.output_check import OutputCheck
+    from inspector.engine.calls.regression_calls import RegressionCalls
     from inspector.engine.calls.repetition import Observation, PollPlan, RepeatPlan, RepeatReport
-    from inspector.engine.calls.reruns import Reruns
     from inspector.engine.calls.tool_calls import ToolCall
     from inspector.engine.captures import Captures
     from inspector.engine.content.text_formats import PrettyText
@@ -276,9 +276,9 @@ class EngineApi:
         """Access the file watch that restarts a server. Raises UserError."""
         return await self._call(ask(self._engine.filewatch))
 
-    async def ask_reruns(self, ask: Callable[[Reruns], Coroutine[Any, Any, T]]) -> T:
+    async def ask_reruns(self, ask: Callable[[RegressionCalls], Coroutine[Any, Any, T]]) -> T:
         """Access the regression calls of a server. Raises UserError."""
-        return await self._call(ask(self._engine.reruns))
+        return await self._call(ask(self._engine.regression_calls))
 
     async def ask_settings(self, ask: Callable[[SettingsStore], Coroutine[Any, Any, T]]) -> T:
         """Access the settings: `await bridge.ask_settings(lambda store: store.set(id, value))`.

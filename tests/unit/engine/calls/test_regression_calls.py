@@ -13,7 +13,7 @@ import pytest
 from inspector.base.errors import ConfigError
 from inspector.config.calls.saved_calls import SavedCall
 from inspector.engine.calls.library import CallLibrary
-from inspector.engine.calls.reruns import RerunResult, RerunState, RerunView
+from inspector.engine.calls.regression_calls import RegressionResult, RegressionState, RegressionView
 from inspector.engine.engine import Engine
 from inspector.engine.processes.file_watch import WatchTiming
 from inspector.traffic.records import RecordKind
@@ -29,13 +29,13 @@ class Bench:
         self.folder = folder
         self.engine = Engine(calls=CallLibrary(saved=folder / "calls"))
         self.engine.filewatch.timing = WatchTiming(poll=0.02, quiet=0.02, max_delay=1.0)
-        self.reruns = self.engine.reruns
-        self.views: list[RerunView] = []
+        self.reruns = self.engine.regression_calls
+        self.views: list[RegressionView] = []
         self._changes = asyncio.Event()
         self.reruns.changed.connect(self._on_changed)
         self.engine.filewatch.changed.connect(lambda view: self._changes.set())
 
-    def _on_changed(self, view: RerunView) -> None:
+    def _on_changed(self, view: RegressionView) -> None:
         self.views.append(view)
         self._changes.set()
 
@@ -50,7 +50,7 @@ class Bench:
         call = SavedCall(f"Call of {tool}", tool, server, is_regression=is_regression, **more)  # type: ignore[arg-type]
         return await self.engine.calls.save(call)
 
-    async def until_ran(self, number: int) -> RerunView:
+    async def until_ran(self, number: int) -> RegressionView:
         async with asyncio.timeout(30):
             while not (self.views and self.views[-1].number == number and not self.views[-1].is_running):
                 self._changes.clear()
@@ -59,11 +59,11 @@ class Bench:
 
     async def until_running(self) -> None:
         async with asyncio.timeout(30):
-            while not (self.views and self.views[-1].count(RerunState.RUNNING)):
+            while not (self.views and self.views[-1].count(RegressionState.RUNNING)):
                 self._changes.clear()
                 await self._changes.wait()
 
-    async def run(self, number: int) -> RerunView:
+    async def run(self, number: int) -> RegressionView:
         await self.reruns.run(SERVER)
         return await self.until_ran(number)
 
@@ -73,11 +73,11 @@ class Bench:
         await self.engine.connect(SERVER)
 
 
-def state(view: RerunView, tool: str) -> RerunState:
+def state(view: RegressionView, tool: str) -> RegressionState:
     return result(view, tool).state
 
 
-def result(view: RerunView, tool: str) -> RerunResult:
+def result(view: RegressionView, tool: str) -> RegressionResult:
     return next(each for each in view.results if each.call.tool == tool)
 
 
@@ -93,7 +93,7 @@ async def test_an_edit_that_changes_nothing_is_green_and_another_is_red(bench: B
     await bench.save("one")
     await bench.save("two")
     first = await bench.run(1)
-    assert [each.state for each in first.results] == [RerunState.NEW, RerunState.NEW]
+    assert [each.state for each in first.results] == [RegressionState.NEW, RegressionState.NEW]
     await bench.reruns.accept_all(SERVER)
     while not bench.engine.filewatch._view(SERVER).files:
         bench._changes.clear()
@@ -101,8 +101,8 @@ async def test_an_edit_that_changes_nothing_is_green_and_another_is_red(bench: B
     write_server(bench.folder, one="first", two="something else")
     second = await bench.until_ran(2)
     assert second.cause == "server.py changed"
-    assert (state(second, "one"), state(second, "two")) == (RerunState.SAME, RerunState.DIFFERENT)
-    assert (second.bad, second.count(RerunState.SAME)) == (1, 1)
+    assert (state(second, "one"), state(second, "two")) == (RegressionState.SAME, RegressionState.DIFFERENT)
+    assert (second.bad, second.count(RegressionState.SAME)) == (1, 1)
     red = result(second, "two")
     assert red.diff is not None
     assert not red.diff.is_same
@@ -125,7 +125,7 @@ async def test_accepted_result_is_still_expected_after_a_restart(bench: Bench, t
     try:
         await other.start(one="first")
         view = await other.run(1)
-        assert state(view, "one") is RerunState.SAME
+        assert state(view, "one") is RegressionState.SAME
         assert result(view, "one").is_accepted
     finally:
         await other.engine.close()
@@ -135,13 +135,13 @@ async def test_until_one_is_accepted_the_first_good_result_is_the_reference(benc
     await bench.start(one="first")
     await bench.save("one")
     await bench.run(1)
-    assert state(await bench.run(2), "one") is RerunState.SAME
+    assert state(await bench.run(2), "one") is RegressionState.SAME
     await bench.edit(one="other")
     third = await bench.run(3)
-    assert state(third, "one") is RerunState.DIFFERENT
+    assert state(third, "one") is RegressionState.DIFFERENT
     assert not result(third, "one").is_accepted
     # A repeated failure is still a failure.
-    assert state(await bench.run(4), "one") is RerunState.DIFFERENT
+    assert state(await bench.run(4), "one") is RegressionState.DIFFERENT
 
 
 async def test_no_call_stays_green_when_the_server_fails_to_start(bench: Bench) -> None:
@@ -151,10 +151,10 @@ async def test_no_call_stays_green_when_the_server_fails_to_start(bench: Bench) 
     await bench.reruns.accept_all(SERVER)
     (bench.folder / "server.py").write_text("this is ( no server")
     view = await bench.until_ran(2)
-    assert (state(view, "one"), view.cause) == (RerunState.FAILED, "server.py changed")
+    assert (state(view, "one"), view.cause) == (RegressionState.FAILED, "server.py changed")
     assert result(view, "one").problem.startswith("The server did not start. The server exited with code 1")
     write_server(bench.folder, one="first")
-    assert state(await bench.until_ran(3), "one") is RerunState.SAME
+    assert state(await bench.until_ran(3), "one") is RegressionState.SAME
 
 
 async def test_call_with_other_arguments_is_not_compared_with_its_previous_result(bench: Bench) -> None:
@@ -163,7 +163,7 @@ async def test_call_with_other_arguments_is_not_compared_with_its_previous_resul
     await bench.run(1)
     await bench.engine.calls.save(replace(call, arguments={"now": "another"}))
     await bench.edit(one="other")
-    assert state(await bench.run(2), "one") is RerunState.NEW
+    assert state(await bench.run(2), "one") is RegressionState.NEW
 
 
 async def test_accepting_a_red_result_makes_it_green(bench: Bench) -> None:
@@ -173,9 +173,9 @@ async def test_accepting_a_red_result_makes_it_green(bench: Bench) -> None:
     await bench.edit(one="other")
     await bench.run(2)
     await bench.reruns.accept_all(SERVER)
-    assert state(bench.views[-1], "one") is RerunState.SAME
+    assert state(bench.views[-1], "one") is RegressionState.SAME
     assert not result(bench.views[-1], "one").can_accept
-    assert state(await bench.run(3), "one") is RerunState.SAME
+    assert state(await bench.run(3), "one") is RegressionState.SAME
 
 
 async def test_failure_can_be_the_expected_result(bench: Bench) -> None:
@@ -183,11 +183,11 @@ async def test_failure_can_be_the_expected_result(bench: Bench) -> None:
     await bench.save("one")
     await bench.save("missing")
     view = await bench.run(1)
-    assert state(view, "missing") is RerunState.NEW
+    assert state(view, "missing") is RegressionState.NEW
     await bench.reruns.accept_all(SERVER)
     assert (await bench.run(2)).bad == 0
     await bench.edit(one="right")
-    assert state(await bench.run(3), "one") is RerunState.DIFFERENT
+    assert state(await bench.run(3), "one") is RegressionState.DIFFERENT
 
 
 async def test_failure_is_not_a_reference_result(bench: Bench) -> None:
@@ -195,7 +195,7 @@ async def test_failure_is_not_a_reference_result(bench: Bench) -> None:
     await bench.save("one")
     await bench.run(1)
     await bench.edit(one="right")
-    assert state(await bench.run(2), "one") is RerunState.NEW
+    assert state(await bench.run(2), "one") is RegressionState.NEW
 
 
 async def test_only_regression_calls_of_this_server_are_run(bench: Bench) -> None:
@@ -225,9 +225,9 @@ async def test_disconnected_server_is_not_called(bench: Bench) -> None:
 async def test_calls_are_listed_before_they_run_and_again_when_their_files_change(bench: Bench) -> None:
     await bench.start(one="first")
     call = await bench.save("one")
-    assert [each.state for each in (await bench.reruns.view(SERVER)).results] == [RerunState.NOT_RUN]
+    assert [each.state for each in (await bench.reruns.view(SERVER)).results] == [RegressionState.NOT_RUN]
     await bench.run(1)
-    assert [each.state for each in (await bench.reruns.view(SERVER)).results] == [RerunState.NEW]
+    assert [each.state for each in (await bench.reruns.view(SERVER)).results] == [RegressionState.NEW]
     await bench.reruns.set_regression(SERVER, call, False)
     assert bench.views[-1].results == ()
 
@@ -237,7 +237,7 @@ async def test_folder_variables_are_expanded(bench: Bench) -> None:
     await bench.engine.calls.set_variable("who", "you")
     await bench.save("one", arguments={"name": "${who}"})
     view = await bench.run(1)
-    assert state(view, "one") is RerunState.NEW
+    assert state(view, "one") is RegressionState.NEW
     rows = bench.engine.log.find(SERVER, RecordKind.REQUEST)
     sent = [row for row in rows if row.method == "tools/call"]
     assert json.loads(sent[0].raw)["params"]["arguments"] == {"name": "you"}
@@ -247,7 +247,7 @@ async def test_variable_without_a_value_is_a_described_failure(bench: Bench) -> 
     await bench.start(one="first")
     await bench.save("one", arguments={"name": "${missing}"})
     view = await bench.run(1)
-    assert state(view, "one") is RerunState.FAILED
+    assert state(view, "one") is RegressionState.FAILED
     assert "missing" in result(view, "one").problem
 
 
@@ -255,7 +255,7 @@ async def test_unanswered_call_times_out(bench: Bench) -> None:
     await bench.start(one="never", two="second")
     await bench.save("one", total=0.2)
     view = await bench.run(1)
-    assert state(view, "one") is RerunState.FAILED
+    assert state(view, "one") is RegressionState.FAILED
     assert view.bad == 1
 
 
@@ -267,7 +267,7 @@ async def test_run_can_be_stopped(bench: Bench) -> None:
     await bench.until_running()
     await bench.reruns.stop(SERVER)
     view = await bench.until_ran(1)
-    assert [each.state for each in view.results] == [RerunState.STOPPED, RerunState.STOPPED]
+    assert [each.state for each in view.results] == [RegressionState.STOPPED, RegressionState.STOPPED]
 
 
 async def test_newer_run_replaces_a_hanging_one(bench: Bench) -> None:
@@ -278,7 +278,7 @@ async def test_newer_run_replaces_a_hanging_one(bench: Bench) -> None:
     await bench.edit(one="first")
     bench.reruns.begin(SERVER, "again")
     view = await bench.until_ran(2)
-    assert (view.cause, state(view, "one")) == ("again", RerunState.NEW)
+    assert (view.cause, state(view, "one")) == ("again", RegressionState.NEW)
 
 
 async def test_ignored_paths_are_not_compared(bench: Bench) -> None:
@@ -289,8 +289,8 @@ async def test_ignored_paths_are_not_compared(bench: Bench) -> None:
     await bench.edit(one="other")
     await bench.run(2)
     await bench.reruns.ignore(SERVER, call, "result.content[*].text")
-    assert state(bench.views[-1], "one") is RerunState.SAME
-    assert state(await bench.run(3), "one") is RerunState.SAME
+    assert state(bench.views[-1], "one") is RegressionState.SAME
+    assert state(await bench.run(3), "one") is RegressionState.SAME
 
 
 async def test_broken_expected_result_is_reported(bench: Bench, tmp_path: Path) -> None:
@@ -309,7 +309,7 @@ async def test_a_server_that_is_removed_meanwhile_leaves_nothing_behind(bench: B
     await bench.reruns.run(SERVER)
     await bench.until_running()
     await bench.engine.remove(SERVER)
-    assert bench.reruns._view(SERVER) == RerunView(SERVER)
+    assert bench.reruns._view(SERVER) == RegressionView(SERVER)
 
 
 async def test_call_from_a_project_folder_needs_permission(bench: Bench, tmp_path: Path) -> None:
@@ -321,16 +321,16 @@ async def test_call_from_a_project_folder_needs_permission(bench: Bench, tmp_pat
     path.write_text(json.dumps({"server": SERVER, "tool": "one", "watch": True}))
     bench.reruns.begin(SERVER, "server.py changed")
     view = await bench.until_ran(1)
-    assert state(view, "one") is RerunState.NOT_APPROVED
+    assert state(view, "one") is RegressionState.NOT_APPROVED
     assert not [
         row for row in bench.engine.log.find(SERVER, RecordKind.REQUEST) if row.method == "tools/call"
     ]
     await bench.run(2)  # run by the user
     bench.reruns.begin(SERVER, "server.py changed")
-    assert state(await bench.until_ran(3), "one") is RerunState.SAME
+    assert state(await bench.until_ran(3), "one") is RegressionState.SAME
     path.write_text(json.dumps({"server": SERVER, "tool": "one", "watch": True, "arguments": {"all": True}}))
     bench.reruns.begin(SERVER, "server.py changed")
-    assert state(await bench.until_ran(4), "one") is RerunState.NOT_APPROVED
+    assert state(await bench.until_ran(4), "one") is RegressionState.NOT_APPROVED
 
 
 async def test_permission_is_kept_in_the_next_run(tmp_path: Path) -> None:
@@ -359,4 +359,4 @@ async def test_making_it_a_regression_call_gives_permission(bench: Bench, tmp_pa
     assert not await bench.engine.calls.is_allowed(saved)
     await bench.reruns.set_regression(SERVER, saved, True)
     bench.reruns.begin(SERVER, "server.py changed")
-    assert state(await bench.until_ran(1), "one") is RerunState.NEW
+    assert state(await bench.until_ran(1), "one") is RegressionState.NEW

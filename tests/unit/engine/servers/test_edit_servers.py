@@ -178,7 +178,7 @@ async def test_calls_and_exits_follow_a_renamed_server(tmp_path: Path) -> None:
             ("Mine", "other"),
             ("Another's", "another"),
         }
-        view = await lab.engine.reruns.view("other")
+        view = await lab.engine.regression_calls.view("other")
         assert [each.call.path for each in view.results] == [call.path]
         assert (await calls.history_of("other", "echo")).last_arguments() == {"n": 1}
         assert (await calls.history_of("srv", "echo")).calls == ()

@@ -36,7 +36,7 @@ DEFAULT_TOTAL_TIMEOUT = 60.0  # total timeout in seconds, unless the call has it
 MANUAL = "run manually"
 
 
-class RerunState(Enum):
+class RegressionState(Enum):
     """State of a regression call; the values are display text."""
 
     NOT_RUN = "not run yet"
@@ -50,11 +50,11 @@ class RerunState(Enum):
 
     @property
     def is_bad(self) -> bool:
-        return self in (RerunState.DIFFERENT, RerunState.FAILED)
+        return self in (RegressionState.DIFFERENT, RegressionState.FAILED)
 
 
 @dataclass(frozen=True, slots=True)
-class RerunResult:
+class RegressionResult:
     """Result of one call.
 
     `expected` is the JSON it was compared with: the accepted result if `is_accepted`, else the first good
@@ -62,7 +62,7 @@ class RerunResult:
     """
 
     call: SavedCall
-    state: RerunState = RerunState.NOT_RUN
+    state: RegressionState = RegressionState.NOT_RUN
     outcome: CallOutcome | None = None
     expected: bytes = b""
     is_accepted: bool = False
@@ -72,22 +72,22 @@ class RerunResult:
     @property
     def can_accept(self) -> bool:
         """True if there is a result that is not the expected one already."""
-        is_expected = self.state is RerunState.SAME and self.is_accepted
+        is_expected = self.state is RegressionState.SAME and self.is_accepted
         return self.outcome is not None and bool(self.outcome.response) and not is_expected
 
 
 @dataclass(frozen=True, slots=True)
-class RerunView:
+class RegressionView:
     """The regression calls of a server and their latest run; `number` is 0 before the first."""
 
     server: str
-    results: tuple[RerunResult, ...] = ()
+    results: tuple[RegressionResult, ...] = ()
     number: int = 0
     cause: str = ""
     at_ns: int = 0  # wall time
     is_running: bool = False
 
-    def count(self, *states: RerunState) -> int:
+    def count(self, *states: RegressionState) -> int:
         return sum(result.state in states for result in self.results)
 
     @property
@@ -95,17 +95,17 @@ class RerunView:
         return sum(result.state.is_bad for result in self.results)
 
 
-class Reruns:
+class RegressionCalls:
     """Runs regression calls, on the engine's loop. A new run replaces the server's last one.
 
     Signals:
-        changed: The regression calls of a server or their run changed; carries its RerunView.
+        changed: The regression calls of a server or their run changed; carries its RegressionView.
     """
 
     def __init__(self, engine: Engine) -> None:
-        self.changed: Signal[RerunView] = Signal()
+        self.changed: Signal[RegressionView] = Signal()
         self._engine = engine
-        self._views: dict[str, RerunView] = {}
+        self._views: dict[str, RegressionView] = {}
         self._first_results: dict[tuple[object, ...], bytes] = {}
         self._running: dict[str, _Run] = {}
         self._tasks = TaskScope()
@@ -114,7 +114,7 @@ class Reruns:
         engine.filewatch.changed.connect(self._on_files_changed)
         engine.server_removed.connect(self._forget)
 
-    async def view(self, server: str) -> RerunView:
+    async def view(self, server: str) -> RegressionView:
         """Return the view with the regression calls as currently saved."""
         known = self._view(server)
         if known.is_running:
@@ -168,9 +168,8 @@ class Reruns:
             raise ConfigError("There is no result to accept.", "Run the call first.")
         comparable = repetition.comparable_part(result.outcome.response)
         await self._engine.calls.set_expected(result.call, comparable)
-        self._put(
-            server, replace(result, state=RerunState.SAME, expected=comparable, is_accepted=True, diff=None)
-        )
+        state = RegressionState.SAME
+        self._put(server, replace(result, state=state, expected=comparable, is_accepted=True, diff=None))
 
     async def accept_all(self, server: str) -> None:
         """Accept all results that differ from the expected ones or have none yet."""
@@ -202,7 +201,7 @@ class Reruns:
         self._publish(replace(view, is_running=True))
         try:
             for result in view.results:
-                self._put(server, replace(result, state=RerunState.RUNNING))
+                self._put(server, replace(result, state=RegressionState.RUNNING))
                 self._put(server, await self._result(server, result.call))
         finally:
             self._end(server)
@@ -211,17 +210,17 @@ class Reruns:
         """Report a run that could not start: the server is down."""
         view = await self._new_run(server, cause, before)
         text = f"The server did not start. {failure}"
-        results = tuple(replace(each, state=RerunState.FAILED, problem=text) for each in view.results)
+        results = tuple(replace(each, state=RegressionState.FAILED, problem=text) for each in view.results)
         if results:
             self._publish(replace(view, results=results))
         self._end(server)
 
-    async def _new_run(self, server: str, cause: str, before: _Run | None) -> RerunView:
+    async def _new_run(self, server: str, cause: str, before: _Run | None) -> RegressionView:
         if before is not None:
             await asyncio.wait([before])  # stopping: two runs must not overlap
         calls = await self._regression_calls(server)
         number, at = self._view(server).number + 1, self._engine.clock.wall_ns()
-        return RerunView(server, tuple(RerunResult(call) for call in calls), number, cause, at)
+        return RegressionView(server, tuple(RegressionResult(call) for call in calls), number, cause, at)
 
     def _end(self, server: str) -> None:
         if self._running.get(server) is asyncio.current_task():
@@ -229,18 +228,18 @@ class Reruns:
         view = self._views.get(server)
         if view is None or not view.is_running:
             return
-        unfinished = (RerunState.RUNNING, RerunState.NOT_RUN)
+        unfinished = (RegressionState.RUNNING, RegressionState.NOT_RUN)
         results = tuple(
-            replace(each, state=RerunState.STOPPED) if each.state in unfinished else each
+            replace(each, state=RegressionState.STOPPED) if each.state in unfinished else each
             for each in view.results
         )
         self._publish(replace(view, results=results, is_running=False))
 
-    async def _result(self, server: str, call: SavedCall) -> RerunResult:
+    async def _result(self, server: str, call: SavedCall) -> RegressionResult:
         if not await self._engine.calls.is_allowed(call):
-            return RerunResult(call, RerunState.NOT_APPROVED)
+            return RegressionResult(call, RegressionState.NOT_APPROVED)
         outcome = await self._outcome(server, call)
-        return await self._compared(RerunResult(call), outcome)
+        return await self._compared(RegressionResult(call), outcome)
 
     async def _outcome(self, server: str, call: SavedCall) -> CallOutcome:
         engine = self._engine
@@ -259,31 +258,31 @@ class Reruns:
         except UserError as exc:
             return failed(exc, 0)
 
-    async def _compared(self, result: RerunResult, outcome: CallOutcome) -> RerunResult:
+    async def _compared(self, result: RegressionResult, outcome: CallOutcome) -> RegressionResult:
         result = replace(result, outcome=outcome, diff=None, problem="")
         if not outcome.response:
-            return replace(result, state=RerunState.FAILED, problem=outcome.summary)
+            return replace(result, state=RegressionState.FAILED, problem=outcome.summary)
         try:
             accepted = await self._engine.calls.expected(result.call)
         except ConfigError as exc:
-            return replace(result, state=RerunState.NEW, problem=str(exc))
+            return replace(result, state=RegressionState.NEW, problem=str(exc))
         expected = accepted or self._first_results.get(_key(result.call), b"")
         if not expected:
             if outcome.kind is OutcomeKind.RESULT:
                 self._first_results[_key(result.call)] = repetition.comparable_part(outcome.response)
-            return replace(result, state=RerunState.NEW)
+            return replace(result, state=RegressionState.NEW)
         result = replace(result, expected=expected, is_accepted=accepted is not None)
         return await self._with_diff(result, outcome)
 
-    async def _with_diff(self, result: RerunResult, outcome: CallOutcome) -> RerunResult:
+    async def _with_diff(self, result: RegressionResult, outcome: CallOutcome) -> RegressionResult:
         ignoring = replace(repetition.DEFAULT_IGNORING, paths=result.call.ignore)
         try:
             ignoring.check()
             packed = repetition.pack(result.expected, outcome.response, ignoring)
             diff = await self._engine.work(repetition.compare_packed, packed)
         except UserError as exc:
-            return replace(result, state=RerunState.DIFFERENT, problem=str(exc))
-        state = RerunState.SAME if diff.is_same else RerunState.DIFFERENT
+            return replace(result, state=RegressionState.DIFFERENT, problem=str(exc))
+        state = RegressionState.SAME if diff.is_same else RegressionState.DIFFERENT
         return replace(result, state=state, diff=diff)
 
     async def _regression_calls(self, server: str) -> Sequence[SavedCall]:
@@ -300,16 +299,16 @@ class Reruns:
         self._views.pop(server, None)
         self._cancel(server)
 
-    def _view(self, server: str) -> RerunView:
-        return self._views.get(server, RerunView(server))
+    def _view(self, server: str) -> RegressionView:
+        return self._views.get(server, RegressionView(server))
 
-    def _put(self, server: str, result: RerunResult) -> None:
+    def _put(self, server: str, result: RegressionResult) -> None:
         view = self._view(server)
         path = result.call.path
         results = tuple(result if each.call.path == path else each for each in view.results)
         self._publish(replace(view, results=results))
 
-    def _publish(self, view: RerunView) -> None:
+    def _publish(self, view: RegressionView) -> None:
         self._views[view.server] = view
         self.changed.emit(view)
 
@@ -319,5 +318,5 @@ def _key(call: SavedCall) -> tuple[object, ...]:
     return call.path, call.tool, repr(call.arguments), repr(call.meta)
 
 
-def _updated(known: RerunResult | None, call: SavedCall) -> RerunResult:
-    return replace(known, call=call) if known is not None else RerunResult(call)
+def _updated(known: RegressionResult | None, call: SavedCall) -> RegressionResult:
+    return replace(known, call=call) if known is not None else RegressionResult(call)
