@@ -18,7 +18,12 @@ from inspector.base.errors import ConfigError, ConnectFailed, ConnectionLost, Ht
 from inspector.base.json.values import JSONObject
 from inspector.config.preferences.settings import Settings
 from inspector.config.servers.entries import Entry, HttpEntry, OAuthSettings, StdioEntry, WebSocketEntry
-from inspector.config.servers.entry_secrets import resolve_secrets, plain_values, secret_references, without_references
+from inspector.config.servers.entry_secrets import (
+    plain_values,
+    resolve_secrets,
+    secret_references,
+    without_references,
+)
 from inspector.protocol.client_capabilities import (
     CLIENT_CREDENTIALS,
     DPOP,

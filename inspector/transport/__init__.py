@@ -4,5 +4,5 @@ Each transport takes plain arguments and the callable that it reports to; none k
 sessions. Imports `protocol` and `base`. Start with `base.py`. `stdio.py` over `process.py` is the most
 used transport. `network.py` holds the network options and the HTTP client, `http_exchange.py` runs one
 HTTP exchange and reports it, `http_transport.py` is the base of `streamable_http.py` and `legacy_sse.py`;
-`websocket.py` stands alone. All layers above use `task_scope.py` to own their background tasks.
+`websocket.py` is independent of them. All layers above use `task_scope.py` to own their background tasks.
 """

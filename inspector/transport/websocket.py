@@ -71,7 +71,7 @@ class WebSocketTransport:
         except Exception as exc:  # the library and asyncio raise many types, all meaning no connection
             raise self._connect_error(exc) from exc
         self._report_handshake(connection.request, connection.response)
-        self._tasks.spawn("read frames", self._read(connection))
+        self._tasks.spawn("read messages", self._read(connection))
 
     async def send(self, message: Message, envelope: Envelope = PLAIN) -> None:
         from websockets.exceptions import ConnectionClosed

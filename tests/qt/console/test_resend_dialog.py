@@ -79,7 +79,7 @@ def test_pretty_formats_it_and_as_sent_restores_the_bytes(lens: Lens) -> None:
     dialog.composer.pretty_action.trigger()
     assert b"\n" in dialog.composer.editor.raw()
     assert dialog.composer.compact.isChecked()
-    dialog.as_sent_action.trigger()
+    dialog.restore_action.trigger()
     assert dialog.composer.editor.raw() == original
     assert not dialog.composer.compact.isChecked()
 

@@ -162,10 +162,10 @@ async def test_plain_http_where_tls_was_expected_is_recognized() -> None:
 
 
 async def test_unfinished_handshake_times_out() -> None:
-    given_up = threading.Event()
-    with peer(lambda connection: given_up.wait(20)) as url:
+    timed_out = threading.Event()
+    with peer(lambda connection: timed_out.wait(20)) as url:
         failure = await ask_url(url, connect_timeout=0.05)
-        given_up.set()
+        timed_out.set()
     assert re.search(r"did not accept a connection in time\. Check the URL", failure)
 
 

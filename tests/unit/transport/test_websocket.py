@@ -29,7 +29,7 @@ Conversation = Callable[[ServerConnection], Awaitable[None]]
 
 async def good(connection: ServerConnection) -> None:
     async for frame in connection:
-        assert isinstance(frame, str), "a message must be a text frame"
+        assert isinstance(frame, str), "a message must be sent as text"
         request = jsonrpc.read(frame.encode())
         if request.id is not None:
             await connection.send(jsonrpc.result(request.id, {}).raw.decode())
