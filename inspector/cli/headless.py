@@ -155,7 +155,7 @@ def add_server_options(parser: Parser) -> None:
     server = parser.add_argument_group("server (exactly one of --url, --server or -- COMMAND)")
     server.add_argument("--url", help="URL of a running server (HTTP or WebSocket)")
     server.add_argument("--server", metavar="NAME", help="name of a configured server")
-    server.add_argument("--config", type=Path, metavar="FILE", help="config file to use")
+    server.add_argument("--config", type=Path, metavar="FILE", help="server list file to use")
     server.add_argument(
         "--header", action="append", default=[], metavar="'NAME: VALUE'", help="send this header to the URL"
     )

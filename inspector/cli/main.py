@@ -153,7 +153,7 @@ def _parser() -> Parser:
     parser.add_argument(
         "--demo", action="store_true", help="open the app window with the embedded demo servers"
     )
-    parser.add_argument("--config", type=Path, metavar="FILE", help="config file to use")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="server list file to use")
     parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
     parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     return parser

@@ -54,7 +54,7 @@ class _Server:
         except (ValueError, RecursionError):
             self._fail(None, _PARSE_ERROR, "Parse error")
             return
-        # Responses and notifications need no respond, and this server sends no requests.
+        # Responses and notifications need no response, and this server sends no requests.
         if isinstance(message, dict) and "method" in message and "id" in message:
             self._respond(message["id"], message["method"], message.get("params") or {})
 
@@ -177,12 +177,12 @@ class Fault:
 
 def _stray_stdout(output: Output, call: Call) -> None:
     output.write(b"DEBUG: a print() that was forgotten\n\n")
-    output.respond(call.id, text_result("Stray text came before this respond, and more follows it."))
+    output.respond(call.id, text_result("Stray text came before this response, and more follows it."))
     output.write(b"{'almost': 'JSON'}\n")
 
 
 def _wrong_id(output: Output, call: Call) -> None:
-    output.respond(f"not-{call.id}", text_result("This respond has an id that no request used."))
+    output.respond(f"not-{call.id}", text_result("This response has an id that no request used."))
 
 
 def _wrong_id_type(output: Output, call: Call) -> None:
@@ -190,13 +190,13 @@ def _wrong_id_type(output: Output, call: Call) -> None:
 
 
 def _answers_twice(output: Output, call: Call) -> None:
-    output.respond(call.id, text_result("First respond."))
-    output.respond(call.id, text_result("Second respond, with the same id."))
+    output.respond(call.id, text_result("First response."))
+    output.respond(call.id, text_result("Second response, with the same id."))
 
 
 def _orphan_response(output: Output, call: Call) -> None:
     output.respond(987654, text_result("No request asked for this."))
-    output.respond(call.id, text_result("The previous respond matched no request."))
+    output.respond(call.id, text_result("The previous response matched no request."))
 
 
 def _invalid_result(output: Output, call: Call) -> None:
@@ -238,7 +238,7 @@ def _huge_line(output: Output, call: Call) -> None:
 
 
 def _no_answer(output: Output, call: Call) -> None:
-    print("This call will never get a respond.", file=sys.stderr, flush=True)
+    print("This call will never get a response.", file=sys.stderr, flush=True)
 
 
 def _closes_stdout(output: Output, call: Call) -> None:
@@ -267,19 +267,19 @@ FAULTS: dict[str, Fault] = {
         Fault("banner", "Prints a banner to stdout before the first message."),
         Fault("exit_at_start", "Writes a reason to stderr and exits with code 3 before reading anything."),
         Fault("silent_initialize", "Never responds to initialize."),
-        Fault("stray_stdout", "Prints stray text to stdout before and after its respond.", _stray_stdout),
+        Fault("stray_stdout", "Prints stray text to stdout before and after its response.", _stray_stdout),
         Fault("wrong_id", "Responds with an id that was never used.", _wrong_id),
         Fault("wrong_id_type", "Responds with the id as a string.", _wrong_id_type),
         Fault("answers_twice", "Responds to the same request twice.", _answers_twice),
         Fault(
             "orphan_response",
-            "Sends a respond that matches no request, then the real respond.",
+            "Sends a response that matches no request, then the real response.",
             _orphan_response,
         ),
         Fault("invalid_result", "Returns a result whose content is not an array.", _invalid_result),
         Fault(
             "half_line",
-            "Sends a notification in pieces with pauses in between, then the respond.",
+            "Sends a notification in pieces with pauses in between, then the response.",
             _half_line,
             {
                 "pieces": _number(4, "Number of pieces."),
@@ -287,17 +287,17 @@ FAULTS: dict[str, Fault] = {
             },
         ),
         Fault(
-            "invalid_utf8", "Sends a notification that is not valid UTF-8, then the respond.", _invalid_utf8
+            "invalid_utf8", "Sends a notification that is not valid UTF-8, then the response.", _invalid_utf8
         ),
         Fault(
             "deep_json",
-            "Sends a very deeply nested notification, then the respond.",
+            "Sends a very deeply nested notification, then the response.",
             _deep_json,
             {"depth": _number(10_000, "Nesting depth.")},
         ),
         Fault(
             "huge_line",
-            "Sends a notification in one huge line, then the respond.",
+            "Sends a notification in one huge line, then the response.",
             _huge_line,
             {"megabytes": _number(100, "Size of the line in mebibytes.")},
         ),

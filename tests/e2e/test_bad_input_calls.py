@@ -171,7 +171,7 @@ async def test_server_that_closes_stdout_but_keeps_running_ends_the_connection(
 async def test_call_that_is_never_answered_times_out(connected: Lab) -> None:
     outcome = await connected.engine.call_tool("srv", "never", {}, timeout=0.2)
     assert outcome.kind is OutcomeKind.FAILED
-    assert outcome.summary.startswith("The server did not answer tools/call within 2")
+    assert outcome.summary.startswith("The server did not respond to tools/call within 2")
     assert await connected.text("echo", text="still here") == "still here"
     assert connected.rows(RecordKind.NOTIFICATION)[-1].method == "notifications/cancelled"
 
@@ -202,7 +202,7 @@ async def test_server_requests_are_answered_or_rejected(connected: Lab, method: 
 
 async def test_endless_list_is_cut_off(lab: Lab) -> None:
     await lab.connect("list-loops")
-    with pytest.raises(RemoteProtocolError, match="tools/list gives the cursor 'round' again and again"):
+    with pytest.raises(RemoteProtocolError, match="tools/list returned the cursor 'round' repeatedly"):
         await lab.engine.list_tools("srv")
     assert await lab.text("echo", text="works") == "works"
 
@@ -224,7 +224,7 @@ async def test_response_over_the_size_limit_is_reported_and_its_start_is_kept(la
     (row,) = arrived(small)
     assert row.size > 2 * 2**20
     assert row.problem.startswith("a line of 2,097,")
-    assert row.problem.endswith("is over the limit; only its first 65,536 bytes were kept")
+    assert row.problem.endswith("exceeds the limit; only its first 65,536 bytes were read")
 
 
 async def test_error_text_cannot_inject_terminal_escapes(connected: Lab) -> None:

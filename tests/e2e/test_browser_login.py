@@ -19,7 +19,7 @@ from tests.unit.demo.login.login_client import LoginDemo
 pytestmark = pytest.mark.skipif(find_browser() is None, reason=WHY_NOT)
 
 NAME = "notes"
-THANKS = "You can close this tab and return to MCP Lens"
+RECEIVED = "You can close this tab. MCP Lens shows whether the login succeeded."
 
 
 class Desktop:
@@ -79,7 +79,7 @@ def allow(page: Browser) -> None:
     page.type("#name", "ada")
     page.type("#password", "lovelace")
     page.press("button[value=allow]")
-    assert THANKS in page.text
+    assert RECEIVED in page.text
 
 
 def connected(lens: Lens) -> None:
@@ -121,7 +121,7 @@ def test_denying_access_is_reported_in_the_window(lens: Lens, demo: LoginDemo, d
     press_connect(lens, demo)
     page = desktop.page()
     page.press("button[value=deny]")
-    assert THANKS in page.text
+    assert RECEIVED in page.text
     lens.until(lambda: "refused" in lens.view(NAME).reason)
     view = lens.view(NAME)
     assert "The user denied the request." in view.reason

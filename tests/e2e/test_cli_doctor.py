@@ -24,7 +24,7 @@ def test_failing_one_word_command_line_exits_with_two_and_the_cause() -> None:
     assert "[XX] MCP handshake" in ended.stdout
     assert "Failed at “MCP handshake”." in ended.stdout
     assert "no_such_server_module" in ended.stdout
-    assert "What to do: " in ended.stdout
+    assert "Next step: " in ended.stdout
 
 
 def test_url_is_checked_and_reported_as_json() -> None:
@@ -53,7 +53,7 @@ def test_server_of_another_tool_is_inspected_but_not_started(tmp_path: Path) -> 
     ended = run("doctor", "theirs", cwd=tmp_path)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "[ok] Command: /bin/sh" in ended.stdout
-    assert "you have not trusted it" in ended.stdout
+    assert "is not trusted yet" in ended.stdout
     assert not marker.exists()
 
 

@@ -58,9 +58,9 @@ def test_unsupported_feature_exits_with_2() -> None:
     [
         (
             "dies_mid_call",
-            "The server exited with code 9. Last lines of stderr:\nFatal: lost the database.",
+            "The server exited with code 9. Last lines of stderr:\nFatal: lost the database connection.",
         ),
-        ("no_answer", "did not answer tools/call within"),
+        ("no_answer", "did not respond to tools/call within"),
         ("closes_stdout", "The server closed stdout"),
     ],
 )
@@ -80,7 +80,7 @@ for request in requests(**{"tools/list": {"tools": [{"name": "odd"}]}}):
     assert done.returncode == 2
     assert (
         done.stderr
-        == "mcp-lens: Protocol violation by the server: the result is text instead of an object.\n"
+        == "mcp-lens: Protocol violation by the server: the result is a string instead of an object.\n"
     )
 
 

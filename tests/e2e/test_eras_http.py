@@ -92,13 +92,13 @@ def be_stateless(server: FaultServer, **capabilities: Any) -> None:
 
 async def test_stateless_server_is_detected_by_its_probe_response(net: Net, server: FaultServer) -> None:
     be_stateless(server)
-    assert (await net.connect()).startswith("2026-07-28: The server answered server/discover")
+    assert (await net.connect()).startswith("2026-07-28: The server accepted server/discover")
     assert [call.key for call in server.calls] == ["server/discover"]
 
 
 async def test_older_server_is_initialized_without_the_probe_headers(net: Net, server: FaultServer) -> None:
     be_of_the_handshake_era(server)
-    assert (await net.connect()).startswith("2025-11-25: It answered server/discover with")
+    assert (await net.connect()).startswith("2025-11-25: It responded to server/discover with")
     probe, initialize = server.calls[0], server.called("initialize")[0]
     assert probe.headers["mcp-protocol-version"] == "2026-07-28"
     assert "mcp-protocol-version" not in initialize.headers
@@ -180,7 +180,7 @@ async def test_lost_session_fails_the_call_and_a_new_one_starts(net: Net, server
 async def test_new_session_starts_automatically_when_configured(
     net: Net, server: FaultServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backoff, "_FIRST", 0.01)
+    monkeypatch.setattr(backoff, "_FIRST_DELAY", 0.01)
     be_of_the_handshake_era(server, tools={})
     await net.connect(auto_restart=True)
     server.order("tools/call", faults.replies(404))
@@ -232,7 +232,7 @@ async def test_tool_that_cannot_be_mirrored_is_set_apart_with_the_reason(
     await net.connect()
     listing = await net.lab.engine.list_tools("srv")
     assert [tool.name for tool in listing.items] == ["good"]
-    assert listing.malformed[0].reason.startswith("bad: property “n”: x-mcp-header may stand on")
+    assert listing.malformed[0].reason.startswith("bad: property “n”: x-mcp-header is only allowed on")
 
 
 async def test_cancelling_a_call_closes_its_stream_and_sends_no_notification(

@@ -96,12 +96,12 @@ async def test_server_that_answers_the_probe_is_used_without_a_handshake(statele
 
 async def test_session_server_is_detected_and_the_verdict_says_how(lab: Lab) -> None:
     how = await connect(lab, fault_entry())
-    assert how.startswith("2025-11-25: It answered server/discover with “Method not found")
+    assert how.startswith("2025-11-25: It responded to server/discover with “Method not found")
 
 
 async def test_process_that_exits_on_the_probe_is_restarted(lab: Lab) -> None:
     how = await connect(lab, script(FRAGILE))
-    assert how.startswith("2025-06-18: Its process ended when it was asked server/discover")
+    assert how.startswith("2025-06-18: Its process exited on server/discover")
     started = [row for row in lab.rows(RecordKind.PROCESS) if b" started" in row.raw]
     assert len(started) == 2
     assert lab.stderr() == [b"unexpected server/discover"]  # what it said is not lost
@@ -109,7 +109,7 @@ async def test_process_that_exits_on_the_probe_is_restarted(lab: Lab) -> None:
 
 async def test_legacy_first_does_not_probe_such_a_process(lab: Lab) -> None:
     how = await connect(lab, script(FRAGILE, era="legacy-first"))
-    assert how.startswith("2025-06-18: initialize at 2025-11-25")
+    assert how.startswith("2025-06-18: initialize with 2025-11-25")
     assert len([row for row in lab.rows(RecordKind.PROCESS) if b" started" in row.raw]) == 1
 
 
@@ -121,7 +121,7 @@ async def test_with_a_pinned_version_the_last_output_of_such_a_process_is_the_re
 
 async def test_pinned_version_disables_the_fallback(lab: Lab) -> None:
     error = await lab.fails_to_connect(replace(fault_entry(), era="2026-07-28"))
-    assert error.summary.startswith("The server does not speak 2026-07-28")
+    assert error.summary.startswith("The server does not support 2026-07-28")
     assert [row.method for row in lab.rows(RecordKind.REQUEST)] == ["server/discover"]
 
 
@@ -166,7 +166,7 @@ async def test_cancelled_call_sends_a_cancelled_notification(stateless: Lab) -> 
 
 
 async def test_crashed_server_is_restarted_automatically(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "_FIRST", 0.01)
+    monkeypatch.setattr(server, "_FIRST_DELAY", 0.01)
     lab = Lab(Settings(connect_timeout=10, request_timeout=10))
     try:
         lab.engine.add(replace(fault_entry(), auto_restart=True))

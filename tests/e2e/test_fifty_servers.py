@@ -45,12 +45,12 @@ def broken_commands(folder: Path) -> dict[str, Entry]:
         "File not found": StdioEntry(name="", command=f"{here}/none"),
         "working directory": fault_entry(cwd=f"{here}/none"),
         "needs an interpreter": StdioEntry(name="", command=str(no_interpreter)),
-        "is not a program": StdioEntry(name="", command=str(no_shebang)),
+        "is not an executable": StdioEntry(name="", command=str(no_shebang)),
         "exited with code 3": shell_entry("exit 3"),
         "SIGKILL": shell_entry("kill -9 $$"),
         "waiting for the response": fault_entry("silent"),
         "exited with code 0": shell_entry("echo this is no server"),
-        "no variable LENS_NOT_SET": fault_entry(env={"A": "${LENS_NOT_SET}"}),
+        "LENS_NOT_SET is not set": fault_entry(env={"A": "${LENS_NOT_SET}"}),
         "The secret": StdioEntry(name="", command="x", env={"A": SecretRef("env/x/A")}),
     }
 

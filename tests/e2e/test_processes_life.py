@@ -65,13 +65,13 @@ async def test_well_behaved_server_exits_when_its_stdin_closes(lab: Lab) -> None
 async def test_server_that_keeps_running_is_terminated(lab: Lab) -> None:
     await lab.connect("stays")
     await lab.engine.disconnect("srv")
-    assert lab.rows(RecordKind.PROCESS)[-1].raw.endswith(b"was ended by signal SIGTERM.")
+    assert lab.rows(RecordKind.PROCESS)[-1].raw.endswith(b"was terminated by signal SIGTERM.")
 
 
 async def test_server_that_ignores_termination_is_killed(lab: Lab) -> None:
     await lab.connect("stays", "ignores-term")
     await lab.engine.disconnect("srv")
-    assert lab.rows(RecordKind.PROCESS)[-1].raw.endswith(b"was ended by signal SIGKILL.")
+    assert lab.rows(RecordKind.PROCESS)[-1].raw.endswith(b"was terminated by signal SIGKILL.")
 
 
 async def test_stopping_one_server_does_not_hold_up_another(

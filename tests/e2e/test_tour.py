@@ -13,8 +13,8 @@ _PNG = b"\x89PNG"
 
 
 @pytest.mark.timeout(400)
-def test_tour_completes_every_job_and_saves_its_screenshots(tmp_path: Path) -> None:
-    out = tmp_path / "pictures"
+def test_tour_completes_every_stop_and_saves_its_screenshots(tmp_path: Path) -> None:
+    out = tmp_path / "screenshots"
     tour = subprocess.run(
         [sys.executable, "-P", "-m", "inspector", "tour", "--out", str(out)],
         env=os.environ | {"HOME": str(tmp_path), "QT_QPA_PLATFORM": "offscreen"},
@@ -29,7 +29,7 @@ def test_tour_completes_every_job_and_saves_its_screenshots(tmp_path: Path) -> N
     assert len(images) >= 36
     servers = (
         "welcome",
-        "found-servers",
+        "discovered-servers",
         "trusted-server",
         "add-by-pasting",
         "edit-server",

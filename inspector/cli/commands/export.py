@@ -24,7 +24,7 @@ from inspector.traffic.export.importer import import_capture, looks_like_capture
 from inspector.traffic.filter.matcher import compile
 from inspector.traffic.filter.parser import parse
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.masking.masker import Masking, SecretsFound
+from inspector.traffic.masking.masker import FoundSecrets, Masker
 
 _FORMATS = {"jsonl": ExportFormat.JSON_LINES, "har": ExportFormat.HAR, "markdown": ExportFormat.MARKDOWN}
 _SLICE = 16 * 1024
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
         rows = array("q")
         for first in range(0, len(log), _SLICE):
             rows.extend(matcher.rows(range(first, min(first + _SLICE, len(log)))))
-        masking = Masking(SecretsFound() if options.show_secrets else find_secrets(log, rows, None, _never))
+        masking = Masker(FoundSecrets() if options.show_secrets else find_secrets(log, rows, None, _never))
         _write(log, rows, _FORMATS[options.format], masking, options.out)
     return ExitCode.RESULT
 
@@ -70,7 +70,7 @@ def _opened(path: Path) -> Iterator[Capture]:
 
 
 def _write(
-    log: TrafficLog, rows: array[int], format: ExportFormat, masking: Masking, out: Path | None
+    log: TrafficLog, rows: array[int], format: ExportFormat, masking: Masker, out: Path | None
 ) -> None:
     with tempfile.TemporaryDirectory(prefix="mcp-lens-") as folder:
         target = out if out is not None else Path(folder, f"out{format.suffix}")

@@ -17,8 +17,13 @@ from inspector.base.plain_text import one_line
 from inspector.cli import output
 from inspector.cli.output import ExitCode, two_columns
 from inspector.cli.parser import Parser
-from inspector.config.foreign.discovery import Found, FoundServer, find_servers, local_locations
-from inspector.config.foreign.export import FORM_NAMES, Exported, claude_command, export
+from inspector.config.foreign.discovery import (
+    DiscoveredServer,
+    DiscoveredServers,
+    find_servers,
+    local_locations,
+)
+from inspector.config.foreign.export import EXPORT_FORMAT_NAMES, Exported, claude_command, export
 from inspector.config.foreign.paste import read_pasted
 from inspector.config.paths import server_list_path
 from inspector.config.servers.entries import Entry
@@ -39,9 +44,12 @@ def configure(parser: Parser) -> None:
     what.add_argument(
         "--as",
         dest="form",
-        choices=[*FORM_NAMES, _CLAUDE],
+        choices=[*EXPORT_FORMAT_NAMES, _CLAUDE],
         metavar="FORM",
-        help=f"export in another format: {', '.join(FORM_NAMES)}, or “{_CLAUDE}” for claude mcp add commands",
+        help=(
+            f"export in another format: {', '.join(EXPORT_FORMAT_NAMES)}, or “{_CLAUDE}” for claude mcp add "
+            "commands"
+        ),
     )
     what.add_argument(
         "--add", metavar="TEXT", help="add a pasted configuration, command or URL; - reads stdin"
@@ -55,7 +63,7 @@ def configure(parser: Parser) -> None:
         default="text",
         help="output format (default: text); json prints everything",
     )
-    parser.add_argument("--config", type=Path, metavar="FILE", help="config file to use")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="server list file to use")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -151,11 +159,11 @@ def _secret_notes(entry: Entry, path: Path) -> list[str]:
     )
 
 
-def _names(servers: Sequence[FoundServer]) -> str:
+def _names(servers: Sequence[DiscoveredServer]) -> str:
     return ", ".join(one_line(server.name) for server in servers)
 
 
-def _write_discovered(found: Found, options: argparse.Namespace) -> int:
+def _write_discovered(found: DiscoveredServers, options: argparse.Namespace) -> int:
     for file in found.files:
         if file.problem:
             output.print_error(f"{one_line(str(file.source.path))}: {file.problem}")
@@ -178,7 +186,7 @@ def _write_discovered(found: Found, options: argparse.Namespace) -> int:
     return ExitCode.RESULT
 
 
-def _discovered_rows(chain: Sequence[FoundServer], at: int) -> list[tuple[str, str]]:
+def _discovered_rows(chain: Sequence[DiscoveredServer], at: int) -> list[tuple[str, str]]:
     """Return a row for the server, and one below it for each detail."""
     server = chain[at]
     note = " (overridden)" if _is_overridden(chain, at) else " (same name)" if at else ""
@@ -187,7 +195,7 @@ def _discovered_rows(chain: Sequence[FoundServer], at: int) -> list[tuple[str, s
     return rows + [("", text) for text in server.notes]
 
 
-def _is_overridden(chain: Sequence[FoundServer], at: int) -> bool:
+def _is_overridden(chain: Sequence[DiscoveredServer], at: int) -> bool:
     """True if the same tool has an entry of this name with a higher precedence.
 
     A tool overrides only its own servers; those of other tools just share the name.
@@ -195,13 +203,13 @@ def _is_overridden(chain: Sequence[FoundServer], at: int) -> bool:
     return any(each.source.tool == chain[at].source.tool for each in chain[:at])
 
 
-def _where(server: FoundServer) -> str:
+def _where(server: DiscoveredServer) -> str:
     source = server.source
     line = f":{server.line}" if server.line else ""
     return f"{source.tool}, {source.scope}: {source.path}{line}"
 
 
-def _discovered_json(chain: Sequence[FoundServer], at: int) -> JSONObject:
+def _discovered_json(chain: Sequence[DiscoveredServer], at: int) -> JSONObject:
     server, source = chain[at], chain[at].source
     return {
         "name": server.name,

@@ -23,7 +23,7 @@ from inspector.qt.models.palette import (
     haystack,
 )
 from inspector.qt.widgets.inputs.popups import PickerPopup
-from tests.qt.features.feature_stage import offering, open_prompts, search
+from tests.qt.features.feature_stage import feature_server, open_prompts, search
 from tests.qt.lens_driver import Lens, scripted
 
 Check: TypeAlias = Callable[[QAbstractItemModel], None]
@@ -170,10 +170,10 @@ def test_palette_finds_tools_of_servers_not_opened_yet(lens: Lens) -> None:
 
 
 def test_palette_finds_resources_and_prompts(lens: Lens) -> None:
-    entry = offering(
+    entry = feature_server(
         "shelf",
         resources=[{"uri": "x://deep/book", "name": "book"}],
-        prompts=[{"name": "first"}, {"name": "greet_somebody"}],
+        prompts=[{"name": "first"}, {"name": "greet_user"}],
         contents={"x://deep/book": [{"uri": "x://deep/book", "text": "Once upon"}]},
     )
     lens.add(entry)
@@ -182,10 +182,10 @@ def test_palette_finds_resources_and_prompts(lens: Lens) -> None:
     lens.wait_for(entry.name, ServerStatus.CONNECTED)
     popup = opened(lens)
     QTest.keyClicks(popup.line, "greet")
-    lens.until(lambda: rows(popup) == ["greet_somebody"])
+    lens.until(lambda: rows(popup) == ["greet_user"])
     QTest.keyClick(popup.line, Qt.Key.Key_Return)
     lens.until(lambda: lens.workspace.prompts.view.prompt is not None)
-    lens.until(lambda: getattr(lens.workspace.prompts.view.prompt, "name", "") == "greet_somebody")
+    lens.until(lambda: getattr(lens.workspace.prompts.view.prompt, "name", "") == "greet_user")
     popup = opened(lens)
     QTest.keyClicks(popup.line, "book")
     lens.until(lambda: "book" in rows(popup))
@@ -196,7 +196,7 @@ def test_palette_finds_resources_and_prompts(lens: Lens) -> None:
 
 def test_palette_finds_items_hidden_by_a_search_whatever_their_name(lens: Lens) -> None:
     odd = "greet\x1fsome\x1fbody"
-    panel = open_prompts(lens, offering("shelf", prompts=[{"name": "first"}, {"name": odd}]))
+    panel = open_prompts(lens, feature_server("shelf", prompts=[{"name": "first"}, {"name": odd}]))
     search(panel.search, "first")
     lens.until(lambda: panel.model.rowCount() == 1)
     lens.do("view.tools")
@@ -210,7 +210,7 @@ def test_palette_opens_templates_with_focus_on_the_first_field(lens: Lens) -> No
         {"uriTemplate": "x://a/{one}", "name": "first"},
         {"uriTemplate": "x://b/{two}", "name": "book"},
     ]
-    entry = offering("shelf", resources=[{"uri": "x://r", "name": "other"}], templates=templates)
+    entry = feature_server("shelf", resources=[{"uri": "x://r", "name": "other"}], templates=templates)
     lens.add(entry)
     lens.choose(entry.name)
     lens.do("server.connect")

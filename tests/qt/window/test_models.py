@@ -18,8 +18,9 @@ from inspector.protocol.jsonrpc import read
 from inspector.protocol.types import Listing, Malformed, Tool
 from inspector.qt.models.feature_list import ToolsModel
 from inspector.qt.models.servers import ServersModel, connection_placeholder
+from inspector.qt.models.traffic.columns import Column
 from inspector.qt.models.traffic.console import ConsoleModel
-from inspector.qt.models.traffic.traffic_model import Column, TrafficModel
+from inspector.qt.models.traffic.traffic_model import TrafficModel
 from inspector.qt.theme import Theme
 from inspector.session.state import SessionState, Status
 from inspector.traffic.filter.matcher import Matcher, compile
