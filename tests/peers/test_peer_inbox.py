@@ -173,7 +173,7 @@ async def test_a_call_goes_through_several_rounds(person: Person) -> None:
     assert b"2026-11-16" in outcome.response
 
 
-async def test_server_that_never_stops_asking_is_cut_off(person: Person) -> None:
+async def test_endless_input_requests_are_stopped(person: Person) -> None:
     call = person.call("ask_forever")
     is_stateless = person.visit.agreement.era is Era.STATELESS
     for number in range(1, 11):

@@ -157,15 +157,15 @@ async def test_token_is_refreshed_before_it_expires(sdk: str, person: Person) ->
 
 async def test_logging_out_revokes_the_token_on_the_server(peer: Visit, url: str) -> None:
     token = await access_token(peer)
-    words = await peer.engine.logins.log_out(NAME)
-    assert words == "Logged out. Tokens revoked."
+    text = await peer.engine.logins.log_out(NAME)
+    assert text == "Logged out. Tokens revoked."
     async with httpx2.AsyncClient(trust_env=False) as anybody:
         response = await anybody.post(url, headers={"Authorization": f"Bearer {token}"}, json={})
     assert response.status_code == 401
     assert await peer.engine.logins.tokens(NAME) is None
     outcome = await peer.call("whoami")
     assert outcome.kind is not OutcomeKind.RESULT
-    assert "wants a login" in outcome.summary
+    assert "requires login" in outcome.summary
 
 
 async def test_login_works_again_after_logging_out(peer: Visit, person: Person) -> None:
