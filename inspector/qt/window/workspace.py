@@ -28,7 +28,7 @@ from inspector.qt.widgets.text.labels import Heading, PlainLabel
 
 if TYPE_CHECKING:
     from inspector.config.calls.saved_calls import SavedCall
-    from inspector.engine.calls.reruns import RerunView
+    from inspector.engine.calls.regression_calls import RegressionView
     from inspector.engine.inbox.views import InboxRequest
     from inspector.engine.tasks.views import TaskView
     from inspector.qt.models.feature_list import ListChanges
@@ -266,7 +266,7 @@ class Workspace(QWidget):
         if self._process is not None:
             self._process.show_changes(what, changes)
 
-    def _on_reruns_changed(self, view: RerunView) -> None:
+    def _on_reruns_changed(self, view: RegressionView) -> None:
         """Show the result of the regression calls as a badge above the tabs."""
         if view.server == self.view.name:
             from inspector.qt.models.reruns import verdict

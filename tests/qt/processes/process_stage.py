@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from inspector.config.calls.saved_calls import SavedCall
-from inspector.engine.calls.reruns import RerunView
+from inspector.engine.calls.regression_calls import RegressionView
 from inspector.engine.processes.file_watch import WatchTiming
 from inspector.engine.views import ServerStatus
 from inspector.qt.panels.processes.panel import ProcessPanel
@@ -55,7 +55,7 @@ class ProcessStage:
         return self.lens.workspace.process
 
     @property
-    def reruns(self) -> RerunView:
+    def reruns(self) -> RegressionView:
         return self.panel.regression_calls._view
 
     def run(self) -> None:

@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from inspector.config.calls.saved_calls import SavedCall
-from inspector.engine.calls.reruns import RerunResult, RerunState, RerunView
+from inspector.engine.calls.regression_calls import RegressionResult, RegressionState, RegressionView
 from inspector.engine.processes.file_watch import FileWatchView
 from inspector.engine.views import ServerStatus
 from inspector.qt.dialogs.saved_calls import SavedCallsDialog
@@ -244,25 +244,26 @@ def test_file_watch_status_is_a_sentence_with_a_tone() -> None:
     assert state_text(lost) == ("No file fits in /x.", "warn")
 
 
-def results(*states: RerunState) -> RerunView:
+def results(*states: RegressionState) -> RegressionView:
     calls = (SavedCall(f"c{number}", "t", path=Path(f"/c/{number}.json")) for number in range(len(states)))
     pairs = zip(calls, states, strict=True)
-    return RerunView("s", tuple(RerunResult(call, state) for call, state in pairs), 1)
+    return RegressionView("s", tuple(RegressionResult(call, state) for call, state in pairs), 1)
 
 
 def test_model_satisfies_the_contract(theme: Theme, qtmodeltester: Any) -> None:
     model = RerunsModel(theme, lambda state: QIcon())
     qtmodeltester.check(model)
-    for states in ((), (RerunState.NOT_RUN,) * 2, (RerunState.SAME, RerunState.FAILED), (RerunState.NEW,)):
+    not_run, new = (RegressionState.NOT_RUN,) * 2, (RegressionState.NEW,)
+    for states in ((), not_run, (RegressionState.SAME, RegressionState.FAILED), new):
         model.show(results(*states))
     assert (model.rowCount(), model.row_of(Path("/c/0.json")), model.row_of(None)) == (1, 0, -1)
 
 
 def test_the_verdict_is_red_green_or_neither() -> None:
-    same, red, new = RerunState.SAME, RerunState.DIFFERENT, RerunState.NEW
+    same, red, new = RegressionState.SAME, RegressionState.DIFFERENT, RegressionState.NEW
     assert verdict(results()) == ("", "muted")
     assert verdict(results(same, same)) == ("2 of 2 calls as expected", "ok")
-    assert verdict(results(same, red, RerunState.FAILED)) == ("2 of 3 calls not as expected", "error")
+    assert verdict(results(same, red, RegressionState.FAILED)) == ("2 of 3 calls not as expected", "error")
     assert verdict(results(same, new)) == ("1 of 2 calls as expected", "warn")
     assert summary(results(same, red, same)) == "1 different, 2 as expected"
 

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSplitter, QVBoxLayout, QW
 from inspector.base.errors import UserError
 from inspector.base.plain_text import one_line
 from inspector.base.units import duration, plural, time_of_day
-from inspector.engine.calls.reruns import RerunView
+from inspector.engine.calls.regression_calls import RegressionView
 from inspector.engine.processes.file_watch import FileWatchView
 from inspector.engine.views import ServerStatus, ServerView
 from inspector.qt.actions import Actions
@@ -268,7 +268,7 @@ class ProcessPanel(QWidget):
                 self.files.clear_changes()
             self.files.show_view(view)
 
-    def _on_reruns_changed(self, view: RerunView) -> None:
+    def _on_reruns_changed(self, view: RegressionView) -> None:
         if view.server == self._server:
             self.regression_calls.show_view(view)
 

@@ -28,7 +28,7 @@ from inspector.base.errors import UserError
 from inspector.base.json.values import shorten, to_wire
 from inspector.base.plain_text import one_line
 from inspector.base.units import time_of_day
-from inspector.engine.calls.reruns import RerunResult, RerunState, RerunView
+from inspector.engine.calls.regression_calls import RegressionResult, RegressionState, RegressionView
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.reruns import TONES, Column, RerunsModel, summary, what_differs
@@ -45,17 +45,17 @@ from inspector.qt.widgets.text.badge import Badge, DotShape, dot_icon
 from inspector.qt.widgets.text.labels import PlainLabel, plain_tooltip
 
 if TYPE_CHECKING:
-    from inspector.engine.calls.reruns import Reruns
+    from inspector.engine.calls.regression_calls import RegressionCalls
 
 _SHAPES = {
-    RerunState.NOT_RUN: DotShape.DASH,
-    RerunState.RUNNING: DotShape.RING,
-    RerunState.SAME: DotShape.FILLED,
-    RerunState.DIFFERENT: DotShape.CROSS,
-    RerunState.NEW: DotShape.TRIANGLE,
-    RerunState.FAILED: DotShape.CROSS,
-    RerunState.STOPPED: DotShape.DASH,
-    RerunState.NOT_APPROVED: DotShape.TRIANGLE,
+    RegressionState.NOT_RUN: DotShape.DASH,
+    RegressionState.RUNNING: DotShape.RING,
+    RegressionState.SAME: DotShape.FILLED,
+    RegressionState.DIFFERENT: DotShape.CROSS,
+    RegressionState.NEW: DotShape.TRIANGLE,
+    RegressionState.FAILED: DotShape.CROSS,
+    RegressionState.STOPPED: DotShape.DASH,
+    RegressionState.NOT_APPROVED: DotShape.TRIANGLE,
 }
 _WIDTHS = {Column.STATE: 116, Column.TOOK: 66, Column.CPU: 66}
 
@@ -79,8 +79,8 @@ class RegressionCallsView(QWidget):
         self._server = server
         self._actions = actions
         self._theme = theme
-        self._view = RerunView(server)
-        self._shown: RerunResult | None = None
+        self._view = RegressionView(server)
+        self._shown: RegressionResult | None = None
         self._show_task: asyncio.Task[None] | None = None
         self.is_connected = False
         self.has_files = True  # local files to watch
@@ -122,7 +122,7 @@ class RegressionCallsView(QWidget):
         self.is_connected, self.has_files = is_connected, has_files
         self._update()
 
-    def show_view(self, view: RerunView) -> None:
+    def show_view(self, view: RegressionView) -> None:
         was_running, self._view = self._view.is_running, view
         chosen = self._chosen()
         self.model.show(view)
@@ -153,7 +153,7 @@ class RegressionCallsView(QWidget):
             manage = self._actions["call.manage"]
             self.gate.explain("empty", "bookmark", "No regression calls", text, action=manage)
 
-    def _chosen(self) -> RerunResult | None:
+    def _chosen(self) -> RegressionResult | None:
         return self.model.result(self.table.currentIndex().row())
 
     def _show_chosen(self) -> None:
@@ -169,7 +169,7 @@ class RegressionCallsView(QWidget):
             self._show_task.cancel()
         self._show_task = self._bridge.start("show a regression call", self._show_result(result), self)
 
-    async def _show_result(self, result: RerunResult) -> None:
+    async def _show_result(self, result: RegressionResult) -> None:
         if result.diff is not None and not result.diff.is_same:
             await self.changes.show_diff(result.diff)
             self.changes.go_to_first()
@@ -177,11 +177,11 @@ class RegressionCallsView(QWidget):
         elif result.outcome is not None and result.outcome.response:
             self.response.set_body(BytesBody(result.outcome.response), "pretty")
             self._pages.setCurrentWidget(self.response)
-        elif result.state is RerunState.FAILED:
+        elif result.state is RegressionState.FAILED:
             next_step = result.outcome.next_step if result.outcome is not None else ""
             self.placeholder.show_failed("Call failed", result.problem, next_step)
             self._pages.setCurrentWidget(self.placeholder)
-        elif result.state is RerunState.NOT_APPROVED:
+        elif result.state is RegressionState.NOT_APPROVED:
             self.response.set_body(BytesBody(_sent(result)), "pretty")  # what would be called
             self._pages.setCurrentWidget(self.response)
         else:
@@ -189,7 +189,7 @@ class RegressionCallsView(QWidget):
             self.placeholder.show_empty("play", result.state.value.capitalize(), text)
             self._pages.setCurrentWidget(self.placeholder)
 
-    def _mark(self, state: RerunState) -> QIcon:
+    def _mark(self, state: RegressionState) -> QIcon:
         return dot_icon(self._theme, _SHAPES[state], TONES[state])
 
     def run_now(self) -> None:
@@ -230,7 +230,7 @@ class RegressionCallsView(QWidget):
                 menu.addAction(text).triggered.connect(partial(self._on_ignore, result, position))
         return menu
 
-    def _on_ignore(self, result: RerunResult, position: str, checked: bool = False) -> None:
+    def _on_ignore(self, result: RegressionResult, position: str, checked: bool = False) -> None:
         self._start_request(lambda reruns: reruns.ignore(self._server, result.call, position))
 
     def _on_menu_requested(self, position: QPoint) -> None:
@@ -240,10 +240,10 @@ class RegressionCallsView(QWidget):
             menu.aboutToHide.connect(menu.deleteLater)
             menu.popup(self.changes.viewport().mapToGlobal(position))
 
-    def _start_request(self, work: Callable[[Reruns], Coroutine[Any, Any, object]]) -> None:
+    def _start_request(self, work: Callable[[RegressionCalls], Coroutine[Any, Any, object]]) -> None:
         self._bridge.start(f"regression calls of {self._server}", self._run_request(work), self)
 
-    async def _run_request(self, work: Callable[[Reruns], Coroutine[Any, Any, object]]) -> None:
+    async def _run_request(self, work: Callable[[RegressionCalls], Coroutine[Any, Any, object]]) -> None:
         """Run a request and show errors here."""
         try:
             await self._bridge.ask_reruns(work)
@@ -323,21 +323,21 @@ class RegressionCallsView(QWidget):
         column.addWidget(self.gate, 1)
 
 
-def _sent(result: RerunResult) -> bytes:
+def _sent(result: RegressionResult) -> bytes:
     """Return what would be sent, for review before it is allowed."""
     call = result.call
     return to_wire({"tool": call.tool, "arguments": call.arguments, "meta": call.meta})
 
 
-def _sentence(result: RerunResult) -> str:
+def _sentence(result: RegressionResult) -> str:
     match result.state:
-        case RerunState.DIFFERENT:
+        case RegressionState.DIFFERENT:
             than = "the accepted result" if result.is_accepted else "the first good result of this run"
             return f"Differs from {than}: {what_differs(result)}."
-        case RerunState.SAME:
+        case RegressionState.SAME:
             return "" if result.is_accepted else "Same as the first good result of this run."
-        case RerunState.NEW:
+        case RegressionState.NEW:
             return result.problem or "Accept it to compare later results with it."
-        case RerunState.NOT_APPROVED:
+        case RegressionState.NOT_APPROVED:
             return "New or changed in a shared folder. Select Run now to allow it."
     return result.problem
