@@ -9,7 +9,7 @@ from PySide6.QtGui import Qt as GuiQt
 from PySide6.QtWidgets import QAbstractItemView, QLabel, QWidget
 
 from inspector.engine.views import ServerStatus
-from inspector.qt.models.traffic.traffic_model import Column
+from inspector.qt.models.traffic.columns import Column
 from inspector.qt.window.workspace import TABS
 from tests.qt.lens_driver import Lens, faulty, scripted, visible_text
 
@@ -115,7 +115,7 @@ def test_id_containing_markup_is_not_rendered_in_the_tooltip(lens: Lens) -> None
     lens.connect(scripted(stray=['{"jsonrpc":"2.0","id":"<img src=x>","result":{}}']))
     model = lens.window.traffic.model
     lens.until(
-        lambda: "problem" in [model.index(row, Column.STATUS).data() for row in range(model.rowCount())]
+        lambda: "finding" in [model.index(row, Column.STATUS).data() for row in range(model.rowCount())]
     )
     assert_harmless(lens.window)
     tips = [
