@@ -263,9 +263,10 @@ def check_url(url: str) -> str:
 def check_era(era: str) -> str:
     """Return `era` if it is a valid choice. Raises ConfigError."""
     if read_era_choice(era) is None:
+        member = "era"  # of the file; the form shows the error at its field
         dates = ", ".join(revision.date for revision in REVISIONS)
         raise ConfigError(
-            f"era: unknown value {era!r}.", f"Use “auto”, “legacy-first”, or a protocol version: {dates}."
+            f"{member}: unknown value {era!r}.", f"Use “auto”, “legacy-first”, or a protocol version: {dates}."
         )
     return era
 

@@ -70,7 +70,7 @@ def test_bad_input_keeps_the_dialog_open_with_the_reason(lens: Lens) -> None:
     dialog = open_dialog(lens)
     assert not dialog.add_action.isEnabled(), "there is nothing to add yet"
     for address, name, reason in (
-        ("ftp://example.org/mcp", "", "a ftp URL"),
+        ("ftp://example.org/mcp", "", "connect to ftp URLs"),
         ("npx 'unclosed", "", "Close the quotes"),
         ("some-server", "taken", "'taken' already"),
     ):

@@ -77,14 +77,14 @@ def test_checked_servers_of_a_file_are_added_and_connected_under_the_chosen_name
     )
     dialog = paste(lens, text)
     one, two, other, broken = dialog.list.servers
-    assert "4 servers understood, 3 to be added." in visible_text(dialog)
+    assert "4 servers found, 3 selected." in visible_text(dialog)
     assert not broken.check_box.isEnabled()
     assert "command" in visible_text(broken)
     QTest.keyClicks(two.name, "second")
     other.check_box.setChecked(False)
     assert dialog.add_action.text() == "Add 2 and connect"
     dialog.add_action.trigger()
-    assert "“one” asks for a value: The key." in dialog.error_text()
+    assert "“one” needs a value: The key." in dialog.error_text()
     assert one.inputs is not None
     field = one.inputs.fields["key"]
     assert isinstance(field, QLineEdit)
@@ -127,7 +127,7 @@ def test_taken_name_is_suggested_with_a_number(lens: Lens) -> None:
     assert [server.shown_name() for server in dialog.list.servers] == ["files 2", "other"]
     QTest.keyClicks(dialog.list.servers[1].name, "files 2")
     dialog.add_only_action.trigger()
-    assert "Two servers are called “files 2”." in dialog.error_text()
+    assert "Two servers are named “files 2”." in dialog.error_text()
     assert list(saved(lens)) == ["files"]
     dialog.close()
 
@@ -158,7 +158,7 @@ def test_link_shows_its_full_command_and_return_does_not_add_it(lens: Lens, tmp_
     box = dialog.list.findChild(QPlainTextEdit)
     assert box is not None
     assert box.toPlainText().split("\n") == ["/bin/sh", *args]
-    assert "Look at all of it before you add it" in dialog.alert.text("from")
+    assert "Review it before you add it" in dialog.alert.text("from")
     assert "shell" in visible_text(dialog.list)
     QTest.keyClick(dialog.address, Qt.Key.Key_Return)
     QTest.keyClick(dialog.name, Qt.Key.Key_Return)
@@ -191,7 +191,7 @@ def test_unreadable_file_is_named_and_blocks_nothing(lens: Lens, tmp_path: Path)
     dialog = lens.window.add_commands.open()
     pipe = tmp_path / "pipe.json"
     os.mkfifo(pipe)
-    for path, reason in ((tmp_path / "gone.json", "File not found."), (pipe, "unreadable")):
+    for path, reason in ((tmp_path / "gone.json", "File not found."), (pipe, "not a regular file")):
         dialog.open_file(path)
         lens.until(lambda: reason in dialog.error_text())  # noqa: B023
         assert path.name in dialog.error_text()
@@ -236,7 +236,7 @@ def test_unreadable_entry_cannot_be_added(lens: Lens) -> None:
     dialog = lens.window.add_commands.open(json.dumps({"mcpServers": servers}))
     lens.until(lambda: len(dialog.list.servers) == 2)
     long, short = dialog.list.servers
-    assert "Nobody can read that." in visible_text(long)
+    assert "too long to review" in visible_text(long)
     assert not long.check_box.isEnabled()
     assert short.is_chosen
     dialog.close()
@@ -285,7 +285,7 @@ def test_secret_is_not_moved_to_where_it_would_be_lost(lens: Lens) -> None:
     dialog = paste(lens, json.dumps({"one": local(env={"API_KEY": TOKEN})}))
     dialog.add_only_action.trigger()
     lens.until(dialog.error_text)
-    assert "in memory only" in dialog.error_text()
+    assert "held only in memory" in dialog.error_text()
     assert not lens.server_list.exists()
     assert dialog.add_only_action.isEnabled()
     dialog.close()

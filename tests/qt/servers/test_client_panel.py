@@ -93,12 +93,12 @@ def test_switched_capability_is_sent_in_the_handshake_after_reconnecting(lens: L
 def test_all_and_none_are_one_click_each(lens: Lens) -> None:
     panel = open_panel(lens, scripted())
     assert not panel.declare_all.isEnabled()
-    lens.press("Nothing", panel)
+    lens.press("Declare none", panel)
     lens.until(lambda: ours(lens).declared == NOTHING)
     lens.until(lambda: not panel.declare_none.isEnabled())
     assert panel.exact.text.text() == "{}"
-    assert "may not ask" in visible_text(panel.roots)
-    lens.press("Everything", panel)
+    assert "the server must not request roots" in visible_text(panel.roots)
+    lens.press("Declare all", panel)
     lens.until(lambda: ours(lens).is_usual)
     lens.until(lambda: not panel.alert.text("differs"))  # same as declared before
     assert is_on(panel, "sampling")
@@ -151,10 +151,10 @@ def test_edited_json_is_declared_verbatim(lens: Lens) -> None:
     odd: JSONObject = {"sampling": True, "x": {"y": [None, 1.5]}}
     write(panel, json.dumps(odd))
     assert not panel.switches.isEnabled()
-    assert "before you switch" in panel.alert.text("writing")
+    assert "before you use the switches" in panel.alert.text("writing")
     text = visible_text(panel.exact)
     assert "“sampling” is not an object" in text
-    assert "“x” is no capability" in text
+    assert "“x” is not a capability" in text
     lens.press("Apply", panel)
     lens.until(lambda: ours(lens).differs)
     lens.until(panel.switches.isEnabled)
@@ -164,7 +164,9 @@ def test_edited_json_is_declared_verbatim(lens: Lens) -> None:
     assert declared_at(lens, 1) == odd
 
 
-@pytest.mark.parametrize(("text", "expected"), [("{", "double quotes"), ("[1]", "Capabilities are written")])
+@pytest.mark.parametrize(
+    ("text", "expected"), [("{", "double quotes"), ("[1]", "Capabilities must be a JSON object")]
+)
 def test_non_object_json_is_reported_and_not_declared(lens: Lens, text: str, expected: str) -> None:
     panel = open_panel(lens, scripted())
     write(panel, text)
@@ -206,7 +208,8 @@ def test_roots_are_added_ordered_and_removed_with_a_notification_each(lens: Lens
 
 
 @pytest.mark.parametrize(
-    ("folder", "text"), [("src", "whole path"), ("/a\u202eb", "cannot be seen"), ("/known", "already")]
+    ("folder", "text"),
+    [("src", "absolute path"), ("/a\u202eb", "invisible characters"), ("/known", "already")],
 )
 def test_invalid_folder_is_reported_and_stays_editable(lens: Lens, folder: str, text: str) -> None:
     panel = open_panel(lens, scripted())
@@ -286,7 +289,7 @@ def test_invalid_per_call_capabilities_are_reported(lens: Lens) -> None:
     lens.do("tool.call")
     assert "Capabilities must be a JSON object." in view.alert.text("options")
     options.capabilities.setText("{}")
-    assert "declared once, when connecting" in visible_text(options)
+    assert "declared once, on connect" in visible_text(options)
     outcome = lens.call("echo", {"text": "x"})
     assert "Client tab" in outcome.next_step
     assert lens.sent("tools/call") == []

@@ -201,7 +201,7 @@ def test_hidden_characters_of_a_command_are_visible(project: Path, lens: Lens) -
 def test_nothing_found_says_where_it_was_searched(project: Path, lens: Lens) -> None:
     lens.do("app.found")
     panel = lens.window.discovered_servers
-    lens.until(lambda: "Nothing found" in visible_text(panel))
+    lens.until(lambda: "No servers found" in visible_text(panel))
     assert ".mcp.json" in visible_text(panel)
 
 
@@ -229,7 +229,7 @@ def test_last_of_many_changes_is_shown_like_the_first(project: Path, lens: Lens)
     choose(panel, "mine")
     lines = all_text(panel).splitlines()
     assert "env.V_149: 1 → 2" in lines
-    assert "env.NODE_OPTIONS: not there → -r /tmp/x" in lines
+    assert "env.NODE_OPTIONS: not present → -r /tmp/x" in lines
 
 
 def test_argument_looks_like_one_whatever_it_contains(project: Path, lens: Lens) -> None:

@@ -76,7 +76,7 @@ def test_each_format_previews_a_readable_file_without_secrets(lens: Lens) -> Non
 def test_fields_a_format_does_not_support_are_listed(lens: Lens) -> None:
     dialog = open_dialog(lens)
     choose(lens, dialog, "Claude Desktop")
-    lens.until(lambda: "Claude Desktop has nothing like: cwd" in visible_text(dialog))
+    lens.until(lambda: "Omitted (unsupported by Claude Desktop): cwd" in visible_text(dialog))
     choose(lens, dialog, "MCP registry")
     dialog.all_action.trigger()
     lens.until(lambda: "for one server" in visible_text(dialog))
@@ -106,6 +106,6 @@ def test_file_of_another_tool_is_not_written(
     monkeypatch.setattr("inspector.qt.dialogs.servers.export_servers.local_locations", lambda: (position,))
     dialog = open_dialog(lens)
     dialog.save_to(tmp_path / "." / ".mcp.json")
-    assert "never writes into such files" in dialog.alert.text("saved")
+    assert "never writes to such files" in dialog.alert.text("saved")
     assert theirs.read_text() == "{}"
     dialog.close()

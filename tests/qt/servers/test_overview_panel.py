@@ -62,7 +62,7 @@ def test_failed_server_shows_cause_next_step_and_a_retry_button(lens: Lens) -> N
 def test_connecting_server_can_be_stopped_from_here(lens: Lens) -> None:
     lens.add(faulty("silent", "silent"))
     lens.do("server.connect")
-    lens.until(lambda: "Waiting for the answer to initialize." in visible_text(lens.workspace.overview))
+    lens.until(lambda: "Waiting for the response to initialize." in visible_text(lens.workspace.overview))
     press(lens, "Disconnect")
     lens.wait_for("silent", ServerStatus.IDLE)
     assert "Not connected" in visible_text(lens.workspace.overview)
@@ -86,7 +86,7 @@ def test_configuration_is_shown_before_and_after_connecting(lens: Lens) -> None:
         text = visible_text(overview)
         assert text.count("Second line.") == 1
         assert "${HOME}" in text
-        assert "connects when MCP Lens starts" in text
+        assert "Connects when MCP Lens starts" in text
 
 
 def test_changed_configuration_is_announced_until_reconnected(lens: Lens) -> None:
@@ -110,4 +110,4 @@ def test_changed_configuration_is_announced_until_reconnected(lens: Lens) -> Non
 
 def test_unsaved_server_says_that_it_is_not_saved(lens: Lens) -> None:
     lens.add(scripted("one"))
-    assert "for this run only" in visible_text(lens.workspace.overview)
+    assert "No (this session only)" in visible_text(lens.workspace.overview)

@@ -117,7 +117,7 @@ def test_invalid_json_is_not_saved(lens: Lens) -> None:
     dialog.form.text.box.selectAll()
     QTest.keyClicks(dialog.form.text.box, "[")
     dialog.save_action.trigger()
-    assert "JSON cannot be read" in dialog.error_text()
+    assert "Invalid JSON" in dialog.error_text()
     assert lens.server_list.read_text() == before
     dialog.reject()
 
@@ -218,7 +218,7 @@ def test_removed_server_is_restored_in_place_and_reconnected(lens: Lens) -> None
     lens.wait_for("two", ServerStatus.CONNECTED)
     before = lens.server_list.read_text()
     lens.do("server.remove")
-    lens.until(lambda: "“two” was removed." in visible_text(lens.window))
+    lens.until(lambda: "Removed “two”." in visible_text(lens.window))
     lens.until(lambda: names(lens) == ["one", "three"])
     assert "two" not in saved(lens)
     lens.press("Undo", lens.window.strips)
@@ -239,10 +239,10 @@ def test_several_removed_servers_are_restored_one_by_one(lens: Lens) -> None:
     lens.choose("two")
     lens.do("server.remove")
     lens.until(lambda: "“two”" in visible_text(lens.window.strips))
-    assert "“two” and 1 before it were removed." in visible_text(lens.window.strips)
+    assert "Removed “two” and 1 before it." in visible_text(lens.window.strips)
     lens.press("Undo", lens.window.strips)
     lens.until(lambda: names(lens) == ["two", "three"])
-    assert "“one” was removed." in visible_text(lens.window.strips)
+    assert "Removed “one”." in visible_text(lens.window.strips)
     lens.press("Undo", lens.window.strips)
     lens.until(lambda: names(lens) == ["one", "two", "three"])
     assert "removed" not in visible_text(lens.window.strips)
@@ -253,12 +253,12 @@ def test_failed_undo_can_be_retried(lens: Lens) -> None:
     lens.keep(scripted("one"))
     lens.choose("one")
     lens.do("server.remove")
-    lens.until(lambda: "“one” was removed." in visible_text(lens.window.strips))
+    lens.until(lambda: "Removed “one”." in visible_text(lens.window.strips))
     fine = lens.server_list.read_text()
     lens.server_list.write_text("{")
     lens.press("Undo", lens.window.strips)
     lens.until(lambda: "not valid JSON" in visible_text(lens.window))
-    lens.until(lambda: "“one” was removed." in visible_text(lens.window.strips))
+    lens.until(lambda: "Removed “one”." in visible_text(lens.window.strips))
     lens.until(lambda: names(lens) == [])
     lens.server_list.write_text(fine)
     lens.press("Undo", lens.window.strips)
@@ -292,7 +292,7 @@ def test_changes_are_discarded_only_after_a_second_confirmation(lens: Lens) -> N
     dialog = open_dialog(lens, "remote")
     QTest.keyClicks(dialog.name, "!")
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
-    assert "You changed something" in dialog.error_text()
+    assert "You have unsaved changes" in dialog.error_text()
     assert dialog.isVisible()
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
     assert not dialog.isVisible()
@@ -334,7 +334,7 @@ def test_conflicting_changes_are_asked_about_once(lens: Lens) -> None:
     QTest.keyClicks(command.line, "-mine")
     configure(lens, StdioEntry(name="one", command="theirs"))
     press_save(lens, dialog)
-    assert "Changed elsewhere while you edited it: command." in dialog.error_text()
+    assert "Changed elsewhere while you were editing: command." in dialog.error_text()
     assert saved(lens)["one"]["command"] == "theirs"
     press_save(lens, dialog)
     assert saved(lens)["one"]["command"] == "x-mine"
@@ -360,7 +360,7 @@ def test_stored_secret_is_not_deleted_needlessly(lens: Lens) -> None:
     assert isinstance(editor, NameValueEditor)
     editor.rows[0].secret_action.trigger()
     press_save(lens, dialog)
-    assert "Key would be forgotten" in dialog.error_text()
+    assert "The stored value of Key would be deleted" in dialog.error_text()
     editor.rows[0].secret_action.trigger()
     press_save(lens, dialog)
     assert saved(lens)["remote"]["headers"] == {"Key": {"ref": "header/remote/Key"}}
@@ -373,7 +373,7 @@ def test_invalid_json_is_not_dropped_when_switching_pages(lens: Lens) -> None:
     dialog.form.text.box.setPlainText('{"url": "http://127.0.0.1:9/other",')
     dialog.form.show_page("Notes")
     press_save(lens, dialog)
-    assert "The JSON cannot be read" in dialog.error_text()
+    assert "Invalid JSON" in dialog.error_text()
     assert dialog.form.is_json_shown
 
 
@@ -390,7 +390,7 @@ def test_typing_json_does_not_rebuild_fields_on_every_key(lens: Lens) -> None:
     box.setTextCursor(cursor)
     QTest.keyClicks(box, "my")
     assert editor.rows == rows
-    dialog.form.show_page("Variables")
+    dialog.form.show_page("Environment")
     assert editor.rows[0].value.text() == "myvalue"
     dialog.form.show_page("JSON")
     QTest.keyClicks(box, "a")

@@ -50,7 +50,7 @@ def test_manual_edit_is_announced_and_shown_field_by_field(lens: Lens) -> None:
     change(lens, edit)
     lens.until(lambda: lens.window.strips.text("server_list"))
     assert lens.window.strips.text("server_list") == (
-        "servers.json was changed by hand: 1 added, 1 removed, 1 changed."
+        "servers.json changed on disk: 1 added, 1 removed, 1 changed."
     )
     lens.press("Show…", lens.window.strips)
     shown = rows(lens.dialog(ServerListChangesDialog))
@@ -60,7 +60,7 @@ def test_manual_edit_is_announced_and_shown_field_by_field(lens: Lens) -> None:
     assert "sk-marker" not in str(shown), "no secret is shown"
     assert [view.name for view in lens.window.servers.model.views()] == ["one", "three"]
     assert lens.view("one").status is ServerStatus.CONNECTED, "it goes on as it was"
-    assert "configured anew" in lens.workspace.overview.alert.text("outdated")
+    assert "The configuration changed" in lens.workspace.overview.alert.text("outdated")
 
     change(lens, lambda servers: servers.pop("three"))
     lens.until(lambda: "1 removed" in lens.window.strips.text("server_list"))
@@ -99,7 +99,7 @@ def test_selected_server_stays_selected_when_renamed_in_the_file(lens: Lens) -> 
     assert view is not None
     assert view.name == "second"
     lens.until(lambda: lens.window.strips.text("server_list"))
-    assert lens.window.strips.text("server_list") == "servers.json was changed by hand: 1 renamed."
+    assert lens.window.strips.text("server_list") == "servers.json changed on disk: 1 renamed."
     lens.press("Show…", lens.window.strips)
     assert ("≠ two", "", "renamed to second") in rows(lens.dialog(ServerListChangesDialog))
 

@@ -53,7 +53,7 @@ def test_first_server_is_selected_and_shown_as_stopped(lens: Lens) -> None:
 def test_connecting_says_what_it_waits_for_and_can_be_stopped(lens: Lens) -> None:
     lens.add(faulty("silent", "silent"))
     lens.do("server.connect")
-    lens.until(lambda: state_text(lens.view("silent")) == "waiting for the answer to initialize")
+    lens.until(lambda: state_text(lens.view("silent")) == "waiting for the response to initialize")
     assert not lens.actions["server.connect"].isEnabled()
     lens.do("server.disconnect")
     lens.wait_for("silent", STATES.IDLE)

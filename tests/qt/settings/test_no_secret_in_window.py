@@ -10,7 +10,7 @@ from tests.helpers.atrest import positions_of
 from tests.qt.lens_driver import Lens, visible_text
 
 SECRET = "M4rk3r/window+Zq9"
-# Nobody listens at port 1.
+# No server listens on port 1.
 URL = HttpEntry(
     name="away",
     url=f"http://127.0.0.1:1/mcp?api_key={SECRET.replace('+', '%2B')}",

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QTreeWidget, QTreeWidgetItem
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 from inspector.config.servers.entry_diff import FieldChange, ServerListDiff
-from inspector.qt.models.discovered_servers import change_text
+from inspector.qt.models.servers import change_text
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.item_views import style_tree
