@@ -186,7 +186,7 @@ def _are_right(found: dict[str, _Found], log: TrafficLog) -> bool:
 
 
 async def _sort(view: Watched, phases: _Phases) -> None:
-    from inspector.qt.models.traffic.traffic_model import Column
+    from inspector.qt.models.traffic.columns import Column
 
     with phases.phase("sort"):
         await view.sort(Column.DURATION)

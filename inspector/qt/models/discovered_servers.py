@@ -8,22 +8,8 @@ from pathlib import Path
 from inspector.base.plain_text import one_line, visible_line
 from inspector.base.units import plural
 from inspector.config.foreign.discovery import DiscoveredFile, Source
-from inspector.config.servers.entry_diff import ServerListDiff
 from inspector.engine.servers.views import DiscoveredServerView, DiscoveryReport, Trust
 from inspector.qt.theme import Tone
-
-
-def change_text(diff: ServerListDiff) -> str:
-    """Return e.g. `1 added, 2 changed`; a changed order only if nothing else changed."""
-    counts = (
-        (len(diff.added), "added"),
-        (len(diff.removed), "removed"),
-        (len(diff.renamed), "renamed"),
-        (len(diff.changed), "changed"),
-    )
-    words = ", ".join(f"{count:,} {what}" for count, what in counts if count)
-    return words or "different order"
-
 
 TONES: dict[Trust, Tone] = {Trust.NONE: "muted", Trust.CHANGED: "warn", Trust.GIVEN: "ok"}
 

@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QAbstractListModel, QObject, Qt, QTimer, Signal
 
 from inspector.base.json.values import JSONObject, shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural
 from inspector.protocol.types import CacheHints, Listing, Malformed, Prompt, Resource, ResourceTemplate, Tool
-from inspector.qt.models.row_models import Index, plain_tip
+from inspector.qt.models.row_models import ROOT, Index, plain_tip
 from inspector.qt.theme import Tone
 
 _MAX_NAMED = 3
@@ -97,7 +97,6 @@ Item: TypeAlias = Tool | Resource | ResourceTemplate | Prompt | Malformed
 
 NoteRole = Qt.ItemDataRole.UserRole + 1
 ToneRole = Qt.ItemDataRole.UserRole + 2
-_NOWHERE = QModelIndex()
 _TURN_S = 0.010
 _NEW: tuple[str, Tone] = ("new", "ok")
 _CHANGED: tuple[str, Tone] = ("changed", "accent")
@@ -280,7 +279,7 @@ class FeatureListModel(QAbstractListModel):
         if self._shown:
             self.dataChanged.emit(self.index(0), self.index(len(self._shown) - 1), [NoteRole, ToneRole])
 
-    def rowCount(self, parent: Index = _NOWHERE) -> int:
+    def rowCount(self, parent: Index = ROOT) -> int:
         return 0 if parent.isValid() else len(self._shown)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:

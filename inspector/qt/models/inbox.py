@@ -7,9 +7,9 @@ the Inbox itself, for toasts and for the strip above a waiting call.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, Qt, Signal
+from PySide6.QtCore import QAbstractListModel, QObject, Qt, Signal
 
 from inspector.base.json.values import shorten, text_of
 from inspector.base.plain_text import one_line
@@ -18,7 +18,7 @@ from inspector.engine.inbox.views import InboxRequest, InboxRequestEnd, Reply, R
 from inspector.protocol.server_requests.replies import ACCEPT, CANCEL, DECLINE, USER_REJECTED
 from inspector.protocol.server_requests.request import ELICITATION, ROOTS, SAMPLING
 from inspector.protocol.server_requests.sampling import USER
-from inspector.qt.models.row_models import Index, plain_tip
+from inspector.qt.models.row_models import ROOT, Index, plain_tip
 
 _MAX_ROWS = 500  # rows remembered with their cards: as many as the Inbox keeps of closed ones
 
@@ -82,7 +82,6 @@ RequestRole = Qt.ItemDataRole.UserRole + 1
 AgeRole = Qt.ItemDataRole.UserRole + 2
 MAX_EARLIER = 500
 EARLIER = "Earlier"
-_NOWHERE = QModelIndex()
 
 
 class InboxModel(QAbstractListModel):
@@ -114,10 +113,6 @@ class InboxModel(QAbstractListModel):
         else:
             self._end(position, inbox_request)
 
-    def put_all(self, inbox_requests: Iterable[InboxRequest]) -> None:
-        for inbox_request in inbox_requests:
-            self.put(inbox_request)
-
     def inbox_request(self, row: int) -> InboxRequest | None:
         if 0 <= row < len(self._open):
             return self._open[row]
@@ -148,7 +143,7 @@ class InboxModel(QAbstractListModel):
             known.id != inbox_request.id for known in self._earlier
         ):  # else a late update of a closed card
             at = sum(known.id < inbox_request.id for known in self._open)
-            self.beginInsertRows(_NOWHERE, at, at)
+            self.beginInsertRows(ROOT, at, at)
             self._open.insert(at, inbox_request)
             self.endInsertRows()
 
@@ -160,21 +155,21 @@ class InboxModel(QAbstractListModel):
             self.dataChanged.emit(index, index)
             return
         if position is not None:
-            self.beginRemoveRows(_NOWHERE, position, position)
+            self.beginRemoveRows(ROOT, position, position)
             del self._open[position]
             self.endRemoveRows()
         at = sum(_ended(each) > _ended(inbox_request) for each in self._earlier)
         row = len(self._open) + at + 1
-        self.beginInsertRows(_NOWHERE, row if self._earlier else row - 1, row)  # the first adds the heading
+        self.beginInsertRows(ROOT, row if self._earlier else row - 1, row)  # the first adds the heading
         self._earlier.insert(at, inbox_request)
         self.endInsertRows()
         if len(self._earlier) > MAX_EARLIER:
             last = self.rowCount() - 1
-            self.beginRemoveRows(_NOWHERE, last, last)
+            self.beginRemoveRows(ROOT, last, last)
             self._earlier.pop()
             self.endRemoveRows()
 
-    def rowCount(self, parent: Index = _NOWHERE) -> int:
+    def rowCount(self, parent: Index = ROOT) -> int:
         if parent.isValid():
             return 0
         return len(self._open) + (len(self._earlier) + 1 if self._earlier else 0)

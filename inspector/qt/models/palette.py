@@ -7,46 +7,16 @@ Also makes items of earlier calls and of saved calls.
 from __future__ import annotations
 
 import heapq
-import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QAbstractListModel, QObject, Qt, QTimer, Signal
 
-from inspector.base.json.values import shorten
-from inspector.base.plain_text import one_line
-from inspector.base.units import duration, full_time, time_of_day
-from inspector.config.calls.history import RecordedCall
-from inspector.config.calls.saved_calls import SavedCall
-from inspector.engine.calls.library import SavedFolder
-from inspector.qt.models.row_models import Index, plain_tip
+from inspector.qt.models.row_models import ROOT, Index, plain_tip
 from inspector.qt.theme import Tone
-
-_MAX_LENGTH = 160
-_TONES: dict[str, Tone] = {"result": "muted", "tool error": "warn", "error": "error", "failed": "error"}
-
-_OPTIONS = {"task": "task", "capabilities": "capabilities", "meta": "_meta"}
-
-
-def history_picks(calls: Sequence[RecordedCall], today: str) -> Iterator[PaletteItem]:
-    """Yield past calls, newest first; the key is the number.
-
-    `today` is a date such as 2026-11-16.
-    """
-    for number, call in enumerate(calls):
-        when = full_time(call.at_ns)
-        moment = time_of_day(call.at_ns)[:8] if when.startswith(today) else when[:16]
-        arguments = one_line(shorten(call.text, _MAX_LENGTH)) or "(too long to save)"
-        options = call.recorded_options() or {}
-        how = " · ".join(word for name, word in _OPTIONS.items() if name in options)
-        note = f"{how} · " if how else ""
-        note += f"{call.outcome} · {duration(call.elapsed_ns)} · {moment}"
-        tone = _TONES.get(call.outcome, "muted")
-        yield PaletteItem(str(number), arguments, note, "", tone, f"{when}\n{arguments}")
-
 
 _BOUNDARY = re.compile(r"(?:^|(?<=[\W_]))\w|(?<=[a-z0-9])[A-Z]")
 _IN_REST = 6  # worse than anywhere in the name
@@ -145,7 +115,6 @@ PlacesRole = Qt.ItemDataRole.UserRole + 4
 MAX_SHOWN = 200
 _TURN_S = 0.006
 _STRIDE = 64
-_NOWHERE = QModelIndex()
 _RECENT_BONUS = 4
 _MAX_PICKS = 1 << 32
 
@@ -233,7 +202,7 @@ class PaletteModel(QAbstractListModel):
     def pick(self, row: int) -> PaletteItem | None:
         return self._rows[row].pick if 0 <= row < len(self._rows) else None
 
-    def rowCount(self, parent: Index = _NOWHERE) -> int:
+    def rowCount(self, parent: Index = ROOT) -> int:
         return 0 if parent.isValid() else len(self._rows)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
@@ -322,29 +291,3 @@ def _rank(score: int, age: int, length: int, position: int) -> int:
     return (
         (((score + _RECENT_BONUS) << 16) + min(age, 0xFFFF) << 16) + min(length, 0xFFFF)
     ) * _MAX_PICKS + position
-
-
-PREFIX = "saved:"
-
-
-def saved_key(call: SavedCall) -> str:
-    return f"{PREFIX}{call.path}"
-
-
-def all_calls(folders: Sequence[SavedFolder]) -> list[SavedCall]:
-    return [call for folder in folders for call in folder.loaded.calls]
-
-
-def saved_picks(folders: Sequence[SavedFolder], calls: Sequence[SavedCall]) -> Iterator[PaletteItem]:
-    """Yield saved calls as picks, with the folder's name if there are several."""
-    names = {folder.path: folder.name for folder in folders} if len(folders) > 1 else {}
-    for call in calls:
-        position = names.get(call.folder, "") if call.folder is not None else ""
-        words = (call.server, "saved call", call.tool, position, call.description)
-        note = one_line(" · ".join(word for word in words if word))
-        yield PaletteItem(saved_key(call), one_line(call.name), note, "bookmark", tip=str(call.path or ""))
-
-
-def short_problem(folder: SavedFolder, sentence: str) -> str:
-    """Remove the folder's path from a message about a file: it is known where it is shown."""
-    return sentence.replace(f"{one_line(str(folder.path))}{os.sep}", "")

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import time
 from enum import IntEnum
-from typing import TypeAlias
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, QObject, Qt
 
 from inspector.base.units import duration, full_time, size
 from inspector.engine.processes.sample import ProcessFacts, Sample
-from inspector.qt.models.row_models import plain_tip
+from inspector.qt.models.row_models import ROOT, Index, plain_tip
 from inspector.qt.theme import Theme
 
-Index: TypeAlias = QModelIndex | QPersistentModelIndex
-_TOP = QModelIndex()
 _INDENT = "    "
 _MAX_DEPTH = 8
 _UNKNOWN = "—"
@@ -31,7 +28,7 @@ class Column(IntEnum):
     AGE = 6
 
 
-HEADS = ("Process", "PID", "CPU", "Memory", "Threads", "Handles", "Uptime")
+HEADERS = ("Process", "PID", "CPU", "Memory", "Threads", "Handles", "Uptime")
 _NUMBERS = (Column.PID, Column.CPU, Column.MEMORY, Column.THREADS, Column.HANDLES, Column.AGE)
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
@@ -61,10 +58,10 @@ class ProcessesModel(QAbstractTableModel):
     def process(self, row: int) -> ProcessFacts:
         return self._processes[row]
 
-    def rowCount(self, parent: Index = _TOP) -> int:
+    def rowCount(self, parent: Index = ROOT) -> int:
         return 0 if parent.isValid() else len(self._processes)
 
-    def columnCount(self, parent: Index = _TOP) -> int:
+    def columnCount(self, parent: Index = ROOT) -> int:
         return 0 if parent.isValid() else len(Column)
 
     def headerData(
@@ -73,7 +70,7 @@ class ProcessesModel(QAbstractTableModel):
         if orientation is not Qt.Orientation.Horizontal:
             return None
         if role == Qt.ItemDataRole.DisplayRole:
-            return HEADS[section]
+            return HEADERS[section]
         return self._alignment(section) if role == Qt.ItemDataRole.TextAlignmentRole else None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:

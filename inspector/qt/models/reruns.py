@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import IntEnum
 from pathlib import Path
-from typing import TypeAlias
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, QObject, Qt
 from PySide6.QtGui import QIcon
 
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import duration
-from inspector.engine.calls.reruns import RerunResult, RerunState, RerunView
-from inspector.qt.models.row_models import plain_tip
+from inspector.engine.calls.regression_calls import RegressionResult, RegressionState, RegressionView
+from inspector.qt.models.row_models import ROOT, Index, plain_tip
 from inspector.qt.theme import Theme, Tone
 
-Index: TypeAlias = QModelIndex | QPersistentModelIndex
-_TOP = QModelIndex()
 _MAX_LENGTH = 300
 
 
@@ -30,20 +27,20 @@ class Column(IntEnum):
     CPU = 4
 
 
-HEADS = ("Status", "Call", "Difference", "Duration", "CPU")
+HEADERS = ("Status", "Call", "Difference", "Duration", "CPU")
 _NUMBERS = (Column.TOOK, Column.CPU)
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
-TONES: dict[RerunState, Tone] = {
-    RerunState.NOT_RUN: "muted",
-    RerunState.RUNNING: "wait",
-    RerunState.SAME: "ok",
-    RerunState.DIFFERENT: "error",
-    RerunState.NEW: "warn",
-    RerunState.FAILED: "error",
-    RerunState.STOPPED: "muted",
-    RerunState.NOT_APPROVED: "warn",
+TONES: dict[RegressionState, Tone] = {
+    RegressionState.NOT_RUN: "muted",
+    RegressionState.RUNNING: "wait",
+    RegressionState.SAME: "ok",
+    RegressionState.DIFFERENT: "error",
+    RegressionState.NEW: "warn",
+    RegressionState.FAILED: "error",
+    RegressionState.STOPPED: "muted",
+    RegressionState.NOT_APPROVED: "warn",
 }
 
 
@@ -51,15 +48,15 @@ class RerunsModel(QAbstractTableModel):
     """The regression calls and their results. `mark` returns the icon of a state."""
 
     def __init__(
-        self, theme: Theme, mark: Callable[[RerunState], QIcon], parent: QObject | None = None
+        self, theme: Theme, mark: Callable[[RegressionState], QIcon], parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
         self._theme = theme
         self._mark = mark
-        self._results: tuple[RerunResult, ...] = ()
+        self._results: tuple[RegressionResult, ...] = ()
         theme.changed.connect(self._on_theme_changed)
 
-    def show(self, view: RerunView) -> None:
+    def show(self, view: RegressionView) -> None:
         """Show the results. Rows are kept while the calls stay the same."""
         results = view.results
         if [each.call.path for each in results] != [each.call.path for each in self._results]:
@@ -72,7 +69,7 @@ class RerunsModel(QAbstractTableModel):
         for row in changed:
             self.dataChanged.emit(self.index(row, 0), self.index(row, len(Column) - 1))
 
-    def result(self, row: int) -> RerunResult | None:
+    def result(self, row: int) -> RegressionResult | None:
         return self._results[row] if 0 <= row < len(self._results) else None
 
     def row_of(self, path: Path | None) -> int:
@@ -83,10 +80,10 @@ class RerunsModel(QAbstractTableModel):
     def first_bad(self) -> int:
         return next((row for row, each in enumerate(self._results) if each.state.is_bad), -1)
 
-    def rowCount(self, parent: Index = _TOP) -> int:
+    def rowCount(self, parent: Index = ROOT) -> int:
         return 0 if parent.isValid() else len(self._results)
 
-    def columnCount(self, parent: Index = _TOP) -> int:
+    def columnCount(self, parent: Index = ROOT) -> int:
         return 0 if parent.isValid() else len(Column)
 
     def headerData(
@@ -95,7 +92,7 @@ class RerunsModel(QAbstractTableModel):
         if orientation is not Qt.Orientation.Horizontal:
             return None
         if role == Qt.ItemDataRole.DisplayRole:
-            return HEADS[section]
+            return HEADERS[section]
         return _alignment(section) if role == Qt.ItemDataRole.TextAlignmentRole else None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
@@ -123,7 +120,7 @@ class RerunsModel(QAbstractTableModel):
             self.dataChanged.emit(self.index(0, 0), last)
 
 
-def cell(result: RerunResult, column: int) -> str:
+def cell(result: RegressionResult, column: int) -> str:
     outcome = result.outcome
     match column:
         case Column.STATE:
@@ -138,32 +135,32 @@ def cell(result: RerunResult, column: int) -> str:
     return one_line(shorten(what_differs(result), _MAX_LENGTH))
 
 
-def what_differs(result: RerunResult) -> str:
+def what_differs(result: RegressionResult) -> str:
     """Return what differs, in a few words; "" if there is nothing to report."""
     if result.problem:
         return result.problem
-    if result.state is RerunState.DIFFERENT and result.diff is not None:
+    if result.state is RegressionState.DIFFERENT and result.diff is not None:
         return result.diff.summary()
     return ""
 
 
-def summary(view: RerunView) -> str:
+def summary(view: RegressionView) -> str:
     """Return counts by state: `2 different, 3 as expected`."""
     order = (
-        RerunState.RUNNING,
-        RerunState.FAILED,
-        RerunState.DIFFERENT,
-        RerunState.NOT_APPROVED,
-        RerunState.NEW,
-        RerunState.SAME,
-        RerunState.STOPPED,
-        RerunState.NOT_RUN,
+        RegressionState.RUNNING,
+        RegressionState.FAILED,
+        RegressionState.DIFFERENT,
+        RegressionState.NOT_APPROVED,
+        RegressionState.NEW,
+        RegressionState.SAME,
+        RegressionState.STOPPED,
+        RegressionState.NOT_RUN,
     )
     counts = ((view.count(state), state.value) for state in order)
     return ", ".join(f"{count:,} {text}" for count, text in counts if count)
 
 
-def verdict(view: RerunView) -> tuple[str, Tone]:
+def verdict(view: RegressionView) -> tuple[str, Tone]:
     """Return a badge: red, green or neutral; "" before the first run."""
     if not view.number or not view.results:
         return "", "muted"
@@ -172,13 +169,13 @@ def verdict(view: RerunView) -> tuple[str, Tone]:
         return "running regression calls", "wait"
     if view.bad:
         return f"{view.bad:,} of {total:,} calls not as expected", "error"
-    good = view.count(RerunState.SAME)
+    good = view.count(RegressionState.SAME)
     if good == total:
         return f"{total:,} of {total:,} calls as expected", "ok"
     return f"{good:,} of {total:,} calls as expected", "warn"
 
 
-def _tone(result: RerunResult, column: int) -> Tone:
+def _tone(result: RegressionResult, column: int) -> Tone:
     if column == Column.STATE:
         return TONES[result.state]
     return "text" if column in (Column.CALL, Column.WHAT) else "muted"

@@ -19,7 +19,7 @@ from inspector.base.plain_text import escape_html, one_line
 from inspector.traffic.log import TrafficLog
 
 Index: TypeAlias = QModelIndex | QPersistentModelIndex
-_NOWHERE = QModelIndex()
+ROOT = QModelIndex()  # the invisible root, parent of all rows of a table
 
 
 class LogRowsModel(QAbstractTableModel):
@@ -51,7 +51,7 @@ class LogRowsModel(QAbstractTableModel):
         self._seen = max(self._seen, length)
         if new:
             first = len(self._rows)
-            self.beginInsertRows(_NOWHERE, first, first + len(new) - 1)
+            self.beginInsertRows(ROOT, first, first + len(new) - 1)
             self._rows.extend(new)
             self.endInsertRows()
 
@@ -74,10 +74,10 @@ class LogRowsModel(QAbstractTableModel):
         position = bisect_left(self._rows, number)
         return position if position < len(self._rows) and self._rows[position] == number else None
 
-    def rowCount(self, parent: Index = _NOWHERE) -> int:
+    def rowCount(self, parent: Index = ROOT) -> int:
         return 0 if parent.isValid() else len(self._rows)
 
-    def columnCount(self, parent: Index = _NOWHERE) -> int:
+    def columnCount(self, parent: Index = ROOT) -> int:
         return 0 if parent.isValid() else len(self.columns)
 
     def headerData(

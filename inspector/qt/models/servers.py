@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, Qt
+from PySide6.QtCore import QAbstractListModel, Qt
 
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural
+from inspector.config.servers.entry_diff import ServerListDiff
 from inspector.engine.views import ServerStatus, ServerView
-from inspector.qt.models.row_models import Index, plain_tip
+from inspector.qt.models.row_models import ROOT, Index, plain_tip
 from inspector.qt.theme import Tone
 
 SERVER_TONES: dict[str, Tone] = {
@@ -30,7 +31,6 @@ SERVER_TONES: dict[str, Tone] = {
 
 ViewRole = Qt.ItemDataRole.UserRole + 1
 WaitingRole = Qt.ItemDataRole.UserRole + 2
-_NOWHERE = QModelIndex()
 
 
 class ServersModel(QAbstractListModel):
@@ -48,7 +48,7 @@ class ServersModel(QAbstractListModel):
         """Add or update a server."""
         row = self.row_of(view.name)
         if row is None:
-            self.beginInsertRows(_NOWHERE, len(self._views), len(self._views))
+            self.beginInsertRows(ROOT, len(self._views), len(self._views))
             self._views.append(view)
             self.endInsertRows()
         else:
@@ -58,7 +58,7 @@ class ServersModel(QAbstractListModel):
     def remove(self, name: str) -> None:
         row = self.row_of(name)
         if row is not None:
-            self.beginRemoveRows(_NOWHERE, row, row)
+            self.beginRemoveRows(ROOT, row, row)
             del self._views[row]
             self.endRemoveRows()
 
@@ -92,7 +92,7 @@ class ServersModel(QAbstractListModel):
     def row_of(self, name: str) -> int | None:
         return next((row for row, view in enumerate(self._views) if view.name == name), None)
 
-    def rowCount(self, parent: Index = _NOWHERE) -> int:
+    def rowCount(self, parent: Index = ROOT) -> int:
         return 0 if parent.isValid() else len(self._views)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
@@ -181,3 +181,15 @@ def connection_placeholder(view: ServerView) -> ConnectionPlaceholder | None:
             )
     sentence = "Connect to see what this server offers."
     return ConnectionPlaceholder("empty", "Not connected", sentence, command="server.connect")
+
+
+def change_text(diff: ServerListDiff) -> str:
+    """Return e.g. `1 added, 2 changed`; a changed order only if nothing else changed."""
+    counts = (
+        (len(diff.added), "added"),
+        (len(diff.removed), "removed"),
+        (len(diff.renamed), "renamed"),
+        (len(diff.changed), "changed"),
+    )
+    words = ", ".join(f"{count:,} {what}" for count, what in counts if count)
+    return words or "different order"

@@ -5,20 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum
-from typing import TypeAlias
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, QObject, Qt
 from PySide6.QtGui import QIcon
 
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 from inspector.engine.tasks.views import TaskView, TrackingState
 from inspector.protocol.tasks import TaskStatus
-from inspector.qt.models.row_models import plain_tip
+from inspector.qt.models.row_models import ROOT, Index, plain_tip
 from inspector.qt.theme import Theme, Tone
 
-Index: TypeAlias = QModelIndex | QPersistentModelIndex
-_TOP = QModelIndex()
 _MAX_LENGTH = 300
 _SECOND = 1_000_000_000
 _FEW = 20  # rows removed one by one; more reset the model
@@ -34,7 +31,7 @@ class Column(IntEnum):
     POLL = 6
 
 
-HEADS = ("Status", "Tool", "Id", "Progress", "Age", "TTL", "Next poll")
+HEADERS = ("Status", "Tool", "Id", "Progress", "Age", "TTL", "Next poll")
 _TIMES = (Column.AGE, Column.LEFT, Column.POLL)
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
@@ -89,7 +86,7 @@ class TasksModel(QAbstractTableModel):
         for id in ids:
             position = self._positions[id]
             row = self._row(position)
-            self.beginRemoveRows(_TOP, row, row)
+            self.beginRemoveRows(ROOT, row, row)
             del self._views[position]
             self._number()
             self.endRemoveRows()
@@ -104,7 +101,7 @@ class TasksModel(QAbstractTableModel):
 
     def _add(self, views: list[TaskView]) -> None:
         if views:
-            self.beginInsertRows(_TOP, 0, len(views) - 1)
+            self.beginInsertRows(ROOT, 0, len(views) - 1)
             for view in views:
                 self._positions[view.id] = len(self._views)
                 self._views.append(view)
@@ -129,10 +126,10 @@ class TasksModel(QAbstractTableModel):
         if self._views:
             self.dataChanged.emit(self.index(0, Column.AGE), self.index(len(self._views) - 1, Column.POLL))
 
-    def rowCount(self, parent: Index = _TOP) -> int:
+    def rowCount(self, parent: Index = ROOT) -> int:
         return 0 if parent.isValid() else len(self._views)
 
-    def columnCount(self, parent: Index = _TOP) -> int:
+    def columnCount(self, parent: Index = ROOT) -> int:
         return len(Column)
 
     def headerData(
@@ -141,7 +138,7 @@ class TasksModel(QAbstractTableModel):
         if orientation is not Qt.Orientation.Horizontal:
             return None
         if role == Qt.ItemDataRole.DisplayRole:
-            return HEADS[section]
+            return HEADERS[section]
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _RIGHT if section in _TIMES else _LEFT
         return None
@@ -164,7 +161,7 @@ class TasksModel(QAbstractTableModel):
             case Qt.ItemDataRole.ToolTipRole if column in (Column.STATUS_MESSAGE, Column.ID, Column.TOOL):
                 return plain_tip(cell(view, column, time.monotonic_ns()))
             case Qt.ItemDataRole.AccessibleTextRole:
-                return f"{HEADS[column]}: {cell(view, column, time.monotonic_ns())}"
+                return f"{HEADERS[column]}: {cell(view, column, time.monotonic_ns())}"
         return None
 
     def _row(self, position: int) -> int:

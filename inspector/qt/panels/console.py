@@ -16,7 +16,12 @@ from inspector.base.plain_text import one_line
 from inspector.engine.views import RawOutcome, ServerStatus, ServerView
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.servers import UP
-from inspector.qt.models.traffic.console import ConsoleColumn, ConsoleModel, RawMessageColumn, RawRowsModel
+from inspector.qt.models.traffic.console import (
+    ConsoleColumn,
+    ConsoleModel,
+    RawMessageColumn,
+    RawMessagesModel,
+)
 from inspector.qt.theme import Theme
 from inspector.qt.views.raw_composer import RawComposer, RawResponse
 from inspector.qt.widgets.inputs.controls import bind_keys
@@ -119,7 +124,7 @@ class RawConsole(QWidget):
         self._is_chosen = False  # by the user, since the last message was sent
         self.strips = StatusStrips(theme)
         self.composer = RawComposer(bridge, theme)
-        self.model = RawRowsModel(bridge.log, server, theme)
+        self.model = RawMessagesModel(bridge.log, server, theme)
         self.table = QTableView()
         self._show_action = QAction("Show in Traffic", self)
         self.response = RawResponse(bridge, theme, [self._show_action])

@@ -18,7 +18,7 @@ from inspector.protocol.jsonrpc import Kind, read
 from inspector.protocol.raw_message import compacted, describe, has_id, indented, is_one_line, with_new_id
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.servers import UP
-from inspector.qt.models.traffic.console import raw_message_state, refusal_text
+from inspector.qt.models.traffic.console import raw_message_state, rejection_status
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.code.json_view import JsonView
 from inspector.qt.widgets.code.raw_edit import RawEdit, is_submit
@@ -334,7 +334,7 @@ class RawResponse(QWidget):
         """
         log = self._bridge.log
         elapsed = log.duration_ns(row) if elapsed_ns is None else elapsed_ns
-        refused = refusal_text(log, row)
+        refused = rejection_status(log, row)
         text, tone = raw_message_state(log, row)
         facts = [] if elapsed is None else [duration(elapsed)]
         body = log.http(row) if refused else None

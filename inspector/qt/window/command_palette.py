@@ -106,7 +106,7 @@ class CommandPalette(QObject):
         return self._lists.get((server, what))
 
     async def _fill(self, model: PaletteModel, popup: PickerPopup) -> None:
-        from inspector.qt.models.palette import all_calls, saved_key, saved_picks
+        from inspector.qt.models.calls import all_calls, saved_key, saved_picks
 
         folders = await self._bridge.ask_calls(lambda calls: calls.saved())
         calls = all_calls(folders)

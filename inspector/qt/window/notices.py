@@ -29,7 +29,7 @@ from inspector.oauth.login_reason import LoginReason
 from inspector.qt.bridge import Bridge
 from inspector.qt.link_opener import LinkOpener
 from inspector.qt.models.compare.drift_rows import strip_text
-from inspector.qt.models.discovered_servers import change_text
+from inspector.qt.models.servers import change_text
 from inspector.qt.theme import Theme
 
 if TYPE_CHECKING:

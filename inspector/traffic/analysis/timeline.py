@@ -34,11 +34,11 @@ class MarkKind(Enum):
 
     FIRST_BYTE = "first byte"
     SSE = "server-sent event"
-    PROGRESS = "progress"
+    PROGRESS = "progress update"
     ROUND = "round"
-    POLL = "task"
+    POLL = "task poll"
     SERVER_REQUEST = "server request"
-    LOG = "log"
+    LOG = "log message"
 
 
 _MARKS = {

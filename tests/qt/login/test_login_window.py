@@ -16,7 +16,7 @@ from inspector.config.servers.entries import HttpEntry, StdioEntry
 from inspector.engine.views import OutcomeKind, ServerStatus
 from inspector.oauth.login.steps import StepId, StepState
 from inspector.qt.link_opener import LinkOpener
-from inspector.qt.models.traffic.traffic_model import Column
+from inspector.qt.models.traffic.columns import Column
 from inspector.qt.panels.login.panel import LoginPanel
 from tests.qt.lens_driver import Lens, scripted, visible_text
 from tests.qt.traffic.traffic_stage import column

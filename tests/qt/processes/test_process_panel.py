@@ -18,7 +18,7 @@ from inspector.config.servers.entries import HttpEntry, StdioEntry
 from inspector.engine.processes.processes import EndedProcess, ProcessView
 from inspector.engine.processes.sample import ProcessFacts, Sample
 from inspector.engine.views import ServerStatus
-from inspector.qt.models.processes import HEADS, Column, ProcessesModel, age, cell, percent
+from inspector.qt.models.processes import HEADERS, Column, ProcessesModel, age, cell, percent
 from inspector.qt.panels.processes.panel import ProcessPanel
 from inspector.qt.panels.processes.process_view import EndedProcesses, SparkLine
 from inspector.qt.theme import Theme
@@ -215,7 +215,7 @@ def test_model_satisfies_the_contract(theme: Theme, qtmodeltester: Any) -> None:
         model.show(Sample(1, processes))
     model.show(None)
     assert model.rowCount() == 0
-    assert len(HEADS) == model.columnCount() == len(Column)
+    assert len(HEADERS) == model.columnCount() == len(Column)
 
 
 def test_rows_are_stable_while_the_processes_are_the_same(theme: Theme) -> None:

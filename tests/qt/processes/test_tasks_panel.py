@@ -15,7 +15,7 @@ from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.tasks.views import TaskView, TrackingState
 from inspector.engine.views import OutcomeKind, ServerStatus
 from inspector.protocol.tasks import Task, TaskStatus
-from inspector.qt.models.tasks import HEADS, Column, TasksModel, about, cell
+from inspector.qt.models.tasks import HEADERS, Column, TasksModel, about, cell
 from inspector.qt.panels.tasks.panel import TasksPanel
 from inspector.qt.window.workspace import TABS
 from tests.helpers.steps import steps_of
@@ -261,7 +261,7 @@ def test_server_text_is_shown_on_one_line_and_as_plain_text(lens: Lens) -> None:
 
     model = TasksModel(lens.app.frontend.theme, lambda view: QIcon())
     model.put(task_view(HOSTILE * 100, message=HOSTILE * 100, tool=f"{HOSTILE}\n{HOSTILE}"))
-    for column in range(len(HEADS)):
+    for column in range(len(HEADERS)):
         words = str(model.index(0, column).data())
         assert "\n" not in words
         assert HIDDEN not in words

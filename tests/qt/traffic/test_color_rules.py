@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication
 from inspector.config.preferences.traffic import TINTS, ColorRule
 from inspector.qt.models.traffic.columns import STATUS_TONES
 from inspector.qt.models.traffic.row_search import Matcher
-from inspector.qt.models.traffic.view_options import SHARE, TONES, RowColors
+from inspector.qt.models.traffic.view_options import TINT_STRENGTH, TONES, RowColors
 from inspector.qt.panels.traffic.filter import FilterLanguage
 from inspector.qt.theme import DARK, LIGHT, Theme, Tokens, Tone
 from inspector.traffic.log import TrafficLog
@@ -42,7 +42,7 @@ def test_row_text_is_readable_on_every_tint(tokens: Tokens) -> None:
     text_tones: set[Tone] = {"text", "muted", *STATUS_TONES.values()}
     for tint in TONES.values():
         for tone in text_tones:
-            assert contrast(tokens.color(tone), tokens.tint(tint, SHARE)) >= 4.5, (tone, tint)
+            assert contrast(tokens.color(tone), tokens.tint(tint, TINT_STRENGTH)) >= 4.5, (tone, tint)
 
 
 @pytest.fixture
@@ -83,7 +83,11 @@ def test_first_matching_enabled_rule_gives_the_tint(tints: Callable[..., RowColo
         ColorRule("status:error", "error"),
     )
     tone = theme.tokens.tint
-    assert [made.color(row) for row in range(3)] == [tone("error", SHARE), tone("warn", SHARE), None]
+    assert [made.color(row) for row in range(3)] == [
+        tone("error", TINT_STRENGTH),
+        tone("warn", TINT_STRENGTH),
+        None,
+    ]
 
 
 def test_rule_that_reads_bodies_leaves_big_ones_alone(tints: Callable[..., RowColors]) -> None:

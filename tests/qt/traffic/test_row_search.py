@@ -16,9 +16,10 @@ from pytestqt.qtbot import QtBot
 
 from inspector.oauth.http import LoginRecorder
 from inspector.protocol.jsonrpc import read
-from inspector.qt.models.traffic.columns import sort_in_steps
+from inspector.qt.models.traffic.columns import Column
 from inspector.qt.models.traffic.row_search import Condition, RowSearch
-from inspector.qt.models.traffic.traffic_model import Column, TrafficModel
+from inspector.qt.models.traffic.row_sort import sort_in_steps
+from inspector.qt.models.traffic.traffic_model import TrafficModel
 from inspector.qt.theme import Theme
 from inspector.traffic.filter.matcher import Matcher, compile
 from inspector.traffic.filter.parser import parse
@@ -115,7 +116,7 @@ def test_stopped_search_keeps_its_matches_and_searches_no_further(
     search.extend(len(log))
     assert len(search.rows) == found > 0
     assert search.is_stopped
-    search.go_on()
+    search.resume()
     search.finish()
     assert len(search.rows) == 20_000
 

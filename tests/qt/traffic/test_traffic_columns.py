@@ -9,7 +9,7 @@ from PySide6.QtCore import QItemSelectionModel, QPoint, QSettings, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
-from inspector.qt.models.traffic.traffic_model import Column
+from inspector.qt.models.traffic.columns import Column
 from tests.qt.lens_driver import Lens, scripted
 from tests.qt.traffic.traffic_stage import at_end, chosen, column, fill
 

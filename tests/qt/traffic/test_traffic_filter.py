@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QPushButton, QTextEdit
 
 from inspector.qt.dialogs.help import ManualDialog
-from inspector.qt.models.traffic.traffic_model import Column
+from inspector.qt.models.traffic.columns import Column
 from inspector.traffic.records import RecordKind
 from tests.qt.lens_driver import Lens, scripted, visible_text
 from tests.qt.traffic.traffic_stage import chosen, column, fill, find, menu_of, numbers

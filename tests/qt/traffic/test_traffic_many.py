@@ -7,7 +7,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from inspector.qt.models.traffic.traffic_model import Column
+from inspector.qt.models.traffic.columns import Column
 from inspector.qt.panels.traffic import row_commands
 from inspector.qt.panels.traffic.panel import TrafficPanel
 from tests.qt.panel_stage import make_panel

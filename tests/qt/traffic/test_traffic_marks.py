@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialog
 
 from inspector.qt.dialogs.traffic.color_rules import ColorRulesDialog
-from inspector.qt.models.traffic.traffic_model import Column
+from inspector.qt.models.traffic.columns import Column
 from inspector.qt.widgets.inputs.popups import NotePopup
 from inspector.traffic.records import RecordKind
 from tests.qt.lens_driver import Lens, scripted

@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from inspector.qt.models.traffic.traffic_model import Column
+from inspector.qt.models.traffic.columns import Column
 from inspector.qt.panels.traffic.panel import TrafficPanel
 from inspector.qt.panels.traffic.view_stack import DetailSplit, View
 from tests.qt.panel_stage import make_panel

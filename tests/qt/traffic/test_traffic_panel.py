@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 
-from inspector.qt.models.traffic.traffic_model import Column
+from inspector.qt.models.traffic.columns import Column
 from inspector.traffic.records import RecordKind
 from tests.qt.lens_driver import Lens, faulty, scripted, visible_text
 from tests.qt.traffic.traffic_stage import at_end, chosen, column, fill, find, numbers
@@ -47,8 +47,8 @@ def test_invalid_responses_are_shown_with_their_finding(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(faulty("confused"))
     lens.call("unknown-id")
-    lens.until(lambda: "problem" in column(panel, Column.STATUS))
-    panel.choose(panel.model.number(column(panel, Column.STATUS).index("problem")))
+    lens.until(lambda: "finding" in column(panel, Column.STATUS))
+    panel.choose(panel.model.number(column(panel, Column.STATUS).index("finding")))
     assert "never-used" in visible_text(panel.detail)
 
 

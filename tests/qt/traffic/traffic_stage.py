@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 
-from inspector.qt.models.traffic.traffic_model import Column
+from inspector.qt.models.traffic.columns import Column
 from inspector.qt.panels.traffic.panel import TrafficPanel
 from inspector.qt.panels.traffic.row_commands import make_menu, terms_of
 from inspector.traffic.records import RecordKind

@@ -192,7 +192,7 @@ def test_unsolicited_response_is_described_as_a_problem(wire: Wire, theme: Theme
     wire.response(99)
     model.extend(len(wire.log))
     assert cells(model, Column.MESSAGE) == ["response to an unknown request"]
-    assert cells(model, Column.STATUS) == ["problem"]
+    assert cells(model, Column.STATUS) == ["finding"]
     assert "99" in model.index(0, Column.STATUS).data(Qt.ItemDataRole.ToolTipRole)
 
 
@@ -251,7 +251,7 @@ def test_console_names_the_source_of_each_line(wire: Wire, theme: Theme) -> None
     wire.note(RecordKind.LOCAL, "Not sent")
     wire.ask(1)
     model.extend(len(wire.log))
-    assert cells(model, 1) == ["process", "stderr", "stdout", "lens"]
+    assert cells(model, 1) == ["process", "stderr", "stdout", "MCP Lens"]
     assert cells(model, 2) == ["Process 7 started", "to stderr", "Listening on stdin", "Not sent"]
 
 

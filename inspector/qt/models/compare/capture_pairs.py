@@ -6,19 +6,18 @@ from array import array
 from collections.abc import Sequence
 from enum import IntEnum
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, Qt
 from PySide6.QtGui import QColor
 
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import duration
-from inspector.qt.models.row_models import Index
+from inspector.qt.models.row_models import ROOT, Index
 from inspector.qt.theme import Theme, Tone
 from inspector.traffic.compare.captures import CaptureDiff, PairStatus, SubjectDiff
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import STATUS_LABELS, Direction
 
-_NOWHERE = QModelIndex()
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _SIGNS: dict[PairStatus, tuple[str, str, Tone]] = {
@@ -37,7 +36,7 @@ class _Table(QAbstractTableModel):
     names: tuple[str, ...] = ()
     right_aligned: frozenset[int] = frozenset()
 
-    def columnCount(self, parent: Index = _NOWHERE) -> int:
+    def columnCount(self, parent: Index = ROOT) -> int:
         return 0 if parent.isValid() else len(self.names)
 
     def headerData(
@@ -98,7 +97,7 @@ class PairRowsModel(_Table):
         """Return the number of the pair on a row."""
         return self._pairs[row]
 
-    def rowCount(self, parent: Index = _NOWHERE) -> int:
+    def rowCount(self, parent: Index = ROOT) -> int:
         return 0 if parent.isValid() else len(self._pairs)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
@@ -162,7 +161,7 @@ class SubjectRowsModel(_Table):
         self._subjects = subjects
         self.endResetModel()
 
-    def rowCount(self, parent: Index = _NOWHERE) -> int:
+    def rowCount(self, parent: Index = ROOT) -> int:
         return 0 if parent.isValid() else len(self._subjects)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:

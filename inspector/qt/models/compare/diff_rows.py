@@ -6,19 +6,18 @@ import asyncio
 import time
 from enum import IntEnum
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, Qt
 from PySide6.QtGui import QColor
 
 from inspector.base.json.values import JSON
 from inspector.base.units import plural
-from inspector.qt.models.row_models import Index, plain_tip
+from inspector.qt.models.row_models import ROOT, Index, plain_tip
 from inspector.qt.theme import Theme, Tone
 from inspector.traffic.compare.diff import ChangeKind, Cut, Diff, path_text
 from inspector.traffic.compare.lines import Fold, Line, Row, each_line, lines
 
 # The span of a changed text that differs: a pair of start and end, or None.
 StretchRole = Qt.ItemDataRole.UserRole + 1
-_NOWHERE = QModelIndex()
 _SLICE_S = 0.008
 _SIGNS = {
     ChangeKind.ADDED: "+",
@@ -86,9 +85,6 @@ class DiffRowsModel(QAbstractTableModel):
         self._opened.clear()
         self._lay_out()
 
-    def is_foldable(self, row: int) -> bool:
-        return self._rows[row].key is not None
-
     def _lay_out(self) -> None:
         self._set_rows(lines(self._diff, self._opened) if self._diff is not None else [])
 
@@ -152,10 +148,10 @@ class DiffRowsModel(QAbstractTableModel):
         """Return all rows as currently folded, in unified diff style."""
         return "\n".join(text for row in self._rows for text in _unified(row))
 
-    def rowCount(self, parent: Index = _NOWHERE) -> int:
+    def rowCount(self, parent: Index = ROOT) -> int:
         return 0 if parent.isValid() else len(self._rows)
 
-    def columnCount(self, parent: Index = _NOWHERE) -> int:
+    def columnCount(self, parent: Index = ROOT) -> int:
         return 0 if parent.isValid() else len(Column)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:

@@ -6,16 +6,15 @@ import time
 from collections.abc import Sequence
 from enum import IntEnum
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, Qt
 
 from inspector.base.plain_text import one_line
 from inspector.base.units import day
 from inspector.engine.drift.drift import DriftView
 from inspector.protocol.drift import NOUNS, SERVER, ChangeKind, ItemChange, changes_text
-from inspector.qt.models.row_models import Index, plain_tip
+from inspector.qt.models.row_models import ROOT, Index, plain_tip
 from inspector.qt.theme import Theme, Tone
 
-_NOWHERE = QModelIndex()
 _SIGNS = {ChangeKind.CHANGED: "≠", ChangeKind.RENAMED: "→", ChangeKind.ADDED: "+", ChangeKind.REMOVED: "−"}
 _TONES: dict[ChangeKind, Tone] = {
     ChangeKind.CHANGED: "warn",
@@ -55,10 +54,10 @@ class DriftRowsModel(QAbstractTableModel):
         rows = enumerate(self._changes)
         return next((row for row, each in rows if (each.kind, each.name, each.number) == known), None)
 
-    def rowCount(self, parent: Index = _NOWHERE) -> int:
+    def rowCount(self, parent: Index = ROOT) -> int:
         return 0 if parent.isValid() else len(self._changes)
 
-    def columnCount(self, parent: Index = _NOWHERE) -> int:
+    def columnCount(self, parent: Index = ROOT) -> int:
         return 0 if parent.isValid() else len(DriftColumn)
 
     def headerData(

@@ -1,17 +1,9 @@
-"""Columns of the traffic table: titles, cell contents and sort keys; sorting in short steps.
-
-Each sorting step takes about a millisecond. A merge sort cannot be interrupted in C and is slow in
-Python, so rows are distributed into buckets by sampled splitters and each bucket is sorted in C. Rows
-equal to a splitter share a bucket that needs no sorting: many rows have one of six statuses.
-"""
+"""Columns of the traffic table: titles, cell contents and sort keys."""
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from enum import IntEnum
-from typing import TypeAlias
 
 from PySide6.QtGui import QColor, QIcon
 
@@ -19,66 +11,11 @@ from inspector.base.json.values import compact, shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import duration, full_time, size, time_of_day
 from inspector.qt.models.row_models import plain_tip
-from inspector.qt.models.traffic.row_search import OperationRows
+from inspector.qt.models.traffic.operation_rows import OperationRows
+from inspector.qt.models.traffic.row_sort import SortKey
 from inspector.qt.theme import Theme, Tone
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import STATUS_LABELS, Direction, RecordKind, Status
-
-# Sort keys; all keys of one sort are of one type.
-Key: TypeAlias = Callable[[int], int | str | tuple[int, int]]
-
-_BUCKET = 4_096  # approximate rows sorted per step
-_DEAL = 4_096  # rows distributed per step
-_SAMPLES = 8  # keys sampled per splitter
-
-
-def sort_in_steps(rows: Sequence[int], key: Key, *, is_descending: bool) -> Iterator[array[int] | None]:
-    """Sort in steps: yield None after each, and the rows at the end. The sort is stable."""
-    splitters = _splitters(rows, key)
-    yield None
-    buckets = [array("q") for _ in range(2 * len(splitters) + 1)]
-    for start in range(0, len(rows), _DEAL):
-        _deal(rows[start : start + _DEAL], key, splitters, buckets)
-        yield None
-    result = array("q")
-    order = range(len(buckets))
-    for number in reversed(order) if is_descending else order:
-        bucket, buckets[number] = buckets[number], array("q")
-        if number % 2 == 0:  # odd buckets hold equal keys only
-            bucket = array("q", sorted(bucket, key=key, reverse=is_descending))
-        result.extend(bucket)
-        yield None
-    yield result
-
-
-def sort_now(rows: Sequence[int], key: Key, *, is_descending: bool) -> array[int]:
-    """Sort a few rows at once."""
-    return array("q", sorted(rows, key=key, reverse=is_descending))
-
-
-def _splitters(rows: Sequence[int], key: Key) -> list[int | str | tuple[int, int]]:
-    from random import Random  # imported late, to keep startup fast
-
-    count = len(rows) // _BUCKET
-    # Not every n-th row: requests and responses alternate, so half of the keys would never be sampled.
-    chosen = Random(0).choices(rows, k=count * _SAMPLES) if count else []
-    sample = sorted(map(key, chosen))
-    return sorted(set(sample[_SAMPLES // 2 :: _SAMPLES]))
-
-
-def _deal(
-    rows: Sequence[int],
-    key: Key,
-    splitters: list[int | str | tuple[int, int]],
-    buckets: list[array[int]],
-) -> None:
-    """Distribute rows: bucket 2i+1 gets keys equal to splitter i, bucket 2i those before it."""
-    count = len(splitters)
-    for row, value in zip(rows, map(key, rows), strict=True):
-        position = bisect_left(splitters, value)
-        is_equal = position < count and splitters[position] == value
-        buckets[2 * position + is_equal].append(row)
-
 
 _LAST_FRAME = RecordKind.TEXT
 
@@ -106,14 +43,14 @@ class Column(IntEnum):
 
 
 # A column's header text, and its full name.
-HEADS = {
+HEADERS = {
     Column.MARK: ("", "Mark"),
     Column.NUMBER: ("#", "Number"),
     Column.TIME: ("Time", "Time"),
     Column.DIRECTION: ("", "Direction"),
     Column.SERVER: ("Server", "Server"),
     Column.MESSAGE: ("Message", "Message"),
-    Column.ID: ("Id", "Id"),
+    Column.ID: ("ID", "ID"),
     Column.STATUS: ("Status", "Status"),
     Column.ROUNDS: ("Rounds", "Rounds of the operation"),
     Column.DURATION: ("Duration", "Duration"),
@@ -134,10 +71,10 @@ STATUS_TONES: dict[Status, Tone] = {
     Status.OK: "ok",
     Status.TOOL_ERROR: "warn",
     Status.ERROR: "error",
-    Status.NO_RESPONSE: "muted",
-    Status.NOT_SENT: "error",
     Status.CANCELLED: "muted",
     Status.TIMED_OUT: "warn",
+    Status.NO_RESPONSE: "muted",
+    Status.NOT_SENT: "error",
 }
 _DIRECTION_LABELS = {Direction.NONE: "", Direction.IN: "from the server", Direction.OUT: "to the server"}
 
@@ -192,7 +129,7 @@ class TrafficCells:
         if kind == RecordKind.TEXT:
             return "stray"
         if self._log.problem(number):
-            return "problem"
+            return "finding"
         if kind == RecordKind.HTTP:
             return self._http(number)
         if kind > _LAST_FRAME:
@@ -292,10 +229,10 @@ class TrafficCells:
             return ": ".join(filter(None, ("Marked" if note.is_marked else "", note.comment)))
         return None
 
-    def sort_key(self, column: int) -> Key:
+    def sort_key(self, column: int) -> SortKey:
         """Return a column's sort key; a C-level lookup where a log column is shown directly."""
         log, columns = self._log, self._log.columns
-        by_column: dict[int, Key] = {
+        by_column: dict[int, SortKey] = {
             Column.TIME: columns.wall.__getitem__,
             Column.DATE: columns.wall.__getitem__,
             Column.DIRECTION: columns.direction.__getitem__,
@@ -315,7 +252,7 @@ class TrafficCells:
         }
         return by_column.get(column, _same)
 
-    def _message_key(self) -> Key:
+    def _message_key(self) -> SortKey:
         """Return a sort key: method, then subject. Not the body, which may be on disk for all rows."""
         columns, text = self._log.columns, self._log.strings.text
         known: dict[tuple[int, int], str] = {}

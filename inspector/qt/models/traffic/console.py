@@ -1,4 +1,4 @@
-"""Tables of one server's output, and of messages sent by hand with what followed.
+"""Tables of one server's output, and of messages sent by hand and their responses.
 
 The output is stderr, stray lines on stdout, and the start and end of the process.
 """
@@ -21,13 +21,13 @@ from inspector.qt.theme import Theme, Tone
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import STATUS_LABELS, Direction, RecordKind, Status
 
-_MAX_LENGTH = 2000
-_LABELS = {
+_MAX_LINE_LENGTH = 2000
+_SOURCE_LABELS = {
     RecordKind.TEXT: "stdout",
     RecordKind.INVALID: "stdout",
     RecordKind.STDERR: "stderr",
     RecordKind.PROCESS: "process",
-    RecordKind.LOCAL: "lens",
+    RecordKind.LOCAL: "MCP Lens",
 }
 
 
@@ -49,7 +49,11 @@ class ConsoleModel(LogRowsModel):
 
     def matching(self, numbers: range) -> Iterable[int]:
         log, server = self._log, self._log.server_number(self._server)
-        return (number for number in numbers if log.kind(number) in _LABELS and log.server(number) == server)
+        return (
+            number
+            for number in numbers
+            if log.kind(number) in _SOURCE_LABELS and log.server(number) == server
+        )
 
     def show_rows(self, rows: Iterable[int]) -> None:
         """Show exactly these rows of the log."""
@@ -79,9 +83,9 @@ class ConsoleModel(LogRowsModel):
         if column == ConsoleColumn.TIME:
             return time_of_day(self._log.wall_ns(number))
         if column == ConsoleColumn.SOURCE:
-            return _LABELS[RecordKind(self._log.kind(number))]
-        text = self._log.raw(number)[: _MAX_LENGTH * 4].decode(errors="replace")
-        return shorten(one_line(text), _MAX_LENGTH)
+            return _SOURCE_LABELS[RecordKind(self._log.kind(number))]
+        text = self._log.raw(number)[: _MAX_LINE_LENGTH * 4].decode(errors="replace")
+        return shorten(one_line(text), _MAX_LINE_LENGTH)
 
     def _color(self, number: int, column: int) -> QColor:
         kind = self._log.kind(number)
@@ -94,10 +98,10 @@ class ConsoleModel(LogRowsModel):
         return self._theme.color("muted" if kind == RecordKind.PROCESS else "text")
 
 
-_MAX_LENGTH_RAWROWS = 300
-_SHOWN = frozenset(kind for kind in RecordKind if kind.is_frame or kind is RecordKind.LOCAL)
+_MAX_MESSAGE_LENGTH = 300
+_SHOWN_KINDS = frozenset(kind for kind in RecordKind if kind.is_frame or kind is RecordKind.LOCAL)
 _RESPONSES = (RecordKind.RESULT, RecordKind.ERROR)
-_REFUSED = 400  # HTTP statuses from here on are errors
+_MIN_HTTP_ERROR = 400  # HTTP statuses from here on are errors
 
 
 class RawMessageColumn(IntEnum):
@@ -108,7 +112,7 @@ class RawMessageColumn(IntEnum):
     DURATION = 4
 
 
-class RawRowsModel(LogRowsModel):
+class RawMessagesModel(LogRowsModel):
     """One server's messages, starting with the first one sent from here."""
 
     columns = ("", "Time", "Message", "Status", "Duration")
@@ -130,7 +134,7 @@ class RawRowsModel(LogRowsModel):
         if not self._has_begun or server is None:
             return ()
         kinds, servers = log.columns.kind, log.columns.server
-        return (number for number in numbers if servers[number] == server and kinds[number] in _SHOWN)
+        return (number for number in numbers if servers[number] == server and kinds[number] in _SHOWN_KINDS)
 
     def alignment(self, column: int) -> Qt.AlignmentFlag:
         side = (
@@ -175,10 +179,10 @@ class RawRowsModel(LogRowsModel):
     def _text(self, number: int) -> str:
         """Return a row's text. A response starts with its method, to be found in a long list."""
         log = self._log
-        text = one_line(log.head(number, _MAX_LENGTH_RAWROWS).decode(errors="replace"))
+        text = one_line(log.head(number, _MAX_MESSAGE_LENGTH).decode(errors="replace"))
         if log.kind(number) in _RESPONSES and log.method(number):
             text = f"{one_line(log.method(number))} ⇒ {text}"
-        return shorten(text, _MAX_LENGTH_RAWROWS)
+        return shorten(text, _MAX_MESSAGE_LENGTH)
 
     def _icon(self, number: int) -> QIcon | None:
         match self._log.direction(number):
@@ -199,24 +203,24 @@ class RawRowsModel(LogRowsModel):
         return plain_tip(self._text(number)) if column == RawMessageColumn.TEXT else None
 
 
-def refusal_text(log: TrafficLog, row: int) -> int | None:
+def rejection_status(log: TrafficLog, row: int) -> int | None:
     """Return the HTTP error status that rejected a sent message, else None."""
     exchange = log.exchange(row)
     if exchange is None or log.direction(row) != Direction.OUT:
         return None
     status = log.columns.http_status[exchange]
-    return status if status >= _REFUSED else None
+    return status if status >= _MIN_HTTP_ERROR else None
 
 
 def raw_message_state(log: TrafficLog, row: int) -> tuple[str, Tone]:
     """Return a message's status in a word or two, and its tone."""
-    refused = refusal_text(log, row)
-    if refused is not None:
-        return f"HTTP {refused}", "error"
+    rejected = rejection_status(log, row)
+    if rejected is not None:
+        return f"HTTP {rejected}", "error"
     kind, status = log.kind(row), log.status(row)
     if status is not Status.NONE:
         return STATUS_LABELS[status], STATUS_TONES[status]
     if kind in (RecordKind.INVALID, RecordKind.TEXT) and log.direction(row) == Direction.IN:
         return "not a message", "warn"
-    # An error without a known request: the reply to something that was no message.
+    # An error without a known request: the response to something that was not a message.
     return ("error", "error") if kind in (RecordKind.ERROR, RecordKind.LOCAL) else ("", "muted")

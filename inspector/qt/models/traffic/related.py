@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TypeAlias
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, QObject, Qt
 from PySide6.QtGui import QFont
 
 from inspector.base.json.values import JSONError, excerpt, shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import duration, full_time, plural
 from inspector.protocol.jsonrpc import read
-from inspector.qt.models.row_models import plain_tip
+from inspector.qt.models.row_models import Index, plain_tip
 from inspector.qt.theme import Theme, Tone
 from inspector.traffic.analysis.related import RelatedMessages, Role
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.records import RecordKind, Status
+from inspector.traffic.records import STATUS_LABELS, RecordKind, Status
 
-Index: TypeAlias = QModelIndex | QPersistentModelIndex
 _MAX_LENGTH = 200
-_MAX_CHANGES_SIZE = 16 * 1024
+_MAX_PARSED = 16 * 1024
 
 _TONES: dict[Role, Tone] = {
     Role.REQUEST: "outbound",
@@ -40,7 +38,7 @@ class Column(IntEnum):
 
 
 class RelatedMessagesModel(QAbstractTableModel):
-    """The steps of a story, one per row; a row in between tells how many were omitted."""
+    """The related messages, one per row; a row in between says how many were omitted."""
 
     def __init__(self, log: TrafficLog, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -52,7 +50,7 @@ class RelatedMessagesModel(QAbstractTableModel):
         self._texts: dict[int, str] = {}
 
     def set_related(self, related: RelatedMessages | None, current: int | None) -> None:
-        """Show a story; the `current` log row is highlighted."""
+        """Show related messages; the `current` log row is highlighted."""
         self.beginResetModel()
         self._texts.clear()
         self._related, self._current = related, current
@@ -117,7 +115,7 @@ class RelatedMessagesModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.ForegroundRole:
             return self._theme.color("muted")
         if role == Qt.ItemDataRole.DisplayRole and column == Column.TEXT and self._related is not None:
-            return f"… {plural(self._related.left_out, 'step')} omitted"
+            return f"… {plural(self._related.left_out, 'message')} omitted"
         return None
 
     def _text(self, at: int, column: int) -> str:
@@ -141,34 +139,26 @@ class RelatedMessagesModel(QAbstractTableModel):
 
 
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_STATUS_NOTES = {
-    Status.PENDING: "pending",
-    Status.TOOL_ERROR: "tool error",
-    Status.ERROR: "error",
-    Status.NO_RESPONSE: "no response",
-    Status.NOT_SENT: "not sent",
-    Status.CANCELLED: "cancelled",
-    Status.TIMED_OUT: "timed out",
-}
 
 
 def step_text(log: TrafficLog, row: int) -> str:
     """Return a row in one line: its method and subject, or its text."""
     if log.kind(row) > RecordKind.TEXT or not log.method(row):
-        reported = log.head(row, 4 * _MAX_LENGTH).decode(errors="replace").strip()
-        return shorten(one_line(reported), _MAX_LENGTH)
+        text = log.head(row, 4 * _MAX_LENGTH).decode(errors="replace").strip()
+        return shorten(one_line(text), _MAX_LENGTH)
+    status = log.status(row)
     parts = [
         log.method(row),
         log.subject(row),
-        _STATUS_NOTES.get(log.status(row), ""),
-        _change_note(log, row),
+        STATUS_LABELS[status] if status is not Status.OK else "",
+        _notification_note(log, row),
     ]
-    return shorten(one_line("  ".join(word for word in parts if word)), _MAX_LENGTH)
+    return shorten(one_line("  ".join(part for part in parts if part)), _MAX_LENGTH)
 
 
-def _change_note(log: TrafficLog, row: int) -> str:
+def _notification_note(log: TrafficLog, row: int) -> str:
     """Return what a progress, log or cancelled notification says; "" for others."""
-    if log.kind(row) != RecordKind.NOTIFICATION or log.kept(row) > _MAX_CHANGES_SIZE:
+    if log.kind(row) != RecordKind.NOTIFICATION or log.kept(row) > _MAX_PARSED:
         return ""
     try:
         params = read(log.raw(row)).params

@@ -1,8 +1,7 @@
-"""Incremental search for log rows that match a condition; the requests of each operation.
+"""Incremental search for log rows that match a condition.
 
 Searches on the window's thread, 8 ms per turn of the event loop (another thread would gain nothing under
-the GIL), and reports matches as it finds them. An operation is shown as one row, that of its first
-request; operations with more requests (multi round-trip retries, task polls) are noted as the log is read.
+the GIL), and reports matches as it finds them.
 """
 
 from __future__ import annotations
@@ -12,90 +11,23 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import compress
-from operator import eq, ne
+from operator import eq
 from time import perf_counter
 from typing import Protocol
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from inspector.qt.models.traffic.operation_rows import OperationRows
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.records import LOGIN_SUBJECT, Direction, RecordKind, Status
-
-_IS_REQUEST = bytes(kind == RecordKind.REQUEST for kind in range(256))
-_IS_OUT = bytes(direction == Direction.OUT for direction in range(256))
-
-
-class OperationRows:
-    """The requests of each operation, read from the log.
-
-    Each row is read once, up to the length given to `update`; changed rows can be noted again.
-    """
-
-    def __init__(self, log: TrafficLog) -> None:
-        self._log = log
-        self._seen = 0
-        self._later: dict[int, list[int]] = {}  # further requests, by the row of the first
-
-    def update(self, length: int) -> set[int]:
-        """Read the log up to `length`. Returns the first rows of the operations that continued."""
-        first, columns = self._seen, self._log.columns
-        if length <= first:
-            return set()
-        self._seen = length
-        requests = columns.kind[first:length].tobytes().translate(_IS_REQUEST)
-        rows = list(compress(range(first, length), requests))
-        operation = columns.operation
-        others = list(compress(rows, map(ne, rows, map(operation.__getitem__, rows))))
-        for row in others:
-            self._note(row)
-        return {operation[row] for row in others if operation[row] >= 0}
-
-    def note_again(self, row: int) -> int:
-        """Note a changed row, which may have got its operation. Returns the operation, or -1."""
-        if row < self._seen and self._log.columns.kind[row] == RecordKind.REQUEST:
-            self._note(row)
-        return self._log.columns.operation[row]
-
-    def _note(self, row: int) -> None:
-        root = self._log.columns.operation[row]
-        if root < 0 or root == row or not _IS_OUT[self._log.columns.direction[row]]:
-            return
-        later = self._later.setdefault(root, [])
-        if row not in later:
-            later.append(row)
-            later.sort()
-
-    def last(self, root: int) -> int:
-        """Return the newest client request of an operation."""
-        later = self._later.get(root)
-        return later[-1] if later else root
-
-    def rounds(self, root: int) -> int:
-        """Return the number of rounds: 1, plus one for each time the server asked for more input."""
-        method = self._log.columns.method
-        return 1 + sum(method[row] == method[root] for row in self._later.get(root, ()))
-
-    def response(self, root: int) -> int:
-        """Return the row of the newest response, or -1 while it is pending."""
-        return self._log.columns.partner[self.last(root)]
-
-    def status(self, root: int) -> Status:
-        """Return the operation's status: that of its newest request."""
-        return self._log.status(self.last(root))
-
-    def duration_ns(self, root: int) -> int | None:
-        """Return the time from the first request to the newest response, over all rounds."""
-        response, monotonic = self.response(root), self._log.columns.monotonic
-        return None if response < 0 else abs(monotonic[response] - monotonic[root])
-
+from inspector.traffic.records import LOGIN_SUBJECT, RecordKind
 
 # The first turn may take as long as is unnoticeable: small logs need no second one.
 _FIRST_TURN_S = 0.02
 _TURN_S = 0.008
 # How often results are reported during a search: the view repaints each time, which would otherwise take
 # most of the time.
-_TELL_S = 0.1
-_MIN_COUNT, _MAX_COUNT = 64, 32_768  # rows at a time; the clock is checked in between
+_REPORT_INTERVAL_S = 0.1
+_MIN_STEP, _MAX_STEP = 64, 32_768  # rows at a time; the clock is checked in between
 
 _ALL_KINDS = bytes([1] * 256)
 _FRAMES = bytes(1 <= kind <= RecordKind.TEXT for kind in range(256))
@@ -167,10 +99,10 @@ class RowSearch(QObject):
         self._length = 0  # of the log, as far as it is searched
         self._backlog = 0
         self._touched = 0
-        self._untold = array("q")
+        self._unreported = array("q")
         self._reported_at = 0.0
-        self._again: list[int] = []  # rows to check again, newest first
-        self._step = _MIN_COUNT
+        self._to_recheck: list[int] = []  # rows to check again, newest first
+        self._step = _MIN_STEP
         self._is_stopped = False
         self._timer = QTimer(self, interval=0)
         self._timer.timeout.connect(self._on_turn)
@@ -197,7 +129,7 @@ class RowSearch(QObject):
     @property
     def is_searching(self) -> bool:
         """True while there are rows left to search."""
-        return not self._is_stopped and (self._seen < self._length or bool(self._again))
+        return not self._is_stopped and (self._seen < self._length or bool(self._to_recheck))
 
     @property
     def is_stopped(self) -> bool:
@@ -225,10 +157,10 @@ class RowSearch(QObject):
         self.rows = array("q")
         self._seen = self._first
         self._backlog = self._length
-        self._again = []
-        self._untold = array("q")
+        self._to_recheck = []
+        self._unreported = array("q")
         self._reported_at = 0.0
-        self._step = _MIN_COUNT
+        self._step = _MIN_STEP
         self._is_stopped = False
         self.restarted.emit()
         self._take_turn(_FIRST_TURN_S)
@@ -242,19 +174,19 @@ class RowSearch(QObject):
             self._take_turn(_FIRST_TURN_S)
 
     def search_again(self, numbers: Iterable[int]) -> None:
-        """Check rows again after a change the log does not report, such as a remark."""
+        """Check rows again after a change the log does not report, such as a note."""
         self._requeue(set(numbers))
         if not self._is_stopped:
             self._take_turn(_FIRST_TURN_S)
 
     def stop(self) -> None:
-        """Stop searching. New rows are ignored until `go_on` or `restart`."""
+        """Stop searching. New rows are ignored until `resume` or `restart`."""
         self._report()
         self._is_stopped = True
         self._timer.stop()
         self.progressed.emit()
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Resume after `stop`."""
         self._is_stopped = False
         self._take_turn(_TURN_S)
@@ -264,7 +196,7 @@ class RowSearch(QObject):
         while self.is_searching:
             self._take_turn(3600.0)
 
-    def look_up_to(self, number: int) -> None:
+    def search_up_to(self, number: int) -> None:
         """Search up to this row now, for navigation. Undoes `stop`."""
         self._is_stopped = False
         while self._seen <= number < self._length:
@@ -282,82 +214,86 @@ class RowSearch(QObject):
     def _take_turn(self, seconds: float) -> None:
         until = perf_counter() + seconds
         while self._seen < self._length and perf_counter() < until:
-            self._look_at_some()
-        is_time = self._seen >= self._length or self._again or perf_counter() - self._reported_at > _TELL_S
+            self._search_rows()
+        is_time = (
+            self._seen >= self._length
+            or self._to_recheck
+            or perf_counter() - self._reported_at > _REPORT_INTERVAL_S
+        )
         if is_time:
             self._report()
         same = array("q")
-        while self._again and perf_counter() < until:
-            self._look_at_one_again(self._again.pop(), same)
+        while self._to_recheck and perf_counter() < until:
+            self._recheck(self._to_recheck.pop(), same)
         if same:
             self.retouched.emit(same)
-        self._keep_going()
+        self._update_timer()
         self.progressed.emit()
 
     def _report(self) -> None:
         self._reported_at = perf_counter()
-        new, self._untold = self._untold, array("q")
+        new, self._unreported = self._unreported, array("q")
         if new:
             self.rows.extend(new)
             self.found.emit(new)
 
-    def _keep_going(self) -> None:
+    def _update_timer(self) -> None:
         if not self.is_searching:
             self._timer.stop()
         elif not self._timer.isActive():
             self._timer.start()
 
-    def _look_at_some(self) -> None:
+    def _search_rows(self) -> None:
         """Search a run of rows; its length is adjusted to take a few milliseconds."""
         began = perf_counter()
         numbers = range(self._seen, min(self._seen + self._step, self._length))
         self._seen = numbers.stop
         later = self.operations.update(numbers.stop)
-        self._untold.extend(self._matching(numbers))
+        self._unreported.extend(self._matching(numbers))
         if self._condition.operations:
             self._queue(root for root in later if self._first <= root < numbers.start)
         took = perf_counter() - began
         if took < 0.0015:
-            self._step = min(self._step * 2, _MAX_COUNT)
+            self._step = min(self._step * 2, _MAX_STEP)
         elif took > 0.004:
-            self._step = max(self._step // 2, _MIN_COUNT)
+            self._step = max(self._step // 2, _MIN_STEP)
 
     def _matching(self, numbers: range) -> Iterable[int]:
-        wanted = self._condition
-        if wanted.operations:
-            return self._in_place(self._operations_in(numbers))
+        condition = self._condition
+        if condition.operations:
+            return self._in_server_and_span(self._operations_in(numbers))
         flags = self._of_kinds(numbers)
-        if wanted.matcher is None:
-            return self._in_place(compress(numbers, flags))
-        found = wanted.matcher.rows(numbers)  # whole runs, which are fastest
-        return self._in_place(row for row in found if flags[row - numbers.start])
+        if condition.matcher is None:
+            return self._in_server_and_span(compress(numbers, flags))
+        found = condition.matcher.rows(numbers)  # whole runs, which are fastest
+        return self._in_server_and_span(row for row in found if flags[row - numbers.start])
 
     def _of_kinds(self, numbers: range) -> bytes | bytearray:
         """Return one byte per row: 1 if its kind is to be shown."""
-        wanted, kinds = self._condition, self._log.columns.kind[numbers.start : numbers.stop].tobytes()
-        if wanted.any_kind:
+        condition, kinds = self._condition, self._log.columns.kind[numbers.start : numbers.stop].tobytes()
+        if condition.any_kind:
             return kinds.translate(_ALL_KINDS)
-        if wanted.with_events == wanted.with_logins:
-            return kinds.translate(_ALL_BUT_STDERR if wanted.with_events else _FRAMES)
+        if condition.with_events == condition.with_logins:
+            return kinds.translate(_ALL_BUT_STDERR if condition.with_events else _FRAMES)
         # An HTTP exchange may be part of a login. Few logs have any; the subject distinguishes them.
-        flags = bytearray(kinds.translate(_ALL_BUT_LOGINS if wanted.with_events else _FRAMES_AND_LOGINS))
+        flags = bytearray(kinds.translate(_ALL_BUT_LOGINS if condition.with_events else _FRAMES_AND_LOGINS))
         login = self._log.strings.number_of(LOGIN_SUBJECT)
         position = kinds.find(RecordKind.HTTP) if login is not None else -1
         subjects = self._log.columns.subject
         while position >= 0:
             if subjects[numbers.start + position] == login:
-                flags[position] = wanted.with_logins
+                flags[position] = condition.with_logins
             position = kinds.find(RecordKind.HTTP, position + 1)
         return flags
 
-    def _in_place(self, rows: Iterable[int]) -> Iterable[int]:
+    def _in_server_and_span(self, rows: Iterable[int]) -> Iterable[int]:
         """Filter rows by server and time span."""
-        wanted, columns = self._condition, self._log.columns
-        if wanted.server is not None:
-            server, servers = self._log.server_number(wanted.server), columns.server
+        condition, columns = self._condition, self._log.columns
+        if condition.server is not None:
+            server, servers = self._log.server_number(condition.server), columns.server
             rows = [row for row in rows if servers[row] == server]
-        if wanted.span is not None:
-            (low, high), wall = wanted.span, columns.wall
+        if condition.span is not None:
+            (low, high), wall = condition.span, columns.wall
             rows = [row for row in rows if low <= wall[row] <= high]
         return rows
 
@@ -381,7 +317,7 @@ class RowSearch(QObject):
         self._queue(root for root in roots if self._first <= root < numbers.start)
         return sorted(root for root in roots if root >= numbers.start)
 
-    def _operation_fits(self, root: int, matcher: Matcher) -> bool:
+    def _operation_matches(self, root: int, matcher: Matcher) -> bool:
         response = self.operations.response(root)
         return matcher.matches(root) or (0 <= response < self._length and matcher.matches(response))
 
@@ -407,25 +343,27 @@ class RowSearch(QObject):
 
     def _queue(self, numbers: Iterable[int]) -> None:
         if more := set(numbers):
-            self._again = sorted(more.union(self._again), reverse=True)
+            self._to_recheck = sorted(more.union(self._to_recheck), reverse=True)
 
     def _matches(self, number: int) -> bool:
-        wanted = self._condition
-        if not wanted.operations or wanted.matcher is None:
+        condition = self._condition
+        if not condition.operations or condition.matcher is None:
             return any(True for _ in self._matching(range(number, number + 1)))
-        if self._log.columns.operation[number] != number or not self._operation_fits(number, wanted.matcher):
+        if self._log.columns.operation[number] != number or not self._operation_matches(
+            number, condition.matcher
+        ):
             return False
-        return number in self._in_place(range(number, number + 1))
+        return number in self._in_server_and_span(range(number, number + 1))
 
-    def _look_at_one_again(self, number: int, same: array[int]) -> None:
+    def _recheck(self, number: int, same: array[int]) -> None:
         matches = self._matches(number)
         position = bisect_left(self.rows, number)
-        was_there = position < len(self.rows) and self.rows[position] == number
-        if matches and was_there:
+        was_found = position < len(self.rows) and self.rows[position] == number
+        if matches and was_found:
             same.append(number)
         elif matches:
             self.rows.insert(position, number)
             self.moved_in.emit(position, number)
-        elif was_there:
+        elif was_found:
             del self.rows[position]
             self.moved_out.emit(position, number)

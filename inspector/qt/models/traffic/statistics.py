@@ -7,18 +7,16 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Literal, TypeAlias
 
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, Qt
 
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import duration, plural, size
-from inspector.qt.models.row_models import plain_tip
+from inspector.qt.models.row_models import ROOT, Index, plain_tip
 from inspector.qt.theme import Theme
 from inspector.traffic.analysis.statistics import MethodStats
 
-Index: TypeAlias = QModelIndex | QPersistentModelIndex
 Key: TypeAlias = tuple[str, str, bool]
-_TOP = QModelIndex()
 _MIN_RATIO = 8
 
 
@@ -58,7 +56,7 @@ class StatisticsModel(QAbstractItemModel):
             return
         fresh = [(stats, list(subjects)) for stats, subjects in _by_method(summary)]
         self._axis = _axis_of(stats for stats, _ in fresh)
-        self._set_sum([stats for stats, _ in fresh])
+        self._set_total([stats for stats, _ in fresh])
         for stats, subjects in fresh:
             self._set_group(stats, subjects)
         self._sort()
@@ -76,14 +74,14 @@ class StatisticsModel(QAbstractItemModel):
             return self._by_number[index.internalId() - 1].subjects[index.row()]
         return self._groups[index.row()].stats
 
-    def is_sum(self, index: Index) -> bool:
+    def is_total(self, index: Index) -> bool:
         return not index.internalId() and index.row() == 0
 
     def axis(self) -> tuple[int, int]:
         """Return the shortest and longest duration: a common axis for all plots."""
         return self._axis
 
-    def index(self, row: int, column: int, parent: Index = _TOP) -> QModelIndex:
+    def index(self, row: int, column: int, parent: Index = ROOT) -> QModelIndex:
         if not 0 <= row < self.rowCount(parent) or not 0 <= column < len(Column):
             return QModelIndex()
         number = self._groups[parent.row()].number + 1 if parent.isValid() else 0
@@ -94,14 +92,14 @@ class StatisticsModel(QAbstractItemModel):
             return QModelIndex()
         return self.createIndex(self._positions[index.internalId() - 1], 0, 0)
 
-    def rowCount(self, parent: Index = _TOP) -> int:
+    def rowCount(self, parent: Index = ROOT) -> int:
         if not parent.isValid():
             return len(self._groups)
         if parent.internalId() or parent.column():
             return 0
         return len(self._groups[parent.row()].subjects)
 
-    def columnCount(self, parent: Index = _TOP) -> int:
+    def columnCount(self, parent: Index = ROOT) -> int:
         return len(Column)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
@@ -113,21 +111,21 @@ class StatisticsModel(QAbstractItemModel):
                 return self._text(index, column)
             case Qt.ItemDataRole.TextAlignmentRole:
                 return _LEFT if column in (Column.METHOD, Column.SERVER) else _RIGHT
-            case Qt.ItemDataRole.FontRole if self.is_sum(index):
+            case Qt.ItemDataRole.FontRole if self.is_total(index):
                 return self._bold
             case Qt.ItemDataRole.ForegroundRole:
                 return self._theme.color(self._tone(index, column))
             case Qt.ItemDataRole.DecorationRole if column is Column.METHOD and not (
-                index.internalId() or self.is_sum(index)
+                index.internalId() or self.is_total(index)
             ):
                 is_ours = self.stats(index).is_ours
                 return self._theme.icon(
                     "arrow-out" if is_ours else "arrow-in", "outbound" if is_ours else "inbound"
                 )
             case Qt.ItemDataRole.ToolTipRole:
-                return plain_tip(tip(self.stats(index), column))
+                return plain_tip(tip_text(self.stats(index), column))
             case Qt.ItemDataRole.AccessibleTextRole if column in (Column.METHOD, Column.PLOT):
-                return spoken(self.stats(index), column)
+                return accessible_text(self.stats(index), column)
         return None
 
     def headerData(
@@ -135,7 +133,7 @@ class StatisticsModel(QAbstractItemModel):
     ) -> object:
         if orientation is not Qt.Orientation.Horizontal:
             return None
-        head, description = HEADS[Column(section)]
+        head, description = HEADERS[Column(section)]
         match role:
             case Qt.ItemDataRole.DisplayRole:
                 return head + self._arrow_of(section)
@@ -166,11 +164,11 @@ class StatisticsModel(QAbstractItemModel):
             order = Qt.SortOrder.DescendingOrder if is_name else Qt.SortOrder.AscendingOrder
         self.sort(column, order)
 
-    def _set_sum(self, wholes: list[MethodStats]) -> None:
+    def _set_total(self, methods: list[MethodStats]) -> None:
         if self._groups:
-            self._groups[0].stats = _sum_of(wholes)
+            self._groups[0].stats = _total(methods)
         else:
-            self._add_group(_sum_of(wholes))
+            self._add_group(_total(methods))
 
     def _set_group(self, stats: MethodStats, subjects: list[MethodStats]) -> None:
         key = (stats.server, stats.method, stats.is_ours)
@@ -183,7 +181,7 @@ class StatisticsModel(QAbstractItemModel):
 
     def _add_group(self, stats: MethodStats) -> int:
         number, position = len(self._by_number), len(self._groups)
-        self.beginInsertRows(_TOP, position, position)
+        self.beginInsertRows(ROOT, position, position)
         group = _Group(number, stats)
         self._by_number.append(group)
         self._groups.append(group)
@@ -215,18 +213,18 @@ class StatisticsModel(QAbstractItemModel):
             return
         self.layoutAboutToBeChanged.emit()
         before = self.persistentIndexList()
-        what = [(self.stats(index), index.internalId(), index.column()) for index in before]
+        known = [(self.stats(index), index.internalId(), index.column()) for index in before]
         self._groups = groups
         for group, ordered in zip(groups, subjects, strict=True):
             group.subjects = ordered
         self._positions = {group.number: position for position, group in enumerate(groups)}
-        self.changePersistentIndexList(before, [self._where(*one) for one in what])
+        self.changePersistentIndexList(before, [self._index_of(*each) for each in known])
         self.layoutChanged.emit()
 
-    def _where(self, stats: MethodStats, id: int, column: int) -> QModelIndex:
+    def _index_of(self, stats: MethodStats, id: int, column: int) -> QModelIndex:
         """Return a row's new index. Rows are compared by identity: their numbers may be equal."""
         siblings = self._by_number[id - 1].subjects if id else [group.stats for group in self._groups]
-        row = next(position for position, one in enumerate(siblings) if one is stats)
+        row = next(position for position, each in enumerate(siblings) if each is stats)
         return self.createIndex(row, column, id)
 
     def _text(self, index: Index, column: Column) -> str | None:
@@ -235,7 +233,7 @@ class StatisticsModel(QAbstractItemModel):
             return shorten(one_line(stats.subject if index.internalId() else stats.method), MAX_LENGTH)
         if column is Column.SERVER:
             return "" if index.internalId() else one_line(stats.server)
-        return None if column is Column.PLOT else number(stats, column)
+        return None if column is Column.PLOT else cell_text(stats, column)
 
     def _tone(self, index: Index, column: Column) -> Literal["error", "warn", "muted", "text"]:
         stats = self.stats(index)
@@ -261,11 +259,11 @@ def _by_method(summary: Sequence[MethodStats]) -> Iterable[tuple[MethodStats, It
     return methods
 
 
-def _sum_of(wholes: list[MethodStats]) -> MethodStats:
+def _total(methods: list[MethodStats]) -> MethodStats:
     """Return the total, without percentiles: those make no sense across methods."""
 
     def total(name: str) -> int:
-        return sum(getattr(stats, name) for stats in wholes)
+        return sum(getattr(stats, name) for stats in methods)
 
     names = (
         "count",
@@ -279,7 +277,7 @@ def _sum_of(wholes: list[MethodStats]) -> MethodStats:
         "bytes_in",
         "user_wait_ns",
     )
-    max_length = max((stats.max_ns for stats in wholes if stats.max_ns is not None), default=None)
+    slowest = max((stats.max_ns for stats in methods if stats.max_ns is not None), default=None)
     return MethodStats(
         server="",
         method="All",
@@ -288,15 +286,15 @@ def _sum_of(wholes: list[MethodStats]) -> MethodStats:
         p50_ns=None,
         p95_ns=None,
         p99_ns=None,
-        max_ns=max_length,
+        max_ns=slowest,
         mean_ns=None,
         histogram=(),
         **{name: total(name) for name in names},
     )
 
 
-def _axis_of(wholes: Iterable[MethodStats]) -> tuple[int, int]:
-    bins = [(stats.histogram[0].start_ns, stats.histogram[-1].end_ns) for stats in wholes if stats.histogram]
+def _axis_of(methods: Iterable[MethodStats]) -> tuple[int, int]:
+    bins = [(stats.histogram[0].start_ns, stats.histogram[-1].end_ns) for stats in methods if stats.histogram]
     if not bins:
         return 1, 2
     first, last = max(1, min(start for start, _ in bins)), max(2, *(end for _, end in bins))
@@ -305,7 +303,7 @@ def _axis_of(wholes: Iterable[MethodStats]) -> tuple[int, int]:
 
 
 MAX_LENGTH = 120
-_NONE = "–"
+_ABSENT = "–"
 
 
 class Column(IntEnum):
@@ -323,7 +321,7 @@ class Column(IntEnum):
     PLOT = 11
 
 
-HEADS = {
+HEADERS = {
     Column.METHOD: ("Method", "Methods, and below them their tools, prompts and resources"),
     Column.SERVER: ("Server", "Server"),
     Column.COUNT: ("Count", "Requests and notifications"),
@@ -376,17 +374,17 @@ def sort_key(column: Column) -> Callable[[MethodStats], tuple[int, str]]:
     return key
 
 
-def number(stats: MethodStats, column: Column) -> str:
+def cell_text(stats: MethodStats, column: Column) -> str:
     """Format a cell, with its unit."""
     value = VALUES[column](stats)
     if value is None:
-        return _NONE
+        return _ABSENT
     if column in _COUNTS:
-        return f"{value:,}" if value or column is Column.COUNT else _NONE
+        return f"{value:,}" if value or column is Column.COUNT else _ABSENT
     return size(value) if column in _SIZES else duration(value)
 
 
-def tip(stats: MethodStats, column: Column) -> str:
+def tip_text(stats: MethodStats, column: Column) -> str:
     match column:
         case Column.METHOD:
             return f"{stats.method} {stats.subject}".strip()
@@ -410,15 +408,15 @@ def tip(stats: MethodStats, column: Column) -> str:
 def _latency_text(stats: MethodStats) -> str:
     if stats.p50_ns is None or stats.mean_ns is None:
         return "No response times"
-    text = f"p50 {number(stats, Column.P50)}, p95 {number(stats, Column.P95)}, "
-    text += f"p99 {number(stats, Column.P99)}, max {number(stats, Column.MAX)}, "
+    text = f"p50 {cell_text(stats, Column.P50)}, p95 {cell_text(stats, Column.P95)}, "
+    text += f"p99 {cell_text(stats, Column.P99)}, max {cell_text(stats, Column.MAX)}, "
     text += f"mean {duration(stats.mean_ns)}"
     return (
         f"{text}; plus {duration(stats.user_wait_ns)} waiting for user input" if stats.user_wait_ns else text
     )
 
 
-def spoken(stats: MethodStats, column: Column) -> str:
+def accessible_text(stats: MethodStats, column: Column) -> str:
     """Return accessible text for cells that are graphics."""
     if column is Column.PLOT:
         return _latency_text(stats)

@@ -22,13 +22,13 @@ from inspector.traffic.analysis.timeline import Bar, BarPosition, LaneView, Mark
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import STATUS_LABELS, Status
 
-_TURN_S = 0.006
-_REST_MS = 15
+_SLICE_S = 0.006
+_PAUSE_MS = 15
 # Refreshing one operation may take at most this share of the time.
-_SHARE = 0.05
+_MAX_LOAD = 0.05
 _MAX_CACHED = 4_000
 _MAX_LABEL_LENGTH = 80
-_FAR = 2**62
+_END_OF_TIME = 2**62
 _PIXELS = 1_000
 
 # What happened during an operation: waits for the user, and marks.
@@ -54,8 +54,8 @@ class TimelineBars(QObject):
         self._stale: set[int] = set()
         self._due: dict[int, float] = {}
         self._labels: dict[tuple[int, int], tuple[str, str]] = {}
-        self._timer = QTimer(self, singleShot=True, interval=_REST_MS)
-        self._timer.timeout.connect(self._inspect)
+        self._timer = QTimer(self, singleShot=True, interval=_PAUSE_MS)
+        self._timer.timeout.connect(self._compute_some)
 
     def __len__(self) -> int:
         return len(self._timeline)
@@ -131,36 +131,37 @@ class TimelineBars(QObject):
         return self._labels[numbers]
 
     def inside(self, operation: int) -> Inside | None:
-        """Return the details of an operation; None while unknown (see `ask`)."""
+        """Return the details of an operation; None while unknown (see `request`)."""
         return self._inside.get(operation)
 
-    def ask(self, operations: Sequence[int]) -> None:
+    def request(self, operations: Sequence[int]) -> None:
         """Request the details of visible operations. Only unknown or stale ones are computed."""
         now = perf_counter()
         self._requested = [
-            one
-            for one in operations
-            if one not in self._inside or (one in self._stale and self._due.get(one, 0.0) <= now)
+            operation
+            for operation in operations
+            if operation not in self._inside
+            or (operation in self._stale and self._due.get(operation, 0.0) <= now)
         ]
         if self._requested and not self._timer.isActive():
             self._timer.start()
 
-    def _inspect(self) -> None:
-        until = perf_counter() + _TURN_S
+    def _compute_some(self) -> None:
+        until = perf_counter() + _SLICE_S
         if len(self._inside) > _MAX_CACHED:
             self._inside.clear()
         while self._requested and perf_counter() < until:
-            self._inspect_at(self._requested.pop(0))
+            self._compute(self._requested.pop(0))
         if self._requested:
             self._timer.start()
         self.found.emit()
 
-    def _inspect_at(self, operation: int) -> None:
+    def _compute(self, operation: int) -> None:
         began = perf_counter()
         self._stale.discard(operation)
         self._inside[operation] = self._timeline.waits(operation), self._timeline.marks(operation)
         took = perf_counter() - began
-        self._due[operation] = began + took / _SHARE
+        self._due[operation] = began + took / _MAX_LOAD
 
     def neighbor(self, operation: int, step: int) -> int | None:
         """Return the next (1) or previous (-1) operation in the same sub-row."""
@@ -168,8 +169,8 @@ class TimelineBars(QObject):
         if position is None:
             return None
         if step > 0:
-            end = position.end_ns if position.end_ns is not None else _FAR
-            pieces = self._pieces(position, end, _FAR, 1)
+            end = position.end_ns if position.end_ns is not None else _END_OF_TIME
+            pieces = self._pieces(position, end, _END_OF_TIME, 1)
             return pieces[0].operation if pieces else None
         span = self.span()
         pieces = self._pieces(position, span[0], position.start_ns, _PIXELS) if span else []
@@ -193,7 +194,7 @@ class TimelineBars(QObject):
             "  ".join(reversed(self.label(operation))).strip(),
             one_line(self._log.server_name(operation)),
         ]
-        lines.append(f"{STATUS_LABELS[bar.status] or 'no answer'}, {_length(bar, now_ns)}")
+        lines.append(f"{STATUS_LABELS[bar.status] or 'no response'}, {_length(bar, now_ns)}")
         lines.append(f"started {full_time(bar.start_ns)}")
         waited = sum(max(0, (wait.end_ns or now_ns) - wait.start_ns) for wait in bar.waits)
         if bar.waits:

@@ -7,13 +7,10 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from time import perf_counter
-from typing import TypeAlias
 
 from PySide6.QtCore import (
     QAbstractTableModel,
-    QModelIndex,
     QObject,
-    QPersistentModelIndex,
     Qt,
     QTimer,
     Signal,
@@ -21,25 +18,16 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QColor
 
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.traffic.columns import (
-    HEADS,
-    NUMERIC,
-    STATUS_TONES,
-    Column,
-    TrafficCells,
-    sort_in_steps,
-    sort_now,
-)
+from inspector.qt.models.row_models import ROOT, Index
+from inspector.qt.models.traffic.columns import HEADERS, NUMERIC, Column, TrafficCells
 from inspector.qt.models.traffic.row_search import Matcher, RowSearch
+from inspector.qt.models.traffic.row_sort import sort_in_steps, sort_now
 from inspector.qt.theme import Theme
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.records import STATUS_LABELS
-
-__all__ = ["STATUS_LABELS", "STATUS_TONES", "Column", "TrafficModel"]
 
 
 class TrafficSource(QObject):
-    """A log and its name. An opened log does not grow, but its remarks may change.
+    """A log and its name. An opened log does not grow, but its notes may change.
 
     Signals:
         grew: Rows were added to the log or changed; carries its length.
@@ -64,8 +52,6 @@ class LiveSource(TrafficSource):
         bridge.traffic_grew.connect(self.grew)
 
 
-Index: TypeAlias = QModelIndex | QPersistentModelIndex
-_NOWHERE = QModelIndex()
 # Created once: combining two Qt flags takes longer than the rest of a cell lookup.
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -74,7 +60,7 @@ _COLUMNS = len(Column)
 _SORTED_AT_ONCE = 4_096
 _TURN_S = 0.008
 # A growing table is sorted repeatedly, for at most a quarter of the time.
-_REST = 3
+_PAUSE_FACTOR = 3
 
 
 class TrafficModel(QAbstractTableModel):
@@ -102,7 +88,7 @@ class TrafficModel(QAbstractTableModel):
         self._sorted_by: tuple[int, bool] | None = None
         self._sorting: Iterator[array[int] | None] | None = None
         self._began = 0.0
-        self._lost_some = False  # rows were removed since the sort started
+        self._has_removed = False  # rows were removed since the sort started
         self._sort_timer = QTimer(self, interval=0)
         self._sort_timer.timeout.connect(self._sort_some)
         self._resort_timer = QTimer(self, singleShot=True, interval=0)
@@ -222,7 +208,7 @@ class TrafficModel(QAbstractTableModel):
 
     def _on_found(self, new: array[int]) -> None:
         first = len(self._rows)
-        self.beginInsertRows(_NOWHERE, first, first + len(new) - 1)
+        self.beginInsertRows(ROOT, first, first + len(new) - 1)
         self._rows.extend(new)
         self.endInsertRows()
         self._sort_again()
@@ -230,7 +216,7 @@ class TrafficModel(QAbstractTableModel):
     def _on_moved_in(self, position: int, number: int) -> None:
         if self._sorted_by is not None:
             position = len(self._rows)
-        self.beginInsertRows(_NOWHERE, position, position)
+        self.beginInsertRows(ROOT, position, position)
         self._rows.insert(position, number)
         self.endInsertRows()
         self._sort_again()
@@ -238,10 +224,10 @@ class TrafficModel(QAbstractTableModel):
     def _on_moved_out(self, position: int, number: int) -> None:
         if self._sorted_by is not None:
             position = self._rows.index(number)
-        self.beginRemoveRows(_NOWHERE, position, position)
+        self.beginRemoveRows(ROOT, position, position)
         del self._rows[position]
         self.endRemoveRows()
-        self._lost_some = True
+        self._has_removed = True
         self._sort_again()
 
     def _on_retouched(self, numbers: array[int]) -> None:
@@ -289,7 +275,7 @@ class TrafficModel(QAbstractTableModel):
         if len(self._rows) <= _SORTED_AT_ONCE:
             self._put_in_order(sort_now(self.search.rows, key, is_descending=is_descending))
             return
-        self._began, self._lost_some = perf_counter(), False
+        self._began, self._has_removed = perf_counter(), False
         rows = array("q", self.search.rows)
         self._sorting = sort_in_steps(rows, key, is_descending=is_descending)
         self._sort_timer.start()
@@ -303,13 +289,13 @@ class TrafficModel(QAbstractTableModel):
 
     def _on_sorted(self, rows: array[int]) -> None:
         self._stop_sorting()
-        self._resort_timer.setInterval(round((perf_counter() - self._began) * 1000 * _REST))
-        if self._lost_some:
+        self._resort_timer.setInterval(round((perf_counter() - self._began) * 1000 * _PAUSE_FACTOR))
+        if self._has_removed:
             self._sort_again()
             return
-        came_meanwhile = self._rows[len(rows) :]
-        self._put_in_order(rows + came_meanwhile)
-        if came_meanwhile:
+        new_rows = self._rows[len(rows) :]
+        self._put_in_order(rows + new_rows)
+        if new_rows:
             self._sort_again()
 
     def _put_in_order(self, rows: array[int]) -> None:
@@ -335,11 +321,11 @@ class TrafficModel(QAbstractTableModel):
         if orientation is not Qt.Orientation.Horizontal:
             return None
         if role == Qt.ItemDataRole.DisplayRole:
-            return HEADS[Column(section)][0] + self._arrow_of(section)
+            return HEADERS[Column(section)][0] + self._arrow_of(section)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return self.alignment(section)
         if role in (Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.AccessibleTextRole):
-            return HEADS[Column(section)][1]
+            return HEADERS[Column(section)][1]
         return None
 
     def _arrow_of(self, column: int) -> str:
@@ -352,8 +338,8 @@ class TrafficModel(QAbstractTableModel):
         """Return the alignment of a column's cells and header."""
         return _RIGHT if column in NUMERIC else _LEFT
 
-    def rowCount(self, parent: Index = _NOWHERE) -> int:
+    def rowCount(self, parent: Index = ROOT) -> int:
         return 0 if parent.isValid() else len(self._rows)
 
-    def columnCount(self, parent: Index = _NOWHERE) -> int:
+    def columnCount(self, parent: Index = ROOT) -> int:
         return 0 if parent.isValid() else _COLUMNS

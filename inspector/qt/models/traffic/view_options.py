@@ -19,7 +19,7 @@ from inspector.qt.theme import Theme, Tone
 from inspector.traffic.log import TrafficLog
 
 # With a stronger tint, muted text on it would be hard to read.
-SHARE = 0.1
+TINT_STRENGTH = 0.1
 TONES: dict[str, Tone] = {
     "error": "error",
     "warn": "warn",
@@ -44,45 +44,45 @@ class RowColors:
         self._theme = theme
         self._compile = compile
         self._rules: Sequence[ColorRule] = ()
-        self._ready: list[tuple[Matcher, str]] | None = None
-        self._known: dict[int, str] = {}
+        self._compiled: list[tuple[Matcher, str]] | None = None
+        self._tints: dict[int, str] = {}
         self._colors: dict[str, QColor] = {}
         theme.changed.connect(self._colors.clear)
 
     def set_rules(self, rules: Sequence[ColorRule]) -> None:
         """Set the rules. Filters are compiled when a row is painted, so the parser is loaded late."""
         self._rules = rules
-        self._ready = None
-        self._known.clear()
+        self._compiled = None
+        self._tints.clear()
 
     def color(self, number: int) -> QColor | None:
         """Return the background of a row; None for the default."""
-        tint = self._known.get(number)
+        tint = self._tints.get(number)
         if tint is None:
-            if len(self._known) > _MAX_CACHED:
-                self._known.clear()
-            tint = self._known[number] = self._tint_of(number)
+            if len(self._tints) > _MAX_CACHED:
+                self._tints.clear()
+            tint = self._tints[number] = self._tint_of(number)
         return self._color(tint) if tint else None
 
     def forget(self, numbers: Iterable[int]) -> None:
         """Forget the tints of changed rows."""
         for number in numbers:
-            self._known.pop(number, None)
+            self._tints.pop(number, None)
 
     def _tint_of(self, number: int) -> str:
-        if self._ready is None:
-            self._ready = self._make_ready()
+        if self._compiled is None:
+            self._compiled = self._compile_rules()
         is_big = self._log.kept(number) > _MAX_BODY_SIZE
-        requested = (each for each in self._ready if each[0].is_cheap or not is_big)
-        return next((tint for matcher, tint in requested if matcher.matches(number)), "")
+        usable = (each for each in self._compiled if each[0].is_cheap or not is_big)
+        return next((tint for matcher, tint in usable if matcher.matches(number)), "")
 
-    def _make_ready(self) -> list[tuple[Matcher, str]]:
-        ready = [(self._compile(rule.filter), rule.tint) for rule in self._rules if rule.is_on]
-        return [(matcher, tint) for matcher, tint in ready if matcher is not None]
+    def _compile_rules(self) -> list[tuple[Matcher, str]]:
+        compiled = [(self._compile(rule.filter), rule.tint) for rule in self._rules if rule.is_on]
+        return [(matcher, tint) for matcher, tint in compiled if matcher is not None]
 
     def _color(self, tint: str) -> QColor:
         if tint not in self._colors:
-            self._colors[tint] = self._theme.tokens.tint(TONES[tint], SHARE)
+            self._colors[tint] = self._theme.tokens.tint(TONES[tint], TINT_STRENGTH)
         return self._colors[tint]
 
 

@@ -23,18 +23,8 @@ from inspector.engine.calls.library import SavedFolder
 from inspector.engine.calls.tool_calls import ToolCall
 from inspector.protocol.types import Tool
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.palette import (
-    IconRole,
-    NoteRole,
-    PaletteModel,
-    PlacesRole,
-    ToneRole,
-    all_calls,
-    history_picks,
-    saved_key,
-    saved_picks,
-    short_problem,
-)
+from inspector.qt.models.calls import all_calls, history_picks, saved_key, saved_picks, short_problem
+from inspector.qt.models.palette import IconRole, NoteRole, PaletteModel, PlacesRole, ToneRole
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.inputs.popups import PickerPopup, Roles

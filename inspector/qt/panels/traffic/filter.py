@@ -112,7 +112,7 @@ class TrafficFilter(QObject):
             self._logins.setChecked(True)
         elif not kind.is_frame:
             self._events.setChecked(True)
-        self._model.search.look_up_to(number)
+        self._model.search.search_up_to(number)
 
     def hidden_reason(self) -> str:
         """Return why a row may not be shown."""

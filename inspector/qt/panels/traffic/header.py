@@ -188,7 +188,7 @@ class TrafficStatus(QObject):
         self._gate = gate
         self._actions = actions
         self._continue_search = QAction("Continue search", self)
-        self._continue_search.triggered.connect(model.search.go_on)
+        self._continue_search.triggered.connect(model.search.resume)
         self._restore_filter = QAction("Restore previous filter", self)
         self._restore_filter.triggered.connect(bar.discard)
 

@@ -13,7 +13,8 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from inspector.base.json.values import JSON
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.traffic.traffic_model import Column, TrafficModel, TrafficSource
+from inspector.qt.models.traffic.columns import Column
+from inspector.qt.models.traffic.traffic_model import TrafficModel, TrafficSource
 from inspector.qt.models.traffic.view_options import RowColors, TrafficViewOptions
 from inspector.qt.panels.traffic.filter import FilterLanguage, TrafficFilter
 from inspector.qt.panels.traffic.header import TrafficHeader, TrafficStatus

@@ -19,7 +19,7 @@ from inspector.base.errors import UserError
 from inspector.base.json.values import compact, shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import duration, plural, size
-from inspector.qt.models.traffic.traffic_model import Column
+from inspector.qt.models.traffic.columns import Column
 from inspector.qt.panels.traffic.table import TrafficTable
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.inputs.clipboard import secret_clipboard

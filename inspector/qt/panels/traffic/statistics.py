@@ -259,12 +259,12 @@ class StatisticsView(QWidget):
             self.row_chosen.emit(self._rows[position])
 
     def _filter_on(self, index: QModelIndex) -> None:
-        if index.isValid() and not self.model.is_sum(index):
+        if index.isValid() and not self.model.is_total(index):
             self._request(self.model.stats(index))
 
     def _on_menu_requested(self, at: QPoint) -> None:
         index = self.tree.indexAt(at)
-        if not index.isValid() or self.model.is_sum(index):
+        if not index.isValid() or self.model.is_total(index):
             return
         menu = self.make_menu(self.model.stats(index))
         menu.aboutToHide.connect(menu.deleteLater)

@@ -23,8 +23,8 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QHeaderView, QMenu, QPushButton, QTableView, QWidget
 
-from inspector.qt.models.traffic.columns import HEADS
-from inspector.qt.models.traffic.traffic_model import Column, TrafficModel
+from inspector.qt.models.traffic.columns import HEADERS, Column
+from inspector.qt.models.traffic.traffic_model import TrafficModel
 from inspector.qt.theme import SPACE_3, Theme
 from inspector.qt.widgets.item_views import style_table
 
@@ -349,7 +349,7 @@ class ColumnLayout(QObject):
         """Create the menu of columns, with a check mark each."""
         menu = QMenu(self._table)
         for column in Column:
-            action = menu.addAction(HEADS[column][1])
+            action = menu.addAction(HEADERS[column][1])
             action.setCheckable(True)
             action.setChecked(not self._table.isColumnHidden(column))
             action.setEnabled(column is not Column.MESSAGE)
@@ -373,7 +373,7 @@ class ColumnLayout(QObject):
         for column in Column:
             if self._table.isColumnHidden(column) or column is Column.MARK:
                 continue
-            action = menu.addAction(HEADS[column][1], partial(self.cycle_sorting, column))
+            action = menu.addAction(HEADERS[column][1], partial(self.cycle_sorting, column))
             action.setCheckable(True)
             action.setChecked(sorted_by is not None and sorted_by[0] == column)
 

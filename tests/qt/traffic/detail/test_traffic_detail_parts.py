@@ -17,7 +17,7 @@ from pytestqt.qtbot import QtBot
 
 from inspector.base.json.values import to_wire
 from inspector.engine.content.json_tree import json_tree
-from inspector.qt.models.traffic.json_tree import JsonTreeModel
+from inspector.qt.models.json_tree import JsonTreeModel
 from inspector.qt.models.traffic.related import RelatedMessagesModel
 from inspector.qt.panels.traffic.detail.message_view import filter_path
 from inspector.qt.panels.traffic.detail.operation_view import MAX_BARS, Waterfall, timing_of

@@ -11,7 +11,9 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QTabWidget, QVBoxLayo
 
 from inspector.base.plain_text import one_line
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.traffic.traffic_model import STATUS_LABELS, STATUS_TONES, TrafficSource
+from inspector.qt.models.traffic.traffic_model import TrafficSource
+from inspector.qt.models.traffic.columns import STATUS_TONES
+from inspector.traffic.records import STATUS_LABELS
 from inspector.qt.panels.traffic.detail import row_facts
 from inspector.qt.panels.traffic.detail.exchange_view import ExchangeView
 from inspector.qt.panels.traffic.detail.http_view import HttpView

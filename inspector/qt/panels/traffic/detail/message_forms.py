@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
 
 from inspector.base.plain_text import one_line
 from inspector.engine.content.json_tree import TreeValue, whole_length
-from inspector.qt.models.traffic.json_tree import JsonTreeModel, Steps
+from inspector.qt.models.json_tree import JsonTreeModel, Steps
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.code.json_view import JsonView
 from inspector.qt.widgets.code.save_file import save_bytes

@@ -17,7 +17,7 @@ from inspector.base.json.values import JSONError, parse
 from inspector.base.units import size
 from inspector.engine.content.json_tree import JsonTree, json_tree
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.traffic.json_tree import Leaf, Steps
+from inspector.qt.models.json_tree import Leaf, Steps
 from inspector.qt.panels.traffic.detail.message_forms import DecodedView, JsonTreeView
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.code.json_view import JsonView

@@ -24,8 +24,8 @@ from PySide6.QtWidgets import (
 
 from inspector.base.plain_text import one_line
 from inspector.base.units import duration, plural
+from inspector.qt.models.traffic.columns import Column as TableColumn
 from inspector.qt.models.traffic.related import Column, RelatedMessagesModel
-from inspector.qt.models.traffic.traffic_model import Column as TableColumn
 from inspector.qt.panels.traffic.row_commands import FilterTerm, add_terms, terms_of
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme, Tone
 from inspector.qt.widgets.item_views import style_table

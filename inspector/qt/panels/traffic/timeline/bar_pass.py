@@ -159,7 +159,7 @@ class BarSource(Protocol):
         """Return the waits and marks of an operation; None while they are not loaded."""
         ...
 
-    def ask(self, operations: Sequence[int]) -> None:
+    def request(self, operations: Sequence[int]) -> None:
         """Load the details of these visible operations, if not known yet."""
         ...
 

@@ -165,7 +165,7 @@ class LanesView(QAbstractScrollArea):
             painting.paint(painter, view.pieces, tops, is_closed=box.is_closed)
         painting.paint_details(painter)
         self._paint_current(painter, scale)
-        self._bars.ask(painting.operations)
+        self._bars.request(painting.operations)
 
     def _paint_current(self, painter: QPainter, scale: TimeScale) -> None:
         position = self._bars.where(self.current) if self.current is not None else None

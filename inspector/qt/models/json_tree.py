@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, cast
 
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, Qt
 
 from inspector.base.json.values import compact
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural
 from inspector.engine.content.json_tree import Members, Number, TreeValue, left_out, tree_text, whole_length
+from inspector.qt.models.row_models import Index
 from inspector.qt.theme import Tone
 
-Index: TypeAlias = QModelIndex | QPersistentModelIndex
 Steps: TypeAlias = tuple[str | int, ...]
 Leaf: TypeAlias = "bool | int | float | str | None"
 
