@@ -122,7 +122,7 @@ def test_denying_access_is_reported_in_the_window(lens: Lens, demo: LoginDemo, d
     page = desktop.page()
     page.press("button[value=deny]")
     assert RECEIVED in page.text
-    lens.until(lambda: "refused" in lens.view(NAME).reason)
+    lens.until(lambda: "access_denied" in lens.view(NAME).reason)
     view = lens.view(NAME)
     assert "The user denied the request." in view.reason
     assert view.status is ServerStatus.NEEDS_LOGIN
@@ -151,7 +151,7 @@ def test_tool_that_needs_more_scopes_is_retried_after_consent_in_the_browser(
     allow(page)
     lens.until(lambda: panel.login is not None and panel.login.is_over)
     lens.workspace.show_tab("tools")
-    assert "Written by ada" in response(lens.call("write_note", {"text": "Tea at five"}))
+    assert "Note added by ada" in response(lens.call("write_note", {"text": "Tea at five"}))
     assert "Tea at five" in response(lens.call("read_notes"))
 
 
