@@ -40,8 +40,8 @@ def open_dialog(lens: Lens) -> ExportServersDialog:
 
 def choose(lens: Lens, dialog: ExportServersDialog, text: str) -> None:
     """Choose the format whose label starts with this text."""
-    forms = [dialog.format.itemText(row) for row in range(dialog.format.count())]
-    dialog.format.setCurrentIndex(next(row for row, text in enumerate(forms) if text.startswith(text)))
+    labels = [dialog.format.itemText(row) for row in range(dialog.format.count())]
+    dialog.format.setCurrentIndex(next(row for row, label in enumerate(labels) if label.startswith(text)))
     lens.settle()
 
 
@@ -79,7 +79,7 @@ def test_fields_a_format_does_not_support_are_listed(lens: Lens) -> None:
     lens.until(lambda: "Omitted (unsupported by Claude Desktop): cwd" in visible_text(dialog))
     choose(lens, dialog, "MCP registry")
     dialog.all_action.trigger()
-    lens.until(lambda: "for one server" in visible_text(dialog))
+    lens.until(lambda: "describes only one server" in visible_text(dialog))
     assert not dialog.save_action.isEnabled()
     dialog.close()
 
