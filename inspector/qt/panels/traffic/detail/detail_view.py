@@ -11,9 +11,8 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QTabWidget, QVBoxLayo
 
 from inspector.base.plain_text import one_line
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.traffic.traffic_model import TrafficSource
 from inspector.qt.models.traffic.columns import STATUS_TONES
-from inspector.traffic.records import STATUS_LABELS
+from inspector.qt.models.traffic.traffic_model import TrafficSource
 from inspector.qt.panels.traffic.detail import row_facts
 from inspector.qt.panels.traffic.detail.exchange_view import ExchangeView
 from inspector.qt.panels.traffic.detail.http_view import HttpView
@@ -29,6 +28,7 @@ from inspector.qt.widgets.text.key_value_list import KeyValueList
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 from inspector.traffic.analysis.related import related_messages
 from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import STATUS_LABELS
 
 # How often the related messages of an open operation are refreshed.
 _RELATED_MS = 250
