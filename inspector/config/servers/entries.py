@@ -266,7 +266,8 @@ def check_era(era: str) -> str:
         member = "era"  # of the file; the form shows the error at its field
         dates = ", ".join(revision.date for revision in REVISIONS)
         raise ConfigError(
-            f"{member}: unknown value {era!r}.", f"Use “auto”, “legacy-first”, or a protocol version: {dates}."
+            f"{member}: unknown value {era!r}.",
+            f"Use “auto”, “legacy-first”, or a protocol version: {dates}.",
         )
     return era
 
