@@ -71,7 +71,7 @@ class OverviewPanel(QWidget):
         assert placeholder is not None
         action = self._actions[placeholder.command]
         other = self._actions["server.doctor"] if view.status is ServerStatus.FAILED else None
-        text = (placeholder.title, placeholder.sentence, placeholder.next_step)
+        text = (placeholder.title, placeholder.text, placeholder.next_step)
         self._gate.explain(placeholder.appearance, "server", *text, action, other)
 
     def _show_secrets_note(self, names: tuple[str, ...]) -> None:
@@ -150,8 +150,8 @@ def _configured_facts(view: ServerView) -> list[Fact]:
         Fact("Notes", shorten(view.notes, _MAX_NOTES_LENGTH)) if view.notes.strip() else None,
         Fact("Defined in", f"{one_line(view.origin)} — read-only, trusted by you") if view.origin else None,
         Fact("Resolved variables", shorten(one_line(names), 500), mono=True) if names else None,
-        Fact("On startup", "Connects when MCP Lens starts") if view.auto_connect else None,
-        None if view.is_saved or view.origin else Fact("Saved", "No (this session only)"),
+        Fact("On startup", "connects when MCP Lens starts") if view.auto_connect else None,
+        None if view.is_saved or view.origin else Fact("Saved", "no (this session only)"),
     ]
     return [fact for fact in facts if fact is not None]
 
@@ -178,7 +178,7 @@ def _connection_facts(view: ServerView, agreement: Agreement) -> list[Fact]:
     if view.client_side is not None and view.client_side.sent is not None:
         facts.append(Fact("Client capabilities", shorten(capabilities_text(view.client_side.sent), 300)))
     if not view.is_verified:
-        facts.append(Fact("TLS", "Certificate not verified", tone="warn"))
+        facts.append(Fact("TLS", "certificate not verified", tone="warn"))
     return [*facts, Fact("Process", str(view.pid), mono=True)] if view.pid is not None else facts
 
 
