@@ -78,7 +78,7 @@ def test_variable_without_a_value_is_passed_through(monkeypatch: pytest.MonkeyPa
         (("--url", "http://a/", "--", "x"), "More than one server specified."),
         (("--url", "http://a/", "--server", "b"), "More than one server specified."),
         (("--",), "No command after --."),
-        (("--url", "ftp://a/"), "MCP Lens cannot connect to a ftp URL."),
+        (("--url", "ftp://a/"), "MCP Lens cannot connect to ftp URLs."),
         (("--url", "http://a/", "--env", "A=1"), "--env applies only to commands"),
         (("--header", "A: b", "--", "x"), "--header applies only to URLs"),
         (("--url", "http://a/", "--header", "novalue"), "Write it as 'Name: value'."),

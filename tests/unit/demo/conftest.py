@@ -1,4 +1,7 @@
-"""One process of each server for all tests that do not end it: the SDK takes a second to import."""
+"""Fixtures: one process per demo server, shared by all tests that do not end it.
+
+Importing the SDK takes a second.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +35,6 @@ def shared_login() -> Iterator[LoginDemo]:
 
 @pytest.fixture
 def demo(shared_login: LoginDemo) -> LoginDemo:
-    """The server `login`, without faults, and without memory of earlier tests."""
+    """The `login` server without faults, reset before each test."""
     shared_login.forget()
     return shared_login

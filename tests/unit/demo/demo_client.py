@@ -1,6 +1,6 @@
-"""A tiny client for the demo servers: raw JSON lines over a real child process.
+"""A minimal client for the demo servers: raw JSON lines over a real child process.
 
-Deliberately not the inspector's own client nor the SDK's: what it reads is what the server wrote.
+Deliberately neither our client nor the SDK's: what it reads is exactly what the server wrote.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Message = dict[str, Any]
 
 
 class DemoProcess:
-    """A demo server as a child process. Reading blocks; the time limit of the test run ends a hang."""
+    """A demo server as a child process. Reads block; the test timeout ends a hang."""
 
     def __init__(self, name: str, *, fault: str | None = None) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115, closed in __exit__
@@ -63,12 +63,12 @@ class DemoProcess:
         self.send_line(json.dumps({"jsonrpc": "2.0", **message}).encode())
 
     def read_chunk(self) -> bytes:
-        """What one read of the pipe gives; empty at end of file."""
+        """Return the result of one read of the pipe; empty at end of file."""
         data: bytes = self._stdout.read(1 << 20)
         return data
 
     def read_line(self) -> bytes:
-        """The next line without its newline. Raises EOFError when the server closed its stdout."""
+        """Return the next line without its newline. Raises EOFError if stdout is closed."""
         chunks = [self._pending]
         while b"\n" not in chunks[-1]:
             chunk = self.read_chunk()
@@ -83,7 +83,7 @@ class DemoProcess:
         return message
 
     def start(self, method: str, params: Mapping[str, Any] | None = None) -> int:
-        """Send a request and return its id, without waiting for the answer."""
+        """Send a request and return its id without waiting for the response."""
         self._last_id += 1
         params = dict(params or {})
         if self._meta is not None:
@@ -92,7 +92,7 @@ class DemoProcess:
         return self._last_id
 
     def finish(self, request_id: int) -> Message:
-        """Read until this request is answered; keep what comes before, answer what the server asks."""
+        """Read until the response to this request; store other messages, reply to server requests."""
         while True:
             message = self.read()
             if "method" not in message and message.get("id") == request_id:
@@ -107,14 +107,14 @@ class DemoProcess:
                 )
 
     def request(self, method: str, params: Mapping[str, Any] | None = None) -> Message:
-        """The result of a request; fails the test when it is answered with an error."""
+        """Return the result of a request; an error response fails the test."""
         response = self.finish(self.start(method, params))
         assert "result" in response, response
         result: Message = response["result"]
         return result
 
     def error(self, method: str, params: Mapping[str, Any] | None = None) -> Message:
-        """The error of a request; fails the test when it is answered with a result."""
+        """Return the error of a request; a result fails the test."""
         response = self.finish(self.start(method, params))
         assert "error" in response, response
         error: Message = response["error"]
@@ -133,7 +133,7 @@ class DemoProcess:
         return result
 
     def speak_stateless(self, capabilities: Mapping[str, Any] | None = None) -> None:
-        """Put into each request from now on what 2026-07-28 wants there."""
+        """Add the `_meta` that 2026-07-28 requires to all later requests."""
         self._meta = {
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
@@ -141,7 +141,7 @@ class DemoProcess:
         }
 
     def rounds(self, tool: str, *replies: Callable[[Message], Message], **arguments: Any) -> list[Message]:
-        """Every result of a call in the stateless era: `replies` each give the answers to one round."""
+        """Return every result of a stateless call; `replies` has the input responses of each round."""
         params: Message = {"name": tool, "arguments": arguments}
         results = [self.request("tools/call", params)]
         for response in replies:
@@ -158,13 +158,13 @@ class DemoProcess:
         return self.request("tools/call", {"name": tool, "arguments": arguments})
 
     def call_text(self, tool: str, **arguments: Any) -> str:
-        """The first text block of a call that succeeds."""
+        """Return the first text block of a successful call."""
         result = self.call(tool, **arguments)
         assert not result.get("isError"), result
         return str(result["content"][0]["text"])
 
     def pages(self, method: str, key: str) -> list[list[Message]]:
-        """Every page of a list."""
+        """Return every page of a list."""
         result = self.request(method)
         pages = [result[key]]
         while "nextCursor" in result:
@@ -173,7 +173,7 @@ class DemoProcess:
         return pages
 
     def take_received(self, method: str) -> list[Message]:
-        """The params of the messages of this method received so far; forgets everything received."""
+        """Return the params of all received messages of this method, and clear the list."""
         found = [message["params"] for message in self.received if message.get("method") == method]
         self.received.clear()
         return found
@@ -184,7 +184,7 @@ class DemoProcess:
         self._process.stdin.close()
 
     def close_stdout(self) -> None:
-        """Stop reading for good: the server's next write fails."""
+        """Stop reading: the server's next write fails."""
         self._stdout.close()
 
     def terminate(self) -> None:

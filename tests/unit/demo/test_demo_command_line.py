@@ -1,4 +1,4 @@
-"""The registry and `python -m inspector.demo` itself."""
+"""The registry, and the command `python -m inspector.demo`."""
 
 from __future__ import annotations
 

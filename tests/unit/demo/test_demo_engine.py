@@ -1,4 +1,4 @@
-"""The tools that ask back and those that run as tasks, driven by the engine without a person."""
+"""Tools with server requests and task tools, driven by the engine without a user."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def elicit(params: JSONObject) -> JSONObject:
 
 
 async def sample(params: JSONObject) -> JSONObject:
-    """Uses a tool, if there is one and it was not used yet."""
+    """Call a tool, if there is one that was not called yet."""
     messages = params["messages"]
     assert isinstance(messages, list)
     if "tools" in params and len(messages) == 1:
@@ -55,7 +55,7 @@ async def sample(params: JSONObject) -> JSONObject:
 
 
 class Guest:
-    """An engine that is connected to `everything`."""
+    """An engine connected to `everything`."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -72,7 +72,7 @@ class Guest:
         return await self.engine.tool_caller.call("demo", ToolCall(tool, arguments))
 
     async def run(self, tool: str, **arguments: JSON) -> CallOutcome:
-        """Call it as a task."""
+        """Call the tool as a task."""
 
         def on_task(task: Task) -> None:
             self.statuses.append(task.status)
@@ -130,7 +130,7 @@ async def test_server_request_becomes_a_client_task(guest: Guest) -> None:
 
 
 async def test_urls_a_call_needs_are_opened_first(guest: Guest) -> None:
-    """Nobody opens pages here: another call is done with them where the server has to be told."""
+    """No browser here: another call completes the pages if the server needs it."""
     if guest.is_stateless:
         assert text_of(await guest.call("url_required", seconds=0.05)) == "Welcome: 1 of 1 pages completed."
         return

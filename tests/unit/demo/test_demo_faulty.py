@@ -1,4 +1,4 @@
-"""Each fault of the server `faulty` does what its description says, in the bytes."""
+"""Each fault of the `faulty` server does what its description says, byte by byte."""
 
 from __future__ import annotations
 

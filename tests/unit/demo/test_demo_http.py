@@ -1,4 +1,4 @@
-"""`--http`: the same servers over real Streamable HTTP on the loopback interface."""
+"""`--http`: the same servers over Streamable HTTP on the loopback interface."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ Post = Callable[[dict[str, Any]], httpx2.Response]
 
 @pytest.fixture
 def post(server: HttpServer) -> Iterator[Post]:
-    """Posts a message in an initialized session."""
+    """Post a message in an initialized session."""
     with httpx2.Client(headers=HEADERS) as client:
         response = client.post(server.url, json=INITIALIZE)
         client.headers["Mcp-Session-Id"] = response.headers["mcp-session-id"]
@@ -64,7 +64,7 @@ def post(server: HttpServer) -> Iterator[Post]:
 
 
 def messages(response: httpx2.Response) -> list[dict[str, Any]]:
-    """What a POST was answered with: the one JSON body, or the data of each event."""
+    """Return the messages in the response to a POST: the JSON body, or the data of each event."""
     assert response.status_code == 200, response.text
     if response.headers["content-type"].startswith("application/json"):
         return [response.json()]

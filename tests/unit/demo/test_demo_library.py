@@ -1,4 +1,4 @@
-"""The server `library`: a long list in pages."""
+"""The `library` server: long lists in pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the server `everything` behaves over time: progress, cancellation, logs, load, change, and its end."""
+"""The `everything` server at run time: progress, cancellation, logs, load, changes, exit."""
 
 from __future__ import annotations
 

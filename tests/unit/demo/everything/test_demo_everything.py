@@ -1,4 +1,4 @@
-"""What the server `everything` offers: tools by arguments and results, resources, prompts, completion."""
+"""Features of the `everything` server: tools, resources, prompts, completion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tools that ask more than once, or in a way that a client has to cope with; on the wire of both eras."""
+"""Tools with several or unusual server requests, in both shapes of the protocol."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_endless_requests_end_when_declined(handshake: DemoProcess, stateless: D
 
 
 def check_conversation(messages: list[Message]) -> None:
-    """A message with tool results holds nothing else, and answers each use by its id."""
+    """A message with tool results contains nothing else, and one result per tool use id."""
     question, use, results = messages
     assert [message["role"] for message in messages] == ["user", "assistant", "user"]
     assert [block["type"] for block in use["content"]] == ["tool_use", "tool_use"]

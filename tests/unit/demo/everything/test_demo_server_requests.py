@@ -1,4 +1,4 @@
-"""The tools that ask the client back, in the handshake era and in the stateless one."""
+"""Tools that send server requests, in the session and the stateless shape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tools that run as tasks: on the wire of 2025-11-25, and on that of the extension for 2026-07-28."""
+"""Task tools: the design of 2025-11-25, and the extension for 2026-07-28."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def text_of(result: Message) -> str:
 
 
 def begin(server: DemoProcess, tool: str, task: Message | None = None, **arguments: Any) -> Message:
-    """Call a tool as a task; gives the task."""
+    """Call a tool as a task and return the task."""
     params = {"name": tool, "arguments": {**FAST, **arguments}, "task": task or {}}
     created: Message = server.request("tools/call", {**params, "_meta": {"progressToken": "p"}})
     assert set(created) == {"task"}
@@ -130,8 +130,8 @@ def test_core_task_fails_with_the_error_of_a_rejected_request(core: DemoProcess)
     waiting = core.start("tasks/result", {"taskId": task["taskId"]})
     while (requested := core.read()).get("method") != "elicitation/create":
         pass
-    core.send({"id": requested["id"], "error": {"code": -1, "message": "Nobody is here"}})
-    assert core.finish(waiting)["error"] == {"code": -1, "message": "Nobody is here"}
+    core.send({"id": requested["id"], "error": {"code": -1, "message": "No user present"}})
+    assert core.finish(waiting)["error"] == {"code": -1, "message": "No user present"}
 
 
 def test_core_tool_error_and_protocol_error_are_failures(core: DemoProcess) -> None:
@@ -171,7 +171,7 @@ def start(server: DemoProcess, tool: str, **arguments: Any) -> Message:
 
 
 def until(server: DemoProcess, task: Message, *statuses: str) -> Message:
-    """Poll until the task stands so."""
+    """Poll until the task has this status."""
     while (now := about(server, "tasks/get", task))["status"] not in statuses:
         pass
     assert now["resultType"] == "complete"
@@ -214,7 +214,7 @@ def test_extension_task_contains_input_requests_answered_by_update(extended: Dem
     while (now := until(extended, task, "input_required", "completed"))["status"] != "completed":
         (key,) = now["inputRequests"]
         keys.append(key)
-        response = {key: {"action": "accept", "content": {"go": True}}, "nobody asked": {}}
+        response = {key: {"action": "accept", "content": {"go": True}}, "unknown key": {}}
         update = {"taskId": task["taskId"], "inputResponses": response}
         assert set(extended.request("tasks/update", update)) == {"resultType", "_meta"}
     assert list(dict.fromkeys(keys)) == ["question-1", "question-2"]
@@ -269,7 +269,7 @@ def test_client_task_is_cancelled(core: DemoProcess) -> None:
     assert words == "The server cancelled the client's task. Its status is cancelled."
 
 
-def test_client_that_does_not_create_a_task_is_told_so(core: DemoProcess, extended: DemoProcess) -> None:
+def test_client_that_does_not_create_a_task_gets_an_error(core: DemoProcess, extended: DemoProcess) -> None:
     core.responses["elicitation/create"] = lambda params: {"action": "decline"}
     result = core.call("ask_as_task")
     assert text_of(result) == 'The client did not create a task: {"action": "decline"}'

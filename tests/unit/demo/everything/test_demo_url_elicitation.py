@@ -1,4 +1,4 @@
-"""Pages: asked for by a request, by error -32042, and by a result that asks."""
+"""URL elicitation: by request, by error -32042, and by an `input_required` result."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def stateless() -> Iterator[DemoProcess]:
 
 
 def required(server: DemoProcess, **arguments: float) -> list[Message]:
-    """The pages that a call is refused for."""
+    """Return the URL elicitations that a rejected call requires."""
     error = server.error("tools/call", {"name": "url_required", "arguments": arguments})
     assert error["code"] == -32042
     pages: list[Message] = error["data"]["elicitations"]
@@ -91,7 +91,7 @@ def test_declined_url_elicitation_ends_the_call(stateless: DemoProcess) -> None:
     assert result["content"][0]["text"] == "The URL elicitation returned decline."
 
 
-def test_client_without_url_elicitation_is_told_so() -> None:
+def test_client_without_url_elicitation_gets_an_error() -> None:
     with DemoProcess("everything") as server:
         server.initialize({"elicitation": {"form": {}}})
         assert "did not declare the elicitation (url)" in server.call("url_required")["content"][0]["text"]

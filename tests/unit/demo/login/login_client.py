@@ -1,4 +1,4 @@
-"""A hand-driven client of the demo login: plain HTTP, step by step, and nothing of the inspector's code."""
+"""A scripted client of the `login` server: plain HTTP, step by step, without our own code."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _REQUEST = re.compile(r'name="request" value="([^"]+)"')
 
 @dataclass
 class Login:
-    """What a whole login gave."""
+    """The outcome of a complete login."""
 
     client: Json
     callback: dict[str, str]
@@ -40,7 +40,7 @@ class Login:
 
 
 class LoginDemo:
-    """The demo server `login` as a child process, and a client without a will of its own."""
+    """The `login` server as a child process, with a scripted client."""
 
     def __init__(self, fault: str | None = None) -> None:
         self._process = subprocess.Popen(
@@ -67,7 +67,7 @@ class LoginDemo:
         assert complaints == ""
 
     def only(self, *names: str) -> None:
-        """Switch these on and all others off."""
+        """Turn on these switches and all others off."""
         response = self.http.post("/faults.json", json={"only": names})
         assert response.json()["on"] == sorted(names, key=response.json()["on"].index), response.text
 
@@ -75,7 +75,7 @@ class LoginDemo:
         assert self.http.post("/faults.json", json={"only": [], "forget": True}).json()["on"] == []
 
     def challenge(self, **headers: str) -> httpx2.Response:
-        """What a call gets that has no token, or only these headers."""
+        """Return the response to a call without a token, or with these headers."""
         return self.http.post(
             "/mcp", json={"jsonrpc": "2.0", "id": 7, "method": "tools/list"}, headers=headers
         )
@@ -106,7 +106,7 @@ class LoginDemo:
         return client
 
     def ask(self, client_id: str, *, realm: str = "", **parameters: str | None) -> httpx2.Response:
-        """The authorization request, as the browser sends it."""
+        """Send the authorization request as the browser does."""
         requested: dict[str, str | None] = {
             "response_type": "code",
             "client_id": client_id,
@@ -129,7 +129,7 @@ class LoginDemo:
         password: str = "lovelace",
         decision: str = "allow",
     ) -> httpx2.Response:
-        """Fill in the page, and press a button."""
+        """Fill in the page and press a button."""
         assert shown.status_code in (200, 403), shown.text
         found = _REQUEST.search(shown.text)
         assert found is not None
@@ -137,7 +137,7 @@ class LoginDemo:
         return self.http.post(shown.url.path, data=form)
 
     def come_back(self, client_id: str, **parameters: Any) -> dict[str, str]:
-        """The parameters with which the browser comes back after a login."""
+        """Log in and return the parameters of the callback."""
         return callback(self.decide(self.ask(client_id, **parameters)))
 
     def token(
@@ -146,7 +146,7 @@ class LoginDemo:
         return self.http.post(f"{realm}/token", data=form, headers=headers, auth=auth)
 
     def exchange(self, client: Json, code: str, **form: Any) -> httpx2.Response:
-        """A code for a token, as a public client."""
+        """Exchange a code for a token, as a public client."""
         requested = {
             "grant_type": "authorization_code",
             "code": code,
@@ -168,7 +168,7 @@ class LoginDemo:
         )
 
     def log_in(self, scope: str = "notes:read") -> Login:
-        """All of it, from registration to token."""
+        """Run the whole login, from registration to token."""
         client = self.register()
         came = self.come_back(client["client_id"], scope=scope)
         response = self.exchange(client, came["code"])
@@ -176,7 +176,7 @@ class LoginDemo:
         return Login(client, came, response.json())
 
     def call(self, token: str, tool: str, /, *, headers: Any = None, **arguments: Any) -> httpx2.Response:
-        """A tool call of the stateless era."""
+        """Send a stateless tool call."""
         return self.send("tools/call", {"name": tool, "arguments": arguments}, token, headers, tool)
 
     def send(
@@ -200,7 +200,7 @@ class LoginDemo:
 
 
 def callback(response: httpx2.Response) -> dict[str, str]:
-    """The parameters of a redirect to our address."""
+    """Return the parameters of a redirect to our URI."""
     assert response.status_code == 302, response.text
     location = response.headers["location"]
     assert location.startswith(f"{REDIRECT}?"), location
@@ -208,7 +208,7 @@ def callback(response: httpx2.Response) -> dict[str, str]:
 
 
 def payload(token: str) -> Json:
-    """The claims of a JWT, as they stand."""
+    """Return the claims of a JWT, unverified."""
     part = token.split(".")[1]
     claims: Json = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
     return claims

@@ -1,7 +1,7 @@
-"""Walks through a login at the demo with the inspector's own rules, and collects what they find.
+"""Runs a login at the `login` server with our own rules and collects the findings.
 
-No flow of ours runs here: plain HTTP carries each step, so that a rule and a switch are all there is between
-a mistake and its finding.
+Plain HTTP carries each step instead of our login flow, so that nothing but a switch and a rule lies
+between a fault and its finding.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ import httpx2
 from inspector.protocol.auth import challenge as challenges
 from inspector.protocol.auth import resource_metadata, server_metadata, server_support, step_up, tokens
 from inspector.protocol.auth.authorization_request import (
-    Expectation,
+    CallbackExpectation,
     check_callback,
-    not_redirected,
     read_callback,
 )
 from inspector.protocol.auth.client_registration import ClientSource, read_registration, registration_body
-from inspector.protocol.auth.findings.finding import Finding
-from inspector.protocol.auth.responses import Candidate, Outcome, Reply, read_document
+from inspector.protocol.auth.findings.finding import Finding, finding
+from inspector.protocol.auth.responses import Candidate, LookupOutcome, MetadataResponse, read_document
 from inspector.protocol.auth.token_request import AuthMethod, Grant
 from inspector.protocol.auth.url_guard import allowance_for
 from inspector.protocol.jsonrpc import ErrorObject
@@ -45,13 +44,13 @@ class Walk:
         self.found: list[Finding] = []
 
     def ids(self) -> set[str]:
-        return {finding.id for finding in self.found}
+        return {found.id for found in self.found}
 
     def _note(self, findings: Iterable[Finding]) -> None:
         self.found += findings
 
     def run(self, *, issuer_before: str = "") -> set[str]:
-        """Discovery, then (whatever it found) registration, login, token and calls."""
+        """Run discovery, then registration, login, token and calls, whatever discovery found."""
         self._discover(issuer_before)
         self._register()
         self._log_in()
@@ -69,11 +68,11 @@ class Walk:
         self._note(locations.findings)
         replies = self._search(locations.candidates)
         for reply in replies:
-            self._note(resource_metadata.judge_reply(reply, read_document(reply), R5))
+            self._note(resource_metadata.judge_metadata_response(reply, read_document(reply), R5))
         self._note(resource_metadata.judge_search(locations, replies, R5))
         content = read_document(replies[-1]).content
         if content is None:
-            self._note(resource_metadata.nothing_found(replies, R5).findings)
+            self._note(resource_metadata.judge_missing_metadata(replies, R5).findings)
             return
         root = self._demo.resource("")
         if root.status_code == 200 and root.headers["content-type"] == "application/json":
@@ -96,7 +95,7 @@ class Walk:
             self._note([server_metadata.no_server_metadata(self._issuer, replies, R5)])
             pointed = f"{self._issuer}/.well-known/oauth-authorization-server"
             if self._search([Candidate(pointed, "")])[-1].status == 200:
-                self._note(server_metadata.judge_location(self._issuer, pointed, R5))
+                self._note([finding("ASM-005", R5, found=pointed, right=locations[0].url)])
             return
         other = self._search(locations[1:])[-1]
         self._note(server_metadata.judge_server_copies(content, read_document(other).content or {}, R5))
@@ -105,12 +104,14 @@ class Walk:
         self._note(reading.findings)
         self._note(server_support.judge_support(reading.metadata, R5))
 
-    def _search(self, candidates: Iterable[Candidate]) -> list[Reply]:
+    def _search(self, candidates: Iterable[Candidate]) -> list[MetadataResponse]:
         replies = []
         for candidate in candidates:
             response = self._demo.http.get(candidate.url, headers=_ORIGIN)
-            replies.append(Reply(candidate.url, response.status_code, _headers(response), response.content))
-            if read_document(replies[-1]).outcome is Outcome.FOUND:
+            replies.append(
+                MetadataResponse(candidate.url, response.status_code, _headers(response), response.content)
+            )
+            if read_document(replies[-1]).outcome is LookupOutcome.FOUND:
                 break
         return replies
 
@@ -131,16 +132,17 @@ class Walk:
     def _log_in(self) -> None:
         shown = self._demo.ask("demo-app", scope=" ".join(SCOPES))
         if shown.status_code == 400:
-            self._note(not_redirected(REDIRECT, 400, shown.text, R5))
+            if "redirect" in shown.text.lower():
+                self._note([finding("AZ-008", R5, redirect=REDIRECT, evidence=shown.text)])
             return
         back = self._demo.decide(shown) if shown.status_code == 200 else shown
-        expected = Expectation(
+        expected = CallbackExpectation(
             STATE,
             self._demo.origin,
             "ASM-019" not in self.ids(),
             REDIRECT,
             "demo-app",
-            ClientSource.BY_HAND,
+            ClientSource.PRE_REGISTERED,
             R5,
         )
         verdict = check_callback(read_callback(back.headers["location"]), expected)
@@ -165,7 +167,7 @@ class Walk:
             )
 
     def _read(self, response: httpx2.Response, requested: tokens.TokenExpectation) -> tokens.TokenSet | None:
-        read = tokens.read_token_reply(
+        read = tokens.read_token_response(
             response.status_code,
             _headers(response),
             response.content,
@@ -189,18 +191,19 @@ class Walk:
             refused = _refusal(self._demo.call(held.access_token, "write_note", text="x"))
             if refused.status in (401, 403):
                 self._judge(refused, held, history, is_first_use=False)
-                history.note("tools/call write_note", refused.scopes)
+                history.record("tools/call write_note", refused.scopes)
         headers = {"Authorization": got.authorization, "Mcp-Session-Id": "gone", "Accept": "*/*"}
         stale = self._demo.http.post(
             "/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "ping"}, headers=headers
         )
-        self._note(step_up.about_session(stale.status_code, False, R4))
+        if stale.status_code >= 500:
+            self._note([finding("RS-011", R4, status=stale.status_code)])
 
     def _judge(
         self, refused: step_up.Refusal, held: tokens.TokenSet, history: step_up.StepUps, *, is_first_use: bool
     ) -> None:
         attempt = step_up.Attempt("tools/call write_note", held, is_first_use)
-        self._note(step_up.judge(refused, attempt, history, R5).findings)
+        self._note(step_up.judge_refusal(refused, attempt, history, R5).findings)
 
 
 def _refusal(response: httpx2.Response) -> step_up.Refusal:

@@ -1,4 +1,4 @@
-"""The demo server `login` without faults: it keeps the rules that the bench breaks."""
+"""The `login` server without faults follows the rules that its switches break."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_wrong_password_shows_the_page_again_and_the_right_one_still_works(demo:
     assert "code" in callback(demo.decide(again))
 
 
-@pytest.mark.parametrize(("name", "password"), [("", ""), ("nobody", ""), ("ada", "")])
+@pytest.mark.parametrize(("name", "password"), [("", ""), ("unknown", ""), ("ada", "")])
 def test_login_without_a_password_is_rejected(demo: LoginDemo, name: str, password: str) -> None:
     assert demo.decide(demo.ask("demo-app"), name=name, password=password).status_code == 403
 
@@ -148,7 +148,7 @@ def test_unregistered_redirect_is_never_followed(demo: LoginDemo, redirect: str)
 
 
 def test_unknown_client_and_duplicate_parameters_stay_on_the_page(demo: LoginDemo) -> None:
-    assert demo.ask("nobody").status_code == 400
+    assert demo.ask("unknown").status_code == 400
     assert demo.http.get("/authorize?client_id=demo-app&client_id=demo-web").status_code == 400
 
 

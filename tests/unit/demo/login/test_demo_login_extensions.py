@@ -1,4 +1,4 @@
-"""The extensions of the demo login: machines, workloads, a company's people, and proofs of possession."""
+"""Extensions of the `login` server: machines, workloads, enterprise login, DPoP."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def test_id_token_is_not_accepted_as_an_assertion(demo: LoginDemo) -> None:
 
 
 class Prover:
-    """A key, and proofs made with it by PyJWT."""
+    """A key, and DPoP proofs made with it by PyJWT."""
 
     def __init__(self) -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())

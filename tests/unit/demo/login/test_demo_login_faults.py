@@ -1,4 +1,4 @@
-"""The fault bench: each switch makes exactly the mistake that it names, and nothing does when it is off."""
+"""Fault switches: each causes exactly the fault that it names, and none when it is off."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def prm(demo: LoginDemo, path: str = "/mcp") -> dict[str, Any]:
 
 
 def back(demo: LoginDemo) -> httpx2.Response:
-    """The redirect after a login of the client that is known to everybody."""
+    """Return the redirect after a login of a predefined client."""
     return demo.decide(demo.ask("demo-app"))
 
 
@@ -69,7 +69,7 @@ def company(demo: LoginDemo) -> dict[str, Any]:
 
 
 def signed_in(demo: LoginDemo) -> tuple[dict[str, str], dict[str, Any]]:
-    """How the browser comes back from the company, and what it gives for the code."""
+    """Return the callback parameters of a company login, and the token response."""
     came = demo.come_back(
         "demo-sso", realm="/idp", scope="openid offline_access", resource=None, nonce="of-this-sign-in"
     )
@@ -179,7 +179,7 @@ def stale_session(demo: LoginDemo) -> int:
 
 
 def moved(demo: LoginDemo) -> bool:
-    """Another issuer, which knows neither the client nor the token of before."""
+    """Another issuer, which knows neither the earlier client nor its token."""
     names = demo.http.get("/faults.json").json()["on"]
     demo.only()
     before = logged_in(demo)
@@ -367,7 +367,7 @@ CHECKS: dict[str, Check] = {
 
 
 def seen(check: Check, demo: LoginDemo) -> bool:
-    """Whether the mistake shows. Where it does not, what the check reaches for may be missing."""
+    """Return whether the fault is visible; without it, what the check looks up may be missing."""
     try:
         return check(demo)
     except (KeyError, AssertionError, ValueError):

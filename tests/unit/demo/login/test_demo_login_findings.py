@@ -1,4 +1,4 @@
-"""Each switch of the bench shows the findings that it names, to the inspector's own rules."""
+"""Each fault switch causes the findings that it names, by our own rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demo server `login` and what no client would send: it refuses, and does not stumble."""
+"""The `login` server rejects requests that no client would send, without crashing."""
 
 from __future__ import annotations
 

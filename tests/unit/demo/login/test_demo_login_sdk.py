@@ -1,4 +1,4 @@
-"""The official SDK's own OAuth client against the demo login: two independent readings of the same rules."""
+"""The SDK's OAuth client against the `login` server: two independent implementations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.unit.demo.login.test_demo_login_extensions import id_jag
 
 
 class Memory:
-    """The SDK's storage, in memory."""
+    """In-memory storage for the SDK."""
 
     def __init__(self) -> None:
         self.tokens: OAuthToken | None = None
@@ -50,7 +50,7 @@ class Memory:
 
 
 class Person:
-    """Sits in front of the browser: opens what the SDK asks for, logs in, and comes back."""
+    """A user at the browser: opens the URL, logs in, and follows the redirect."""
 
     def __init__(self, demo: LoginDemo) -> None:
         self._demo = demo
@@ -131,7 +131,7 @@ async def test_sdk_client_refreshes_an_expired_token(demo: LoginDemo) -> None:
 
 @pytest.mark.parametrize("fault", ["iss_missing", "iss_wrong", "iss_slash", "state_changed", "wrong_issuer"])
 async def test_sdk_client_stops_at_faults_it_detects(demo: LoginDemo, fault: str) -> None:
-    """Independent code sees the mistake, too: the switch does what it says."""
+    """Independent code detects the fault too: the switch does what it says."""
     demo.only(fault)
     memory = Memory()
     async with httpx2.AsyncClient(
