@@ -86,7 +86,7 @@ def test_configuration_is_shown_before_and_after_connecting(lens: Lens) -> None:
         text = visible_text(overview)
         assert text.count("Second line.") == 1
         assert "${HOME}" in text
-        assert "Connects when MCP Lens starts" in text
+        assert "connects when MCP Lens starts" in text
 
 
 def test_changed_configuration_is_announced_until_reconnected(lens: Lens) -> None:
@@ -110,4 +110,4 @@ def test_changed_configuration_is_announced_until_reconnected(lens: Lens) -> Non
 
 def test_unsaved_server_says_that_it_is_not_saved(lens: Lens) -> None:
     lens.add(scripted("one"))
-    assert "No (this session only)" in visible_text(lens.workspace.overview)
+    assert "no (this session only)" in visible_text(lens.workspace.overview)
