@@ -22,7 +22,7 @@
         ├── UnknownVariables    a call uses undefined variables (`config.calls.variables`)
         ├── LoginStopped        a login ended at a step (`oauth.login.context`)
         ├── RefreshRefused      the refresh token is no longer valid (`oauth.token_endpoint`)
-        ├── FilterError          a filter cannot be parsed; says where (`traffic.filter.tree`)
+        ├── FilterError         a filter cannot be parsed; says where (`traffic.filter.tree`)
         └── UrlBlocked          a URL from a server is not contacted (`protocol.auth.url_guard`)
 
 A protocol violation that we can tolerate is not an exception: it is recorded with the message
