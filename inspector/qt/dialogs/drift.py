@@ -21,7 +21,13 @@ from inspector.engine.drift.drift import Drift, DriftView
 from inspector.protocol.drift import ItemChange
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.compare.diff_rows import DiffRowsModel
-from inspector.qt.models.compare.drift_rows import DriftColumn, DriftRowsModel, name_of, since, strip_text
+from inspector.qt.models.compare.drift_rows import (
+    DriftColumn,
+    DriftRowsModel,
+    name_text,
+    notice_text,
+    since_text,
+)
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_6, Theme
 from inspector.qt.views.diff_view import DiffView, WholeValues
 from inspector.qt.widgets.inputs.controls import ActionButton
@@ -74,7 +80,7 @@ class DriftDialog(QDialog):
         """Show the current state; the selected item stays selected."""
         self.view = view
         before = self._shown
-        self.summary.setText(strip_text(view) if view.changes else "")
+        self.summary.setText(notice_text(view) if view.changes else "")
         self.model.show(view.changes)
         self._shown = None
         for action in (self.accept_action, self.copy_action):
@@ -90,7 +96,7 @@ class DriftDialog(QDialog):
     def copy_text(self) -> None:
         """Copy the selected item's changes, headed by its name."""
         if self._shown is not None:
-            lines = [f"{one_line(self._server)}: {name_of(self._shown)}", "", self.fields.as_text()]
+            lines = [f"{one_line(self._server)}: {name_text(self._shown)}", "", self.fields.as_text()]
             QGuiApplication.clipboard().setText("\n".join(lines))
 
     def _explain(self, view: DriftView) -> None:
@@ -99,7 +105,7 @@ class DriftDialog(QDialog):
             text = "Accept what the server offers now as the new baseline, or fix the file."
             self.gate.explain("failed", "", "Comparison failed", view.problem, text)
         elif view.taken_ns:
-            text = f"The server offers the same as the baseline of {since(view)}."
+            text = f"The server offers the same as the baseline of {since_text(view)}."
             self.gate.explain("empty", "check", "No changes", text)
         else:
             text = "MCP Lens saves a baseline when the server connects, and compares with it from then on."
@@ -118,7 +124,7 @@ class DriftDialog(QDialog):
 
     def _show_change(self, change: ItemChange) -> None:
         self._shown = change
-        self.title.setText(name_of(change))
+        self.title.setText(name_text(change))
         self.alert.close_all()
         if change.hidden:
             text = f"New hidden characters in {change.hidden}."

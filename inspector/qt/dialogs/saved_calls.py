@@ -32,7 +32,7 @@ from inspector.base.units import plural
 from inspector.config.calls.saved_calls import DeletedCall, SavedCall
 from inspector.engine.calls.library import SavedFolder
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.calls import short_problem
+from inspector.qt.models.calls import without_folder
 from inspector.qt.theme import SPACE_2, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton, ButtonKind
 from inspector.qt.widgets.item_views import style_tree
@@ -235,7 +235,7 @@ class SavedCallsDialog(QDialog):
         font.setBold(True)
         item.setFont(0, font)
         for sentence in loaded.problems:
-            item.addChild(self._problem_item(short_problem(folder, sentence)))
+            item.addChild(self._problem_item(without_folder(folder, sentence)))
         item.addChildren([self._call_item(call) for call in loaded.calls])
         return item
 

@@ -32,7 +32,7 @@ from inspector.base.units import full_time, plural
 from inspector.config.secrets.records import SecretsState, StorageLevel, StorageStatus, StoredSecret
 from inspector.engine.secrets import Secrets
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.secrets import PLACES, counted, is_worth_showing, kind_of, rest_of
+from inspector.qt.models.secrets import STORAGE_OPTIONS, count_text, is_worth_showing, kind_of, purpose_of
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, SPACE_6, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.inputs.secret_fields import secret_line
@@ -169,7 +169,7 @@ class SecretsDialog(QDialog):
             self.storage.set_storage(state.level, is_chosen=state.is_chosen, is_locked=is_locked)
         self._file.setText(one_line(str(state.path)) if state.path is not None and state.is_chosen else "")
         self._file.setVisible(bool(self._file.text()))
-        self._count.setText(counted(state))
+        self._count.setText(count_text(state))
         if is_locked and not self._unlock_row.isVisible():
             self._unlock_row.show()
             self.passphrase.setFocus()
@@ -362,12 +362,12 @@ class SecretStorageForm(QWidget):
         grid.setHorizontalSpacing(0)
         grid.setColumnMinimumWidth(0, SPACE_6)
         grid.setColumnStretch(1, 1)
-        for storage in PLACES:
+        for storage in STORAGE_OPTIONS:
             button = self.buttons[storage.level] = QRadioButton(storage.name)
-            button.setAccessibleDescription(storage.meaning)
+            button.setAccessibleDescription(storage.description)
             self._group.addButton(button)
             grid.addWidget(button, grid.rowCount(), 0, 1, 2)
-            grid.addWidget(MutedLabel(self._theme, storage.meaning, wrap=True), grid.rowCount(), 1)
+            grid.addWidget(MutedLabel(self._theme, storage.description, wrap=True), grid.rowCount(), 1)
             if storage.level in self._extra_fields:
                 self._extra_fields[storage.level].setContentsMargins(0, SPACE_1, 0, SPACE_1)
                 grid.addWidget(self._extra_fields[storage.level], grid.rowCount(), 1)
@@ -424,7 +424,7 @@ class SecretStorageForm(QWidget):
 def _line(secret: StoredSecret) -> QTreeWidgetItem:
     changed = full_time(secret.changed * 1_000_000_000)[:16] if secret.changed else ""
     location = "in the file" if secret.is_saved else "in memory"
-    item = QTreeWidgetItem([kind_of(secret.name), rest_of(secret.name), location, changed])
+    item = QTreeWidgetItem([kind_of(secret.name), purpose_of(secret.name), location, changed])
     item.setData(0, _NAME, secret.name)
     return item
 

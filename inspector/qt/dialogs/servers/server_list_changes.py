@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QTreeWidget, QTreeWidgetItem
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 from inspector.config.servers.entry_diff import FieldChange, ServerListDiff
-from inspector.qt.models.servers import change_text
+from inspector.qt.models.servers import server_list_changes_text
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.item_views import style_tree
@@ -64,7 +64,7 @@ class ServerListChangesDialog(QDialog):
     def show_changes(self, changes: Sequence[tuple[datetime, ServerListDiff]]) -> None:
         self.tree.clear()
         for when, diff in reversed(changes):
-            head = QTreeWidgetItem([f"{when:%H:%M:%S}  {change_text(diff)}"])
+            head = QTreeWidgetItem([f"{when:%H:%M:%S}  {server_list_changes_text(diff)}"])
             for item in self._rows(diff)[:_MAX_ROWS]:
                 head.addChild(item)
             self.tree.addTopLevelItem(head)

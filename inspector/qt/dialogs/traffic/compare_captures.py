@@ -266,7 +266,7 @@ class CompareCapturesDialog(QDialog):
 
     def _style_tables(self) -> None:
         widths = {
-            PairColumn.SIGN: 28, PairColumn.VERDICT: 100, PairColumn.LEFT_ROW: 80, PairColumn.LEFT_STATUS: 84,
+            PairColumn.SIGN: 28, PairColumn.RESULT: 100, PairColumn.LEFT_ROW: 80, PairColumn.LEFT_STATUS: 84,
             PairColumn.LEFT_DURATION: 84, PairColumn.RIGHT_ROW: 88, PairColumn.RIGHT_STATUS: 84,
             PairColumn.RIGHT_DURATION: 84,
         }  # fmt: skip
@@ -286,8 +286,8 @@ class CompareCapturesDialog(QDialog):
         for column in list(SubjectColumn)[1:]:
             self.subject_table.setColumnWidth(column.value, 96)
         stretch = QHeaderView.ResizeMode.Stretch
-        self.pair_table.horizontalHeader().setSectionResizeMode(PairColumn.WHAT, stretch)
-        self.subject_table.horizontalHeader().setSectionResizeMode(SubjectColumn.WHAT, stretch)
+        self.pair_table.horizontalHeader().setSectionResizeMode(PairColumn.EXCHANGE, stretch)
+        self.subject_table.horizontalHeader().setSectionResizeMode(SubjectColumn.REQUEST, stretch)
 
 
 def _row(*widgets: QWidget | None) -> QHBoxLayout:
