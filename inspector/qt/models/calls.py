@@ -20,7 +20,7 @@ _TONES: dict[str, Tone] = {"result": "muted", "tool error": "warn", "error": "er
 _OPTIONS = {"task": "task", "capabilities": "capabilities", "meta": "_meta"}
 
 
-def history_picks(calls: Sequence[RecordedCall], today: str) -> Iterator[PaletteItem]:
+def history_items(calls: Sequence[RecordedCall], today: str) -> Iterator[PaletteItem]:
     """Yield past calls, newest first; the key is the number.
 
     `today` is a date such as 2026-11-16.
@@ -30,34 +30,34 @@ def history_picks(calls: Sequence[RecordedCall], today: str) -> Iterator[Palette
         moment = time_of_day(call.at_ns)[:8] if when.startswith(today) else when[:16]
         arguments = one_line(shorten(call.text, _MAX_LENGTH)) or "(too long to save)"
         options = call.recorded_options() or {}
-        how = " · ".join(word for name, word in _OPTIONS.items() if name in options)
+        how = " · ".join(label for name, label in _OPTIONS.items() if name in options)
         note = f"{how} · " if how else ""
         note += f"{call.outcome} · {duration(call.elapsed_ns)} · {moment}"
         tone = _TONES.get(call.outcome, "muted")
         yield PaletteItem(str(number), arguments, note, "", tone, f"{when}\n{arguments}")
 
 
-PREFIX = "saved:"
+SAVED_PREFIX = "saved:"
 
 
 def saved_key(call: SavedCall) -> str:
-    return f"{PREFIX}{call.path}"
+    return f"{SAVED_PREFIX}{call.path}"
 
 
-def all_calls(folders: Sequence[SavedFolder]) -> list[SavedCall]:
+def calls_in(folders: Sequence[SavedFolder]) -> list[SavedCall]:
     return [call for folder in folders for call in folder.loaded.calls]
 
 
-def saved_picks(folders: Sequence[SavedFolder], calls: Sequence[SavedCall]) -> Iterator[PaletteItem]:
-    """Yield saved calls as picks, with the folder's name if there are several."""
+def saved_items(folders: Sequence[SavedFolder], calls: Sequence[SavedCall]) -> Iterator[PaletteItem]:
+    """Yield saved calls as items, with the folder's name if there are several."""
     names = {folder.path: folder.name for folder in folders} if len(folders) > 1 else {}
     for call in calls:
         position = names.get(call.folder, "") if call.folder is not None else ""
-        words = (call.server, "saved call", call.tool, position, call.description)
-        note = one_line(" · ".join(word for word in words if word))
+        parts = (call.server, "saved call", call.tool, position, call.description)
+        note = one_line(" · ".join(part for part in parts if part))
         yield PaletteItem(saved_key(call), one_line(call.name), note, "bookmark", tip=str(call.path or ""))
 
 
-def short_problem(folder: SavedFolder, sentence: str) -> str:
+def without_folder(folder: SavedFolder, message: str) -> str:
     """Remove the folder's path from a message about a file: it is known where it is shown."""
-    return sentence.replace(f"{one_line(str(folder.path))}{os.sep}", "")
+    return message.replace(f"{one_line(str(folder.path))}{os.sep}", "")

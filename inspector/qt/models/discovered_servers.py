@@ -1,4 +1,4 @@
-"""Texts about servers found in other tools' files, and about changes to the server list."""
+"""Texts about servers discovered in other tools' files."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ def order_text(view: DiscoveredServerView) -> str:
 
 
 def command_text(view: DiscoveredServerView) -> str:
-    """Return the command's words, one per line, with hidden characters shown."""
-    return words_text((view.command, *view.args))
+    """Return the program and its arguments, one per line, with hidden characters shown."""
+    return arguments_text((view.command, *view.args))
 
 
-def words_text(words: Sequence[str]) -> str:
-    """Return one word per line, so that word ends and hidden characters are visible."""
-    return "\n".join(map(visible_line, words))
+def arguments_text(arguments: Sequence[str]) -> str:
+    """Return one argument per line, so that their ends and hidden characters are visible."""
+    return "\n".join(map(visible_line, arguments))
 
 
-def what_text(view: DiscoveredServerView) -> str:
+def action_text(view: DiscoveredServerView) -> str:
     if view.url:
         return "Would connect to"
     count = len(view.args)
@@ -85,7 +85,7 @@ def tool_text(report: DiscoveryReport) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def nothing_text(folder: Path | None = None) -> str:
+def no_servers_text(folder: Path | None = None) -> str:
     """Return where MCP Lens looked when nothing was found."""
     where = f"in {one_line(short_path(folder))}" if folder is not None else "in this folder"
     return (
@@ -94,7 +94,7 @@ def nothing_text(folder: Path | None = None) -> str:
     )
 
 
-def change_count(report: DiscoveryReport) -> int:
+def untrusted_count(report: DiscoveryReport) -> int:
     """Return how many active servers are not trusted yet, changed ones included."""
     return sum(
         view.trust is not Trust.GIVEN and not view.problem and view.overridden_by is None

@@ -20,16 +20,47 @@ from inspector.protocol.server_requests.request import ELICITATION, ROOTS, SAMPL
 from inspector.protocol.server_requests.sampling import USER
 from inspector.qt.models.row_models import ROOT, Index, plain_tip
 
-_MAX_ROWS = 500  # rows remembered with their cards: as many as the Inbox keeps of closed ones
+RequestRole = Qt.ItemDataRole.UserRole + 1
+AgeRole = Qt.ItemDataRole.UserRole + 2
+MAX_EARLIER = 500
+EARLIER = "Earlier"
+
+_MAX_ROWS = 500  # remembered log rows: as many as the Inbox has ended requests
+
+_MAX_NAME_LENGTH = 40  # of a server, in a one-line text
+_ENDS = {
+    InboxRequestEnd.WITHDRAWN: "{server} cancelled its request ({what}).",
+    InboxRequestEnd.TIMED_OUT: "A request from {server} timed out ({what}).",
+    InboxRequestEnd.SERVER_GONE: "{server} disconnected, and its request ended ({what}).",
+    InboxRequestEnd.NOT_SENT: "Could not send the reply to {server} ({what}).",
+    InboxRequestEnd.REFUSED: "A request from {server} was rejected automatically ({what}).",
+}
+
+_MAX_EXCERPT_LENGTH = 300
+_KINDS = {
+    "form": "Form elicitation",
+    "url": "URL elicitation",
+    SAMPLING: "Sampling request",
+    ROOTS: "Roots request",
+}
+_PHRASES = {
+    "form": "asks you to fill in a form",
+    "url": "asks you to open a URL",
+    SAMPLING: "requests sampling",
+    ROOTS: "requests the roots",
+}
+_ACTIONS = {ACCEPT: "accepted", DECLINE: "declined", CANCEL: "cancelled"}
+_DRAFTED = "drafted"
+_SECOND = 1_000_000_000
 
 
 class PendingRequestIndex(QObject):
-    """The open Inbox cards.
+    """The pending server requests.
 
     Signals:
-        opened: A new card; carries it.
-        ended: A card was closed, even if it was never seen open; carries it.
-        counted: A server's cards changed; carries its name.
+        opened: A new request; carries it.
+        ended: A request ended, even if it was never seen pending; carries it.
+        counted: A server's requests changed; carries its name.
     """
 
     opened = Signal(object)
@@ -42,7 +73,7 @@ class PendingRequestIndex(QObject):
         self._rows: dict[int, tuple[str, int]] = {}
 
     def put(self, inbox_request: InboxRequest) -> None:
-        """Add, update or close a card."""
+        """Add, update or end a request."""
         is_new = inbox_request.id not in self._open
         if inbox_request.row is not None:
             self._remember(inbox_request.row, inbox_request)
@@ -57,11 +88,11 @@ class PendingRequestIndex(QObject):
             self.opened.emit(inbox_request)
 
     def of(self, server: str) -> tuple[InboxRequest, ...]:
-        """Return the open cards of a server, oldest first."""
+        """Return the pending requests of a server, oldest first."""
         return tuple(inbox_request for inbox_request in self._open.values() if inbox_request.server == server)
 
     def inbox_request(self, inbox_id: int) -> InboxRequest | None:
-        """Return an open card; None if it is closed or unknown."""
+        """Return a pending request; None if it has ended or is unknown."""
         return self._open.get(inbox_id)
 
     @property
@@ -69,7 +100,7 @@ class PendingRequestIndex(QObject):
         return len(self._open)
 
     def requested_in(self, row: int) -> tuple[str, int] | None:
-        """Return the server and the card id of a request in the running traffic."""
+        """Return the server and the Inbox id of the request in a row of the live traffic."""
         return self._rows.get(row)
 
     def _remember(self, row: int, inbox_request: InboxRequest) -> None:
@@ -78,16 +109,10 @@ class PendingRequestIndex(QObject):
             del self._rows[next(iter(self._rows))]
 
 
-RequestRole = Qt.ItemDataRole.UserRole + 1
-AgeRole = Qt.ItemDataRole.UserRole + 2
-MAX_EARLIER = 500
-EARLIER = "Earlier"
-
-
 class InboxModel(QAbstractListModel):
-    """Cards by row (`RequestRole`), with an “Earlier” heading before the closed ones, if any.
+    """Requests by row (`RequestRole`), with an “Earlier” heading before the ended ones, if any.
 
-    `server` restricts it to one server; None shows all. `now` is the clock of the cards' timestamps.
+    `server` restricts it to one server; None shows all. `now` is the clock of the requests' timestamps.
     """
 
     def __init__(self, server: str | None = None, now: Callable[[], int] = time.monotonic_ns) -> None:
@@ -102,7 +127,7 @@ class InboxModel(QAbstractListModel):
         return tuple(self._open)
 
     def put(self, inbox_request: InboxRequest) -> None:
-        """Add, update or close a card."""
+        """Add, update or end a request."""
         if self.server is not None and inbox_request.server != self.server:
             return
         position = next(
@@ -131,7 +156,7 @@ class InboxModel(QAbstractListModel):
         )
 
     def tick(self) -> None:
-        """Update the ages of the open cards."""
+        """Update the ages of the pending requests."""
         if self._open:
             self.dataChanged.emit(self.index(0), self.index(len(self._open) - 1), [AgeRole])
 
@@ -141,7 +166,7 @@ class InboxModel(QAbstractListModel):
             self.dataChanged.emit(self.index(position), self.index(position))
         elif all(
             known.id != inbox_request.id for known in self._earlier
-        ):  # else a late update of a closed card
+        ):  # else a late update of an ended request
             at = sum(known.id < inbox_request.id for known in self._open)
             self.beginInsertRows(ROOT, at, at)
             self._open.insert(at, inbox_request)
@@ -205,11 +230,11 @@ class InboxModel(QAbstractListModel):
         text = (
             what_text(inbox_request),
             one_line(inbox_request.server),
-            waits_text(inbox_request),
+            waiting_call_text(inbox_request),
             state_text,
             _about(inbox_request),
         )
-        return ", ".join(word for word in text if word)
+        return ", ".join(part for part in text if part)
 
 
 def _ended(inbox_request: InboxRequest) -> int:
@@ -220,88 +245,72 @@ def _about(inbox_request: InboxRequest) -> str:
     return next((text for text in map(excerpt_of, inbox_request.input_requests) if text), "")
 
 
-_NAME = 40  # letters of a server's name in a one-line text
-_ENDS = {
-    InboxRequestEnd.WITHDRAWN: "{server} cancelled its request ({what}).",
-    InboxRequestEnd.TIMED_OUT: "A request from {server} timed out ({what}).",
-    InboxRequestEnd.SERVER_GONE: "{server} disconnected, and its request ended ({what}).",
-    InboxRequestEnd.NOT_SENT: "Could not send the reply to {server} ({what}).",
-    InboxRequestEnd.REFUSED: "A request from {server} was rejected automatically ({what}).",
-}
-
-
 def toast_text(inbox_request: InboxRequest) -> tuple[str, str, str, str]:
     """Return the server, its request, an excerpt and the waiting call."""
     phrase = request_phrase(inbox_request).removeprefix(one_line(inbox_request.server)).strip()
     about = next((text for text in map(excerpt_of, for_user(inbox_request)) if text), "")
-    return one_line(inbox_request.server), phrase[:1].upper() + phrase[1:], about, waits_text(inbox_request)
+    return (
+        one_line(inbox_request.server),
+        phrase[:1].upper() + phrase[1:],
+        about,
+        waiting_call_text(inbox_request),
+    )
 
 
-def is_change(inbox_request: InboxRequest) -> bool:
+def is_notable_end(inbox_request: InboxRequest) -> bool:
     """Return whether it ended in a way worth a notification."""
     return inbox_request.end in _ENDS
 
 
-def message_text(inbox_requests: Sequence[InboxRequest]) -> str:
+def ended_text(inbox_requests: Sequence[InboxRequest]) -> str:
     """Return how the last of them ended and the number of others. The Inbox has the reasons."""
     last = inbox_requests[-1]
     assert last.end is not None
-    server = one_line(shorten(last.server, _NAME))
-    text = _ENDS[last.end].format(server=server, what=what_text(last).lower())
+    server = one_line(shorten(last.server, _MAX_NAME_LENGTH))
+    text = _ENDS[last.end].format(server=server, what=_lowered(what_text(last)))
     return f"{text} {len(inbox_requests) - 1:,} more before that." if len(inbox_requests) > 1 else text
 
 
-def requests_of_call(inbox_requests: Sequence[InboxRequest], tool: str, since_ns: int) -> InboxRequest | None:
+def request_of_call(inbox_requests: Sequence[InboxRequest], tool: str, since_ns: int) -> InboxRequest | None:
     """Return the oldest server request that a tool call waits for, or may be waiting for.
 
     Not every request says which call it belongs to. `since_ns` is when the call started: earlier requests
     belong to other calls.
     """
-    whose = (("tools/call", tool), ("", ""))
+    calls = (("tools/call", tool), ("", ""))
     found = (
         inbox_request
         for inbox_request in inbox_requests
-        if (inbox_request.method, inbox_request.subject) in whose and inbox_request.requested_ns >= since_ns
+        if (inbox_request.method, inbox_request.subject) in calls and inbox_request.requested_ns >= since_ns
     )
     return next(found, None)
 
 
 def waiting_text(inbox_request: InboxRequest) -> str:
     """Return the text shown above a waiting call."""
-    what = "the page in the browser" if inbox_request.awaits_completion else what_text(inbox_request).lower()
+    what = (
+        "the page in the browser" if inbox_request.awaits_completion else _lowered(what_text(inbox_request))
+    )
     return f"Waiting for you: {what}"
 
 
-_EXCERPT = 300
-_KINDS = {
-    "form": "Form elicitation",
-    "url": "URL elicitation",
-    SAMPLING: "Sampling request",
-    ROOTS: "Roots request",
-}
-_WISHES = {
-    "form": "asks you to fill in a form",
-    "url": "asks you to open a URL",
-    SAMPLING: "requests sampling",
-    ROOTS: "requests the roots",
-}
-_ACTIONS = {ACCEPT: "accepted", DECLINE: "declined", CANCEL: "cancelled"}
-_DRAFTED = "drafted"
-_SECOND = 1_000_000_000
+def _lowered(text: str) -> str:
+    """Lower the first letter, but not that of an abbreviation: "URL elicitation"."""
+    return text if text[1:2].isupper() else text[:1].lower() + text[1:]
 
 
-def is_page(input_request: RequestItem) -> bool:
+def is_url_elicitation(input_request: RequestItem) -> bool:
     return input_request.method == ELICITATION and input_request.params.get("mode") == "url"
 
 
 def _kind(input_request: RequestItem) -> str:
     if input_request.method == ELICITATION:
-        return "url" if is_page(input_request) else "form"
+        return "url" if is_url_elicitation(input_request) else "form"
     return input_request.method
 
 
 def kind_text(input_request: RequestItem) -> str:
-    """Return the kind: Form, Page to open, Sampling or Roots."""
+    """Return the kind of request: form or URL elicitation, sampling or roots."""
     return _KINDS.get(_kind(input_request)) or one_line(input_request.method)
 
 
@@ -313,18 +322,18 @@ def for_user(inbox_request: InboxRequest) -> tuple[RequestItem, ...]:
 
 
 def what_text(inbox_request: InboxRequest) -> str:
-    """Return what a card asks for, in two or three words."""
+    """Return what is requested, in two or three words."""
     requested = for_user(inbox_request) or inbox_request.input_requests
     if len(requested) == 1:
         return kind_text(requested[0])
     kinds = {kind_text(each) for each in requested}
-    return f"{plural(len(requested), 'request')}" if len(kinds) > 1 else f"{len(requested)} × {kinds.pop()}"
+    return plural(len(requested), "request") if len(kinds) > 1 else f"{len(requested)} × {kinds.pop()}"
 
 
 def request_phrase(inbox_request: InboxRequest) -> str:
     """Return e.g. "everything asks you to fill in a form"."""
     requested = for_user(inbox_request) or inbox_request.input_requests
-    phrase = _WISHES.get(_kind(requested[0]), f"sent {one_line(requested[0].method)}")
+    phrase = _PHRASES.get(_kind(requested[0]), f"sent {one_line(requested[0].method)}")
     if len(requested) > 1:
         phrase = f"sent {plural(len(requested), 'request')}"
     return f"{one_line(inbox_request.server)} {phrase}"
@@ -336,12 +345,12 @@ def excerpt_of(input_request: RequestItem) -> str:
     text = (
         text_of(params, "message")
         if input_request.method == ELICITATION
-        else _last_said(params.get("messages"))
+        else _last_user_text(params.get("messages"))
     )
-    return one_line(shorten(text.strip(), _EXCERPT))
+    return one_line(shorten(text.strip(), _MAX_EXCERPT_LENGTH))
 
 
-def _last_said(messages: object) -> str:
+def _last_user_text(messages: object) -> str:
     if not isinstance(messages, list):
         return ""
     for message in reversed(messages[-20:]):
@@ -354,7 +363,7 @@ def _last_said(messages: object) -> str:
     return ""
 
 
-def waits_text(inbox_request: InboxRequest) -> str:
+def waiting_call_text(inbox_request: InboxRequest) -> str:
     """Return which call waits for the reply, e.g. "tool roll_dice"."""
     if inbox_request.subject:
         what = {"tools/call": "tool ", "prompts/get": "prompt ", "resources/read": "resource "}
@@ -385,7 +394,7 @@ def round_text(inbox_request: InboxRequest) -> str:
 
 
 def state_text(inbox_request: InboxRequest) -> str:
-    """Return the state of an open card; "" if it is just pending."""
+    """Return the state of an open request; "" if it is just pending."""
     if inbox_request.awaits_completion:
         return "waiting for the browser"
     requested = for_user(inbox_request)
@@ -403,7 +412,7 @@ def age_text(inbox_request: InboxRequest, now_ns: int) -> str:
 
 
 def reply_text(reply: Reply) -> str:
-    """Return the kind of reply: accepted, declined, cancelled, answered or refused."""
+    """Return the kind of reply: accepted, declined, cancelled, answered or rejected."""
     if reply.is_built_in:
         return "answered automatically"
     if reply.result is None:
@@ -430,17 +439,17 @@ def end_text(inbox_request: InboxRequest) -> str:
             for each in for_user(inbox_request) or inbox_request.input_requests
             if each.reply is not None
         ]
-        reported = dict.fromkeys(filter(None, map(reply_text, replies)))
+        kinds = dict.fromkeys(filter(None, map(reply_text, replies)))
         rules = dict.fromkeys(filter(None, map(rule_text, replies)))
-        text = ", ".join(reported) or text
+        text = ", ".join(kinds) or text
         for rule in rules:
             text += f", {rule}" if rule.startswith(_DRAFTED) else f" {rule}"
-    # A request refused automatically was never pending.
+    # A request rejected automatically was never pending.
     waited = waited_text(inbox_request) if inbox_request.end is not InboxRequestEnd.REFUSED else ""
     return f"{text} after {waited}" if waited else text
 
 
-def is_yes(inbox_request: InboxRequest) -> bool:
+def is_positive(inbox_request: InboxRequest) -> bool:
     """Return whether it ended with what the server asked for."""
     replies = [each.reply for each in for_user(inbox_request) or inbox_request.input_requests]
     return inbox_request.end is InboxRequestEnd.ANSWERED and all(
@@ -449,7 +458,7 @@ def is_yes(inbox_request: InboxRequest) -> bool:
 
 
 def note_text(inbox_request: InboxRequest) -> str:
-    """Return a sentence on why it ended, or a note on an open card."""
+    """Return a sentence on why it ended, or a note on an open request."""
     note = inbox_request.note.strip()
     if not note:
         return ""

@@ -26,7 +26,7 @@ _ROOT_ID = 2**32 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class RowAppearance:
     """The content of a row: `key: value note`."""
 
     key: str
@@ -43,7 +43,7 @@ class _Item:
     row: int
     step: str | int | None
     value: TreeValue
-    appearance: Look
+    appearance: RowAppearance
     kind: Literal["value", "range", "rest"] = "value"
     first: int = 0
     children: list[int] | None = field(default=None)
@@ -69,7 +69,7 @@ class JsonTreeModel(QAbstractItemModel):
         self._items, self._top = [], []
         self.endResetModel()
 
-    def appearance(self, index: Index) -> Look:
+    def appearance(self, index: Index) -> RowAppearance:
         return self._items[index.internalId()].appearance
 
     def steps(self, index: Index) -> Steps:
@@ -160,17 +160,17 @@ class JsonTreeModel(QAbstractItemModel):
     def _add(
         self, parent: int, row: int, step: str | int | None, value: TreeValue, is_repeated: bool = False
     ) -> int:
-        return self._append(_Item(parent, row, step, value, _inspect(step, value, is_repeated)))
+        return self._append(_Item(parent, row, step, value, _appearance(step, value, is_repeated)))
 
     def _add_range(self, parent: int, value: list[TreeValue] | Members, start: int) -> int:
         part = value[start : start + RANGE]
         is_object = isinstance(value, Members)
         members = Members(cast(Members, part)) if is_object else cast("list[TreeValue]", part)
-        appearance = Look("", f"[{start:,} … {start + len(part) - 1:,}]", "muted")
+        appearance = RowAppearance("", f"[{start:,} … {start + len(part) - 1:,}]", "muted")
         return self._append(_Item(parent, start // RANGE, None, members, appearance, "range", start))
 
     def _add_rest(self, parent: int, row: int, count: int) -> int:
-        appearance = Look("", f"… {count:,} more: see Pretty or Text", "muted")
+        appearance = RowAppearance("", f"… {count:,} more: see Pretty or Text", "muted")
         return self._append(_Item(parent, row, None, None, appearance, "rest"))
 
     def _append(self, item: _Item) -> int:
@@ -190,13 +190,13 @@ def _members(
         yield row, name, child, counts[name] > 1
 
 
-def _inspect(step: str | int | None, value: TreeValue, is_repeated: bool) -> Look:
+def _appearance(step: str | int | None, value: TreeValue, is_repeated: bool) -> RowAppearance:
     key = "" if step is None else str(step) if isinstance(step, int) else _shown_key(step)
     notes = ["duplicate key"] if is_repeated else []
     if isinstance(value, str) and whole_length(value) > _MAX_SHOWN_LENGTH:
         notes.append(plural(whole_length(value), "character"))
     text, tone = _shown_value(value)
-    return Look(key, text, tone, ", ".join(notes))
+    return RowAppearance(key, text, tone, ", ".join(notes))
 
 
 def _shown_key(name: str) -> str:

@@ -1,7 +1,6 @@
 """Fuzzy-searchable item model of the command palette and smaller pickers.
 
-Items are taken in and searched in slices of 6 ms, however many there are; the best 200 become rows.
-Also makes items of earlier calls and of saved calls.
+Items are read and searched in slices of 6 ms, however many there are; the best 200 become rows.
 """
 
 from __future__ import annotations
@@ -18,6 +17,17 @@ from PySide6.QtCore import QAbstractListModel, QObject, Qt, QTimer, Signal
 from inspector.qt.models.row_models import ROOT, Index, plain_tip
 from inspector.qt.theme import Tone
 
+NoteRole = Qt.ItemDataRole.UserRole + 1
+ToneRole = Qt.ItemDataRole.UserRole + 2
+IconRole = Qt.ItemDataRole.UserRole + 3
+PositionsRole = Qt.ItemDataRole.UserRole + 4
+
+MAX_SHOWN = 200
+_SLICE_S = 0.006
+_STRIDE = 64
+_RECENT_BONUS = 4
+_MAX_ITEMS = 1 << 32
+
 _BOUNDARY = re.compile(r"(?:^|(?<=[\W_]))\w|(?<=[a-z0-9])[A-Z]")
 _IN_REST = 6  # worse than anywhere in the name
 _INITIALS = 2  # `gi` for get_issue
@@ -25,11 +35,177 @@ _SCATTERED = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
-    """A match; a lower score is better. `positions` are the matching letters of the name, in order."""
+class PaletteItem:
+    """An entry of the palette.
 
-    score: int
-    positions: tuple[int, ...]
+    `key` identifies it in the history; `text` and `note` must be safe to show (`one_line`).
+    """
+
+    key: str
+    text: str
+    note: str = ""
+    icon: str = ""
+    tone: Tone = "muted"
+    tip: str = ""
+
+
+class PaletteModel(QAbstractListModel):
+    """The best matches first; without a query, the most recent first, then the given order.
+
+    Signals:
+        searched: The rows now match the query.
+    """
+
+    searched = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._items: list[PaletteItem] = []
+        self._haystacks: list[str] = []
+        self._coming: Iterator[PaletteItem] = iter(())
+        self._recent: dict[str, int] = {}
+        self._rows: list[_Row] = []
+        self._query = Query("")
+        self._found = 0
+        self._search: Iterator[None] = iter(())
+        self._timer = QTimer(self, interval=0)
+        self._timer.timeout.connect(self._search_some)
+
+    def set_items(self, items: Iterable[PaletteItem], recent: Sequence[str] = ()) -> None:
+        """Replace the entries. `recent` are keys, latest first.
+
+        The iterable is consumed bit by bit.
+        """
+        self._items, self._haystacks = [], []
+        self._coming = iter(items)
+        self._recent = {key: position for position, key in enumerate(recent)}
+        self._begin()
+
+    def add_items(self, items: Iterable[PaletteItem]) -> None:
+        self._coming = chain(self._coming, items)
+        self._begin()
+
+    def set_text(self, text: str) -> None:
+        self._query = Query(text)
+        self._begin()
+
+    @property
+    def total(self) -> int:
+        return len(self._items)
+
+    @property
+    def found(self) -> int:
+        """The number of matches, shown or not."""
+        return self._found
+
+    @property
+    def is_searching(self) -> bool:
+        return self._timer.isActive()
+
+    def finish(self) -> None:
+        """Finish the search now, for a choice made before it was done."""
+        if self.is_searching:
+            for _ in self._search:
+                pass
+
+    def item(self, row: int) -> PaletteItem | None:
+        return self._rows[row].item if 0 <= row < len(self._rows) else None
+
+    def rowCount(self, parent: Index = ROOT) -> int:
+        return 0 if parent.isValid() else len(self._rows)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid():
+            return None
+        row = self._rows[index.row()]
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return row.item.text
+            case Qt.ItemDataRole.ToolTipRole:
+                return plain_tip(row.item.tip) if row.item.tip else None
+            case Qt.ItemDataRole.AccessibleTextRole:
+                return f"{row.item.text}, {row.item.note}" if row.item.note else row.item.text
+        values = {
+            int(NoteRole): row.item.note,
+            int(ToneRole): row.item.tone,
+            int(IconRole): row.item.icon,
+            int(PositionsRole): row.positions,
+        }
+        return values.get(int(role))
+
+    def _begin(self) -> None:
+        """Start searching; the first slice runs at once."""
+        self._search = self._run()
+        self._timer.start()
+        self._search_some()
+
+    def _search_some(self) -> None:
+        until = time.perf_counter() + _SLICE_S
+        for _ in self._search:
+            if time.perf_counter() > until:
+                return
+        self._timer.stop()
+
+    def _run(self) -> Iterator[None]:
+        yield from self._read_items()
+        yield from self._matching() if self._query else self._in_order()
+
+    def _read_items(self) -> Iterator[None]:
+        for item in self._coming:
+            self._items.append(item)
+            if len(self._items) % _STRIDE == 0:
+                yield
+
+    def _in_order(self) -> Iterator[None]:
+        yield
+        recent = [item for item in self._items if item.key in self._recent] if self._recent else []
+        recent.sort(key=lambda item: self._recent[item.key])
+        rest = (item for item in self._items if item.key not in self._recent)
+        shown = [*recent, *(item for item, _ in zip(rest, range(MAX_SHOWN), strict=False))]
+        self._show([_Row(item) for item in shown[:MAX_SHOWN]], len(self._items))
+
+    def _matching(self) -> Iterator[None]:
+        # An int each, not a tuple: the garbage collector would scan thousands of them.
+        found: list[int] = []
+        query, recent = self._query, self._recent
+        for position, item in enumerate(self._items):
+            if position % _STRIDE == 0:
+                yield
+            if position == len(self._haystacks):
+                self._haystacks.append(haystack(item.text, item.note))
+            match = query.match(item.text, self._haystacks[position])
+            if match is not None:
+                used = recent.get(item.key)
+                score = match.score if used is None else match.score - _RECENT_BONUS
+                age = len(recent) if used is None else used
+                found.append(_rank(score, age, len(item.text), position))
+        best = [rank % _MAX_ITEMS for rank in heapq.nsmallest(MAX_SHOWN, found)]
+        self._show([self._matched(position) for position in best], len(found))
+
+    def _matched(self, position: int) -> _Row:
+        item = self._items[position]
+        match = self._query.match(item.text, self._haystacks[position])
+        return _Row(item, match.positions if match is not None else ())
+
+    def _show(self, rows: list[_Row], found: int) -> None:
+        self._timer.stop()
+        self.beginResetModel()
+        self._rows, self._found = rows, found
+        self.endResetModel()
+        self.searched.emit()
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    item: PaletteItem
+    positions: tuple[int, ...] = ()
+
+
+def _rank(score: int, age: int, length: int, position: int) -> int:
+    """Pack the criteria into one number that sorts by each of them in turn."""
+    return (
+        (((score + _RECENT_BONUS) << 16) + min(age, 0xFFFF) << 16) + min(length, 0xFFFF)
+    ) * _MAX_ITEMS + position
 
 
 class Query:
@@ -38,8 +214,8 @@ class Query:
     Subsequences are searched in the name only; whole words also in the rest.
     """
 
-    def __init__(self, words: str) -> None:
-        self._terms = [word for word in words.lower().split() if word][:8]
+    def __init__(self, text: str) -> None:
+        self._terms = [word for word in text.lower().split() if word][:8]
         self._scattered = [re.compile("[^\n]*?".join(map(re.escape, word))) for word in self._terms]
 
     def __bool__(self) -> bool:
@@ -52,7 +228,7 @@ class Query:
         for word, scattered in zip(self._terms, self._scattered, strict=True):
             start = haystack.find(word)
             if start >= 0:
-                score += _place_score(haystack, start, end)
+                score += _position_score(haystack, start, end)
                 positions += range(start, min(start + len(word), end))
             elif scattered.search(haystack, 0, end):
                 starts = {start.start() for start in _BOUNDARY.finditer(name)}
@@ -64,13 +240,21 @@ class Query:
         return Match(score, tuple(sorted(set(positions))))
 
 
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A match; a lower score is better. `positions` are the matching letters of the name, in order."""
+
+    score: int
+    positions: tuple[int, ...]
+
+
 def haystack(name: str, rest: str) -> str:
     """Return the lower-case search text, with the name's letters at their original positions."""
     lowered = name.lower()
     return f"{lowered if len(lowered) == len(name) else name}\n{rest.lower()}"
 
 
-def _place_score(text: str, start: int, end: int) -> int:
+def _position_score(text: str, start: int, end: int) -> int:
     if start >= end:
         return _IN_REST
     if start == 0:
@@ -105,189 +289,3 @@ def _gaps(positions: list[int]) -> int:
     """Score the scatter: the number of runs, and a little for the distance."""
     runs = sum(later != earlier + 1 for earlier, later in pairwise(positions))
     return 2 * runs + min((positions[-1] - positions[0]) // 8, 8)
-
-
-NoteRole = Qt.ItemDataRole.UserRole + 1
-ToneRole = Qt.ItemDataRole.UserRole + 2
-IconRole = Qt.ItemDataRole.UserRole + 3
-PlacesRole = Qt.ItemDataRole.UserRole + 4
-
-MAX_SHOWN = 200
-_TURN_S = 0.006
-_STRIDE = 64
-_RECENT_BONUS = 4
-_MAX_PICKS = 1 << 32
-
-
-@dataclass(frozen=True, slots=True)
-class PaletteItem:
-    """An entry of the palette.
-
-    `key` identifies it in the history; `text` and `note` must be safe to show (`one_line`).
-    """
-
-    key: str
-    text: str
-    note: str = ""
-    icon: str = ""
-    tone: Tone = "muted"
-    tip: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    pick: PaletteItem
-    positions: tuple[int, ...] = ()
-
-
-class PaletteModel(QAbstractListModel):
-    """The best matches first; without a query, the most recent first, then the given order.
-
-    Signals:
-        searched: The rows now match the query.
-    """
-
-    searched = Signal()
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._picks: list[PaletteItem] = []
-        self._haystacks: list[str] = []
-        self._coming: Iterator[PaletteItem] = iter(())
-        self._recent: dict[str, int] = {}
-        self._rows: list[_Row] = []
-        self._query = Query("")
-        self._found = 0
-        self._search: Iterator[None] = iter(())
-        self._timer = QTimer(self, interval=0)
-        self._timer.timeout.connect(self._go_on)
-
-    def set_picks(self, picks: Iterable[PaletteItem], recent: Sequence[str] = ()) -> None:
-        """Replace the entries. `recent` are keys, latest first.
-
-        The iterable is consumed bit by bit.
-        """
-        self._picks, self._haystacks = [], []
-        self._coming = iter(picks)
-        self._recent = {key: position for position, key in enumerate(recent)}
-        self._begin()
-
-    def add_picks(self, picks: Iterable[PaletteItem]) -> None:
-        self._coming = chain(self._coming, picks)
-        self._begin()
-
-    def set_text(self, words: str) -> None:
-        self._query = Query(words)
-        self._begin()
-
-    @property
-    def total(self) -> int:
-        return len(self._picks)
-
-    @property
-    def found(self) -> int:
-        """The number of matches, shown or not."""
-        return self._found
-
-    @property
-    def is_searching(self) -> bool:
-        return self._timer.isActive()
-
-    def finish(self) -> None:
-        """Finish the search now, for a choice made before it was done."""
-        if self.is_searching:
-            for _ in self._search:
-                pass
-
-    def pick(self, row: int) -> PaletteItem | None:
-        return self._rows[row].pick if 0 <= row < len(self._rows) else None
-
-    def rowCount(self, parent: Index = ROOT) -> int:
-        return 0 if parent.isValid() else len(self._rows)
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if not index.isValid():
-            return None
-        row = self._rows[index.row()]
-        match role:
-            case Qt.ItemDataRole.DisplayRole:
-                return row.pick.text
-            case Qt.ItemDataRole.ToolTipRole:
-                return plain_tip(row.pick.tip) if row.pick.tip else None
-            case Qt.ItemDataRole.AccessibleTextRole:
-                return f"{row.pick.text}, {row.pick.note}" if row.pick.note else row.pick.text
-        values = {
-            int(NoteRole): row.pick.note,
-            int(ToneRole): row.pick.tone,
-            int(IconRole): row.pick.icon,
-            int(PlacesRole): row.positions,
-        }
-        return values.get(int(role))
-
-    def _begin(self) -> None:
-        """Start searching; the first slice runs at once."""
-        self._search = self._run()
-        self._timer.start()
-        self._go_on()
-
-    def _go_on(self) -> None:
-        until = time.perf_counter() + _TURN_S
-        for _ in self._search:
-            if time.perf_counter() > until:
-                return
-        self._timer.stop()
-
-    def _run(self) -> Iterator[None]:
-        yield from self._take_in()
-        yield from self._matching() if self._query else self._in_order()
-
-    def _take_in(self) -> Iterator[None]:
-        for pick in self._coming:
-            self._picks.append(pick)
-            if len(self._picks) % _STRIDE == 0:
-                yield
-
-    def _in_order(self) -> Iterator[None]:
-        yield
-        recent = [pick for pick in self._picks if pick.key in self._recent] if self._recent else []
-        recent.sort(key=lambda pick: self._recent[pick.key])
-        rest = (pick for pick in self._picks if pick.key not in self._recent)
-        shown = [*recent, *(pick for pick, _ in zip(rest, range(MAX_SHOWN), strict=False))]
-        self._show([_Row(pick) for pick in shown[:MAX_SHOWN]], len(self._picks))
-
-    def _matching(self) -> Iterator[None]:
-        # An int each, not a tuple: the garbage collector would scan thousands of them.
-        found: list[int] = []
-        query, recent = self._query, self._recent
-        for position, pick in enumerate(self._picks):
-            if position % _STRIDE == 0:
-                yield
-            if position == len(self._haystacks):
-                self._haystacks.append(haystack(pick.text, pick.note))
-            match = query.match(pick.text, self._haystacks[position])
-            if match is not None:
-                used = recent.get(pick.key)
-                score = match.score if used is None else match.score - _RECENT_BONUS
-                age = len(recent) if used is None else used
-                found.append(_rank(score, age, len(pick.text), position))
-        best = [rank % _MAX_PICKS for rank in heapq.nsmallest(MAX_SHOWN, found)]
-        self._show([self._matched(position) for position in best], len(found))
-
-    def _matched(self, position: int) -> _Row:
-        pick = self._picks[position]
-        match = self._query.match(pick.text, self._haystacks[position])
-        return _Row(pick, match.positions if match is not None else ())
-
-    def _show(self, rows: list[_Row], found: int) -> None:
-        self._timer.stop()
-        self.beginResetModel()
-        self._rows, self._found = rows, found
-        self.endResetModel()
-        self.searched.emit()
-
-
-def _rank(score: int, age: int, length: int, position: int) -> int:
-    """Pack the criteria into one number that sorts by each of them in turn."""
-    return (
-        (((score + _RECENT_BONUS) << 16) + min(age, 0xFFFF) << 16) + min(length, 0xFFFF)
-    ) * _MAX_PICKS + position

@@ -46,7 +46,7 @@ class ProcessesModel(QAbstractTableModel):
     def show(self, sample: Sample | None) -> None:
         processes = sample.processes if sample is not None else ()
         self._now_ns = time.time_ns()
-        if [_who(each) for each in processes] != [_who(each) for each in self._processes]:
+        if [_identity(each) for each in processes] != [_identity(each) for each in self._processes]:
             self.beginResetModel()
             self._processes = processes
             self.endResetModel()
@@ -79,7 +79,7 @@ class ProcessesModel(QAbstractTableModel):
         process, column = self._processes[index.row()], index.column()
         match role:
             case Qt.ItemDataRole.DisplayRole:
-                return cell(process, column, self._now_ns)
+                return cell_text(process, column, self._now_ns)
             case Qt.ItemDataRole.TextAlignmentRole:
                 return self._alignment(column)
             case Qt.ItemDataRole.FontRole if column == Column.PID:
@@ -94,7 +94,7 @@ class ProcessesModel(QAbstractTableModel):
         return _RIGHT if column in _NUMBERS else _LEFT
 
 
-def cell(process: ProcessFacts, column: int, now_ns: int) -> str:
+def cell_text(process: ProcessFacts, column: int, now_ns: int) -> str:
     match column:
         case Column.NAME:
             note = " (orphan)" if process.is_stray else ""
@@ -103,24 +103,24 @@ def cell(process: ProcessFacts, column: int, now_ns: int) -> str:
         case Column.PID:
             return str(process.pid)
         case Column.CPU:
-            return percent(process.share)
+            return percent_text(process.share)
         case Column.MEMORY:
             return size(process.rss) if process.rss is not None else _UNKNOWN
         case Column.THREADS:
             return f"{process.threads:,}" if process.threads is not None else _UNKNOWN
         case Column.HANDLES:
             return f"{process.handles:,}" if process.handles is not None else _UNKNOWN
-    return age(now_ns - process.started_ns)
+    return age_text(now_ns - process.started_ns)
 
 
-def percent(share: float | None) -> str:
+def percent_text(share: float | None) -> str:
     """Format a share of one core: 250 % is two and a half cores."""
     if share is None:
         return _UNKNOWN
     return f"{share * 100:.1f} %" if 0.0005 <= share < 0.0995 else f"{share * 100:.0f} %"
 
 
-def age(nanoseconds: int) -> str:
+def age_text(nanoseconds: int) -> str:
     """Format an age: 12 s, 3 min 05 s, 2 h 07 min, 3 d 4 h."""
     seconds = max(0, nanoseconds) // 1_000_000_000
     if seconds < 60:
@@ -132,7 +132,7 @@ def age(nanoseconds: int) -> str:
     return f"{seconds // _DAY} d {seconds % _DAY // _HOUR} h"
 
 
-def _who(process: ProcessFacts) -> tuple[int, int, int]:
+def _identity(process: ProcessFacts) -> tuple[int, int, int]:
     return process.pid, process.started_ns, process.depth
 
 

@@ -22,13 +22,13 @@ _MAX_LENGTH = 300
 class Column(IntEnum):
     STATE = 0
     CALL = 1
-    WHAT = 2
-    TOOK = 3
+    DIFFERENCE = 2
+    DURATION = 3
     CPU = 4
 
 
 HEADERS = ("Status", "Call", "Difference", "Duration", "CPU")
-_NUMBERS = (Column.TOOK, Column.CPU)
+_NUMBERS = (Column.DURATION, Column.CPU)
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
@@ -101,7 +101,7 @@ class RerunsModel(QAbstractTableModel):
         result, column = self._results[index.row()], index.column()
         match role:
             case Qt.ItemDataRole.DisplayRole:
-                return cell(result, column)
+                return cell_text(result, column)
             case Qt.ItemDataRole.DecorationRole if column == Column.STATE:
                 return self._mark(result.state)
             case Qt.ItemDataRole.ForegroundRole:
@@ -110,8 +110,8 @@ class RerunsModel(QAbstractTableModel):
                 return _alignment(column)
             case Qt.ItemDataRole.ToolTipRole if column == Column.CALL:
                 return plain_tip(f"{result.call.tool}, in {result.call.path}")
-            case Qt.ItemDataRole.ToolTipRole if column == Column.WHAT:
-                return plain_tip(text) if (text := cell(result, column)) else None
+            case Qt.ItemDataRole.ToolTipRole if column == Column.DIFFERENCE:
+                return plain_tip(text) if (text := cell_text(result, column)) else None
         return None
 
     def _on_theme_changed(self) -> None:
@@ -120,22 +120,22 @@ class RerunsModel(QAbstractTableModel):
             self.dataChanged.emit(self.index(0, 0), last)
 
 
-def cell(result: RegressionResult, column: int) -> str:
+def cell_text(result: RegressionResult, column: int) -> str:
     outcome = result.outcome
     match column:
         case Column.STATE:
             return result.state.value
         case Column.CALL:
             return one_line(shorten(result.call.name, _MAX_LENGTH))
-        case Column.TOOK:
+        case Column.DURATION:
             return duration(outcome.elapsed_ns) if outcome is not None else ""
         case Column.CPU:
             cost = outcome.cost if outcome is not None else None
             return duration(cost.cpu_ns) if cost is not None and cost.cpu_ns is not None else ""
-    return one_line(shorten(what_differs(result), _MAX_LENGTH))
+    return one_line(shorten(difference_text(result), _MAX_LENGTH))
 
 
-def what_differs(result: RegressionResult) -> str:
+def difference_text(result: RegressionResult) -> str:
     """Return what differs, in a few words; "" if there is nothing to report."""
     if result.problem:
         return result.problem
@@ -144,7 +144,7 @@ def what_differs(result: RegressionResult) -> str:
     return ""
 
 
-def summary(view: RegressionView) -> str:
+def summary_text(view: RegressionView) -> str:
     """Return counts by state: `2 different, 3 as expected`."""
     order = (
         RegressionState.RUNNING,
@@ -160,7 +160,7 @@ def summary(view: RegressionView) -> str:
     return ", ".join(f"{count:,} {text}" for count, text in counts if count)
 
 
-def verdict(view: RegressionView) -> tuple[str, Tone]:
+def badge(view: RegressionView) -> tuple[str, Tone]:
     """Return a badge: red, green or neutral; "" before the first run."""
     if not view.number or not view.results:
         return "", "muted"
@@ -178,7 +178,7 @@ def verdict(view: RegressionView) -> tuple[str, Tone]:
 def _tone(result: RegressionResult, column: int) -> Tone:
     if column == Column.STATE:
         return TONES[result.state]
-    return "text" if column in (Column.CALL, Column.WHAT) else "muted"
+    return "text" if column in (Column.CALL, Column.DIFFERENCE) else "muted"
 
 
 def _alignment(column: int) -> Qt.AlignmentFlag:

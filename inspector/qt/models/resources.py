@@ -16,108 +16,25 @@ from inspector.base.json.values import JSON, JSONObject, excerpt
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural, size
 from inspector.protocol.types import Malformed, Resource, ResourceTemplate
-from inspector.qt.models.feature_list import Describe, FeatureListModel, Item, NoteRole, ToneRole
+from inspector.qt.models.feature_list import FeatureListModel, Item, ItemTexts, NoteRole, ToneRole
 from inspector.qt.models.row_models import Index
 
-_BOTH = (Resource, ResourceTemplate)
-
-
-def _uri(item: Item) -> str:
-    if isinstance(item, ResourceTemplate):
-        return item.uri_template
-    return item.uri if isinstance(item, Resource) else ""
-
-
-def _text(item: Item) -> str:
-    return (item.title or item.name or _uri(item)) if isinstance(item, _BOTH) else ""
-
-
-def _note(item: Item) -> str:
-    return short_type(item.mime_type) if isinstance(item, _BOTH) else ""
-
-
-def _rest(item: Item) -> str:
-    if not isinstance(item, _BOTH):
-        return ""
-    return f"{item.name}\n{_uri(item)}\n{item.mime_type}\n{item.description}"
-
-
-RESOURCES = Describe(_uri, _text, _note, _rest)
-TEMPLATES = Describe(_uri, _text, _uri, _rest)
-
-
-def short_type(mime_type: str) -> str:
-    """Shorten a MIME type: `text/markdown; charset=utf-8` -> `markdown`."""
-    bare = mime_type.partition(";")[0].strip()
-    return bare.rpartition("/")[2].removeprefix("x-") or bare
-
-
-def facts_of(source: JSONObject) -> list[tuple[str, str]]:
-    """Return labeled facts about a resource or template besides URI, title and description."""
-    facts = [(label, _string(source.get(member))) for label, member in _MEMBERS]
-    facts.append(("Size", _size(source.get("size"))))
-    annotations = source.get("annotations")
-    if isinstance(annotations, dict):
-        facts += [
-            (_ANNOTATIONS.get(name, name), _annotation(name, value)) for name, value in annotations.items()
-        ]
-    return [(label, value) for label, value in facts if value]
-
-
-_MEMBERS = (("Name", "name"), ("Type", "mimeType"))
-_ANNOTATIONS = {"audience": "Audience", "priority": "Priority", "lastModified": "Last modified"}
-
-
-def _string(value: JSON) -> str:
-    return "" if value is None else excerpt(value, 200)
-
-
-def _size(value: JSON) -> str:
-    if type(value) is int and value >= 0:
-        return size(value) if value < 1024 else f"{size(value)} ({value:,} bytes)"
-    return _string(value)
-
-
-def _annotation(name: str, value: JSON) -> str:
-    if name == "audience" and isinstance(value, list):
-        return ", ".join(excerpt(each, 40) for each in value[:10])
-    if name == "lastModified" and isinstance(value, str):
-        return _moment(value)
-    return _string(value)
-
-
-def _moment(text: str) -> str:
-    """Format a time in the local zone; return unparsable text as sent."""
-    try:
-        return f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M:%S}"
-    except (ValueError, OverflowError, OSError):
-        return excerpt(text, 80)
-
+_RESOURCE_TYPES = (Resource, ResourceTemplate)
 
 _ROOT = 2**32 - 1
 _MAX_KNOWN = 50_000
 _SLICE = 2_000
 
-
-@dataclass(eq=False, slots=True)
-class _Node:
-    """A folder of `items` whose URIs share their first `depth` parts, or a single item."""
-
-    parent: int
-    row: int
-    label: str
-    items: list[int]
-    depth: int
-    item: int | None = None
-    children: list[int] | None = field(default=None)
+_MEMBERS = (("Name", "name"), ("Type", "mimeType"))
+_ANNOTATIONS = {"audience": "Audience", "priority": "Priority", "lastModified": "Last modified"}
 
 
 class ResourceTreeModel(QAbstractItemModel):
-    """The rows of an OfferedModel as a URI tree. Folders with a single subfolder are merged."""
+    """The rows of a FeatureListModel as a URI tree. Folders with a single subfolder are merged."""
 
-    def __init__(self, offered: FeatureListModel, parent: QObject | None = None) -> None:
+    def __init__(self, features: FeatureListModel, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._offered = offered
+        self._features = features
         self._items: Sequence[Item] = ()
         self._parts: list[list[str]] = []
         self._known: dict[str, list[str]] = {}
@@ -126,7 +43,7 @@ class ResourceTreeModel(QAbstractItemModel):
 
     def rebuild(self) -> None:
         self.beginResetModel()
-        self._items = self._offered.items()
+        self._items = self._features.items()
         self._parts = [self._parts_of(item) for item in self._items]
         self._nodes = []
         usable = [position for position, parts in enumerate(self._parts) if parts]
@@ -136,7 +53,7 @@ class ResourceTreeModel(QAbstractItemModel):
                 self._top.append(self._add(_ROOT, len(self._top), "", [position], 0, position))
         self.endResetModel()
 
-    async def learn(self, items: Sequence[Item]) -> None:
+    async def split_uris(self, items: Sequence[Item]) -> None:
         """Split the URIs of a long list in slices, before the tree is built."""
         for start in range(0, len(items), _SLICE):
             for item in items[start : start + _SLICE]:
@@ -161,9 +78,9 @@ class ResourceTreeModel(QAbstractItemModel):
 
     def index_of(self, key: str) -> QModelIndex:
         """Return the index of a resource, creating its parents."""
-        position, nodes = self._offered.row_of(key), self._top
+        position, nodes = self._features.row_of(key), self._top
         while position is not None:
-            at = next((each for each in nodes if position in self._nodes[each].items), None)
+            at = next((node for node in nodes if position in self._nodes[node].items), None)
             if at is None:
                 break
             if self._nodes[at].item is not None:
@@ -208,7 +125,7 @@ class ResourceTreeModel(QAbstractItemModel):
         item = self._items[node.item]
         if role == Qt.ItemDataRole.DisplayRole and not isinstance(item, Malformed):
             return node.label
-        return self._offered.item_data(item, role)
+        return self._features.item_data(item, role)
 
     def _folder_data(self, node: _Node, role: int) -> object:
         if role == Qt.ItemDataRole.DisplayRole:
@@ -233,22 +150,24 @@ class ResourceTreeModel(QAbstractItemModel):
     def _make_children(self, parent: int, items: list[int], depth: int) -> list[int]:
         """Create folders by their next part in order of appearance, with the resources in place."""
         folders: dict[str, int] = {}
-        made: list[int] = []
+        children: list[int] = []
         for position in items:
             parts = self._parts[position]
             if len(parts) == depth + 1:
-                made.append(self._add(parent, len(made), parts[depth], [position], depth + 1, position))
+                children.append(
+                    self._add(parent, len(children), parts[depth], [position], depth + 1, position)
+                )
             elif parts[depth] in folders:
                 self._nodes[folders[parts[depth]]].items.append(position)
             else:
-                at = self._add(parent, len(made), parts[depth], [position], depth + 1)
+                at = self._add(parent, len(children), parts[depth], [position], depth + 1)
                 folders[parts[depth]] = at
-                made.append(at)
+                children.append(at)
         for at in folders.values():
-            self._join_chain(self._nodes[at])
-        return made
+            self._merge_single_folders(self._nodes[at])
+        return children
 
-    def _join_chain(self, node: _Node) -> None:
+    def _merge_single_folders(self, node: _Node) -> None:
         first = self._parts[node.items[0]]
         while len(first) > node.depth + 1 and all(
             len(self._parts[position]) > node.depth + 1
@@ -263,6 +182,19 @@ class ResourceTreeModel(QAbstractItemModel):
     ) -> int:
         self._nodes.append(_Node(parent, row, one_line(label), items, depth, item))
         return len(self._nodes) - 1
+
+
+@dataclass(eq=False, slots=True)
+class _Node:
+    """A folder of `items` whose URIs share their first `depth` parts, or a single item."""
+
+    parent: int
+    row: int
+    label: str
+    items: list[int]
+    depth: int
+    item: int | None = None
+    children: list[int] | None = field(default=None)
 
 
 def uri_parts(uri: str) -> list[str]:
@@ -291,3 +223,71 @@ def _cut(path: str) -> tuple[str, str]:
         return path, ""
     position = min(position for position in (path.find("?"), path.find("#")) if position >= 0)
     return path[:position], path[position:]
+
+
+def _uri(item: Item) -> str:
+    if isinstance(item, ResourceTemplate):
+        return item.uri_template
+    return item.uri if isinstance(item, Resource) else ""
+
+
+def _text(item: Item) -> str:
+    return (item.title or item.name or _uri(item)) if isinstance(item, _RESOURCE_TYPES) else ""
+
+
+def _note(item: Item) -> str:
+    return short_type(item.mime_type) if isinstance(item, _RESOURCE_TYPES) else ""
+
+
+def _rest(item: Item) -> str:
+    if not isinstance(item, _RESOURCE_TYPES):
+        return ""
+    return f"{item.name}\n{_uri(item)}\n{item.mime_type}\n{item.description}"
+
+
+RESOURCES = ItemTexts(_uri, _text, _note, _rest)
+TEMPLATES = ItemTexts(_uri, _text, _uri, _rest)
+
+
+def short_type(mime_type: str) -> str:
+    """Shorten a MIME type: `text/markdown; charset=utf-8` -> `markdown`."""
+    bare = mime_type.partition(";")[0].strip()
+    return bare.rpartition("/")[2].removeprefix("x-") or bare
+
+
+def facts_of(source: JSONObject) -> list[tuple[str, str]]:
+    """Return labeled facts about a resource or template besides URI, title and description."""
+    facts = [(label, _string(source.get(member))) for label, member in _MEMBERS]
+    facts.append(("Size", _size(source.get("size"))))
+    annotations = source.get("annotations")
+    if isinstance(annotations, dict):
+        facts += [
+            (_ANNOTATIONS.get(name, name), _annotation(name, value)) for name, value in annotations.items()
+        ]
+    return [(label, value) for label, value in facts if value]
+
+
+def _string(value: JSON) -> str:
+    return "" if value is None else excerpt(value, 200)
+
+
+def _size(value: JSON) -> str:
+    if type(value) is int and value >= 0:
+        return size(value) if value < 1024 else f"{size(value)} ({value:,} bytes)"
+    return _string(value)
+
+
+def _annotation(name: str, value: JSON) -> str:
+    if name == "audience" and isinstance(value, list):
+        return ", ".join(excerpt(each, 40) for each in value[:10])
+    if name == "lastModified" and isinstance(value, str):
+        return _moment(value)
+    return _string(value)
+
+
+def _moment(text: str) -> str:
+    """Format a time in the local zone; return unparsable text as sent."""
+    try:
+        return f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M:%S}"
+    except (ValueError, OverflowError, OSError):
+        return excerpt(text, 80)

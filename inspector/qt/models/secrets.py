@@ -15,7 +15,7 @@ _STATUS = {
     StorageLevel.MEMORY: "Secrets: in memory",
     StorageLevel.PLAIN: "Secrets: unprotected",
 }
-_TROUBLE = {
+_FAILURES = {
     StorageStatus.LOCKED: "Secrets: locked",
     StorageStatus.ABSENT: "Secrets: no keychain",
     StorageStatus.SILENT: "Secrets: keychain not responding",
@@ -34,28 +34,28 @@ _KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A place where secrets can be stored: its name and description."""
+class StorageOption:
+    """Where secrets can be stored, as offered to the user."""
 
     level: StorageLevel
     name: str
-    meaning: str
+    description: str
 
 
-PLACES = (
-    Place(
+STORAGE_OPTIONS = (
+    StorageOption(
         StorageLevel.KEYCHAIN,
         "System keychain",
         "Secrets are encrypted in a file; its key is in the system keychain.",
     ),
-    Place(
+    StorageOption(
         StorageLevel.PASSPHRASE,
         "Passphrase",
         "Secrets are encrypted in a file; you enter the passphrase once per session. A lost passphrase "
         "can't be recovered.",
     ),
-    Place(StorageLevel.MEMORY, "Memory only", "Secrets are lost when you close MCP Lens."),
-    Place(
+    StorageOption(StorageLevel.MEMORY, "Memory only", "Secrets are lost when you close MCP Lens."),
+    StorageOption(
         StorageLevel.PLAIN,
         "Plain file, unprotected",
         "Every program that can read your files or their backups can read the secrets.",
@@ -69,32 +69,32 @@ def is_worth_showing(state: SecretsState) -> bool:
 
 
 def status_text(state: SecretsState) -> str:
-    if state.level is StorageLevel.MEMORY:  # then a missing keychain is the reason, not another problem
+    if state.level is StorageLevel.MEMORY:  # then a missing keychain is the reason, not another failure
         return _STATUS[state.level]
-    return _TROUBLE.get(state.status, _STATUS[state.level])
+    return _FAILURES.get(state.status, _STATUS[state.level])
 
 
 def status_tone(state: SecretsState) -> Tone:
     if state.level is StorageLevel.MEMORY:
         return "muted"
-    return "warn" if state.level is StorageLevel.PLAIN or state.status in _TROUBLE else "muted"
+    return "warn" if state.level is StorageLevel.PLAIN or state.status in _FAILURES else "muted"
 
 
 def status_hint(state: SecretsState) -> str:
-    """Return the tool tip: the place, the number of secrets and any problem."""
-    storage = next(each for each in PLACES if each.level is state.level)
-    lines = [f"{storage.name}: {counted(state)}", state.text, state.next_step]
+    """Return the tool tip: where secrets are stored, how many there are, and what failed."""
+    storage = next(each for each in STORAGE_OPTIONS if each.level is state.level)
+    lines = [f"{storage.name}: {count_text(state)}", state.text, state.next_step]
     return "\n".join(line for line in lines if line)
 
 
-def counted(state: SecretsState) -> str:
+def count_text(state: SecretsState) -> str:
     if state.status is StorageStatus.UNREADABLE and not state.in_memory:
         return "unknown number of secrets"
     if not state.saved and not state.in_memory:
         return "no secrets"
-    kept = plural(state.saved, "secret") if state.saved else ""
+    saved = plural(state.saved, "secret") if state.saved else ""
     in_memory = f"{plural(state.in_memory, 'secret')} in memory" if state.in_memory else ""
-    return " and ".join(text for text in (kept, in_memory) if text)
+    return " and ".join(text for text in (saved, in_memory) if text)
 
 
 def kind_of(name: str) -> str:
@@ -102,6 +102,6 @@ def kind_of(name: str) -> str:
     return _KINDS.get(kind, one_line(kind))
 
 
-def rest_of(name: str) -> str:
+def purpose_of(name: str) -> str:
     """Return what a secret is for: its name without the kind."""
     return one_line(" › ".join(parts_of(name)[1:]))

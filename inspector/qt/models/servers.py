@@ -1,7 +1,4 @@
-"""List model of the servers in list order, their status texts, and panel placeholders.
-
-`connection_placeholder` returns what a panel shows while its server is not connected.
-"""
+"""List model of the servers in list order, texts about their status, and panel placeholders."""
 
 from __future__ import annotations
 
@@ -28,9 +25,18 @@ SERVER_TONES: dict[str, Tone] = {
     "teal": "inbound",
 }
 
-
 ViewRole = Qt.ItemDataRole.UserRole + 1
 WaitingRole = Qt.ItemDataRole.UserRole + 2
+
+# Connected or connecting: the user's option is to disconnect.
+UP_STATUSES = (
+    ServerStatus.CONNECTED,
+    ServerStatus.CONNECTING,
+    ServerStatus.LOGGING_IN,
+    ServerStatus.RESTARTING,
+)
+
+PlaceholderKind: TypeAlias = Literal["empty", "loading", "failed"]
 
 
 class ServersModel(QAbstractListModel):
@@ -106,7 +112,7 @@ class ServersModel(QAbstractListModel):
         if role == WaitingRole:
             return self._waiting.get(view.name, 0)
         if role == Qt.ItemDataRole.ToolTipRole:
-            text = _tip_words(view)
+            text = _tip_text(view)
             return plain_tip(text) if text else None
         if role == Qt.ItemDataRole.AccessibleTextRole:
             waiting = self._waiting.get(view.name, 0)
@@ -115,12 +121,12 @@ class ServersModel(QAbstractListModel):
         return None
 
 
-def _tip_words(view: ServerView) -> str:
+def _tip_text(view: ServerView) -> str:
     """Return details that do not fit into two lines."""
-    changed_rows = "The configuration changed. Reconnect to apply it." if view.is_outdated else ""
+    outdated = "The configuration changed. Reconnect to apply it." if view.is_outdated else ""
     origin = f"From {view.origin}." if view.origin else ""
     text = f"{view.reason} {view.next_step}".strip()
-    return " ".join(part for part in (text, changed_rows, shorten(view.notes, 300), origin) if part)
+    return " ".join(part for part in (text, outdated, shorten(view.notes, 300), origin) if part)
 
 
 def state_text(view: ServerView) -> str:
@@ -136,19 +142,13 @@ def state_text(view: ServerView) -> str:
     return str(view.status.value)
 
 
-Look: TypeAlias = Literal["empty", "loading", "failed"]
-
-# Connected or connecting: the user's option is to disconnect.
-UP = (ServerStatus.CONNECTED, ServerStatus.CONNECTING, ServerStatus.LOGGING_IN, ServerStatus.RESTARTING)
-
-
 @dataclass(frozen=True, slots=True)
 class ConnectionPlaceholder:
     """The text for an empty, waiting or failed panel, and the suggested command."""
 
-    appearance: Look
+    appearance: PlaceholderKind
     title: str
-    sentence: str
+    text: str
     next_step: str = ""
     command: str = ""
 
@@ -159,18 +159,18 @@ def connection_placeholder(view: ServerView) -> ConnectionPlaceholder | None:
         case ServerStatus.CONNECTED:
             return None
         case ServerStatus.CONNECTING:
-            sentence = f"Waiting for {view.waits_for}." if view.waits_for else "Waiting for the server."
-            return ConnectionPlaceholder("loading", "Connecting", sentence, command="server.disconnect")
+            text = f"Waiting for {view.waits_for}." if view.waits_for else "Waiting for the server."
+            return ConnectionPlaceholder("loading", "Connecting", text, command="server.disconnect")
         case ServerStatus.LOGGING_IN:
-            sentence = f"Waiting for {view.waits_for}."
-            return ConnectionPlaceholder("loading", "Logging in", sentence, command="server.disconnect")
+            text = f"Waiting for {view.waits_for}."
+            return ConnectionPlaceholder("loading", "Logging in", text, command="server.disconnect")
         case ServerStatus.RESTARTING:
             return ConnectionPlaceholder(
                 "loading", "Connection lost", view.reason, command="server.disconnect"
             )
         case ServerStatus.DISABLED:
-            sentence = "This server stays in the list but is not connected until you enable it."
-            return ConnectionPlaceholder("empty", "Disabled", sentence, command="server.enable")
+            text = "This server stays in the list but is not connected until you enable it."
+            return ConnectionPlaceholder("empty", "Disabled", text, command="server.enable")
         case ServerStatus.NEEDS_LOGIN:
             return ConnectionPlaceholder(
                 "failed", "Login required", view.reason, view.next_step, "server.connect"
@@ -179,11 +179,11 @@ def connection_placeholder(view: ServerView) -> ConnectionPlaceholder | None:
             return ConnectionPlaceholder(
                 "failed", "Connection failed", view.reason, view.next_step, "server.connect"
             )
-    sentence = "Connect to see what this server offers."
-    return ConnectionPlaceholder("empty", "Not connected", sentence, command="server.connect")
+    text = "Connect to see what this server offers."
+    return ConnectionPlaceholder("empty", "Not connected", text, command="server.connect")
 
 
-def change_text(diff: ServerListDiff) -> str:
+def server_list_changes_text(diff: ServerListDiff) -> str:
     """Return e.g. `1 added, 2 changed`; a changed order only if nothing else changed."""
     counts = (
         (len(diff.added), "added"),
@@ -191,5 +191,5 @@ def change_text(diff: ServerListDiff) -> str:
         (len(diff.renamed), "renamed"),
         (len(diff.changed), "changed"),
     )
-    words = ", ".join(f"{count:,} {what}" for count, what in counts if count)
-    return words or "different order"
+    text = ", ".join(f"{count:,} {change}" for count, change in counts if count)
+    return text or "different order"

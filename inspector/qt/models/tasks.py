@@ -18,7 +18,7 @@ from inspector.qt.theme import Theme, Tone
 
 _MAX_LENGTH = 300
 _SECOND = 1_000_000_000
-_FEW = 20  # rows removed one by one; more reset the model
+_MAX_SINGLE_REMOVALS = 20  # rows removed one by one; more reset the model
 
 
 class Column(IntEnum):
@@ -27,12 +27,12 @@ class Column(IntEnum):
     ID = 2
     STATUS_MESSAGE = 3
     AGE = 4
-    LEFT = 5
+    TTL = 5
     POLL = 6
 
 
-HEADERS = ("Status", "Tool", "Id", "Progress", "Age", "TTL", "Next poll")
-_TIMES = (Column.AGE, Column.LEFT, Column.POLL)
+HEADERS = ("Status", "Tool", "ID", "Progress", "Age", "TTL", "Next poll")
+_TIMES = (Column.AGE, Column.TTL, Column.POLL)
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
@@ -73,15 +73,15 @@ class TasksModel(QAbstractTableModel):
 
     def apply(self, changes: Mapping[str, TaskView | None]) -> None:
         """Apply changes by task id; None removes one. If many are removed, the model is reset."""
-        self._take_away([id for id, view in changes.items() if view is None and id in self._positions])
+        self._remove([id for id, view in changes.items() if view is None and id in self._positions])
         views = [view for view in changes.values() if view is not None]
         self._change([view for view in views if view.id in self._positions])
         self._add([view for view in views if view.id not in self._positions])
 
-    def _take_away(self, ids: list[str]) -> None:
-        if len(ids) > _FEW:
-            gone = set(ids)
-            self.set_all([view for view in self._views if view.id not in gone])
+    def _remove(self, ids: list[str]) -> None:
+        if len(ids) > _MAX_SINGLE_REMOVALS:
+            removed = set(ids)
+            self.set_all([view for view in self._views if view.id not in removed])
             return
         for id in ids:
             position = self._positions[id]
@@ -149,7 +149,7 @@ class TasksModel(QAbstractTableModel):
         view, column = self.view(index.row()), Column(index.column())
         match role:
             case Qt.ItemDataRole.DisplayRole:
-                return cell(view, column, time.monotonic_ns())
+                return cell_text(view, column, time.monotonic_ns())
             case Qt.ItemDataRole.DecorationRole if column is Column.STATUS:
                 return self._mark(view)
             case Qt.ItemDataRole.TextAlignmentRole:
@@ -159,9 +159,9 @@ class TasksModel(QAbstractTableModel):
             case Qt.ItemDataRole.FontRole if column is Column.ID:
                 return self._theme.mono_font(0.95)
             case Qt.ItemDataRole.ToolTipRole if column in (Column.STATUS_MESSAGE, Column.ID, Column.TOOL):
-                return plain_tip(cell(view, column, time.monotonic_ns()))
+                return plain_tip(cell_text(view, column, time.monotonic_ns()))
             case Qt.ItemDataRole.AccessibleTextRole:
-                return f"{HEADERS[column]}: {cell(view, column, time.monotonic_ns())}"
+                return f"{HEADERS[column]}: {cell_text(view, column, time.monotonic_ns())}"
         return None
 
     def _row(self, position: int) -> int:
@@ -218,7 +218,7 @@ def progress_text(view: TaskView) -> str:
     return f"{view.progress:g} of {view.total:g}" if view.total is not None else f"{view.progress:g}"
 
 
-def cell(view: TaskView, column: Column, now: int) -> str:
+def cell_text(view: TaskView, column: Column, now: int) -> str:
     match column:
         case Column.STATUS:
             return status_text(view)
@@ -227,20 +227,20 @@ def cell(view: TaskView, column: Column, now: int) -> str:
         case Column.STATUS_MESSAGE:
             return one_line(shorten(message_text(view), _MAX_LENGTH))
         case Column.AGE:
-            return about(now - view.created_ns)
-        case Column.LEFT:
-            return left_text(view, now)
+            return age_text(now - view.created_ns)
+        case Column.TTL:
+            return ttl_text(view, now)
         case Column.POLL:
             return poll_text(view, now)
         case Column.ID:
             return one_line(shorten(view.id, _MAX_LENGTH))
 
 
-def left_text(view: TaskView, now: int) -> str:
-    """Return how long the server keeps it."""
+def ttl_text(view: TaskView, now: int) -> str:
+    """Return the time until the server may delete the task."""
     if view.expires_ns is None:
         return "no limit"
-    return about(view.expires_ns - now) if view.expires_ns > now else "expired"
+    return age_text(view.expires_ns - now) if view.expires_ns > now else "expired"
 
 
 def poll_text(view: TaskView, now: int) -> str:
@@ -249,10 +249,10 @@ def poll_text(view: TaskView, now: int) -> str:
     if view.next_poll_ns is None:
         return ""
     left = max(view.next_poll_ns - now, 1)
-    return f"in {about(-(-left // _SECOND) * _SECOND)}"  # rounded up to whole seconds: never "in 0 s"
+    return f"in {age_text(-(-left // _SECOND) * _SECOND)}"  # rounded up to whole seconds: never "in 0 s"
 
 
-def about(nanoseconds: int) -> str:
+def age_text(nanoseconds: int) -> str:
     """Format a duration readably while it changes: 12 s, 3 min 05 s, 2 h 10 min, 4 d."""
     seconds = round(nanoseconds / 1e9)
     if seconds < 60:

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QHeaderView, QMenu, QSplitter, QTableView, QToolBu
 from inspector.base.plain_text import one_line
 from inspector.engine.views import RawOutcome, ServerStatus, ServerView
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.servers import UP
+from inspector.qt.models.servers import UP_STATUSES
 from inspector.qt.models.traffic.console import (
     ConsoleColumn,
     ConsoleModel,
@@ -137,7 +137,7 @@ class RawConsole(QWidget):
         self.composer.set_view(view)
         if view.status is ServerStatus.CONNECTED:
             self.strips.withdraw("connection")
-        elif view.status in UP:
+        elif view.status in UP_STATUSES:
             self.strips.show_message("connection", f"Still {view.status.value}: nothing can be sent yet.")
         else:
             text = "Not connected: your text stays here until you can send it."

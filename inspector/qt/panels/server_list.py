@@ -182,10 +182,10 @@ class ServerListPanel(QWidget):
             self.choose(after)
 
     def _on_discovered_changed(self, report: DiscoveryReport) -> None:
-        from inspector.qt.models.discovered_servers import change_count, summary_text
+        from inspector.qt.models.discovered_servers import untrusted_count, summary_text
 
         self.discovered.setVisible(bool(report.files))
-        self.discovered.show_count(change_count(report), f"{summary_text(report)} of other tools")
+        self.discovered.show_count(untrusted_count(report), f"{summary_text(report)} of other tools")
 
     def _on_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
         view = self.model.view(current.row())

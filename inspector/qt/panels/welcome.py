@@ -14,7 +14,7 @@ from inspector.engine.servers.discovered_servers import ServerDiscovery
 from inspector.engine.servers.views import DiscoveryReport
 from inspector.qt.bridge import Bridge
 from inspector.qt.forms.server.input_fields import PasteBox
-from inspector.qt.models.discovered_servers import nothing_text, summary_text, tool_text
+from inspector.qt.models.discovered_servers import no_servers_text, summary_text, tool_text
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_6, SPACE_8, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
@@ -163,7 +163,7 @@ class WelcomePanel(QWidget):
                 f"{summary_text(report)} of {tool_text(report)}. None is started without your consent."
             )
         else:
-            self.found_text.setText(nothing_text(self._folder))
+            self.found_text.setText(no_servers_text(self._folder))
 
     def _scan(self) -> None:
         self._bridge.start_when_attached(

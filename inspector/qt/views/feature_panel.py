@@ -131,7 +131,7 @@ class FeaturePanel(QWidget):
     def _show_placeholder(self, view: ServerView) -> None:
         placeholder = connection_placeholder(view)
         if placeholder is not None:
-            text = (placeholder.title, placeholder.sentence, placeholder.next_step)
+            text = (placeholder.title, placeholder.text, placeholder.next_step)
             self._gate.explain(placeholder.appearance, self.kind, *text, self._actions[placeholder.command])
         elif view.agreement is None or not view.offers(self._what):
             sentence = f"This server does not offer {self._what}: it did not declare the capability."
@@ -250,7 +250,7 @@ class SingleListPanel(FeaturePanel):
             self._current = None
             self._show_nothing()
         elif self._current is not None:
-            current_version = self._model.renewed(self._current)
+            current_version = self._model.current(self._current)
             if current_version is not None and current_version != self._current:
                 self._current = current_version
                 self._show_item(current_version)
@@ -260,7 +260,7 @@ class SingleListPanel(FeaturePanel):
 
     def _go_to(self, item: Item) -> None:
         self._current = item
-        self._model.see(item)
+        self._model.mark_seen(item)
         self._show_item(item)
 
     def _on_searched(self) -> None:

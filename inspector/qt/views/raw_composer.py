@@ -17,7 +17,7 @@ from inspector.engine.views import RawOutcome, ServerStatus, ServerView
 from inspector.protocol.jsonrpc import Kind, read
 from inspector.protocol.raw_message import compacted, describe, has_id, indented, is_one_line, with_new_id
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.servers import UP
+from inspector.qt.models.servers import UP_STATUSES
 from inspector.qt.models.traffic.console import raw_message_state, rejection_status
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.code.json_view import JsonView
@@ -146,7 +146,7 @@ class RawComposer(QWidget):
     def _show_failure(self, error: UserError, raw: bytes) -> None:
         self.has_failed = True
         view = self._view
-        if view is not None and view.status not in UP:
+        if view is not None and view.status not in UP_STATUSES:
             text = f"Not sent: {one_line(view.name)} is not connected."
             self.alert.show_message("connection", text, "Connect and send again.", [self._connect_action])
         elif view is not None and view.transport == "stdio" and not is_one_line(raw):

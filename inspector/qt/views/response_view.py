@@ -13,7 +13,7 @@ from inspector.base.json.values import JSON, pretty
 from inspector.base.units import duration, size
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.servers import Look
+from inspector.qt.models.servers import PlaceholderKind
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.code.json_view import JsonView
 from inspector.qt.widgets.code.save_file import BodySaver, BytesBody
@@ -92,7 +92,12 @@ class ResponseView(QWidget):
         self._gate.open()
 
     def _explain(
-        self, appearance: Look, title: str, sentence: str, next_step: str = "", action: QAction | None = None
+        self,
+        appearance: PlaceholderKind,
+        title: str,
+        sentence: str,
+        next_step: str = "",
+        action: QAction | None = None,
     ) -> None:
         """Explain why there is no result, yet or at all."""
         icon = "stop" if title == _CANCELLED else self._icon

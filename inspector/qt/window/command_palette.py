@@ -59,13 +59,13 @@ class CommandPalette(QObject):
 
     def open_palette(self) -> None:
         """Open the palette. Commands and servers are there at once; the rest follows as it arrives."""
-        from inspector.qt.models.palette import IconRole, NoteRole, PaletteModel, PlacesRole, ToneRole
+        from inspector.qt.models.palette import IconRole, NoteRole, PaletteModel, PositionsRole, ToneRole
         from inspector.qt.widgets.inputs.popups import PickerPopup, Roles
 
         if self.popup is not None:
             return
         model = PaletteModel()
-        roles = Roles(NoteRole, ToneRole, IconRole, PlacesRole)
+        roles = Roles(NoteRole, ToneRole, IconRole, PositionsRole)
         prompt = "Go to a command, server, tool, resource, template, prompt or saved call"
         popup = self.popup = PickerPopup(self._theme, model, roles, prompt, self._window)
         model.setParent(popup)
@@ -73,7 +73,7 @@ class CommandPalette(QObject):
         popup.picked.connect(lambda row: self._on_picked(model, row))
         popup.closed.connect(self._on_popup_closed)
         model.searched.connect(lambda: popup.show_message(_count_text(model)))
-        model.set_picks(self._available(), self._recent())
+        model.set_items(self._available(), self._recent())
         popup.open_over(self._window, _WIDTH)
         self._bridge.start_when_attached("fill the palette", self._fill(model, popup))
 
@@ -106,13 +106,13 @@ class CommandPalette(QObject):
         return self._lists.get((server, what))
 
     async def _fill(self, model: PaletteModel, popup: PickerPopup) -> None:
-        from inspector.qt.models.calls import all_calls, saved_key, saved_picks
+        from inspector.qt.models.calls import calls_in, saved_key, saved_items
 
         folders = await self._bridge.ask_calls(lambda calls: calls.saved())
-        calls = all_calls(folders)
+        calls = calls_in(folders)
         self._saved = {saved_key(call): call for call in calls}
         if self.popup is popup:
-            model.add_picks(saved_picks(folders, calls))
+            model.add_items(saved_items(folders, calls))
         for view in self._connected():
             for what in _LISTS:
                 if self.popup is not popup:
@@ -120,7 +120,7 @@ class CommandPalette(QObject):
                 if view.offers(_LISTS[what]) and self._fetched(view.name, what) is None:
                     items = await self._fetch(view.name, what)
                     if self.popup is popup:
-                        model.add_picks(_items(view.name, what, items))
+                        model.add_items(_items(view.name, what, items))
 
     async def _fetch(self, server: str, what: str) -> Sequence[Feature]:
         try:
@@ -157,7 +157,7 @@ class CommandPalette(QObject):
         self.popup = None
 
     def _on_picked(self, model: PaletteModel, row: int) -> None:
-        pick = model.pick(row)
+        pick = model.item(row)
         if pick is None:
             return
         self._remember(pick.key)

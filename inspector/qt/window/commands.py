@@ -17,7 +17,7 @@ from inspector.base.errors import UserError
 from inspector.engine.views import ServerStatus, ServerView
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.servers import UP
+from inspector.qt.models.servers import UP_STATUSES
 from inspector.qt.theme import Scheme, Theme
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Commands(QObject):
 
     def update(self, view: ServerView | None) -> None:
         """Update the actions after the current server or its state changed."""
-        is_up = view is not None and view.status in UP
+        is_up = view is not None and view.status in UP_STATUSES
         is_enabled = view is not None and view.status is not ServerStatus.DISABLED
         for id, can in {
             "server.connect": is_enabled and not is_up,
@@ -274,7 +274,7 @@ class Commands(QObject):
 
     def _connect_all(self) -> None:
         for view in self._window.servers.model.views():
-            if view.status not in (*UP, ServerStatus.DISABLED):
+            if view.status not in (*UP_STATUSES, ServerStatus.DISABLED):
                 self._bridge.connect_server(view.name)
 
     def _disconnect(self) -> None:

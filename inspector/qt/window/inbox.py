@@ -12,7 +12,7 @@ from inspector.base.plain_text import one_line
 from inspector.engine.inbox.views import InboxRequest
 from inspector.qt.bridge import Bridge
 from inspector.qt.link_opener import LinkOpener
-from inspector.qt.models.inbox import PendingRequestIndex, is_change, message_text, toast_text
+from inspector.qt.models.inbox import PendingRequestIndex, is_notable_end, ended_text, toast_text
 from inspector.qt.panels.inbox.panel import InboxPanel, RequestViewCache
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.notices.toasts import Toasts
@@ -91,9 +91,9 @@ class InboxController(QObject):
 
     def _on_ended(self, inbox_request: InboxRequest) -> None:
         self.toasts.withdraw(inbox_request.id)
-        if is_change(inbox_request) and not self.is_in_view(inbox_request.server):
+        if is_notable_end(inbox_request) and not self.is_in_view(inbox_request.server):
             self._unseen.append(inbox_request)
-            text = message_text(self._unseen)
+            text = ended_text(self._unseen)
             self._window.strips.show_message("inbox", text, self._show_unseen, "warn", self._dismiss_unseen)
 
     def _on_panel_shown(self, server: str | None) -> None:

@@ -28,8 +28,8 @@ from inspector.oauth.login.steps import LoginView
 from inspector.oauth.login_reason import LoginReason
 from inspector.qt.bridge import Bridge
 from inspector.qt.link_opener import LinkOpener
-from inspector.qt.models.compare.drift_rows import strip_text
-from inspector.qt.models.servers import change_text
+from inspector.qt.models.compare.drift_rows import notice_text
+from inspector.qt.models.servers import server_list_changes_text
 from inspector.qt.theme import Theme
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class ServerListNotice(QObject):
 
         file = await self._bridge.ask_servers(name)
         if shiboken6.isValid(self._window):
-            text = f"{one_line(file)} changed on disk: {change_text(diff)}."
+            text = f"{one_line(file)} changed on disk: {server_list_changes_text(diff)}."
             self._window.strips.show_message(_SERVER_LIST, text, self._show, "accent", self._dismiss)
 
     def _on_closed(self) -> None:
@@ -170,7 +170,7 @@ class DriftNotice(QObject):
         if view is None or view.is_acknowledged or not (view.changes or view.problem):
             workspace.strips.withdraw(_DRIFT)
             return
-        workspace.strips.show_message(_DRIFT, strip_text(view), self._review(view.server), "warn")
+        workspace.strips.show_message(_DRIFT, notice_text(view), self._review(view.server), "warn")
 
     def open(self, server: str) -> None:
         """Open the changes, item by item. One window per server."""

@@ -15,7 +15,7 @@ from inspector.base.plain_text import one_line
 from inspector.engine.views import ServerStatus, ServerView
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.servers import UP
+from inspector.qt.models.servers import UP_STATUSES
 from inspector.qt.panels.console import ConsolePanel, RawConsole
 from inspector.qt.panels.overview import OverviewPanel
 from inspector.qt.panels.server_list import MARKS
@@ -133,7 +133,7 @@ class Workspace(QWidget):
         self._address.setText(_short(view.address))
         self._revision.set_text(str(view.agreement.revision) if view.agreement else view.status.value)
         self._unverified.set_text("" if view.is_verified else "TLS not verified")
-        is_up = view.status in UP
+        is_up = view.status in UP_STATUSES
         self._login_button.setVisible(view.status is ServerStatus.NEEDS_LOGIN)
         self._connect_button.setVisible(not is_up)
         self._disconnect_button.setVisible(is_up)
@@ -269,9 +269,9 @@ class Workspace(QWidget):
     def _on_reruns_changed(self, view: RegressionView) -> None:
         """Show the result of the regression calls as a badge above the tabs."""
         if view.server == self.view.name:
-            from inspector.qt.models.reruns import verdict
+            from inspector.qt.models.reruns import badge
 
-            self.reruns_badge.set_text(*verdict(view))
+            self.reruns_badge.set_text(*badge(view))
 
     @property
     def inbox(self) -> InboxPanel:

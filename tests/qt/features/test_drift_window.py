@@ -193,5 +193,5 @@ def test_rows_satisfy_the_model_contract(qtmodeltester: Any) -> None:
     qtmodeltester.check(model)
     sign = model.index(0, DriftColumn.SIGN)
     assert sign.data(Qt.ItemDataRole.AccessibleTextRole) == "changed"
-    tip = str(model.index(0, DriftColumn.WHAT).data(Qt.ItemDataRole.ToolTipRole))
+    tip = str(model.index(0, DriftColumn.CHANGE).data(Qt.ItemDataRole.ToolTipRole))
     assert "<b>" not in tip

@@ -118,8 +118,8 @@ def test_items_with_equal_names_and_unusable_items_are_distinguished() -> None:
     model.set_listing(Listing((first, second), (bad, worse)))
     assert [model.row_of_item(item) for item in (first, second, bad, worse)] == [0, 1, 2, 3]
     assert model.row_of("same") == 0
-    assert model.renewed(Tool.read({"name": "same", "title": "Third"})) is first
-    assert model.renewed(Malformed(9, "no object")) is None
+    assert model.current(Tool.read({"name": "same", "title": "Third"})) is first
+    assert model.current(Malformed(9, "no object")) is None
 
 
 def test_rows_stay_those_of_the_previous_list_while_the_new_one_is_searched(qtbot: QtBot) -> None:

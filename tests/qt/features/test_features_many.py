@@ -51,9 +51,9 @@ class SlicedTools(ToolsModel):
         super().__init__()
         self.turns = turns
 
-    def _go_on(self) -> None:
+    def _search_some(self) -> None:
         self.turns.begin()
-        super()._go_on()
+        super()._search_some()
 
     def _haystack(self, item: Item) -> tuple[str, str]:
         self.turns.done()
@@ -67,9 +67,9 @@ class SlicedPicks(PaletteModel):
         super().__init__()
         self.turns = turns
 
-    def _go_on(self) -> None:
+    def _search_some(self) -> None:
         self.turns.begin()
-        super()._go_on()
+        super()._search_some()
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_many_palette_entries_are_added_and_searched_in_slices(qtbot: QtBot) -> 
             yield PaletteItem(f"k{number}", f"tool_number_{number}")
 
     model = SlicedPicks(turns)
-    model.set_picks(coming())
+    model.set_items(coming())
     for end in range(1, len("tlnum 1999") + 1):  # each search starts while the previous one still runs
         model.set_text("tlnum 1999"[:end])
     qtbot.waitUntil(lambda: not model.is_searching, timeout=TIMEOUT)
@@ -177,7 +177,7 @@ def test_window_stays_responsive_while_a_tree_is_built(qtbot: QtBot) -> None:
     tree = ResourceTreeModel(FeatureListModel(RESOURCES))
 
     async def learn() -> int:
-        return await turns_of(asyncio.ensure_future(tree.learn(resources())))
+        return await turns_of(asyncio.ensure_future(tree.split_uris(resources())))
 
     assert asyncio.run(learn()) >= MANY // MAX_PER_SLICE
 

@@ -18,7 +18,7 @@ from inspector.config.servers.entries import HttpEntry, StdioEntry
 from inspector.engine.processes.processes import EndedProcess, ProcessView
 from inspector.engine.processes.sample import ProcessFacts, Sample
 from inspector.engine.views import ServerStatus
-from inspector.qt.models.processes import HEADERS, Column, ProcessesModel, age, cell, percent
+from inspector.qt.models.processes import HEADERS, Column, ProcessesModel, age_text, cell_text, percent_text
 from inspector.qt.panels.processes.panel import ProcessPanel
 from inspector.qt.panels.processes.process_view import EndedProcesses, SparkLine
 from inspector.qt.theme import Theme
@@ -230,11 +230,11 @@ def test_rows_are_stable_while_the_processes_are_the_same(theme: Theme) -> None:
 
 
 def test_cells_are_numbers_with_units_and_hidden_values_are_a_dash() -> None:
-    words = [cell(facts(), column, NOW) for column in Column]
+    words = [cell_text(facts(), column, NOW) for column in Column]
     assert words == ["python", "7", "50 %", "2.0 KiB", "3", "4", "1 min 05 s"]
     hidden = facts(share=None, rss=None, threads=None, handles=None)
-    assert [cell(hidden, column, NOW) for column in Column][2:6] == ["—"] * 4
-    assert cell(facts(is_stray=True, depth=1), Column.NAME, NOW) == "    python (orphan)"
+    assert [cell_text(hidden, column, NOW) for column in Column][2:6] == ["—"] * 4
+    assert cell_text(facts(is_stray=True, depth=1), Column.NAME, NOW) == "    python (orphan)"
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_cells_are_numbers_with_units_and_hidden_values_are_a_dash() -> None:
     [(0, "0 s"), (59, "59 s"), (185, "3 min 05 s"), (7_620, "2 h 07 min"), (273_600, "3 d 4 h"), (-5, "0 s")],
 )
 def test_ages_have_at_most_two_units(seconds: int, text: str) -> None:
-    assert age(seconds * 1_000_000_000) == text
+    assert age_text(seconds * 1_000_000_000) == text
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_ages_have_at_most_two_units(seconds: int, text: str) -> None:
     [(None, "—"), (0.0, "0 %"), (0.0001, "0 %"), (0.004, "0.4 %"), (0.0999, "10 %"), (2.5, "250 %")],
 )
 def test_cpu_shares_are_relative_to_one_core(share: float | None, text: str) -> None:
-    assert percent(share) == text
+    assert percent_text(share) == text
 
 
 def test_hostile_last_output_stays_plain_text(theme: Theme, qtbot: object) -> None:

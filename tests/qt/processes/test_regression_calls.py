@@ -17,7 +17,7 @@ from inspector.engine.calls.regression_calls import RegressionResult, Regression
 from inspector.engine.processes.file_watch import FileWatchView
 from inspector.engine.views import ServerStatus
 from inspector.qt.dialogs.saved_calls import SavedCallsDialog
-from inspector.qt.models.reruns import RerunsModel, summary, verdict
+from inspector.qt.models.reruns import RerunsModel, summary_text, badge
 from inspector.qt.panels.processes.panel import FileWatchBar, state_text
 from inspector.qt.theme import Theme
 from tests.qt.lens_driver import Lens, visible_text
@@ -261,11 +261,11 @@ def test_model_satisfies_the_contract(theme: Theme, qtmodeltester: Any) -> None:
 
 def test_the_verdict_is_red_green_or_neither() -> None:
     same, red, new = RegressionState.SAME, RegressionState.DIFFERENT, RegressionState.NEW
-    assert verdict(results()) == ("", "muted")
-    assert verdict(results(same, same)) == ("2 of 2 calls as expected", "ok")
-    assert verdict(results(same, red, RegressionState.FAILED)) == ("2 of 3 calls not as expected", "error")
-    assert verdict(results(same, new)) == ("1 of 2 calls as expected", "warn")
-    assert summary(results(same, red, same)) == "1 different, 2 as expected"
+    assert badge(results()) == ("", "muted")
+    assert badge(results(same, same)) == ("2 of 2 calls as expected", "ok")
+    assert badge(results(same, red, RegressionState.FAILED)) == ("2 of 3 calls not as expected", "error")
+    assert badge(results(same, new)) == ("1 of 2 calls as expected", "warn")
+    assert summary_text(results(same, red, same)) == "1 different, 2 as expected"
 
 
 def test_call_from_a_project_folder_is_shown_before_it_runs(

@@ -15,7 +15,7 @@ from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.tasks.views import TaskView, TrackingState
 from inspector.engine.views import OutcomeKind, ServerStatus
 from inspector.protocol.tasks import Task, TaskStatus
-from inspector.qt.models.tasks import HEADERS, Column, TasksModel, about, cell
+from inspector.qt.models.tasks import HEADERS, Column, TasksModel, age_text, cell_text
 from inspector.qt.panels.tasks.panel import TasksPanel
 from inspector.qt.window.workspace import TABS
 from tests.helpers.steps import steps_of
@@ -81,7 +81,7 @@ def test_task_is_shown_from_start_to_result(lens: Lens, design: str) -> None:
     lens.until(lambda: panel.detail.result.tabs.isVisibleTo(panel))
     assert (text(panel, Column.STATUS), text(panel, Column.TOOL)) == ("completed", "count")
     assert text(panel, Column.ID) == view.id
-    assert text(panel, Column.LEFT) == "9 min 59 s" or text(panel, Column.LEFT) == "10 min 00 s"
+    assert text(panel, Column.TTL) == "9 min 59 s" or text(panel, Column.TTL) == "10 min 00 s"
     assert panel.detail.badge.text == "completed"
     assert "1 task, 0 running" in visible_text(panel)
     assert not panel.detail.poll.isEnabled()
@@ -247,13 +247,13 @@ def task_view(id: str = "t", status: str = "working", **more: object) -> TaskVie
 
 def test_durations_stay_readable_while_they_change() -> None:
     second = 1_000_000_000
-    shown = [about(seconds * second) for seconds in (0, 59, 60, 3_599, 3_600, 86_400, 10**6)]
+    shown = [age_text(seconds * second) for seconds in (0, 59, 60, 3_599, 3_600, 86_400, 10**6)]
     assert shown == ["0 s", "59 s", "1 min 00 s", "59 min 59 s", "1 h 00 min", "24 h 00 min", "11 d"]
     view = task_view(expires_ns=90 * second, next_poll_ns=5 * second)
-    assert cell(view, Column.LEFT, 30 * second) == "1 min 00 s"
-    assert cell(view, Column.LEFT, 90 * second) == "expired"
-    assert cell(view, Column.POLL, 4 * second) == "in 1 s"
-    assert cell(task_view(), Column.LEFT, 0) == "no limit"
+    assert cell_text(view, Column.TTL, 30 * second) == "1 min 00 s"
+    assert cell_text(view, Column.TTL, 90 * second) == "expired"
+    assert cell_text(view, Column.POLL, 4 * second) == "in 1 s"
+    assert cell_text(task_view(), Column.TTL, 0) == "no limit"
 
 
 def test_server_text_is_shown_on_one_line_and_as_plain_text(lens: Lens) -> None:

@@ -1,1 +1,1 @@
-"""TODO: what lives here."""
+"""Tests of the traffic panel, its views and its models."""

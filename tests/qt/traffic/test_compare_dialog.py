@@ -263,8 +263,8 @@ def pairs(dialog: CompareCapturesDialog) -> list[tuple[str, str]]:
     model = dialog.pairs
     return [
         (
-            str(model.index(row, PairColumn.VERDICT).data()),
-            str(model.index(row, PairColumn.WHAT).data()),
+            str(model.index(row, PairColumn.RESULT).data()),
+            str(model.index(row, PairColumn.EXCHANGE).data()),
         )
         for row in range(model.rowCount())
     ]
@@ -317,7 +317,7 @@ def test_table_by_tool_has_both_counts(lens: Lens) -> None:
     dialog = captures(lens, *two_days())
     dialog.views.button(1).click()
     model = dialog.subjects
-    shown_columns = (SubjectColumn.WHAT, SubjectColumn.LEFT_COUNT, SubjectColumn.RIGHT_COUNT)
+    shown_columns = (SubjectColumn.REQUEST, SubjectColumn.LEFT_COUNT, SubjectColumn.RIGHT_COUNT)
     rows = [
         tuple(model.index(row, column).data() for column in shown_columns) for row in range(model.rowCount())
     ]

@@ -1,4 +1,4 @@
-"""Which rows are shown: found in slices, kept in step, sorted in steps; the same as by looking at each."""
+"""Row search and sorting of the traffic table: incremental, and equal to a full search."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def model(log: TrafficLog, qapp: QApplication) -> TrafficModel:
 
 
 def fill(log: TrafficLog, calls: int) -> None:
-    """Calls with their answers; every tenth fails, the third of each ten takes long."""
+    """Record calls with their responses; every tenth fails, the third of each ten is slow."""
     server = log.add_server("one")
     for number in range(calls):
         at = number * 1_000_000
@@ -72,7 +72,7 @@ def response(recorder: Recorder, id: int, body: bytes = b'"result":{}') -> None:
 
 
 class Slow:
-    """A filter that takes a while for each row, by the clock of the test."""
+    """A filter that is slow for each row, by the clock of the test."""
 
     def rows(self, numbers: range) -> Iterable[int]:
         total = 0

@@ -18,7 +18,7 @@ from inspector.qt.models.palette import (
     NoteRole,
     PaletteItem,
     PaletteModel,
-    PlacesRole,
+    PositionsRole,
     Query,
     haystack,
 )
@@ -104,7 +104,7 @@ def test_model_satisfies_the_contract(qapp: QApplication, qtmodeltester: ModelTe
     model = PaletteModel()
     check = cast(Check, qtmodeltester.check)
     check(model)
-    model.set_picks(picks(30))
+    model.set_items(picks(30))
     model.set_text("9")
     model.finish()
     check(model)
@@ -112,7 +112,7 @@ def test_model_satisfies_the_contract(qapp: QApplication, qtmodeltester: ModelTe
 
 def test_only_the_best_matches_are_rows_and_all_are_counted(qapp: QApplication) -> None:
     model = PaletteModel()
-    model.set_picks(picks(1_000))
+    model.set_items(picks(1_000))
     model.finish()
     assert model.rowCount() == MAX_SHOWN
     assert model.found == 1_000
@@ -123,12 +123,12 @@ def test_only_the_best_matches_are_rows_and_all_are_counted(qapp: QApplication) 
     assert all(name.startswith("tool_number_99") for name in names[:11])
     assert "tool_number_909" in names[11:], "letters that do not stand together come after those that do"
     assert model.found == len(names)
-    assert model.index(0).data(PlacesRole) == tuple(range(5, 14))
+    assert model.index(0).data(PositionsRole) == tuple(range(5, 14))
 
 
 def test_last_used_entry_comes_first(qapp: QApplication) -> None:
     model = PaletteModel()
-    model.set_picks(picks(100), recent=["k70", "k3"])
+    model.set_items(picks(100), recent=["k70", "k3"])
     model.finish()
     assert [model.index(row).data() for row in range(3)] == [
         "tool_number_70",

@@ -187,7 +187,7 @@ def test_status_distinguishes_tool_errors_from_protocol_errors(
     assert cells(model, Column.STATUS) == [words, words]
 
 
-def test_unsolicited_response_is_described_as_a_problem(wire: Wire, theme: Theme) -> None:
+def test_unexpected_response_is_shown_as_a_finding(wire: Wire, theme: Theme) -> None:
     model = TrafficModel(wire.log, theme)
     wire.response(99)
     model.extend(len(wire.log))
@@ -274,11 +274,11 @@ def test_unusable_entry_is_listed_last_with_its_reason(qapp: QApplication) -> No
 
 @pytest.mark.parametrize("status", [each for each in ServerStatus if each is not ServerStatus.CONNECTED])
 def test_panel_without_a_connection_explains_itself_and_offers_a_next_step(status: ServerStatus) -> None:
-    standing = connection_placeholder(server("one", status, "It ended."))
-    assert standing is not None
-    assert standing.title
-    assert standing.sentence
-    assert standing.command
+    placeholder = connection_placeholder(server("one", status, "It ended."))
+    assert placeholder is not None
+    assert placeholder.title
+    assert placeholder.text
+    assert placeholder.command
 
 
 def test_stopped_disabled_server_is_shown_as_disabled() -> None:

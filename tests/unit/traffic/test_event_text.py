@@ -1,4 +1,4 @@
-"""Server-sent events in words, and back."""
+"""Texts of server-sent events: formatting and parsing."""
 
 from __future__ import annotations
 
@@ -32,5 +32,5 @@ def test_comment_is_not_an_event(comment: str) -> None:
 
 @pytest.mark.parametrize("unit", ["  id: x  retry: 1  data: ", "  (1 bytes of data)", "  retry: "])
 def test_ambiguous_event_name_is_parsed_in_one_pass(unit: str) -> None:
-    """One that looks back at all of it, again and again, does not come to an end here."""
+    """A backtracking implementation would not finish."""
     assert read_event(event_text(unit * 200_000, None, None, None, 1)) is not None

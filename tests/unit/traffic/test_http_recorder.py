@@ -1,4 +1,4 @@
-"""Rows of HTTP exchanges: written when they begin, completed later, seen whole by readers."""
+"""Rows of HTTP exchanges: created at the request, updated later, always consistent for readers."""
 
 from __future__ import annotations
 

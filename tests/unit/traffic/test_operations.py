@@ -1,4 +1,4 @@
-"""Which operation each row belongs to, told from the messages alone."""
+"""Operations: which rows belong together."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RELATED = "io.modelcontextprotocol/related-task"
 
 
 class Tape:
-    """A recorder whose rows are asked for their operations."""
+    """A recorder, and the operations of its rows."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
@@ -162,7 +162,7 @@ def test_message_resent_by_the_user_is_a_separate_operation(tape: Tape) -> None:
 
 
 def test_a_state_outlives_the_connection_and_bare_keys_do_not(tape: Tape) -> None:
-    """A stateless server knows the state again after a restart."""
+    """A stateless server accepts the state after a restart."""
     tape.call(1, name="a")
     tape.call(2, name="b")
     tape.ask_back(1, "s1", "k")

@@ -1,4 +1,4 @@
-"""Operations of a real server over HTTP, in both eras, as the engine records them."""
+"""Operations of a real server over HTTP, with sessions and stateless."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def engine() -> AsyncIterator[Engine]:
 
 
 async def elicit(engine: Engine, entry: Entry) -> int:
-    """Connect and call a tool that asks back; the row of the call."""
+    """Connect and call a tool that sends a server request; return the row of the call."""
     engine.add(entry)
     await engine.connect("srv")
     outcome = await engine.call_tool("srv", "elicit_form", {"message": "Who?"})
@@ -59,7 +59,7 @@ async def elicit(engine: Engine, entry: Entry) -> int:
 
 
 def reported(log: TrafficLog, row: int) -> Rows:
-    """How many steps of each role the story of a row has."""
+    """Count the related messages of a row by role."""
     found: Rows = {}
     for step in related_messages(log, row).steps:
         found[step.role] = found.get(step.role, 0) + 1

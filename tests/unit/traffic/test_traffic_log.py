@@ -1,4 +1,4 @@
-"""Rows in columns: one thread writes, others read."""
+"""The traffic log: one thread writes, others read."""
 
 from __future__ import annotations
 

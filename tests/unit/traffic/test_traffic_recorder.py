@@ -1,4 +1,4 @@
-"""What happens on a wire becomes rows: links, statuses and times."""
+"""The recorder: links between rows, statuses and times."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MS = 1_000_000
 
 
 class Taped:
-    """A recorder, its log, and a clock that a test moves."""
+    """A recorder with its log and a fake clock."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
@@ -169,7 +169,7 @@ def test_new_connection_ends_pending_requests_and_restarts_the_ids(tape: Taped) 
 
 
 def test_batched_responses_are_linked_to_their_requests(tape: Taped) -> None:
-    """2025-03-26 lets a server answer several requests in one array."""
+    """In 2025-03-26, a server may respond to several requests in one array."""
     tape.recorder.sent(jsonrpc.request(1, "ping"))
     tape.recorder.sent(jsonrpc.request(2, "tools/call", {"name": "add"}))
     tape.clock.advance(0.5)

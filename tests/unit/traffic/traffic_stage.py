@@ -1,4 +1,4 @@
-"""Conversations for tests of what reads a log: made by hand, or at random."""
+"""Traffic for tests of log analysis: built step by step, or at random."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ WALL = 1_700_000_000_000_000_000
 Action: TypeAlias = tuple[str, int, int]
 
 
-class Talk:
-    """Some servers, and a clock that is moved by milliseconds."""
+class TrafficBuilder:
+    """Traffic of some servers, with a clock that advances in milliseconds."""
 
     def __init__(self, *servers: str) -> None:
         self.clock = FakeClock(wall_ns=WALL)

@@ -24,7 +24,7 @@ from inspector.config.servers.server_list import write_entry
 from inspector.config.servers.trust import warnings_for
 from inspector.engine.servers.inspection import size_problem
 from inspector.qt.forms.server.input_fields import InputFields
-from inspector.qt.models.discovered_servers import words_text
+from inspector.qt.models.discovered_servers import arguments_text
 from inspector.qt.theme import SPACE_2, SPACE_4, Theme
 from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.key_value_list import Fact, KeyValueList
@@ -324,7 +324,7 @@ class PastedServer(QWidget):
         if resolved := [f"${{{name}}}" for name in (*names.variables, *names.known)]:
             rows.append(("Resolved variables", ", ".join(resolved)))
         if len(rows) > _MAX_ROWS or any(len(text) > _MAX_ROW_LENGTH for row in rows for text in row):
-            text = words_text([f"{position} = {text}" for position, text in rows])
+            text = arguments_text([f"{position} = {text}" for position, text in rows])
             column.addWidget(FullText(self._theme, text, "Settings"))
         elif rows:
             facts = [Fact(one_line(position), visible(text), mono=True) for position, text in rows]
@@ -334,5 +334,5 @@ class PastedServer(QWidget):
         if isinstance(entry, StdioEntry):
             count = len(entry.args)
             name = f"Runs this command, with {plural(count, 'argument')}" if count else "Runs this command"
-            return FullText(self._theme, words_text((entry.command, *entry.args)), name)
-        return FullText(self._theme, words_text([entry.url]), "Connects to")
+            return FullText(self._theme, arguments_text((entry.command, *entry.args)), name)
+        return FullText(self._theme, arguments_text([entry.url]), "Connects to")

@@ -54,8 +54,8 @@ class _Table(QAbstractTableModel):
 
 class PairColumn(IntEnum):
     SIGN = 0
-    VERDICT = 1
-    WHAT = 2
+    RESULT = 1
+    EXCHANGE = 2
     LEFT_ROW = 3
     LEFT_STATUS = 4
     LEFT_DURATION = 5
@@ -110,7 +110,7 @@ class PairRowsModel(_Table):
             return self._color(self._diff, self._pairs[index.row()], column)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return Qt.AlignmentFlag.AlignCenter if column == PairColumn.SIGN else self._alignment(column)
-        if role == Qt.ItemDataRole.FontRole and column == PairColumn.WHAT:
+        if role == Qt.ItemDataRole.FontRole and column == PairColumn.EXCHANGE:
             return self._theme.mono_font()
         return None
 
@@ -119,24 +119,24 @@ class PairRowsModel(_Table):
         sign, text, _ = _SIGNS[pair.status]
         if column == PairColumn.SIGN:
             return sign
-        if column == PairColumn.VERDICT:
+        if column == PairColumn.RESULT:
             return text
-        if column == PairColumn.WHAT:
+        if column == PairColumn.EXCHANGE:
             is_left = pair.left is not None
             row = pair.left if is_left else pair.right
-            return _requested(diff.logs[0 if is_left else 1], row if row is not None else 0)
+            return _request_text(diff.logs[0 if is_left else 1], row if row is not None else 0)
         is_left = column < PairColumn.RIGHT_ROW
         log, row = diff.logs[0 if is_left else 1], pair.left if is_left else pair.right
-        return "" if row is None else _fact(log, row, (column - PairColumn.LEFT_ROW) % 3)
+        return "" if row is None else _fact_text(log, row, (column - PairColumn.LEFT_ROW) % 3)
 
     def _color(self, diff: CaptureDiff, number: int, column: PairColumn) -> QColor:
-        if column in (PairColumn.SIGN, PairColumn.VERDICT):
+        if column in (PairColumn.SIGN, PairColumn.RESULT):
             return self._theme.color(_SIGNS[diff.pair(number).status][2])
-        return self._theme.color("text" if column == PairColumn.WHAT else "muted")
+        return self._theme.color("text" if column == PairColumn.EXCHANGE else "muted")
 
 
 class SubjectColumn(IntEnum):
-    WHAT = 0
+    REQUEST = 0
     LEFT_COUNT = 1
     RIGHT_COUNT = 2
     LEFT_ERRORS = 3
@@ -174,15 +174,15 @@ class SubjectRowsModel(_Table):
             return self._color(subject, column)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return self._alignment(column)
-        if role == Qt.ItemDataRole.FontRole and column == SubjectColumn.WHAT:
+        if role == Qt.ItemDataRole.FontRole and column == SubjectColumn.REQUEST:
             return self._theme.mono_font()
         return None
 
     def _cell(self, subject: SubjectDiff, column: int) -> str:
-        if column == SubjectColumn.WHAT:
+        if column == SubjectColumn.REQUEST:
             text = f"{subject.method} {subject.subject}".strip()
-            requested_by = "server request: " if subject.direction == Direction.IN else ""
-            return shorten(one_line(f"{requested_by}{text}"), 200)
+            prefix = "server request: " if subject.direction == Direction.IN else ""
+            return shorten(one_line(f"{prefix}{text}"), 200)
         values = (*subject.counts, *subject.errors)
         if column <= SubjectColumn.RIGHT_ERRORS:
             return f"{values[column - 1]:,}"
@@ -195,15 +195,17 @@ class SubjectRowsModel(_Table):
         is_count = column in (SubjectColumn.LEFT_COUNT, SubjectColumn.RIGHT_COUNT)
         is_error = column in (SubjectColumn.LEFT_ERRORS, SubjectColumn.RIGHT_ERRORS)
         differs = (is_count and counts[0] != counts[1]) or (is_error and errors[0] != errors[1])
-        return self._theme.color("warn" if differs else "text" if column == SubjectColumn.WHAT else "muted")
+        return self._theme.color(
+            "warn" if differs else "text" if column == SubjectColumn.REQUEST else "muted"
+        )
 
 
-def _requested(log: TrafficLog, row: int) -> str:
+def _request_text(log: TrafficLog, row: int) -> str:
     text = f"{log.method(row)} {log.subject(row)}".strip()
     return shorten(one_line(text), 200)
 
 
-def _fact(log: TrafficLog, row: int, which: int) -> str:
+def _fact_text(log: TrafficLog, row: int, which: int) -> str:
     if which == 0:
         return f"{row + 1:,}"
     if which == 1:

@@ -27,6 +27,11 @@ from inspector.traffic.records import RecordKind, Status
 
 _KEY = "compare/ignoring"
 
+_RESPONSES = (RecordKind.RESULT, RecordKind.ERROR)
+_SLICE = 1024 * 1024
+_CONTEXT = 200  # bytes shown before a difference; ten times as many after it
+_MAX_PARSED = 64 * 1024
+
 
 class CompareOptions(QObject):
     """What comparisons ignore. Stored with the window layout: losing it loses no work.
@@ -47,7 +52,7 @@ class CompareOptions(QObject):
         return self._ignoring
 
     def set_preset(self, name: str, is_on: bool) -> None:
-        """Turn one of `ignoring.PRESETS` on or off."""
+        """Turn one of `ignore_rules.PRESETS` on or off."""
         self._change(replace(self._ignoring, **{name: is_on}))  # type: ignore[arg-type]
 
     def add_path(self, path: str) -> None:
@@ -72,23 +77,17 @@ class CompareOptions(QObject):
         """Return the saved choices; defaults if unreadable, since the file may be edited by hand."""
         text = self._layout.value(_KEY) if self._layout is not None else None
         try:
-            kept = json.loads(str(text)) if text else {}
+            saved = json.loads(str(text)) if text else {}
             ignoring = IgnoreOptions(
-                ids=kept.get("ids") is True,
-                times=kept.get("times") is True,
-                metadata=kept.get("metadata") is True,
-                paths=tuple(str(path) for path in kept.get("paths", ())),
+                ids=saved.get("ids") is True,
+                times=saved.get("times") is True,
+                metadata=saved.get("metadata") is True,
+                paths=tuple(str(path) for path in saved.get("paths", ())),
             )
             ignoring.check()
         except (ValueError, AttributeError, TypeError, UserError):
             return IGNORE_NOTHING
         return ignoring
-
-
-_RESPONSES = (RecordKind.RESULT, RecordKind.ERROR)
-_SLICE = 1024 * 1024
-_AROUND = 200  # bytes shown before a difference; ten times as many after it
-_MAX_PARSED = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +151,9 @@ def parts_of(left: Side, right: Side) -> tuple[list[Part], int]:
         Part("Requests", ours.request, theirs.request),
         Part("Responses", ours.response, theirs.response),
     ]
-    there = [part for part in parts if part.left is not None or part.right is not None]
-    chosen = next(position for position, part in enumerate(there) if part.name == roles[0])
-    return there, chosen
+    present = [part for part in parts if part.left is not None or part.right is not None]
+    chosen = next(position for position, part in enumerate(present) if part.name == roles[0])
+    return present, chosen
 
 
 def _role(side: Side) -> str:
@@ -189,9 +188,9 @@ def _value(log: TrafficLog, row: int) -> JSON:
     """Parse a message; return the start of its text if it is large or not JSON."""
     text = log.head(row, _MAX_PARSED).decode(errors="backslashreplace")
     try:
-        return parse(text) if log.kept(row) <= _MAX_PARSED else text[: 10 * _AROUND]
+        return parse(text) if log.kept(row) <= _MAX_PARSED else text[: 10 * _CONTEXT]
     except JSONError:
-        return text[: 10 * _AROUND]
+        return text[: 10 * _CONTEXT]
 
 
 async def _compare_huge(log: TrafficLog, row: int, other: TrafficLog, other_row: int) -> Diff:
@@ -203,11 +202,11 @@ async def _compare_huge(log: TrafficLog, row: int, other: TrafficLog, other_row:
             position = start + first_difference(left, right)
             break
     else:
-        text = log.head(row, 10 * _AROUND).decode(errors="backslashreplace")
+        text = log.head(row, 10 * _CONTEXT).decode(errors="backslashreplace")
         return Diff((Change(-1, 0, ChangeKind.SAME, None, None, text, text),), is_text=True)
-    begin = max(0, position - _AROUND)
+    begin = max(0, position - _CONTEXT)
     before, after = (
-        side.part(number, begin, 11 * _AROUND).decode(errors="backslashreplace")
+        side.part(number, begin, 11 * _CONTEXT).decode(errors="backslashreplace")
         for side, number in ((log, row), (other, other_row))
     )
     note = (

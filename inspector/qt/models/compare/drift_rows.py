@@ -29,7 +29,7 @@ class DriftColumn(IntEnum):
     SIGN = 0
     NAME = 1
     KIND = 2
-    WHAT = 3
+    CHANGE = 3
 
 
 class DriftRowsModel(QAbstractTableModel):
@@ -83,7 +83,7 @@ class DriftRowsModel(QAbstractTableModel):
         return None
 
 
-def name_of(change: ItemChange) -> str:
+def name_text(change: ItemChange) -> str:
     """Return the display name of a change's item."""
     if change.kind == SERVER:
         return "The server itself"
@@ -91,19 +91,19 @@ def name_of(change: ItemChange) -> str:
     return one_line(f"{name} ({change.number + 1})" if change.number else name)
 
 
-def strip_text(view: DriftView) -> str:
+def notice_text(view: DriftView) -> str:
     """Return e.g. `3 tools changed since 12 Nov.`, plus a warning about hidden characters."""
     if view.problem:
         return view.problem
     text = changes_text(view.changes)
-    sentence = f"{text[:1].upper()}{text[1:]} since {since(view)}."
+    sentence = f"{text[:1].upper()}{text[1:]} since {since_text(view)}."
     hidden = sum(bool(change.hidden) for change in view.changes)
     if not hidden:
         return sentence
     return f"{sentence} {hidden:,} of them {'has' if hidden == 1 else 'have'} new hidden characters."
 
 
-def since(view: DriftView) -> str:
+def since_text(view: DriftView) -> str:
     return day(view.taken_ns, time.time_ns())
 
 
@@ -111,11 +111,11 @@ def _text(change: ItemChange, column: int) -> str:
     if column == DriftColumn.SIGN:
         return _SIGNS[change.change_kind]
     if column == DriftColumn.NAME:
-        return name_of(change)
-    return NOUNS[change.kind] if column == DriftColumn.KIND else _what(change)
+        return name_text(change)
+    return NOUNS[change.kind] if column == DriftColumn.KIND else _change_text(change)
 
 
-def _what(change: ItemChange) -> str:
+def _change_text(change: ItemChange) -> str:
     own = ("name", "uri", "uriTemplate") if change.change_kind is ChangeKind.RENAMED else ()
     fields = [field for field in change.fields if field not in own]
     text = one_line(", ".join(fields)) or change.change_kind.value
@@ -125,7 +125,7 @@ def _what(change: ItemChange) -> str:
 
 
 def _tip(change: ItemChange, column: int) -> str:
-    if column == DriftColumn.WHAT and change.hidden:
+    if column == DriftColumn.CHANGE and change.hidden:
         return f"New hidden characters in {change.hidden}"
     return change.change_kind.value if column == DriftColumn.SIGN else _text(change, column)
 
@@ -133,6 +133,6 @@ def _tip(change: ItemChange, column: int) -> str:
 def _tone(change: ItemChange, column: int) -> Tone:
     if column == DriftColumn.SIGN:
         return _TONES[change.change_kind]
-    if column == DriftColumn.WHAT:
+    if column == DriftColumn.CHANGE:
         return "error" if change.hidden else "muted"
     return "muted" if column == DriftColumn.KIND else "text"

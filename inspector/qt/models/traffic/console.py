@@ -30,6 +30,11 @@ _SOURCE_LABELS = {
     RecordKind.LOCAL: "MCP Lens",
 }
 
+_MAX_MESSAGE_LENGTH = 300
+_SHOWN_KINDS = frozenset(kind for kind in RecordKind if kind.is_frame or kind is RecordKind.LOCAL)
+_RESPONSES = (RecordKind.RESULT, RecordKind.ERROR)
+_MIN_HTTP_ERROR = 400  # HTTP statuses from here on are errors
+
 
 class ConsoleColumn(IntEnum):
     TIME = 0
@@ -96,12 +101,6 @@ class ConsoleModel(LogRowsModel):
         if kind == RecordKind.LOCAL:
             return self._theme.color("error")
         return self._theme.color("muted" if kind == RecordKind.PROCESS else "text")
-
-
-_MAX_MESSAGE_LENGTH = 300
-_SHOWN_KINDS = frozenset(kind for kind in RecordKind if kind.is_frame or kind is RecordKind.LOCAL)
-_RESPONSES = (RecordKind.RESULT, RecordKind.ERROR)
-_MIN_HTTP_ERROR = 400  # HTTP statuses from here on are errors
 
 
 class RawMessageColumn(IntEnum):

@@ -20,6 +20,8 @@ from inspector.traffic.records import STATUS_LABELS, RecordKind, Status
 _MAX_LENGTH = 200
 _MAX_PARSED = 16 * 1024
 
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+
 _TONES: dict[Role, Tone] = {
     Role.REQUEST: "outbound",
     Role.RETRY: "outbound",
@@ -136,9 +138,6 @@ class RelatedMessagesModel(QAbstractTableModel):
         if column == Column.ROLE:
             return _TONES.get(self._related.steps[at].role, "muted")
         return "muted" if column == Column.OFFSET else "text"
-
-
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
 def step_text(log: TrafficLog, row: int) -> str:

@@ -19,14 +19,65 @@ from inspector.traffic.analysis.statistics import MethodStats
 Key: TypeAlias = tuple[str, str, bool]
 _MIN_RATIO = 8
 
+MAX_LENGTH = 120
+_ABSENT = "–"
 
-@dataclass(slots=True)
-class _Group:
-    """A method of a server. `number` stays the same when the groups are sorted."""
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
-    number: int
-    stats: MethodStats
-    subjects: list[MethodStats] = field(default_factory=list)
+
+class Column(IntEnum):
+    METHOD = 0
+    SERVER = 1
+    COUNT = 2
+    ERRORS = 3
+    INCOMPLETE = 4
+    BYTES_OUT = 5
+    BYTES_IN = 6
+    P50 = 7
+    P95 = 8
+    P99 = 9
+    MAX = 10
+    PLOT = 11
+
+
+HEADERS = {
+    Column.METHOD: ("Method", "Methods, and below them their tools, prompts and resources"),
+    Column.SERVER: ("Server", "Server"),
+    Column.COUNT: ("Count", "Requests and notifications"),
+    Column.ERRORS: ("Errors", "Error responses, and results with isError"),
+    Column.INCOMPLETE: (
+        "Incomplete",
+        "Requests that were cancelled, timed out, were not sent, or lost their connection",
+    ),
+    Column.BYTES_OUT: ("Sent", "Message bytes sent to the server"),
+    Column.BYTES_IN: ("Received", "Message bytes received from the server"),
+    Column.P50: ("p50", "Median response time (within 1.6 %)"),
+    Column.P95: ("p95", "95th percentile of response times (within 1.6 %)"),
+    Column.P99: ("p99", "99th percentile of response times (within 1.6 %)"),
+    Column.MAX: ("Max", "Slowest response"),
+    Column.PLOT: (
+        "Latency",
+        (
+            "Distribution of response times, with lines at p50 and p95; time spent waiting for user input "
+            "is excluded"
+        ),
+    ),
+}
+VALUES: dict[Column, Callable[[MethodStats], int | None]] = {
+    Column.COUNT: lambda stats: stats.count,
+    Column.ERRORS: lambda stats: stats.errors + stats.tool_errors,
+    Column.INCOMPLETE: lambda stats: stats.incomplete,
+    Column.BYTES_OUT: lambda stats: stats.bytes_out,
+    Column.BYTES_IN: lambda stats: stats.bytes_in,
+    Column.P50: lambda stats: stats.p50_ns,
+    Column.P95: lambda stats: stats.p95_ns,
+    Column.P99: lambda stats: stats.p99_ns,
+    Column.MAX: lambda stats: stats.max_ns,
+    Column.PLOT: lambda stats: stats.p50_ns,
+}
+_SIZES = (Column.BYTES_OUT, Column.BYTES_IN)
+_COUNTS = (Column.COUNT, Column.ERRORS, Column.INCOMPLETE)
 
 
 class StatisticsModel(QAbstractItemModel):
@@ -244,8 +295,13 @@ class StatisticsModel(QAbstractItemModel):
         return "text"
 
 
-_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+@dataclass(slots=True)
+class _Group:
+    """A method of a server. `number` stays the same when the groups are sorted."""
+
+    number: int
+    stats: MethodStats
+    subjects: list[MethodStats] = field(default_factory=list)
 
 
 def _by_method(summary: Sequence[MethodStats]) -> Iterable[tuple[MethodStats, Iterable[MethodStats]]]:
@@ -300,64 +356,6 @@ def _axis_of(methods: Iterable[MethodStats]) -> tuple[int, int]:
     first, last = max(1, min(start for start, _ in bins)), max(2, *(end for _, end in bins))
     # Nearly equal durations should look equal.
     return (first, last) if last > _MIN_RATIO * first else (max(1, first // 4), last * 4)
-
-
-MAX_LENGTH = 120
-_ABSENT = "–"
-
-
-class Column(IntEnum):
-    METHOD = 0
-    SERVER = 1
-    COUNT = 2
-    ERRORS = 3
-    INCOMPLETE = 4
-    BYTES_OUT = 5
-    BYTES_IN = 6
-    P50 = 7
-    P95 = 8
-    P99 = 9
-    MAX = 10
-    PLOT = 11
-
-
-HEADERS = {
-    Column.METHOD: ("Method", "Methods, and below them their tools, prompts and resources"),
-    Column.SERVER: ("Server", "Server"),
-    Column.COUNT: ("Count", "Requests and notifications"),
-    Column.ERRORS: ("Errors", "Error responses, and results with isError"),
-    Column.INCOMPLETE: (
-        "Incomplete",
-        "Requests that were cancelled, timed out, were not sent, or lost their connection",
-    ),
-    Column.BYTES_OUT: ("Sent", "Message bytes sent to the server"),
-    Column.BYTES_IN: ("Received", "Message bytes received from the server"),
-    Column.P50: ("p50", "Median response time (within 1.6 %)"),
-    Column.P95: ("p95", "95th percentile of response times (within 1.6 %)"),
-    Column.P99: ("p99", "99th percentile of response times (within 1.6 %)"),
-    Column.MAX: ("Max", "Slowest response"),
-    Column.PLOT: (
-        "Latency",
-        (
-            "Distribution of response times, with lines at p50 and p95; time spent waiting for user input "
-            "is excluded"
-        ),
-    ),
-}
-VALUES: dict[Column, Callable[[MethodStats], int | None]] = {
-    Column.COUNT: lambda stats: stats.count,
-    Column.ERRORS: lambda stats: stats.errors + stats.tool_errors,
-    Column.INCOMPLETE: lambda stats: stats.incomplete,
-    Column.BYTES_OUT: lambda stats: stats.bytes_out,
-    Column.BYTES_IN: lambda stats: stats.bytes_in,
-    Column.P50: lambda stats: stats.p50_ns,
-    Column.P95: lambda stats: stats.p95_ns,
-    Column.P99: lambda stats: stats.p99_ns,
-    Column.MAX: lambda stats: stats.max_ns,
-    Column.PLOT: lambda stats: stats.p50_ns,
-}
-_SIZES = (Column.BYTES_OUT, Column.BYTES_IN)
-_COUNTS = (Column.COUNT, Column.ERRORS, Column.INCOMPLETE)
 
 
 def sort_key(column: Column) -> Callable[[MethodStats], tuple[int, str]]:

@@ -25,33 +25,6 @@ from inspector.qt.models.traffic.row_sort import sort_in_steps, sort_now
 from inspector.qt.theme import Theme
 from inspector.traffic.log import TrafficLog
 
-
-class TrafficSource(QObject):
-    """A log and its name. An opened log does not grow, but its notes may change.
-
-    Signals:
-        grew: Rows were added to the log or changed; carries its length.
-    """
-
-    grew = Signal(int)
-
-    def __init__(
-        self, log: TrafficLog, title: str, *, is_live: bool = False, parent: QObject | None = None
-    ) -> None:
-        super().__init__(parent)
-        self.log = log
-        self.title = title
-        self.is_live = is_live
-
-
-class LiveSource(TrafficSource):
-    """The traffic being recorded by the engine."""
-
-    def __init__(self, bridge: Bridge, parent: QObject | None = None) -> None:
-        super().__init__(bridge.log, "Traffic", is_live=True, parent=parent)
-        bridge.traffic_grew.connect(self.grew)
-
-
 # Created once: combining two Qt flags takes longer than the rest of a cell lookup.
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -343,3 +316,29 @@ class TrafficModel(QAbstractTableModel):
 
     def columnCount(self, parent: Index = ROOT) -> int:
         return 0 if parent.isValid() else _COLUMNS
+
+
+class TrafficSource(QObject):
+    """A log and its name. An opened log does not grow, but its notes may change.
+
+    Signals:
+        grew: Rows were added to the log or changed; carries its length.
+    """
+
+    grew = Signal(int)
+
+    def __init__(
+        self, log: TrafficLog, title: str, *, is_live: bool = False, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.log = log
+        self.title = title
+        self.is_live = is_live
+
+
+class LiveSource(TrafficSource):
+    """The traffic being recorded by the engine."""
+
+    def __init__(self, bridge: Bridge, parent: QObject | None = None) -> None:
+        super().__init__(bridge.log, "Traffic", is_live=True, parent=parent)
+        bridge.traffic_grew.connect(self.grew)

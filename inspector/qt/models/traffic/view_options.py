@@ -32,6 +32,9 @@ _MAX_CACHED = 20_000
 # A rule that reads bodies skips larger ones: painting a row must be fast.
 _MAX_BODY_SIZE = 256 * 1024
 
+_HISTORY = "traffic/history"
+_MAX_HISTORY = 30
+
 # Compiles a rule's filter; None if it is invalid.
 Compile = Callable[[str], Matcher | None]
 
@@ -84,10 +87,6 @@ class RowColors:
         if tint not in self._colors:
             self._colors[tint] = self._theme.tokens.tint(TONES[tint], TINT_STRENGTH)
         return self._colors[tint]
-
-
-_HISTORY = "traffic/history"
-_MAX_HISTORY = 30
 
 
 class TrafficViewOptions(QObject):

@@ -24,7 +24,7 @@ from inspector.qt.models.discovered_servers import (
     TONES,
     file_text,
     location_text,
-    nothing_text,
+    no_servers_text,
     status_text,
     summary_text,
 )
@@ -101,7 +101,7 @@ class DiscoveredServersPanel(QWidget):
             self._gate.open()
         else:
             self._gate.explain(
-                "empty", "search", "No servers found", nothing_text(), action=self.search_action
+                "empty", "search", "No servers found", no_servers_text(), action=self.search_action
             )
 
     def _on_chosen(self, what: DiscoveredServerView | DiscoveredFile | None) -> None:

@@ -24,7 +24,7 @@ from inspector.config.foreign.discovery import DiscoveredFile
 from inspector.config.servers.entry_diff import FieldChange
 from inspector.engine.servers.views import DiscoveredServerView, Trust
 from inspector.qt.forms.server.input_fields import InputFields
-from inspector.qt.models.discovered_servers import TONES, command_text, location_text, order_text, what_text
+from inspector.qt.models.discovered_servers import TONES, command_text, location_text, order_text, action_text
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.text.badge import Badge
@@ -188,9 +188,9 @@ class ReviewPage(QWidget):
     def _add_target(self, column: QVBoxLayout, view: DiscoveredServerView) -> None:
         if not view.command and not view.url:
             return
-        column.addWidget(Heading(self._theme, what_text(view)))
+        column.addWidget(Heading(self._theme, action_text(view)))
         text = visible_line(view.url) if view.url else command_text(view)
-        column.addWidget(FullText(self._theme, shorten(text, _MAX_SHOWN), what_text(view)))
+        column.addWidget(FullText(self._theme, shorten(text, _MAX_SHOWN), action_text(view)))
 
     def _add_settings(self, column: QVBoxLayout, view: DiscoveredServerView) -> None:
         digest = dict(view.facts).get("program.sha256", "")

@@ -18,12 +18,12 @@ from inspector.engine.inbox.views import InboxRequest, InboxRequestEnd
 from inspector.qt.models.inbox import (
     age_text,
     end_text,
-    is_yes,
+    is_positive,
     note_text,
     request_phrase,
     requesting_task,
     round_text,
-    waits_text,
+    waiting_call_text,
 )
 from inspector.qt.panels.inbox.section import ReplyBar, Section
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme, Tone
@@ -85,7 +85,7 @@ class RequestHeader(QWidget):
         inbox_request = self._inbox_request
         if inbox_request is None:
             return
-        call = waits_text(inbox_request)
+        call = waiting_call_text(inbox_request)
         call = f"{call} is waiting" if call and inbox_request.is_open else call
         age = f"received {age_text(inbox_request, time.monotonic_ns())} ago" if inbox_request.is_open else ""
         self.facts.setText(" · ".join(fact for fact in (call, age, str(inbox_request.revision)) if fact))
@@ -132,7 +132,7 @@ class RequestHeader(QWidget):
 def _tone(inbox_request: InboxRequest) -> Tone:
     if inbox_request.end is not InboxRequestEnd.ANSWERED:
         return "warn"
-    return "ok" if is_yes(inbox_request) else "muted"
+    return "ok" if is_positive(inbox_request) else "muted"
 
 
 class RequestFooter(QWidget):

@@ -19,7 +19,7 @@ from inspector.qt.models.inbox import (
     excerpt_of,
     note_text,
     state_text,
-    waits_text,
+    waiting_call_text,
     what_text,
 )
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme, Tone
@@ -163,9 +163,9 @@ class _RequestDelegate(QStyledItemDelegate):
         server = one_line(inbox_request.server) if self._names_server else ""
         state = state_text(inbox_request) if inbox_request.is_open else end_text(inbox_request)
         text = (
-            (server, waits_text(inbox_request), state)
+            (server, waiting_call_text(inbox_request), state)
             if inbox_request.is_open
-            else (state, server, waits_text(inbox_request))
+            else (state, server, waiting_call_text(inbox_request))
         )
         return " · ".join(part for part in text if part)
 

@@ -30,7 +30,7 @@ from inspector.engine.processes.processes import EndedProcess, ProcessView
 from inspector.engine.processes.sample import OpenFile, Sample
 from inspector.engine.views import ServerView
 from inspector.qt.actions import Actions
-from inspector.qt.models.processes import Column, ProcessesModel, age, percent
+from inspector.qt.models.processes import Column, ProcessesModel, age_text, percent_text
 from inspector.qt.models.servers import connection_placeholder
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.item_views import style_table, style_tree
@@ -98,7 +98,7 @@ class RunningProcesses(QWidget):
                 "empty", "server", "No process", "MCP Lens has not started a process for this server."
             )
         else:
-            text = (placeholder.title, placeholder.sentence, placeholder.next_step)
+            text = (placeholder.title, placeholder.text, placeholder.next_step)
             self.gate.explain(placeholder.appearance, "server", *text, self._actions[placeholder.command])
 
     def show_processes(self, view: ProcessView) -> None:
@@ -119,7 +119,7 @@ class RunningProcesses(QWidget):
         self.gate.open()
 
     def _show_head(self, view: ProcessView) -> None:
-        uptime = age(time.time_ns() - view.started_ns)
+        uptime = age_text(time.time_ns() - view.started_ns)
         where = f" · in {one_line(view.folder)}" if view.folder else ""
         self.head.setText(f"Process {view.pid} · up {uptime}{where}")
         self.head.setToolTip(plain_tooltip(f"Started {full_time(view.started_ns)}"))
@@ -282,7 +282,7 @@ def _text(ended: EndedProcess) -> str:
 
 
 def _run_time(ended: EndedProcess) -> str:
-    return age(ended.ended_ns - ended.started_ns)
+    return age_text(ended.ended_ns - ended.started_ns)
 
 
 class ProcessMetrics(QWidget):
@@ -324,7 +324,7 @@ class ProcessMetrics(QWidget):
             return
         self._at_ns = sample.at_ns
         handles = sample.handles
-        self._put("CPU", sample.share, percent(sample.share), "of one core")
+        self._put("CPU", sample.share, percent_text(sample.share), "of one core")
         pss = f"PSS {size(sample.pss)}" if sample.pss is not None else ""
         self._put("Memory", float(sample.rss), size(sample.rss), pss)
         self._put("Threads", float(sample.threads), f"{sample.threads:,}", "")

@@ -31,7 +31,7 @@ from inspector.base.units import time_of_day
 from inspector.engine.calls.regression_calls import RegressionResult, RegressionState, RegressionView
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.reruns import TONES, Column, RerunsModel, summary, what_differs
+from inspector.qt.models.reruns import TONES, Column, RerunsModel, summary_text, difference_text
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme
 from inspector.qt.views.diff_view import ChangesTable
 from inspector.qt.widgets.code.json_view import JsonView
@@ -57,7 +57,7 @@ _SHAPES = {
     RegressionState.STOPPED: DotShape.DASH,
     RegressionState.NOT_APPROVED: DotShape.TRIANGLE,
 }
-_WIDTHS = {Column.STATE: 116, Column.TOOK: 66, Column.CPU: 66}
+_WIDTHS = {Column.STATE: 116, Column.DURATION: 66, Column.CPU: 66}
 
 
 class RegressionCallsView(QWidget):
@@ -135,7 +135,7 @@ class RegressionCallsView(QWidget):
 
     def _update(self) -> None:
         view = self._view
-        self.header.set_detail(summary(view))
+        self.header.set_detail(summary_text(view))
         latest = f"Latest run: {time_of_day(view.at_ns)[:8]}, {view.cause}" if view.number else ""
         self.header.setToolTip(plain_tooltip(latest))
         self.run.setEnabled(self.is_connected and bool(view.results) and not view.is_running)
@@ -274,7 +274,7 @@ class RegressionCallsView(QWidget):
             self.table.setColumnWidth(column, width)
         header = self.table.horizontalHeader()
         header.setStretchLastSection(False)
-        for column in (Column.CALL, Column.WHAT):
+        for column in (Column.CALL, Column.DIFFERENCE):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
         for page in (self.changes, self.response, self.placeholder):
             self._pages.addWidget(page)
@@ -333,7 +333,7 @@ def _sentence(result: RegressionResult) -> str:
     match result.state:
         case RegressionState.DIFFERENT:
             than = "the accepted result" if result.is_accepted else "the first good result of this run"
-            return f"Differs from {than}: {what_differs(result)}."
+            return f"Differs from {than}: {difference_text(result)}."
         case RegressionState.SAME:
             return "" if result.is_accepted else "Same as the first good result of this run."
         case RegressionState.NEW:

@@ -18,7 +18,7 @@ from inspector.base.units import plural, time_of_day
 from inspector.engine.content.content import Content
 from inspector.engine.views import CallOutcome
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.servers import Look
+from inspector.qt.models.servers import PlaceholderKind
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.views.content_view import ContentView
 from inspector.qt.views.diff_view import ChangesTable
@@ -97,7 +97,12 @@ class ContentsView(ResponseView):
         )
 
     def _explain(
-        self, appearance: Look, title: str, sentence: str, next_step: str = "", action: QAction | None = None
+        self,
+        appearance: PlaceholderKind,
+        title: str,
+        sentence: str,
+        next_step: str = "",
+        action: QAction | None = None,
     ) -> None:
         super()._explain(appearance, title, sentence, next_step, action)
         self.strip.hide()

@@ -88,7 +88,7 @@ class ResourceLists(QWidget):
     async def prepare(self, listing: Listing[Resource]) -> None:
         """Do the slow part for a long list, in steps."""
         if self.view_switch.index() == _TREE:
-            await self.tree_model.learn(listing.items)
+            await self.tree_model.split_uris(listing.items)
 
     def set_resources(self, listing: Listing[Resource]) -> None:
         self.resources.set_listing(listing)
@@ -100,7 +100,7 @@ class ResourceLists(QWidget):
     def current_version(self) -> Item | None:
         """Return the current version of the selected item; None if it is no longer listed."""
         model = self.templates if isinstance(self._current, ResourceTemplate) else self.resources
-        return model.renewed(self._current) if self._current is not None else None
+        return model.current(self._current) if self._current is not None else None
 
     def choose(self, item: Item | None) -> None:
         """Select an item without emitting `chosen`; an unlisted item selects no row."""

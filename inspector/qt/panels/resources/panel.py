@@ -233,7 +233,7 @@ class ResourcesPanel(FeaturePanel):
         if isinstance(item, Resource):
             self._mark(item.uri)  # no longer new
         elif isinstance(item, ResourceTemplate):
-            self.lists.templates.see(item)
+            self.lists.templates.mark_seen(item)
         if item is not self.head.item:
             self._show_item(item)
 

@@ -14,7 +14,7 @@ from inspector.base.units import duration
 from inspector.engine.tasks.views import TaskOrigin, TaskView, TrackingState
 from inspector.protocol.tasks import TaskStatus
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.tasks import about, left_text, message_text, poll_text, status_text, tone_of
+from inspector.qt.models.tasks import age_text, ttl_text, message_text, poll_text, status_text, tone_of
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.views.result_view import ResultView
 from inspector.qt.widgets.inputs.controls import ActionButton
@@ -132,8 +132,8 @@ class TaskDetail(QWidget):
         view, now = self._view, time.monotonic_ns()
         if view is None:
             return
-        remaining = left_text(view, now)
-        facts = [view.origin.value, f"{about(now - view.created_ns)} old"]
+        remaining = ttl_text(view, now)
+        facts = [view.origin.value, f"{age_text(now - view.created_ns)} old"]
         facts.append("no TTL" if view.expires_ns is None else f"TTL {remaining}")
         if view.tracking is TrackingState.FOLLOWED and not view.is_terminal:
             interval = duration(view.task.next_poll_ms * 1_000_000)

@@ -47,7 +47,7 @@ _WIDTHS = {
     Column.TOOL: 120,
     Column.ID: 150,
     Column.AGE: 88,
-    Column.LEFT: 96,
+    Column.TTL: 96,
     Column.POLL: 84,
 }
 _TICK_MS = 1_000
@@ -297,7 +297,7 @@ class TasksPanel(QWidget):
     def _explain(self, view: ServerView) -> None:
         placeholder = connection_placeholder(view)
         if placeholder is not None:
-            text = (placeholder.title, placeholder.sentence, placeholder.next_step)
+            text = (placeholder.title, placeholder.text, placeholder.next_step)
             self.gate.explain(placeholder.appearance, "tasks", *text, self._actions[placeholder.command])
             return
         agreement = view.agreement

@@ -186,9 +186,9 @@ class PendingRequestStrip(QWidget):
             self.hide()
             self._strips.withdraw(_TOPIC)
             return
-        from inspector.qt.models.inbox import requests_of_call, waiting_text
+        from inspector.qt.models.inbox import request_of_call, waiting_text
 
-        request = requests_of_call(self._requests, self._tool, self._since)
+        request = request_of_call(self._requests, self._tool, self._since)
         self.setVisible(request is not None)
         if request is None:
             self._strips.withdraw(_TOPIC)

@@ -23,8 +23,8 @@ from inspector.engine.calls.library import SavedFolder
 from inspector.engine.calls.tool_calls import ToolCall
 from inspector.protocol.types import Tool
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.calls import all_calls, history_picks, saved_key, saved_picks, short_problem
-from inspector.qt.models.palette import IconRole, NoteRole, PaletteModel, PlacesRole, ToneRole
+from inspector.qt.models.calls import calls_in, history_items, saved_key, saved_items, without_folder
+from inspector.qt.models.palette import IconRole, NoteRole, PaletteModel, PositionsRole, ToneRole
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.inputs.popups import PickerPopup, Roles
@@ -34,7 +34,7 @@ from inspector.qt.widgets.text.labels import MutedLabel, plain_tooltip
 _PICKER_WIDTH = 620
 _SAVE_WIDTH = 380
 _MAX_LENGTH = 2_000
-ROLES = Roles(NoteRole, ToneRole, IconRole, PlacesRole)
+ROLES = Roles(NoteRole, ToneRole, IconRole, PositionsRole)
 
 
 class CallPickers(QObject):
@@ -66,7 +66,7 @@ class CallPickers(QObject):
     async def _open_history(self, tool: str) -> None:
         history = await self._bridge.ask_calls(lambda calls: calls.history_of(self._server, tool))
         model = PaletteModel(self)
-        model.set_picks(history_picks(history.calls, f"{datetime.now():%Y-%m-%d}"))
+        model.set_items(history_items(history.calls, f"{datetime.now():%Y-%m-%d}"))
         popup = self._make(model, "Earlier calls of this tool")
         calls = plural(len(history.calls), "earlier call")
         popup.show_message(
@@ -76,7 +76,7 @@ class CallPickers(QObject):
         popup.open_above(self._anchor, _PICKER_WIDTH)
 
     def _on_history_picked(self, model: PaletteModel, calls: Sequence[RecordedCall], row: int) -> None:
-        pick = model.pick(row)
+        pick = model.item(row)
         call = calls[int(pick.key)] if pick is not None else None
         if call is not None and call.arguments() is not None:
             self.recorded_picked.emit(call)
@@ -95,9 +95,9 @@ class CallPickers(QObject):
         self, model: PaletteModel, popup: PickerPopup, folders: Sequence[SavedFolder]
     ) -> dict[str, SavedCall]:
         """Show the saved calls of this server and of none in particular; the palette has all."""
-        calls = [call for call in all_calls(folders) if call.server in ("", self._server)]
-        model.set_picks(saved_picks(folders, calls))
-        problems = [short_problem(folder, each) for folder in folders for each in folder.loaded.problems]
+        calls = [call for call in calls_in(folders) if call.server in ("", self._server)]
+        model.set_items(saved_items(folders, calls))
+        problems = [without_folder(folder, each) for folder in folders for each in folder.loaded.problems]
         if problems:
             popup.show_message(f"{plural(len(problems), 'file')} skipped: {problems[0]}")
         elif calls:
@@ -107,14 +107,14 @@ class CallPickers(QObject):
         return {saved_key(call): call for call in calls}
 
     def _on_saved_picked(self, model: PaletteModel, calls: dict[str, SavedCall], row: int) -> None:
-        pick = model.pick(row)
+        pick = model.item(row)
         if pick is not None:
             self.saved_picked.emit(calls[pick.key])
 
     def _on_removal(
         self, model: PaletteModel, popup: PickerPopup, calls: dict[str, SavedCall], row: int
     ) -> None:
-        pick = model.pick(row)
+        pick = model.item(row)
         if pick is not None:
             work = self._remove(model, popup, calls, calls[pick.key])
             self._bridge.start("delete a saved call", work, popup)

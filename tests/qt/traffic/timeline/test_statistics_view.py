@@ -21,7 +21,7 @@ from inspector.qt.theme import Scheme, Theme
 from inspector.traffic.analysis.statistics import MethodStats, Rate, Statistics
 from inspector.traffic.filter.matcher import compile
 from inspector.traffic.filter.parser import parse
-from tests.unit.traffic.traffic_stage import MS, WALL, Talk
+from tests.unit.traffic.traffic_stage import MS, WALL, TrafficBuilder
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
 
@@ -39,9 +39,9 @@ def theme(qapp: QApplication) -> Iterator[Theme]:
 
 
 @pytest.fixture
-def talk() -> Talk:
+def talk() -> TrafficBuilder:
     """Three calls of `echo` (10, 20, 30 ms), a failed one of `add`, a list, a log message."""
-    talk = Talk("srv")
+    talk = TrafficBuilder("srv")
     for took in (10, 20, 30):
         id = talk.call("echo")
         talk.pass_ms(took)
@@ -56,11 +56,11 @@ def talk() -> Talk:
     return talk
 
 
-def all_rows(talk: Talk) -> array[int]:
+def all_rows(talk: TrafficBuilder) -> array[int]:
     return array("q", range(len(talk.log)))
 
 
-def model_of(talk: Talk, theme: Theme) -> StatisticsModel:
+def model_of(talk: TrafficBuilder, theme: Theme) -> StatisticsModel:
     statistics = Statistics(talk.log)
     statistics.extend(all_rows(talk))
     model = StatisticsModel(theme)
@@ -80,7 +80,7 @@ def reported(view: StatisticsView) -> str:
     return page.accessibleName()
 
 
-def rows_of(talk: Talk, text: str) -> list[int]:
+def rows_of(talk: TrafficBuilder, text: str) -> list[int]:
     """Return the rows that match a filter."""
     tree = parse(text)
     assert tree is not None
@@ -88,8 +88,8 @@ def rows_of(talk: Talk, text: str) -> list[int]:
 
 
 @pytest.fixture
-def view(qtbot: QtBot, theme: Theme, talk: Talk) -> StatisticsView:
-    view = StatisticsView(TrafficSource(talk.log, "Talk"), theme)
+def view(qtbot: QtBot, theme: Theme, talk: TrafficBuilder) -> StatisticsView:
+    view = StatisticsView(TrafficSource(talk.log, "TrafficBuilder"), theme)
     qtbot.addWidget(view)
     view.resize(1100, 500)
     view.show()
@@ -98,12 +98,12 @@ def view(qtbot: QtBot, theme: Theme, talk: Talk) -> StatisticsView:
     return view
 
 
-def test_model_satisfies_the_contract(talk: Talk, theme: Theme, qtmodeltester: ModelTester) -> None:
+def test_model_satisfies_the_contract(talk: TrafficBuilder, theme: Theme, qtmodeltester: ModelTester) -> None:
     model = model_of(talk, theme)
     qtmodeltester.check(model)  # type: ignore[no-untyped-call]
 
 
-def test_methods_are_listed_with_their_tools_below(talk: Talk, theme: Theme) -> None:
+def test_methods_are_listed_with_their_tools_below(talk: TrafficBuilder, theme: Theme) -> None:
     model = model_of(talk, theme)
     assert texts(model, Column.METHOD) == ["All", "tools/call", "tools/list", "notifications/message"]
     calls = model.index(1, 0)
@@ -113,7 +113,7 @@ def test_methods_are_listed_with_their_tools_below(talk: Talk, theme: Theme) -> 
     assert texts(model, Column.MAX, calls) == ["30 ms", "5.0 ms"]
 
 
-def test_total_covers_everything_and_stays_on_top(talk: Talk, theme: Theme) -> None:
+def test_total_covers_everything_and_stays_on_top(talk: TrafficBuilder, theme: Theme) -> None:
     model = model_of(talk, theme)
     for order in Qt.SortOrder:
         model.sort(Column.METHOD, order)
@@ -124,7 +124,9 @@ def test_total_covers_everything_and_stays_on_top(talk: Talk, theme: Theme) -> N
     assert model.index(0, Column.MAX).data(DISPLAY) == "400 ms"
 
 
-def test_clicking_a_header_sorts_and_clicking_again_reverses_the_order(talk: Talk, theme: Theme) -> None:
+def test_clicking_a_header_sorts_and_clicking_again_reverses_the_order(
+    talk: TrafficBuilder, theme: Theme
+) -> None:
     model = model_of(talk, theme)
     model.sort_by(Column.P50)
     assert texts(model, Column.METHOD)[1:] == ["tools/list", "tools/call", "notifications/message"]
@@ -134,7 +136,7 @@ def test_clicking_a_header_sorts_and_clicking_again_reverses_the_order(talk: Tal
     assert texts(model, Column.METHOD, model.index(2, 0)) == ["add", "echo"]
 
 
-def test_updates_do_not_move_rows(talk: Talk, theme: Theme) -> None:
+def test_updates_do_not_move_rows(talk: TrafficBuilder, theme: Theme) -> None:
     statistics = Statistics(talk.log)
     statistics.extend(all_rows(talk))
     model = StatisticsModel(theme)
@@ -155,7 +157,7 @@ def test_updates_do_not_move_rows(talk: Talk, theme: Theme) -> None:
 
 
 def test_server_text_is_plain_text(theme: Theme) -> None:
-    talk = Talk()
+    talk = TrafficBuilder()
     talk.response(talk.call("<img src=x>\n\u202e"))
     model = model_of(talk, theme)
     tool = model.index(0, Column.METHOD, model.index(1, 0))
@@ -163,7 +165,9 @@ def test_server_text_is_plain_text(theme: Theme) -> None:
     assert "<img" not in tool.data(Qt.ItemDataRole.ToolTipRole)
 
 
-def test_double_click_requests_the_underlying_rows(view: StatisticsView, talk: Talk, qtbot: QtBot) -> None:
+def test_double_click_requests_the_underlying_rows(
+    view: StatisticsView, talk: TrafficBuilder, qtbot: QtBot
+) -> None:
     tool = view.model.index(1, Column.METHOD, view.model.index(1, 0))
     with qtbot.waitSignal(view.filter_requested) as requested:
         view.tree.doubleClicked.emit(tool)
@@ -183,7 +187,7 @@ def test_total_row_has_no_filter(view: StatisticsView, qtbot: QtBot) -> None:
         view.tree.doubleClicked.emit(view.model.index(0, 0))
 
 
-def test_menu_offers_failed_and_slow_calls(view: StatisticsView, talk: Talk, qtbot: QtBot) -> None:
+def test_menu_offers_failed_and_slow_calls(view: StatisticsView, talk: TrafficBuilder, qtbot: QtBot) -> None:
     found: dict[str, list[int]] = {}
     for action in view.make_menu(view.model.stats(view.model.index(1, 0))).actions():
         with qtbot.waitSignal(view.filter_requested) as requested:
@@ -197,7 +201,7 @@ def test_menu_offers_failed_and_slow_calls(view: StatisticsView, talk: Talk, qtb
 
 
 def test_filter_names_the_server_when_there_are_several(theme: Theme) -> None:
-    talk = Talk("one", 'two "words"')
+    talk = TrafficBuilder("one", 'two "words"')
     talk.response(talk.call('a "b"', 1), server=1)
     statistics = Statistics(talk.log)
     statistics.extend(all_rows(talk))
@@ -207,7 +211,7 @@ def test_filter_names_the_server_when_there_are_several(theme: Theme) -> None:
 
 
 def test_clicking_the_graph_selects_the_first_row_of_that_moment(
-    view: StatisticsView, talk: Talk, qtbot: QtBot
+    view: StatisticsView, talk: TrafficBuilder, qtbot: QtBot
 ) -> None:
     plot = view.chart._plot()
     assert len(view.chart._rate.messages) == 10  # a second, in tenths
@@ -237,7 +241,7 @@ def test_graph_is_filled_by_few_messages_per_minute_too(qtbot: QtBot, theme: The
 
 
 def test_heavy_traffic_causes_few_updates(
-    view: StatisticsView, talk: Talk, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+    view: StatisticsView, talk: TrafficBuilder, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     updates: list[int] = []
     original = view.model.update
@@ -256,7 +260,7 @@ def test_heavy_traffic_causes_few_updates(
     assert len(updates) == 1
 
 
-def test_late_response_is_counted(view: StatisticsView, talk: Talk, qtbot: QtBot) -> None:
+def test_late_response_is_counted(view: StatisticsView, talk: TrafficBuilder, qtbot: QtBot) -> None:
     first = len(talk.log)
     id = talk.call("slow")
     view.extend(array("q", [first]))
@@ -266,7 +270,7 @@ def test_late_response_is_counted(view: StatisticsView, talk: Talk, qtbot: QtBot
     qtbot.waitUntil(lambda: view.model.index(0, Column.MAX).data(DISPLAY) == "2.00 s")
 
 
-def test_hidden_view_does_no_work(view: StatisticsView, talk: Talk) -> None:
+def test_hidden_view_does_no_work(view: StatisticsView, talk: TrafficBuilder) -> None:
     view.hide()
     view.extend(array("q", [0]))
     assert not view._refresh_timer.isActive()
@@ -275,8 +279,8 @@ def test_hidden_view_does_no_work(view: StatisticsView, talk: Talk) -> None:
 
 
 def test_empty_state_is_explained(qtbot: QtBot, theme: Theme) -> None:
-    talk = Talk()
-    view = StatisticsView(TrafficSource(talk.log, "Talk"), theme)
+    talk = TrafficBuilder()
+    view = StatisticsView(TrafficSource(talk.log, "TrafficBuilder"), theme)
     qtbot.addWidget(view)
     view.show()
     assert reported(view) == "No statistics yet"

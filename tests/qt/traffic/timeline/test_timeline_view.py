@@ -22,7 +22,7 @@ from inspector.qt.panels.traffic.timeline.timeline_view import TimelineView
 from inspector.qt.theme import Scheme, Theme
 from inspector.traffic.analysis.lanes import Piece
 from inspector.traffic.analysis.timeline import MarkKind
-from tests.unit.traffic.traffic_stage import MS, WALL, Talk
+from tests.unit.traffic.traffic_stage import MS, WALL, TrafficBuilder
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
 
@@ -45,9 +45,9 @@ def theme(qapp: QApplication) -> Iterator[Theme]:
 class Scene:
     """A view over recorded traffic; `feed` passes new rows to it."""
 
-    def __init__(self, qtbot: QtBot, theme: Theme, talk: Talk, *, is_live: bool = False) -> None:
+    def __init__(self, qtbot: QtBot, theme: Theme, talk: TrafficBuilder, *, is_live: bool = False) -> None:
         self.talk = talk
-        self.source = TrafficSource(talk.log, "Talk", is_live=is_live)
+        self.source = TrafficSource(talk.log, "TrafficBuilder", is_live=is_live)
         self.view = TimelineView(self.source, theme, clock=talk.clock.wall_ns)
         self._fed = self._touched = 0
         qtbot.addWidget(self.view)
@@ -84,9 +84,9 @@ def reported(view: TimelineView) -> str:
     return page.accessibleName()
 
 
-def three_calls() -> Talk:
+def three_calls() -> TrafficBuilder:
     """Three calls on one server, one after the other, of a second each."""
-    talk = Talk("srv", "other")
+    talk = TrafficBuilder("srv", "other")
     for tool in ("first", "second", "third"):
         id = talk.call(tool)
         talk.pass_ms(1000)
@@ -217,7 +217,7 @@ def test_arrows_move_to_the_lane_below(qtbot: QtBot, theme: Theme) -> None:
 
 
 def test_left_finds_the_neighbor_among_crowded_bars(qtbot: QtBot, theme: Theme) -> None:
-    talk = Talk()
+    talk = TrafficBuilder()
     for _ in range(3000):
         id = talk.call()
         talk.pass_ms(1)
@@ -305,7 +305,7 @@ def test_overview_works_with_the_keyboard(scene: Scene, qtbot: QtBot) -> None:
 
 
 def test_empty_state_is_explained(qtbot: QtBot, theme: Theme) -> None:
-    scene = Scene(qtbot, theme, Talk())
+    scene = Scene(qtbot, theme, TrafficBuilder())
     assert not scene.view.gate.is_open()
     assert reported(scene.view) == "No operations yet"
     scene.talk.stderr()
@@ -334,7 +334,7 @@ def test_new_filter_gets_a_moment_before_no_matches_is_shown(scene: Scene, qtbot
 
 
 def test_tooltip_describes_a_bar_in_plain_text(qtbot: QtBot, theme: Theme) -> None:
-    talk = Talk("<b>srv</b>")
+    talk = TrafficBuilder("<b>srv</b>")
     id = talk.call("<img src=x>")
     talk.receive(id=7, method="elicitation/create", params={})
     talk.pass_ms(2000)
@@ -349,7 +349,7 @@ def test_tooltip_describes_a_bar_in_plain_text(qtbot: QtBot, theme: Theme) -> No
 
 
 def test_server_names_show_hidden_characters(qtbot: QtBot, theme: Theme) -> None:
-    talk = Talk("a\u202eb\nc" + "x" * 500)
+    talk = TrafficBuilder("a\u202eb\nc" + "x" * 500)
     talk.call()
     scene = Scene(qtbot, theme, talk)
     name = scene.view.lanes._layout.boxes[0].name
@@ -370,7 +370,7 @@ def test_bogus_times_from_a_file_are_still_painted(qtbot: QtBot, theme: Theme) -
 
 
 def test_bar_contents_are_computed_when_idle(qtbot: QtBot, theme: Theme) -> None:
-    talk = Talk()
+    talk = TrafficBuilder()
     id = talk.call("echo", 0, _meta={"progressToken": "p"})
     for step in range(3):
         talk.pass_ms(100)
@@ -385,7 +385,7 @@ def test_bar_contents_are_computed_when_idle(qtbot: QtBot, theme: Theme) -> None
 
 
 def test_lane_is_collapsed_and_expanded_by_its_name(qtbot: QtBot, theme: Theme) -> None:
-    talk = Talk()
+    talk = TrafficBuilder()
     for _ in range(4):
         talk.call()
         talk.pass_ms(10)
@@ -400,7 +400,7 @@ def test_lane_is_collapsed_and_expanded_by_its_name(qtbot: QtBot, theme: Theme) 
 
 
 def test_pending_operation_grows_while_the_view_is_visible(qtbot: QtBot, theme: Theme) -> None:
-    talk = Talk()
+    talk = TrafficBuilder()
     talk.call()
     talk.pass_ms(1000)
     scene = Scene(qtbot, theme, talk, is_live=True)
@@ -413,7 +413,7 @@ def test_pending_operation_grows_while_the_view_is_visible(qtbot: QtBot, theme: 
 
 
 def test_timer_stops_once_every_request_has_a_response(qtbot: QtBot, theme: Theme) -> None:
-    talk = Talk()
+    talk = TrafficBuilder()
     id = talk.call()
     talk.pass_ms(1000)
     scene = Scene(qtbot, theme, talk, is_live=True)
@@ -425,7 +425,7 @@ def test_timer_stops_once_every_request_has_a_response(qtbot: QtBot, theme: Them
 
 
 def test_pending_operation_of_a_capture_ends_at_the_end_of_the_capture(qtbot: QtBot, theme: Theme) -> None:
-    talk = Talk()
+    talk = TrafficBuilder()
     talk.call()
     talk.pass_ms(1000)
     talk.stderr()
@@ -436,7 +436,7 @@ def test_pending_operation_of_a_capture_ends_at_the_end_of_the_capture(qtbot: Qt
 
 
 def test_painting_cost_depends_on_pixels(qtbot: QtBot, theme: Theme, monkeypatch: pytest.MonkeyPatch) -> None:
-    talk = Talk()
+    talk = TrafficBuilder()
     for _ in range(4000):
         id = talk.call()
         talk.pass_ms(1)

@@ -1,4 +1,4 @@
-"""Everything around one message, in order, and bounded."""
+"""Messages related to a row: complete, in order, and bounded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from inspector.traffic.analysis import related as related_module
 from inspector.traffic.analysis.related import RelatedMessages, Role, related_messages
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, RecordKind
-from tests.unit.traffic.traffic_stage import MS, Talk
+from tests.unit.traffic.traffic_stage import MS, TrafficBuilder
 
 
 def roles(related: RelatedMessages) -> list[tuple[int, str]]:
@@ -19,7 +19,7 @@ def roles(related: RelatedMessages) -> list[tuple[int, str]]:
 
 
 def test_call_is_followed_from_request_to_response_with_everything_in_between() -> None:
-    conversation = Talk("a", "b")
+    conversation = TrafficBuilder("a", "b")
     conversation.stderr()
     id = conversation.call("x", 0, _meta={"progressToken": 1})
     conversation.pass_ms(5)
@@ -52,7 +52,7 @@ def test_call_is_followed_from_request_to_response_with_everything_in_between() 
 
 @pytest.mark.parametrize("row", range(4))
 def test_operation_is_the_same_from_any_of_its_rows(row: int) -> None:
-    conversation = Talk()
+    conversation = TrafficBuilder()
     id = conversation.call()
     requested: JSONObject = {"resultType": "input_required", "requestState": "s"}
     conversation.response(id, requested)
@@ -66,7 +66,7 @@ def test_operation_is_the_same_from_any_of_its_rows(row: int) -> None:
 
 
 def test_task_messages_belong_to_the_operation() -> None:
-    conversation = Talk()
+    conversation = TrafficBuilder()
     conversation.response(conversation.call(), {"task": {"taskId": "t"}})
     conversation.response(conversation.send("tasks/get", 0, taskId="t"))
     conversation.receive(method="notifications/tasks/status", params={"taskId": "t"})
@@ -80,14 +80,14 @@ def test_task_messages_belong_to_the_operation() -> None:
 
 
 def test_pending_operation_continues_to_the_latest_row() -> None:
-    conversation = Talk()
+    conversation = TrafficBuilder()
     conversation.call()
     conversation.log_message()
     assert roles(related_messages(conversation.log, 0)) == [(0, "request"), (1, "log")]
 
 
 def test_log_message_on_the_http_exchange_of_another_call_belongs_to_that_call() -> None:
-    conversation = Talk()
+    conversation = TrafficBuilder()
     for exchange in (1, 2):
         conversation.call()
         conversation.post(exchange, len(conversation.log) - 1)
@@ -97,7 +97,7 @@ def test_log_message_on_the_http_exchange_of_another_call_belongs_to_that_call()
 
 
 def test_resent_request_and_its_original_link_to_each_other() -> None:
-    conversation = Talk()
+    conversation = TrafficBuilder()
     conversation.response(conversation.call())
     conversation.recorders[0].sent(jsonrpc.request(9, "tools/call", {"name": "echo"}), resent_of=0)
     assert roles(related_messages(conversation.log, 0)) == [(0, "request"), (1, "response"), (2, "resent")]
@@ -106,7 +106,7 @@ def test_resent_request_and_its_original_link_to_each_other() -> None:
 
 
 def test_row_without_an_operation_has_its_counterpart_and_its_exchange() -> None:
-    conversation = Talk()
+    conversation = TrafficBuilder()
     conversation.receive(id=1, method="ping")
     conversation.recorders[0].sent(jsonrpc.result(1, {}))
     stderr = conversation.stderr()
@@ -126,14 +126,14 @@ def test_row_without_an_operation_has_its_counterpart_and_its_exchange() -> None
 
 
 def test_a_batch_is_a_request_and_a_response() -> None:
-    conversation = Talk()
+    conversation = TrafficBuilder()
     conversation.recorders[0].sent(read(b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]'))
     conversation.recorders[0].received([read(b'[{"jsonrpc":"2.0","id":1,"result":{}}]')], 0)
     assert roles(related_messages(conversation.log, 0)) == [(0, "request"), (1, "response")]
 
 
 def test_too_many_steps_are_truncated_to_the_first_and_last() -> None:
-    conversation = Talk()
+    conversation = TrafficBuilder()
     id = conversation.call()
     for _ in range(100):
         conversation.log_message()
@@ -145,7 +145,7 @@ def test_too_many_steps_are_truncated_to_the_first_and_last() -> None:
 
 def test_unscanned_rows_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(related_module, "_MEANWHILE_SPAN", 10)
-    conversation = Talk()
+    conversation = TrafficBuilder()
     id = conversation.call()
     for _ in range(100):
         conversation.log_message()
@@ -157,7 +157,7 @@ def test_unscanned_rows_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_response_is_included_however_far_away_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(related_module, "_OPERATION_SPAN", 10)
-    conversation = Talk()
+    conversation = TrafficBuilder()
     id = conversation.call()
     for _ in range(100):
         conversation.receive(method="notifications/tools/list_changed")
@@ -166,7 +166,7 @@ def test_response_is_included_however_far_away_it_is(monkeypatch: pytest.MonkeyP
 
 
 def test_request_is_included_even_if_it_does_not_know_its_operation() -> None:
-    conversation = Talk()
+    conversation = TrafficBuilder()
     request, response = conversation.call(), conversation.stderr()
     assert request
     conversation.log.set_operation(0, -1)

@@ -1,4 +1,4 @@
-"""Numbers by method and tool: what counts where, in slices as in one go, and how exact percentiles are."""
+"""Statistics by method and tool: counts, incremental updates, and percentile accuracy."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from inspector.traffic.analysis.statistics import (
     RateSeries,
     Statistics,
 )
-from tests.unit.traffic.traffic_stage import MS, WALL, Action, Talk, actions
+from tests.unit.traffic.traffic_stage import MS, WALL, Action, TrafficBuilder, actions
 
 
-def counted(conversation: Talk, *rows: int) -> dict[tuple[str, str], MethodStats]:
-    """Statistics of these rows, or of all, by method and subject."""
+def counted(conversation: TrafficBuilder, *rows: int) -> dict[tuple[str, str], MethodStats]:
+    """Return the statistics of these rows, or of all, by method and subject."""
     statistics = Statistics(conversation.log)
     statistics.extend(rows or range(len(conversation.log)))
     return {(one.method, one.subject): one for one in statistics.summary()}
 
 
 def test_call_and_response_are_counted_once_with_both_sizes() -> None:
-    conversation = Talk()
+    conversation = TrafficBuilder()
     id = conversation.call("add")
     conversation.pass_ms(42)
     conversation.response(id)
@@ -44,7 +44,7 @@ def test_call_and_response_are_counted_once_with_both_sizes() -> None:
 
 @pytest.mark.parametrize("rows", [(0,), (1,), (0, 1)])
 def test_exchange_counts_when_either_of_its_rows_matches_the_filter(rows: tuple[int, ...]) -> None:
-    conversation = Talk()
+    conversation = TrafficBuilder()
     id = conversation.call()
     conversation.pass_ms(5)
     conversation.receive(id=id, error={"code": 1, "message": ""})
@@ -53,7 +53,7 @@ def test_exchange_counts_when_either_of_its_rows_matches_the_filter(rows: tuple[
 
 
 def test_each_outcome_is_counted() -> None:
-    conversation = Talk()
+    conversation = TrafficBuilder()
     for action in ("error", "tool error", "cancel", "time out", "answer"):
         conversation.play(("call", 0, 0))
         conversation.play((action, 0, 0))
@@ -65,7 +65,7 @@ def test_each_outcome_is_counted() -> None:
 
 
 def test_pending_request_is_settled_when_its_response_arrives() -> None:
-    conversation = Talk()
+    conversation = TrafficBuilder()
     statistics = Statistics(conversation.log)
     id = conversation.call()
     statistics.extend([0])
@@ -79,8 +79,8 @@ def test_pending_request_is_settled_when_its_response_arrives() -> None:
     assert statistics.refresh([0]) is False
 
 
-def test_notifications_and_requests_of_both_sides_are_told_apart() -> None:
-    conversation = Talk("a", "b")
+def test_notifications_and_requests_of_both_sides_are_counted_separately() -> None:
+    conversation = TrafficBuilder("a", "b")
     conversation.response(conversation.send("ping"))
     conversation.receive(id=9, method="ping")
     conversation.log_message(1)
@@ -94,7 +94,7 @@ def test_notifications_and_requests_of_both_sides_are_told_apart() -> None:
 
 
 def test_rows_without_a_method_are_in_no_group() -> None:
-    conversation = Talk()
+    conversation = TrafficBuilder()
     conversation.stderr()
     conversation.response(99)  # to nothing that was asked
     conversation.post(1, -1)
@@ -102,7 +102,7 @@ def test_rows_without_a_method_are_in_no_group() -> None:
 
 
 def test_user_time_is_excluded_from_latency() -> None:
-    conversation = Talk()
+    conversation = TrafficBuilder()
     id = conversation.call()
     conversation.pass_ms(10)
     conversation.receive(id=1, method="elicitation/create", params={})
@@ -119,7 +119,7 @@ def test_user_time_is_excluded_from_latency() -> None:
 
 
 def test_two_simultaneous_requests_are_not_counted_twice() -> None:
-    conversation = Talk()
+    conversation = TrafficBuilder()
     id = conversation.call()
     for input_request in (1, 2):
         conversation.receive(id=input_request, method="sampling/createMessage", params={})
@@ -133,7 +133,7 @@ def test_two_simultaneous_requests_are_not_counted_twice() -> None:
 
 
 def test_roots_request_is_timed_without_user_time() -> None:
-    conversation = Talk()
+    conversation = TrafficBuilder()
     conversation.receive(id=1, method="roots/list")
     conversation.pass_ms(3)
     conversation.recorders[0].sent(jsonrpc.result(1, {}))
@@ -145,7 +145,7 @@ def test_roots_request_is_timed_without_user_time() -> None:
 def test_incremental_slices_give_the_same_result_as_all_at_once(
     script: list[Action], cuts: list[int], is_sparse: bool
 ) -> None:
-    conversation = Talk("a", "b")
+    conversation = TrafficBuilder("a", "b")
     live = Statistics(conversation.log)
     seen = touched = 0
     for index, action in enumerate([*script, ("log", 0, 0)]):
@@ -163,7 +163,7 @@ def test_incremental_slices_give_the_same_result_as_all_at_once(
 
 def test_subjects_beyond_the_limit_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statistics_module, "_MAX_SUBJECTS", 2)
-    conversation = Talk()
+    conversation = TrafficBuilder()
     for tool in ("a", "b", "c", "d", "a"):
         conversation.call(tool)
     stats = counted(conversation)
@@ -258,7 +258,7 @@ def test_rate_of_an_empty_log_is_empty() -> None:
 
 
 def test_errors_are_counted_when_their_responses_arrive() -> None:
-    conversation = Talk()
+    conversation = TrafficBuilder()
     for action in ("error", "tool error", "answer"):
         conversation.play(("call", 0, 1000))
         conversation.play((action, 0, 0))

@@ -1,4 +1,4 @@
-"""Operations as bars: where they are, what is painted of them, and that painting costs by pixels."""
+"""Timeline: positions of bars, what is painted, and that the cost depends on the pixels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from inspector.traffic.analysis.lanes import MAX_SUBROWS, Lane, Piece
 from inspector.traffic.analysis.timeline import MarkKind, Timeline
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, RecordKind, Status
-from tests.unit.traffic.traffic_stage import MS, WALL, Action, Talk, actions
+from tests.unit.traffic.traffic_stage import MS, WALL, Action, TrafficBuilder, actions
 
 ASKED: JSONObject = {"resultType": "input_required", "requestState": "s"}
 
@@ -28,7 +28,7 @@ def timeline_of(log: TrafficLog) -> Timeline:
 
 
 def bars(timeline: Timeline, log: TrafficLog) -> dict[int, tuple[int, int | None, Status]]:
-    """Start and end in milliseconds, and status, by operation."""
+    """Return start and end in milliseconds, and the status, by operation."""
     found = {}
     for operation in range(len(log)):
         bar = timeline.bar(operation) if log.operation(operation) == operation else None
@@ -39,7 +39,7 @@ def bars(timeline: Timeline, log: TrafficLog) -> dict[int, tuple[int, int | None
 
 
 def test_bar_spans_from_the_request_to_its_response() -> None:
-    conversation = Talk()
+    conversation = TrafficBuilder()
     id = conversation.call()
     conversation.pass_ms(5)
     conversation.receive(id=id, error={"code": 1, "message": ""})
@@ -50,7 +50,7 @@ def test_bar_spans_from_the_request_to_its_response() -> None:
 
 
 def test_bar_is_open_until_its_response_arrives() -> None:
-    conversation = Talk()
+    conversation = TrafficBuilder()
     id = conversation.call()
     timeline = timeline_of(conversation.log)
     assert bars(timeline, conversation.log) == {0: (0, None, Status.PENDING)}
@@ -61,7 +61,7 @@ def test_bar_is_open_until_its_response_arrives() -> None:
 
 
 def test_rounds_are_one_bar_and_the_time_between_them_is_user_time() -> None:
-    conversation = Talk()
+    conversation = TrafficBuilder()
     first = conversation.call()
     conversation.pass_ms(5)
     conversation.response(first, ASKED)
@@ -75,7 +75,7 @@ def test_rounds_are_one_bar_and_the_time_between_them_is_user_time() -> None:
 
 
 def test_server_request_is_user_time_until_our_reply() -> None:
-    conversation = Talk()
+    conversation = TrafficBuilder()
     conversation.call()
     conversation.receive(id=7, method="elicitation/create", params={})
     timeline = timeline_of(conversation.log)
@@ -86,7 +86,7 @@ def test_server_request_is_user_time_until_our_reply() -> None:
 
 
 def test_task_bar_continues_with_its_polls_and_polling_is_not_user_time() -> None:
-    conversation = Talk()
+    conversation = TrafficBuilder()
     conversation.response(conversation.call(), {"task": {"taskId": "t"}})
     conversation.pass_ms(10)
     conversation.response(conversation.send("tasks/get", 0, taskId="t"))
@@ -104,7 +104,7 @@ def test_task_bar_continues_with_its_polls_and_polling_is_not_user_time() -> Non
 
 
 def test_cancelled_call_ends_with_its_last_known_row() -> None:
-    conversation = Talk()
+    conversation = TrafficBuilder()
     id = conversation.call("x", 0, _meta={"progressToken": 1})
     timeline = timeline_of(conversation.log)
     conversation.pass_ms(5)
@@ -119,7 +119,7 @@ def test_cancelled_call_ends_with_its_last_known_row() -> None:
 
 
 def test_any_row_of_an_operation_adds_its_whole_bar() -> None:
-    conversation = Talk()
+    conversation = TrafficBuilder()
     id = conversation.call()
     conversation.pass_ms(5)
     conversation.response(id)
@@ -132,7 +132,7 @@ def test_any_row_of_an_operation_adds_its_whole_bar() -> None:
 
 
 def test_marks_say_what_happened_inside() -> None:
-    conversation = Talk()
+    conversation = TrafficBuilder()
     id = conversation.call("x", 0, _meta={"progressToken": 1})
     http = conversation.post(1, 0)
     conversation.pass_ms(5)
@@ -213,7 +213,7 @@ def test_unreasonable_times_are_harmless() -> None:
 
 @given(actions, st.lists(st.integers(0, 60), max_size=5))
 def test_bars_built_incrementally_equal_those_of_the_whole(script: list[Action], cuts: list[int]) -> None:
-    conversation = Talk("a", "b")
+    conversation = TrafficBuilder("a", "b")
     live = Timeline(conversation.log)
     seen = touched = 0
     for index, action in enumerate([*script, ("log", 0, 0)]):
@@ -259,7 +259,7 @@ spans = st.tuples(st.integers(0, 10_000), st.integers(1, 400) | st.integers(1, 1
 def test_a_window_never_has_more_to_paint_than_its_pixels_allow(
     shapes: list[tuple[int, int]], width: int, t0: int, length: int
 ) -> None:
-    """In any order of arrival: starts go back as well."""
+    """In any order of arrival: a start may be earlier than the previous one."""
     lane = Lane()
     for operation, (start, duration) in enumerate(shapes):
         lane.place(start, start + duration, operation)
@@ -283,7 +283,7 @@ def _is_wide(piece: Piece, pixel: int) -> bool:
 
 
 def crowd(count: int, servers: int = 1, max_length: int = 3 * MS) -> TrafficLog:
-    """Many calls at a time, to each of some servers; one in a hundred fails."""
+    """Concurrent calls to several servers; one in a hundred fails."""
     log = TrafficLog()
     for number in range(servers):
         log.add_server(f"srv{number}")
@@ -360,7 +360,7 @@ def test_empty_log_has_nothing_to_paint() -> None:
 
 
 def test_a_bar_too_small_to_hit_is_found_next_to_the_pointer() -> None:
-    conversation = Talk()
+    conversation = TrafficBuilder()
     conversation.response(conversation.call())
     conversation.pass_ms(100)
     conversation.response(conversation.call())

@@ -1,4 +1,4 @@
-"""Bodies of many megabytes go into a capture in slices."""
+"""Bodies of many megabytes are written to a capture in slices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are none of ours, or damaged: a sentence, never a crash, and as many rows as can be read."""
+"""Damaged and foreign files: an error message instead of a crash, and all readable rows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def recorded(path: Path, rows: int = 3000) -> Path:
 
 
 def read_all(log: TrafficLog) -> None:
-    """Everything that a reader may ask of any row."""
+    """Read everything of every row."""
     for row in range(len(log)):
         log.record(row)
         log.http(row)

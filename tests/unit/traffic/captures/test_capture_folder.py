@@ -1,4 +1,4 @@
-"""Captures that are made by themselves: named, listed, pruned."""
+"""The folder of automatic captures: names, listing, retention."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def set_about(path: Path, key: str, value: str) -> None:
 
 
 def interrupt(folder: CaptureFolder, name: str, days_ago: int = 0) -> Path:
-    """As if the process that recorded it were gone."""
+    """Make the capture look as if its recording process had ended."""
     recording = record(folder, name, days_ago=days_ago)
     path = folder.path / name
     recording.close()

@@ -1,4 +1,4 @@
-"""What is recorded and opened again is what was there."""
+"""Captures: what was recorded is read back unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Free text is found alike in rows that are in memory and in those that a capture has."""
+"""Free text is found in rows in memory and in rows of a capture file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def naive(log: TrafficLog, text: str) -> list[int]:
 
 @settings(max_examples=25)
 @given(BODIES)
-def test_bodies_in_one_chunk_are_told_apart(bodies: list[bytes]) -> None:
+def test_bodies_in_one_chunk_are_distinguished(bodies: list[bytes]) -> None:
     log = TrafficLog()
     server = log.add_server("srv")
     for body in bodies:

@@ -1,4 +1,4 @@
-"""Bounds of columns are told from single bytes; they must agree with a look at each number."""
+"""Bounds of columns are checked by single bytes; that must agree with a check of each number."""
 
 from __future__ import annotations
 

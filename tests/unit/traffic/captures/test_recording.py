@@ -1,4 +1,4 @@
-"""Recording: follows the log, pauses when the disk does not take more, goes on by itself."""
+"""Recording: follows the log, pauses on write errors, and resumes automatically."""
 
 from __future__ import annotations
 

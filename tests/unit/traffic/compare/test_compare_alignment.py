@@ -1,4 +1,4 @@
-"""Aligning two sequences: the longest common subsequence while that is cheap, a bounded guess when not."""
+"""Sequence alignment: a longest common subsequence, or an approximation within the effort limit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ tokens = st.lists(st.integers(0, 4), max_size=12)
 
 
 def max_length(left: list[int], right: list[int]) -> int:
-    """The length of a longest common subsequence, the plain way."""
+    """Return the length of a longest common subsequence, computed naively."""
     row = [0] * (len(right) + 1)
     for ours in left:
         above, row = row, [0]

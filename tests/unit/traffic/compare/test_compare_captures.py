@@ -1,4 +1,4 @@
-"""Rows and whole captures compared."""
+"""Comparison of messages, exchanges and captures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def compare_captures(
 
 
 class Capture:
-    """A log that is written call by call."""
+    """A log built call by call."""
 
     def __init__(self, server: str = "srv", first_id: int = 1) -> None:
         self.log = TrafficLog()

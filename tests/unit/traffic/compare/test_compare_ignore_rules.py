@@ -1,4 +1,4 @@
-"""What a comparison leaves out, and how places are written."""
+"""Ignore rules of comparisons, and path patterns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two JSON values compared by structure."""
+"""Structural comparison of two JSON values."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ignorings = st.builds(
 
 
 def exact(value: JSON) -> object:
-    """A value that Python compares as JSON is compared here: 1, 1.0 and true differ, NaN is itself."""
+    """Return a key that compares values as JSON: 1, 1.0 and true differ, NaN equals itself."""
     if isinstance(value, dict):
         return {name: exact(child) for name, child in value.items()}
     if isinstance(value, list):
@@ -105,7 +105,7 @@ def apply(left: JSON, diff: Diff) -> JSON:
 
 
 def at(root: list[JSON], path: Path) -> dict[Key, JSON]:
-    """The container at a path. An array is treated as an object with numbers for names."""
+    """Return the container at a path. Indices are used like names."""
     value: JSON = root[0]
     for key in path:
         value = cast("dict[Key, JSON]", value)[key]

@@ -1,4 +1,4 @@
-"""Bytes compared, and the two columns that show a comparison."""
+"""Comparison of bytes, and the display lines of a diff."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ bodies = st.binary(max_size=40) | st.sampled_from(
 
 
 def shown(diff: Diff, opened: Collection[int] = ()) -> list[str]:
-    """Rows as text: indentation, the two columns, and what the mark says."""
+    """Format rows: indentation, both columns, and the kind of change."""
     return [
         f"{'  ' * row.depth}…{row.count}"
         if isinstance(row, Fold)
@@ -44,7 +44,7 @@ def shown(diff: Diff, opened: Collection[int] = ()) -> list[str]:
 
 
 def folds(diff: Diff) -> list[int]:
-    """Keys of what can be opened."""
+    """Return the keys of the folds."""
     return [row.key for row in lines(diff) if isinstance(row, Fold) and row.key is not None]
 
 

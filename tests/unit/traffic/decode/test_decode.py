@@ -1,4 +1,4 @@
-"""What is packed inside the texts of a message."""
+"""Decoding of encoded data in messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A loopback HTTP server that remembers exactly what it was sent."""
+"""A loopback HTTP server that records the requests it gets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logs for tests of exports: one over HTTP as the recorder writes it, one over stdio, and arbitrary ones."""
+"""Logs for export tests: HTTP traffic, stdio traffic, and random logs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STREAM_HEADERS = (("content-type", "text/event-stream"), ("set-cookie", "sid=x; 
 
 
 class Conversation:
-    """Records what the test says, on a clock that moves on with it."""
+    """Records the messages of a test with a fake clock."""
 
     def __init__(self, server: str = "srv") -> None:
         self.log = TrafficLog()
@@ -70,7 +70,7 @@ class Conversation:
 
 
 def http_log() -> TrafficLog:
-    """A call with a JSON answer, one with a stream, and one that got a page instead; a note and a remark."""
+    """Calls with a JSON response, a stream, and an HTML page as the response; and a note on a row."""
     conversation = Conversation()
     conversation.recorder.note(RecordKind.STATE, "connecting")
     params = {"name": "echo", "arguments": {"text": f"say {TOKEN}"}}

@@ -1,4 +1,4 @@
-"""HAR out and in: valid by its schema, and the same conversation when it comes back."""
+"""HAR export and import: valid by the schema, and the same messages after a round trip."""
 
 from __future__ import annotations
 

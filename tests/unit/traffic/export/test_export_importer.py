@@ -1,4 +1,4 @@
-"""Files of other tools: whatever shape their lines have, they become a conversation; the rest is named."""
+"""Import of other tools' files: any supported line becomes a message; others are reported."""
 
 from __future__ import annotations
 

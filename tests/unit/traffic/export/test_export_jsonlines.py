@@ -1,4 +1,4 @@
-"""JSON Lines out and in: nothing is lost, and every line can be read by others."""
+"""JSON Lines export and import: lossless, and standard JSON on every line."""
 
 from __future__ import annotations
 

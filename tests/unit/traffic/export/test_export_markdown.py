@@ -1,4 +1,4 @@
-"""A report that can be pasted anywhere: nothing in it can break out of its block."""
+"""Markdown reports: server text cannot break out of its code block."""
 
 from __future__ import annotations
 

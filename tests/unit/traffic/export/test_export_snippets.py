@@ -1,4 +1,4 @@
-"""Copied text does what the recorded request did, and nothing else: run by a real shell and a real Python."""
+"""Snippets repeat the recorded request and do nothing else: run in a real shell and Python."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_curl_sends_the_same_method(method: str, echo: EchoServer, tmp_path: Pat
 
 @pytest.fixture(scope="module")
 def argument_dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a `curl` that writes down the words it got, each ended by a zero byte."""
+    """A folder with a fake `curl` that records its arguments, each ended by a zero byte."""
     folder = tmp_path_factory.mktemp("fake")
     fake = folder / "curl"
     fake.write_text('#!/bin/sh\nfor word in "$@"; do printf "%s\\000" "$word"; done\n')

@@ -1,4 +1,4 @@
-"""Made-up logs and filters for the tests of the filter language."""
+"""Random logs and filters for tests of the filter language."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _HEADERS = (("Content-Type", "application/json"), ("Authorization", "Bearer é")
 
 @dataclass(frozen=True)
 class RowSpec:
-    """All that a test wants to be said about a row."""
+    """The values of a row that a test sets."""
 
     raw: bytes = b"{}"
     server: str = "github"
@@ -100,7 +100,7 @@ def add_row(log: TrafficLog, spec: RowSpec) -> int:
 
 
 def rows_read(log: TrafficLog, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """A list that from now on gets every row whose body is read."""
+    """Return a list to which every row is added whose body is read from now on."""
     read: list[int] = []
     raw = log.raw
 
@@ -133,7 +133,7 @@ _NO_JSON = (b"", b"plain text", b"\xff\xfe", "größe".encode(), b'"', b"[" * 50
 
 
 def random_log(seed: int) -> TrafficLog:
-    """Rows of every kind, mixed as no server would."""
+    """Rows of every kind in random order."""
     pick = Random(seed)
     return make_log(*(_random_row(pick) for _ in range(pick.randint(1, 30))))
 
@@ -257,7 +257,7 @@ def _suits(node: Compare) -> bool:
 
 
 def every_comparison(word: str) -> Iterator[Compare]:
-    """Each operator of a word with each of its values that suits, and paths where it has some."""
+    """Yield each operator of a field with each suitable value, and with paths if the field has any."""
     field = FIELDS[word]
     options = _STEPS if field.type is Type.JSON else (_HEADER_STEPS if field.has_members else ((),))
     for steps in options:

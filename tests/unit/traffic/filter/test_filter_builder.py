@@ -1,4 +1,4 @@
-"""Filters made by pointing at a value, and the manual."""
+"""Filters built from a selected value, and the manual."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_the_help_page_is_the_manual() -> None:
     assert page.read_text(encoding="utf-8") == manual(), "write manual() to resources/help/filters.md"
 
 
-def test_manual_covers_every_keyword_and_its_filters_work() -> None:
+def test_manual_covers_every_field_and_its_filters_work() -> None:
     page = manual()
     for field in FIELDS.values():
         assert f"| `{field.name}` |" in page

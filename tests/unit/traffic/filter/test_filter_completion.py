@@ -1,4 +1,4 @@
-"""What is offered while somebody types."""
+"""Completion of filters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOG = make_log(
 
 
 def _offers(text: str, log: TrafficLog = LOG) -> list[str]:
-    """With the cursor at the mark."""
+    """Complete a text at the cursor, which is marked in it."""
     cursor = text.index("|")
     return [item.text for item in complete(text.replace("|", ""), cursor, log).items]
 
@@ -68,7 +68,7 @@ def test_best_suggestion_comes_first(text: str, first: str) -> None:
     assert _offers(text)[0] == first
 
 
-def test_operators_follow_a_complete_keyword_and_suit_it() -> None:
+def test_operators_follow_a_complete_field_and_suit_it() -> None:
     assert _offers("dur|")[:7] == ["dur:", "dur=", "dur!=", "dur>", "dur<", "dur>=", "dur<="]
     assert "method>" not in _offers("method|")
     assert "method in (" in _offers("method|")
@@ -97,7 +97,7 @@ def test_array_suggests_the_members_of_its_items() -> None:
     assert 'args."a b"[*].deep' in _offers("args.|")
 
 
-def test_empty_log_and_empty_text_suggest_the_keywords() -> None:
+def test_empty_log_and_empty_text_suggest_the_fields() -> None:
     assert {"method", "status", "not"} <= set(_offers("|", TrafficLog()))
     assert "and" not in _offers("|", TrafficLog())
 

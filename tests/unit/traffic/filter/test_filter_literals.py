@@ -1,4 +1,4 @@
-"""Values with units, times, patterns and free text."""
+"""Literals of the filter language: units, times, patterns and free text."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_leading_wildcard_does_not_change_the_matches(rest: str, text: str) -> N
 
 
 def test_leading_wildcard_costs_nothing() -> None:
-    """To look from each place to the end would take an hour here."""
+    """Searching from each position to the end would take an hour."""
     assert not searches(regular_expression(".*foo"), "x" * 4 * 1024 * 1024)
 
 

@@ -1,4 +1,4 @@
-"""Which rows a filter matches: the columns must say what each row says for itself."""
+"""Filter matching: evaluation on columns must agree with evaluation row by row."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ LOG = make_log(
         ("", [0, 1, 2, 3, 4]),
     ],
 )
-def test_each_keyword_finds_its_rows(text: str, rows: list[int]) -> None:
+def test_each_field_finds_its_rows(text: str, rows: list[int]) -> None:
     assert _found(text, LOG) == rows
 
 
@@ -217,7 +217,7 @@ def test_text_never_spans_two_bodies() -> None:
 
 
 class _FileStore:
-    """Has the bodies of rows that were let go, two in a chunk."""
+    """Body store of released rows, two in a chunk."""
 
     def __init__(self, log: TrafficLog) -> None:
         self._log = log
@@ -282,7 +282,7 @@ ENDED = make_log(
         ('status in (ok, "given up")', [0, 1, 2, 3]),
     ],
 )
-def test_cancelled_and_timed_out_requests_are_told_apart(text: str, rows: list[int]) -> None:
+def test_cancelled_and_timed_out_requests_have_separate_statuses(text: str, rows: list[int]) -> None:
     matcher = compile(parse(text), ENDED, now_ns=NOON)
     assert list(matcher.rows(range(len(ENDED)))) == rows
     assert [row for row in range(len(ENDED)) if matcher.matches(row)] == rows

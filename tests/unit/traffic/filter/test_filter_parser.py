@@ -1,4 +1,4 @@
-"""Text to tree and back, and what is said about text that is no filter."""
+"""Filter parser: text to tree and back, and errors in invalid filters."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_paths_are_parsed(text: str, steps: tuple[Step, ...]) -> None:
     assert read_path(text) == Path("params", steps)
 
 
-def test_every_example_in_the_table_is_a_filter_on_its_keyword() -> None:
+def test_every_example_in_the_table_is_a_filter_on_its_field() -> None:
     for field in FIELDS.values():
         node = parse(field.example)
         assert isinstance(node, Compare), field.example
@@ -181,7 +181,7 @@ def _mistake(text: str) -> FilterError | None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.one_of(st.text(max_size=30), st.lists(_pieces, max_size=12).map("".join)))
-def test_any_text_is_a_filter_or_a_query_error_with_a_position(text: str) -> None:
+def test_any_text_is_a_filter_or_a_filter_error_with_a_position(text: str) -> None:
     mistake = _mistake(text)
     if mistake is not None:
         assert 0 <= mistake.column <= len(text)

@@ -1,4 +1,4 @@
-"""A capture's file holds no secrets of logins and headers, and no credential of ours; the log still does."""
+"""Capture files contain no login secrets, header secrets or credentials; the log still does."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def test_ordinary_word_is_not_masked_in_messages(log: TrafficLog, recorder: Reco
 def test_masked_rows_stay_correct_when_their_neighbors_change(
     log: TrafficLog, recorder: Recorder, tmp_path: Path
 ) -> None:
-    """A segment is written again when a request of it is answered."""
+    """A segment is rewritten when one of its requests gets a response."""
     with closing(Recording(log, tmp_path / "a.mcpcap")) as recording:
         recorder.sent(read(b'{"jsonrpc":"2.0","id":1,"method":"ping"}'))
         rows = [recorder.login_body(FORM)]

@@ -1,4 +1,4 @@
-"""Secrets are found, listed and masked alike everywhere; everything else stays as it was."""
+"""Secrets are found, listed and masked consistently; everything else stays unchanged."""
 
 from __future__ import annotations
 
@@ -271,7 +271,7 @@ json_values = st.recursive(
 
 
 def shape(value: JSON) -> JSON:
-    """The value without its strings."""
+    """Return the value with all strings removed."""
     if isinstance(value, dict):
         return [shape(child) for child in value.values()]
     if isinstance(value, list):
