@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QKeySequence
 
 from inspector.qt.theme import Theme
@@ -31,6 +31,7 @@ class Command:
     is_toggle: bool = False
     begins_group: bool = False
     submenu: str = ""
+    works_in_dialogs: bool = False  # the shortcut, while a dialog has the focus
 
 
 COMMANDS = (
@@ -207,6 +208,9 @@ COMMANDS = (
     Command("view.system", "View", "System theme", is_toggle=True, begins_group=True),
     Command("view.light", "View", "Light theme", "sun", is_toggle=True),
     Command("view.dark", "View", "Dark theme", "moon", is_toggle=True),
+    Command("help.manual", "Help", "Manual", "info", "F1", "Open the manual at the page of the focused panel",
+            works_in_dialogs=True),
+    Command("help.shortcuts", "Help", "Keyboard shortcuts"),
     Command("help.filters", "Help", "Filter syntax", hint="How to write traffic filters"),
     Command("help.news", "Help", "What's new"),
     Command("help.about", "Help", "About MCP Lens"),
@@ -256,6 +260,8 @@ class Actions(QObject):
             # Qt treats Return and the numpad's Enter as two keys; users expect them to act the same.
             keys = dict.fromkeys((command.key, command.key.replace("Return", "Enter")))
             action.setShortcuts([QKeySequence(key) for key in keys])
+        if command.works_in_dialogs:
+            action.setShortcutContext(Qt.ShortcutContext.ApplicationShortcut)
         action.setToolTip(_tool_tip(command))
         return action
 
@@ -265,3 +271,14 @@ def _tool_tip(command: Command) -> str:
     if not command.key:
         return text
     return f"{text} ({QKeySequence(command.key).toString(QKeySequence.SequenceFormat.NativeText)})"
+
+
+def shortcuts_page() -> str:
+    """Return the manual page of the keyboard shortcuts, as Markdown, one table per menu."""
+    parts = ["# Keyboard shortcuts\n"]
+    for menu in dict.fromkeys(command.menu for command in COMMANDS):
+        keyed = [command for command in COMMANDS if command.menu == menu and command.key]
+        rows = [f"| {each.text} | {each.key.replace('Return', 'Enter')} |" for each in keyed]
+        if rows:
+            parts.append("\n".join([f"## {menu}\n", "| command | shortcut |", "|---|---|", *rows, ""]))
+    return "\n".join(parts)

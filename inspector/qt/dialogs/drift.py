@@ -43,6 +43,8 @@ class DriftDialog(QDialog):
     The items are on the left, the chosen one on the right: baseline and current.
     """
 
+    help_page = "file-watching"
+
     def __init__(self, bridge: Bridge, theme: Theme, server: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._bridge = bridge

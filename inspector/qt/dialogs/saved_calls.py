@@ -53,6 +53,7 @@ class SavedCallsDialog(QDialog):
         open_requested: The user wants to use a call; carries the SavedCall.
     """
 
+    help_page = "tools"
     open_requested = Signal(object)
 
     def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:

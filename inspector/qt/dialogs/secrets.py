@@ -50,6 +50,8 @@ _MIN_LIST_HEIGHT = 120  # the rest must be fully visible: only the list can scro
 class SecretsDialog(QDialog):
     """The settings of the secret store. Opening it may make the keychain ask to be unlocked."""
 
+    help_page = "servers"
+
     def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._bridge = bridge

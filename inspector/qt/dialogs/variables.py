@@ -39,6 +39,7 @@ class VariablesDialog(QDialog):
         saved: The variables were saved.
     """
 
+    help_page = "tools"
     saved = Signal()
 
     def __init__(

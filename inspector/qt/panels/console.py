@@ -33,6 +33,8 @@ from inspector.qt.widgets.notices.notices import StatusStrips
 class ConsolePanel(QWidget):
     """One server's output. Follows the end while scrolled to it."""
 
+    help_page = "troubleshooting"
+
     def __init__(self, bridge: Bridge, server: str, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.model = ConsoleModel(bridge.log, server, theme)
@@ -104,6 +106,7 @@ class RawConsole(QWidget):
         row_requested: The user wants to see a row in the traffic; carries its number.
     """
 
+    help_page = "traffic"
     row_requested = Signal(int)
 
     def __init__(

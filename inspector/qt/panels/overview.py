@@ -29,6 +29,8 @@ _CAPABILITIES = ("tools", "resources", "prompts", "completions", "logging", "tas
 class OverviewPanel(QWidget):
     """Shows one ServerView; update it with `set_view`."""
 
+    help_page = "servers"
+
     def __init__(self, actions: Actions, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._actions = actions

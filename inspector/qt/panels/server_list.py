@@ -61,6 +61,7 @@ class ServerListPanel(QWidget):
         discovered_chosen: The user selected the servers found in other tools' files.
     """
 
+    help_page = "servers"
     server_chosen = Signal(str)
     inbox_chosen = Signal()
     discovered_chosen = Signal()
@@ -182,7 +183,7 @@ class ServerListPanel(QWidget):
             self.choose(after)
 
     def _on_discovered_changed(self, report: DiscoveryReport) -> None:
-        from inspector.qt.models.discovered_servers import untrusted_count, summary_text
+        from inspector.qt.models.discovered_servers import summary_text, untrusted_count
 
         self.discovered.setVisible(bool(report.files))
         self.discovered.show_count(untrusted_count(report), f"{summary_text(report)} of other tools")

@@ -221,7 +221,9 @@ class Commands(QObject):
             "view.system": lambda: window.set_scheme(Scheme.SYSTEM),
             "view.light": lambda: window.set_scheme(Scheme.LIGHT),
             "view.dark": lambda: window.set_scheme(Scheme.DARK),
+            "help.manual": lambda: window.dialogs.open_manual(),
             "help.filters": window.dialogs.open_filter_help,
+            "help.shortcuts": window.dialogs.open_shortcuts,
             "help.news": window.dialogs.open_whats_new,
             "help.about": window.dialogs.open_about,
         }

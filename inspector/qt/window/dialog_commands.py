@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QSettings
+from PySide6.QtWidgets import QApplication
 
 from inspector.qt.bridge import Bridge
 from inspector.qt.theme import Scheme, Theme
@@ -90,10 +91,23 @@ class DialogCommands(QObject):
 
         WhatsNewDialog(self._theme, self._help_folder / "changelog.md", self._window).show()
 
-    def open_filter_help(self) -> None:
-        from inspector.qt.dialogs.help import ManualDialog
+    def open_manual(self, page: str = "") -> None:
+        """Open the manual at `page`, by default that of the focused panel."""
+        from inspector.qt.dialogs.help import ManualDialog, page_about
 
-        ManualDialog("Filter syntax", self._help_folder / "filters.md", self._window).show()
+        page = page or page_about(QApplication.focusWidget() or QApplication.activeWindow())
+        open_ones = [each for each in self._window.findChildren(ManualDialog) if each.isVisible()]
+        dialog = open_ones[0] if open_ones else ManualDialog(self._theme, self._help_folder, self._window)
+        dialog.open_page(page)
+        dialog.show()
+        dialog.raise_()
+        dialog.activateWindow()
+
+    def open_filter_help(self) -> None:
+        self.open_manual("filters")
+
+    def open_shortcuts(self) -> None:
+        self.open_manual("shortcuts")
 
     def open_color_rules(self, panel: TrafficPanel) -> None:
         """Edit the color rules of all traffic panels; suggestions are for this one."""

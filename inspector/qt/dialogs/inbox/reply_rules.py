@@ -54,6 +54,8 @@ class ReplyRulesDialog(QDialog):
     Every change takes effect and is saved at once. The first enabled rule that matches replies.
     """
 
+    help_page = "inbox"
+
     def __init__(
         self,
         bridge: Bridge,

@@ -51,6 +51,7 @@ class AddServerDialog(QDialog):
         added: The servers were added to the list; carries the name of the first.
     """
 
+    help_page = "servers"
     added = Signal(str)
 
     def __init__(

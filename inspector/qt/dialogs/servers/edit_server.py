@@ -29,6 +29,7 @@ class EditServerDialog(QDialog):
         saved: The server was saved; carries its current name.
     """
 
+    help_page = "servers"
     saved = Signal(str)
 
     def __init__(

@@ -61,6 +61,8 @@ class ExportServersDialog(QDialog):
     The servers are on the left; on the right the format, the result and what is left out.
     """
 
+    help_page = "servers"
+
     def __init__(
         self,
         bridge: Bridge,

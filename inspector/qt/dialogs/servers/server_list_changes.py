@@ -34,6 +34,8 @@ class ServerListChangesDialog(QDialog):
     Secret values are masked, so the old and the new value may look the same.
     """
 
+    help_page = "servers"
+
     def __init__(
         self, theme: Theme, changes: Sequence[tuple[datetime, ServerListDiff]], parent: QWidget | None = None
     ) -> None:

@@ -37,6 +37,8 @@ class ServerSecretsDialog(QDialog):
     `moves` and `values` are the fields, by the secret names in the server's view.
     """
 
+    help_page = "servers"
+
     def __init__(self, bridge: Bridge, view: ServerView, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._bridge = bridge

@@ -45,6 +45,7 @@ class CapturesDialog(QDialog):
         open_requested: The user wants to open a capture; carries its path.
     """
 
+    help_page = "captures"
     open_requested = Signal(object)
 
     def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:

@@ -46,6 +46,8 @@ class ColorRulesDialog(QDialog):
     Every change takes effect at once. The first rule that matches a row colors it.
     """
 
+    help_page = "traffic"
+
     def __init__(
         self,
         options: TrafficViewOptions,

@@ -41,6 +41,8 @@ class CompareDialog(QDialog):
     It compares again when the ignored parts change.
     """
 
+    help_page = "traffic"
+
     def __init__(
         self,
         bridge: Bridge,

@@ -67,6 +67,7 @@ class CompareCapturesDialog(QDialog):
         pair_requested: Show the differences in a pair of exchanges; carries its two Sides.
     """
 
+    help_page = "captures"
     pair_requested = Signal(object, object)
 
     def __init__(

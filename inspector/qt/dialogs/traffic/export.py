@@ -50,6 +50,7 @@ class ExportDialog(QDialog):
         chosen: Everything is decided; carries the rows, the ExportFormat, the Masker and the path.
     """
 
+    help_page = "captures"
     chosen = Signal(object, object, object, object)
 
     def __init__(

@@ -31,6 +31,7 @@ class ResendDialog(QDialog):
         compare_requested: Show the differences between the old and the new exchange; carries the new row.
     """
 
+    help_page = "traffic"
     row_requested = Signal(int)
     compare_requested = Signal(int)
 

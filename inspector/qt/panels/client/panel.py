@@ -54,6 +54,8 @@ class ClientPanel(QWidget):
     Changes that need a reconnect are listed at the top.
     """
 
+    help_page = "inbox"
+
     def __init__(
         self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
     ) -> None:

@@ -48,6 +48,7 @@ class DiscoveredServersPanel(QWidget):
         server_requested: Show a server of the server list; carries its name.
     """
 
+    help_page = "servers"
     server_requested = Signal(str)
 
     def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:

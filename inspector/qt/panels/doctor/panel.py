@@ -31,6 +31,7 @@ class DoctorPanel(QWidget):
         remedied: A remedy was applied; the server is checked again.
     """
 
+    help_page = "troubleshooting"
     remedied = Signal()
 
     def __init__(

@@ -43,6 +43,7 @@ class InboxPanel(QWidget):
         task_requested: Show a task; carries the server and the task's id.
     """
 
+    help_page = "inbox"
     count_changed = Signal(int)
     operation_requested = Signal(str, int)
     uri_requested = Signal(str, str)

@@ -56,6 +56,7 @@ class LoginPanel(QWidget):
         row_requested: The user wants to see a request in the traffic; carries its row.
     """
 
+    help_page = "login"
     row_requested = Signal(int)
 
     def __init__(

@@ -180,6 +180,7 @@ class ProcessPanel(QWidget):
         row_requested: The user wants to see a row in the traffic; carries its number.
     """
 
+    help_page = "file-watching"
     call_requested = Signal(object)
     row_requested = Signal(int)
 

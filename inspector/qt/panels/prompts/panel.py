@@ -38,6 +38,7 @@ _MAX_CACHED = 100  # outcomes of other prompts
 class PromptsPanel(SingleListPanel):
     """The prompts of one server."""
 
+    help_page = "tools"
     kind = "prompt"
     list_method = "prompts/list"
 

@@ -42,6 +42,7 @@ class ResourcesPanel(FeaturePanel):
         readiness_changed: `can_read`, `can_subscribe` or `is_subscribed` may have changed.
     """
 
+    help_page = "tools"
     kind = "resource"
     list_method = "resources/list"
     readiness_changed = Signal()

@@ -68,6 +68,7 @@ class TasksPanel(QWidget):
         reply_requested: The user wants to reply to a task's request; carries its Inbox ID.
     """
 
+    help_page = "tools"
     row_requested = Signal(int)
     reply_requested = Signal(int)
 

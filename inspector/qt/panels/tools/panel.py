@@ -43,6 +43,7 @@ from inspector.schema.values import FormError
 class ToolsPanel(SingleListPanel):
     """The tools of one server."""
 
+    help_page = "tools"
     kind = "tool"
     list_method = "tools/list"
 

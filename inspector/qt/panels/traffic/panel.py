@@ -48,6 +48,7 @@ class TrafficPanel(QWidget):
         current_changed: The current row (`current_number`) changed; there may be none.
     """
 
+    help_page = "traffic"
     resend_requested = Signal(int)
     compare_requested = Signal(object)
     help_requested = Signal()
