@@ -174,7 +174,7 @@ def test_only_the_visible_ones_of_ten_thousand_changes_are_formatted(
         requested.append(change.name)
         return change.name
 
-    monkeypatch.setattr(drift_rows, "name_of", name_of)
+    monkeypatch.setattr(drift_rows, "name_text", name_of)
     lens.app.bridge.drift_changed.emit(DriftView("srv", 1, changes))
     QApplication.processEvents()
     dialog.list.grab()
