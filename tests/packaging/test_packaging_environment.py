@@ -158,7 +158,12 @@ def test_modules_in_the_current_folder_do_not_affect_a_real_python(real_python: 
     """With the real pip, without an index and in dry-run mode: it gets as far as failing."""
     for module in ("pip", "tomllib", "httpx2"):
         (real_python.work / f"{module}.py").write_text("raise SystemExit('taken from the current folder')")
-    no_index = {"PIP_NO_INDEX": "1", "PIP_DRY_RUN": "1", "PIP_CONFIG_FILE": os.devnull}
+    no_index = {
+        "PIP_NO_INDEX": "1",
+        "PIP_DRY_RUN": "1",
+        "PIP_IGNORE_INSTALLED": "1",
+        "PIP_CONFIG_FILE": os.devnull,
+    }
     result = real_python.run("packaging/run", PYTHONPATH=str(real_python.work), **no_index)
     assert result.returncode == 1
     assert (real_python.venv / "requirements.txt").read_text().count("==") > 20

@@ -179,7 +179,7 @@ async def test_login_works_again_after_logging_out(peer: Visit, person: Person) 
 async def test_denied_consent_is_reported(url: str, person: Person) -> None:
     person.response = "deny"
     async with engine_for(url, person) as engine:
-        with pytest.raises(NeedsLogin, match="said no") as refused:
+        with pytest.raises(NeedsLogin, match="access_denied") as refused:
             await engine.connect(NAME)
         assert refused.value.next_step
         view = engine.logins.view(NAME)

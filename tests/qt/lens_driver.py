@@ -35,7 +35,7 @@ FAULTS = _HERE.parent / "helpers" / "faultserver.py"
 
 
 def scripted(name: str = "scripted", **script: Any) -> StdioEntry:
-    """A server that does as it is told: see `scripted_server.py` for what can be said."""
+    """A server that follows a script: see `scripted_server.py` for the commands."""
     argument = json.dumps(script)
     args = ("-I", "-S", str(_HERE / "scripted_server.py"), argument)
     return StdioEntry(name=name, command=sys.executable, args=args, era="2025-11-25")
@@ -235,7 +235,7 @@ class Lens:
 
 
 class _Errors(logging.Handler):
-    """Errors of background tasks, which nobody else would see."""
+    """Errors of background tasks, which would go unnoticed otherwise."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)

@@ -1,4 +1,4 @@
-"""A well-behaved stdio server that does as it is told. Standard library only: it starts in 20 ms (-I -S).
+"""A well-behaved stdio server that follows a script. Standard library only: it starts in 20 ms (-I -S).
 
     scripted_server.py [SCRIPT]
 
@@ -152,16 +152,16 @@ class Server:
         response(id, "shrunk")
 
     def _returns(self, id: object, arguments: Params) -> None:
-        """Whatever it is told to."""
+        """Return the result given in the arguments."""
         send(id=id, result=arguments["result"])
 
     def _counts(self, id: object, arguments: Params) -> None:
-        """Another number at each call."""
+        """Return a counter."""
         self.counted = getattr(self, "counted", 0) + 1
         response(id, f"Number {self.counted}")
 
     def _asks(self, id: object, arguments: Params) -> None:
-        """Ask the person to fill in a form, and answer with what they did."""
+        """Send a form elicitation and return the action of the reply."""
         schema = {"type": "object", "properties": {"name": {"type": "string"}}}
         input_request = f"question {id}"
         self.requested[input_request] = id
