@@ -209,7 +209,7 @@ def _member_at(revision: Revision, name: str, value: JSON) -> JSON:
         return {} if revision == R3 and _accepts_forms(value) else None
     if name == "tasks":
         return value if revision == R4 else None
-    if name == "extensions" and revision.era is Era.HANDSHAKE:
+    if name == "extensions" and revision.era is Era.SESSION:
         return _without(value, *_SINCE_R5) or None
     return value
 

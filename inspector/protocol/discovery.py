@@ -74,7 +74,7 @@ def negotiation_for(choice: EraChoice, profile: ClientProfile, over_http: bool) 
     if choice is LEGACY_FIRST:
         return LegacyFirst(profile, over_http)
     assert isinstance(choice, Revision)
-    if choice.era is Era.HANDSHAKE:
+    if choice.era is Era.SESSION:
         return InitializeHandshake(profile, choice)
     return StatelessOnly(profile, over_http, choice)
 

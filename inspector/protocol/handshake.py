@@ -138,7 +138,7 @@ def declared_in(params: JSONObject | None) -> JSONObject | None:
 
 def dialect_for(revision: Revision, profile: ClientProfile, *, over_http: bool) -> Dialect:
     """Return the dialect of a negotiated protocol version."""
-    if revision.era is Era.HANDSHAKE:
+    if revision.era is Era.SESSION:
         return HandshakeDialect(revision)
     return StatelessDialect(profile, revision, cancels_by_closing=over_http)
 
@@ -250,7 +250,7 @@ class InitializeHandshake:
         date = result.get("protocolVersion")
         revision = find_revision(date)
         # "If the client does not support the version in the server's response, it SHOULD disconnect."
-        if revision is None or revision.era is not Era.HANDSHAKE:
+        if revision is None or revision.era is not Era.SESSION:
             raise _unsupported_version_error(date)
         return Agreement(
             revision=revision,

@@ -62,7 +62,7 @@ def standard_headers(
     # not leak onto it, nor the id of a lost session.
     if message is not None and message.method == "initialize":
         return ()
-    if revision is None or revision.era is Era.HANDSHAKE:
+    if revision is None or revision.era is Era.SESSION:
         return _session_headers(revision, session_id)
     return () if message is None else _mirrored_headers(message, revision)
 

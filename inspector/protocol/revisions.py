@@ -16,8 +16,8 @@ from inspector.base.json.values import JSON, JSONObject
 class Era(Enum):
     """How a connection is set up."""
 
-    HANDSHAKE = "handshake"  # initialize, then a session
-    STATELESS = "stateless"  # every request carries what the handshake negotiated
+    SESSION = "session"  # initialize, then a session
+    STATELESS = "stateless"  # every request carries what initialize would negotiate
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +32,14 @@ class Revision:
         return self.date
 
 
-R1 = Revision("2024-11-05", Era.HANDSHAKE)
-R2 = Revision("2025-03-26", Era.HANDSHAKE, has_batches=True)
-R3 = Revision("2025-06-18", Era.HANDSHAKE)
-R4 = Revision("2025-11-25", Era.HANDSHAKE)
+R1 = Revision("2024-11-05", Era.SESSION)
+R2 = Revision("2025-03-26", Era.SESSION, has_batches=True)
+R3 = Revision("2025-06-18", Era.SESSION)
+R4 = Revision("2025-11-25", Era.SESSION)
 R5 = Revision("2026-07-28", Era.STATELESS)
 
 REVISIONS = (R1, R2, R3, R4, R5)
-HANDSHAKE_REVISIONS = tuple(revision for revision in REVISIONS if revision.era is Era.HANDSHAKE)
+HANDSHAKE_REVISIONS = tuple(revision for revision in REVISIONS if revision.era is Era.SESSION)
 NEWEST_HANDSHAKE = HANDSHAKE_REVISIONS[-1]
 
 _BY_DATE = {revision.date: revision for revision in REVISIONS}

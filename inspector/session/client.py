@@ -156,7 +156,7 @@ class Client:
         human: HumanWaitTime | None = None,
         headers: Headers = (),
     ) -> CompletedCall:
-        if self._agreement.era is Era.HANDSHAKE:  # capabilities and log level are fixed for the session
+        if self._agreement.era is Era.SESSION:  # capabilities and log level are fixed for the session
             return CompletedCall(
                 await self._session.request(
                     method, params, timeout=timeout, on_progress=on_progress, headers=headers, human=human
@@ -204,7 +204,7 @@ class Client:
 
     async def set_level(self, level: str) -> None:
         """Set the log level. In the stateless era, it is sent with each later call instead."""
-        if self._agreement.era is Era.HANDSHAKE:
+        if self._agreement.era is Era.SESSION:
             await self._request("logging/setLevel", {"level": level})
         else:
             self._require("logging/setLevel")
@@ -212,7 +212,7 @@ class Client:
 
     async def ping(self) -> None:
         """Check that the server responds. The stateless era has no ping; `server/discover` is used."""
-        is_handshake = self._agreement.era is Era.HANDSHAKE
+        is_handshake = self._agreement.era is Era.SESSION
         result_of((await self._session.request("ping" if is_handshake else "server/discover")).response)
 
     async def roots_changed(self) -> None:
@@ -265,13 +265,13 @@ class Client:
 
     def resume(self) -> None:
         """Restore all subscriptions on a new connection."""
-        if self._agreement.era is Era.HANDSHAKE and self._subscribed:
+        if self._agreement.era is Era.SESSION and self._subscribed:
             self._session.spawn("subscribe again", self._subscribe_again())
         self._listen()
 
     async def _request_updates(self, method: str, uri: str) -> None:
         self._require(method)
-        if self._agreement.era is Era.HANDSHAKE:
+        if self._agreement.era is Era.SESSION:
             await self._request(method, {"uri": uri})
 
     async def _subscribe_again(self) -> None:
@@ -304,7 +304,7 @@ class Client:
 
     def _require_per_call_capabilities(self) -> None:
         agreement = self._agreement
-        if agreement.era is Era.HANDSHAKE:
+        if agreement.era is Era.SESSION:
             raise CapabilityMissing(
                 f"In {agreement.revision}, capabilities are declared once, on connect, not for a "
                 "single call. Nothing was sent.",

@@ -40,7 +40,7 @@ class RecordKind(IntEnum):
     LOGIN = 22  # one step of an OAuth login
 
     @property
-    def is_frame(self) -> bool:
+    def is_message(self) -> bool:
         return self <= RecordKind.TEXT
 
 
@@ -125,7 +125,7 @@ class RowNote:
 
 STATUS_LABELS = {
     Status.NONE: "",
-    Status.PENDING: "waiting",
+    Status.PENDING: "pending",
     Status.OK: "ok",
     Status.TOOL_ERROR: "tool error",
     Status.ERROR: "error",
@@ -135,13 +135,19 @@ STATUS_LABELS = {
     Status.NOT_SENT: "not sent",
 }
 # Filter words of older versions, which saved filters may still have. Statuses that they match:
-STATUS_ALIASES = {"given up": (Status.CANCELLED, Status.TIMED_OUT, Status.NO_RESPONSE)}
+STATUS_ALIASES = {
+    "given up": (Status.CANCELLED, Status.TIMED_OUT, Status.NO_RESPONSE),
+    "waiting": (Status.PENDING,),
+}
+KIND_GROUPS = ("message", "event", "response")
+KIND_ALIASES = {"message": "frame", "response": "answer"}
 DIRECTION_LABELS = {Direction.NONE: "", Direction.IN: "in", Direction.OUT: "out"}
 KIND_LABELS = {kind: kind.name.lower() for kind in RecordKind}
 
 
 def kind_labels(kind: RecordKind) -> tuple[str, ...]:
-    """Return the label of a kind, then those of its groups."""
-    group = "frame" if kind.is_frame else "event"
-    is_response = kind in (RecordKind.RESULT, RecordKind.ERROR)
-    return (KIND_LABELS[kind], group, "answer") if is_response else (KIND_LABELS[kind], group)
+    """Return the label of a kind, then those of its groups and their aliases."""
+    groups = ["message" if kind.is_message else "event"]
+    if kind in (RecordKind.RESULT, RecordKind.ERROR):
+        groups.append("response")
+    return (KIND_LABELS[kind], *groups, *(KIND_ALIASES[group] for group in groups if group in KIND_ALIASES))

@@ -357,7 +357,7 @@ def _decode_headers(headers: list[tuple[bytes, bytes]]) -> Headers:
 
 def _stored_data(event: ServerSentEvent) -> bytes:
     """Return the start of an event's data if it is not recorded as a frame."""
-    return b"" if is_frame(event) else (event.data or b"")[:_MAX_STORED_EVENT]
+    return b"" if is_message(event) else (event.data or b"")[:_MAX_STORED_EVENT]
 
 
 class StreamPosition:
@@ -384,14 +384,14 @@ class StreamPosition:
                 self.retry = event.retry_ms / 1000
             if event.event:  # a comment keeps a stream alive, but does not advance it
                 self.events += 1
-            if event.data and is_frame(event):
+            if event.data and is_message(event):
                 frames.append(event.data)
         if self.request is not None and not self.is_responded:
             self.is_responded = any(responds_to(frame, self.request) for frame in frames)
         return frames
 
 
-def is_frame(event: ServerSentEvent) -> bool:
+def is_message(event: ServerSentEvent) -> bool:
     """True if an event is a message.
 
     Messages have the default event name; data under another name counts if it looks like JSON.

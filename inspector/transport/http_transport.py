@@ -177,25 +177,25 @@ def judge_response(
     """Judge a complete body; it takes precedence over the status where the protocol says so."""
     meaning = status_meaning(status, posted, has_session=has_session)
     message = read(body) if body.strip() else None
-    is_frame = message is not None and _is_message(message, content_type, status)
+    is_message = message is not None and _is_message(message, content_type, status)
     if meaning is StatusMeaning.ACCEPTED:
-        return BodyVerdict(is_frame)
-    responded = message is not None and is_frame and is_response(message, posted.id)
+        return BodyVerdict(is_message)
+    responded = message is not None and is_message and is_response(message, posted.id)
     if responded and posted.kind is Kind.REQUEST and may_respond(meaning, posted):
         return BodyVerdict(True)
     if meaning in (StatusMeaning.BODY, StatusMeaning.UNANSWERED) and body.strip():
-        return BodyVerdict(is_frame, _wrong_response(status, content_type, posted, message, body))
-    return BodyVerdict(is_frame, refusal(status, posted, body, has_session=has_session))
+        return BodyVerdict(is_message, _wrong_response(status, content_type, posted, message, body))
+    return BodyVerdict(is_message, refusal(status, posted, body, has_session=has_session))
 
 
 @dataclass(frozen=True, slots=True)
 class BodyVerdict:
     """What a response body is.
 
-    `is_frame`: it is recorded as a frame. `error`: why it is not the response to the message.
+    `is_message`: it is recorded as a frame. `error`: why it is not the response to the message.
     """
 
-    is_frame: bool = False
+    is_message: bool = False
     error: UserError | None = None
 
 

@@ -31,7 +31,7 @@ from inspector.transport.base import (
     Report,
     RequestFailed,
 )
-from inspector.transport.http_exchange import Exchange, Exchanges, is_frame
+from inspector.transport.http_exchange import Exchange, Exchanges, is_message
 from inspector.transport.http_transport import HttpTransport, no_stream_error, run_exchange
 from inspector.transport.network import Network
 
@@ -126,7 +126,7 @@ class LegacySseTransport(HttpTransport):
         for event in events:
             if event.event == "endpoint" and not endpoint.done():
                 endpoint.set_result(self._resolve(exchange.url, event.data or b""))
-            elif event.data and is_frame(event):
+            elif event.data and is_message(event):
                 frames.append(event.data)
         if frames:
             self._report(FramesReceived(frames, at, exchange.number))

@@ -195,7 +195,7 @@ class StreamableHttpTransport(HttpTransport):
         verdict = judge_response(
             exchange.status, exchange.content_type, post.message, body or b"", has_session=post.has_session
         )
-        if verdict.is_frame and body is not None:
+        if verdict.is_message and body is not None:
             # An error without an id belongs to the request only if it is the response to it.
             request = stream.request if verdict.error is None else None
             self._report(FramesReceived([body], self._now(), exchange.number, request))

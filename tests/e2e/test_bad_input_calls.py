@@ -24,7 +24,7 @@ async def connected(lab: Lab) -> Lab:
 
 def arrived(lab: Lab) -> list[Record]:
     """Return every message from the server after the responses of the first handshake."""
-    frames = [row for row in lab.rows() if row.kind.is_frame and row.direction is Direction.IN]
+    frames = [row for row in lab.rows() if row.kind.is_message and row.direction is Direction.IN]
     first_call = next(row.number for row in lab.rows(RecordKind.REQUEST) if row.method == "tools/call")
     return [row for row in frames if row.number > first_call]
 

@@ -83,7 +83,7 @@ async def test_server_gets_the_current_roots(visit: Visit, tmp_path: Path) -> No
         path = tmp_path / folder
         await visit.engine.set_roots("sdk", (str(path),))
         assert await visit.text("list_roots") == f"{path.as_uri()}  {folder}"
-    assert visit.reported("notifications/roots/list_changed") is (visit.agreement.era is Era.HANDSHAKE)
+    assert visit.reported("notifications/roots/list_changed") is (visit.agreement.era is Era.SESSION)
 
 
 async def test_per_call_capabilities_apply_to_that_call_only(visit: Visit) -> None:

@@ -72,7 +72,7 @@ async def everything(entry: Entry) -> AsyncIterator[Visit]:
 
 async def test_handshake_is_used_after_the_stateless_probe_fails(everything: Visit) -> None:
     agreement = everything.agreement
-    assert (agreement.era, agreement.revision.date) == (Era.HANDSHAKE, "2025-11-25")
+    assert (agreement.era, agreement.revision.date) == (Era.SESSION, "2025-11-25")
     assert agreement.server.name == "mcp-servers/everything"
     assert {"tools", "resources", "prompts", "completions", "logging", "tasks"} <= set(agreement.capabilities)
 

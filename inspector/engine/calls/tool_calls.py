@@ -388,7 +388,7 @@ def _response_row(log: TrafficLog, row: int) -> int | None:
         return partner
     columns = log.columns
     for other in range(row + 1, len(log)):
-        is_frame = columns.kind[other] <= RecordKind.TEXT and columns.direction[other] == Direction.IN
-        if is_frame and columns.exchange[other] == exchange:
+        is_message = columns.kind[other] <= RecordKind.TEXT and columns.direction[other] == Direction.IN
+        if is_message and columns.exchange[other] == exchange:
             return other
     return None

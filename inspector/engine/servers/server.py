@@ -191,7 +191,7 @@ class Server:
         )
         if (
             agreement is not None
-            and agreement.era is Era.HANDSHAKE
+            and agreement.era is Era.SESSION
             and capabilities.has(("roots", "listChanged"))
         ):
             await self.client.roots_changed()
@@ -202,7 +202,7 @@ class Server:
         capabilities = self.session.declared
         # The handshake declared it for the version we proposed, which may differ.
         proposed = revision
-        if agreement is not None and agreement.era is Era.HANDSHAKE:
+        if agreement is not None and agreement.era is Era.SESSION:
             proposed = find_revision(self.entry.era) or NEWEST_HANDSHAKE
         return ClientSide(
             declared=declared,

@@ -25,7 +25,7 @@ _POST_HEADERS: Headers = (
 
 def initialize_request(url: str, revision: Revision, headers: Headers = ()) -> LoginRequest:
     """Return the first request: `initialize`, or `server/discover` without a handshake."""
-    if revision.era is Era.HANDSHAKE:
+    if revision.era is Era.SESSION:
         first = InitializeHandshake(_PROFILE, revision).first()
     else:
         first = Discovery(_PROFILE, over_http=True, revisions=(revision,)).request()

@@ -81,7 +81,7 @@ async def verify(context: LoginContext) -> None:
         context.facts.session_id,
     )
     try:
-        if revision.era is Era.HANDSHAKE:
+        if revision.era is Era.SESSION:
             await _send(context, lambda headers: initialized_notification(url, revision, id, headers))
         response = await _send(context, lambda headers: list_request(url, revision, id, headers))
     finally:

@@ -12,7 +12,7 @@ from inspector.base.plain_text import one_line
 from inspector.engine.inbox.views import InboxRequest
 from inspector.qt.bridge import Bridge
 from inspector.qt.link_opener import LinkOpener
-from inspector.qt.models.inbox import PendingRequestIndex, is_notable_end, ended_text, toast_text
+from inspector.qt.models.inbox import PendingRequestIndex, ended_text, is_notable_end, toast_text
 from inspector.qt.panels.inbox.panel import InboxPanel, RequestViewCache
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.notices.toasts import Toasts

@@ -16,7 +16,14 @@ from inspector.traffic.filter.predicates import OPERATORS, Predicate, Type, valu
 from inspector.traffic.filter.row_values import ROOTS, Read
 from inspector.traffic.filter.tree import Member, Operator, Path
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.records import DIRECTION_LABELS, KIND_LABELS, STATUS_ALIASES, STATUS_LABELS
+from inspector.traffic.records import (
+    DIRECTION_LABELS,
+    KIND_ALIASES,
+    KIND_GROUPS,
+    KIND_LABELS,
+    STATUS_ALIASES,
+    STATUS_LABELS,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,12 +184,13 @@ _FIELDS = (
     Field(
         "kind",
         Type.CHOICE,
-        "Kind of row. Groups: frame (everything sent or received), event (everything else), answer "
+        "Kind of row. Groups: message (everything sent or received), event (everything else), response "
         "(result or error)",
         "kind in (result, error)",
         CodeColumn("kind", lambda log, code: row_values.labels_of_kind(code)),
         row_values.kind,
-        (*KIND_LABELS.values(), "frame", "event", "answer"),
+        (*KIND_LABELS.values(), *KIND_GROUPS),
+        aliases=tuple(KIND_ALIASES.values()),
     ),
     Field(
         "status",
@@ -269,11 +277,12 @@ _FIELDS = (
     Field(
         "era",
         Type.CHOICE,
-        "Whether the protocol version has sessions (handshake) or is stateless",
+        "Whether the protocol version has sessions or is stateless",
         "era:stateless",
         CodeColumn("revision", lambda log, code: row_values.labels_of_era(_revision(log, code))),
         row_values.era,
         tuple(era.value for era in Era),
+        aliases=("handshake",),
     ),
     Field(
         "http.status",

@@ -22,7 +22,7 @@ _TEXT = r"""A filter selects the rows of the traffic to show. It has one or more
 | `tool=add_issue` | calls of one tool, and their responses |
 | `dir:in kind:request` | server requests |
 | `dur>1s not method:subscriptions/listen` | slow calls |
-| `status:waiting time<-30s` | requests that have been pending for half a minute |
+| `status:pending time<-30s` | requests that have been pending for half a minute |
 | `status in (cancelled, "timed out")` | requests that ended without a response |
 | `http.status in (401, 403)` | HTTP exchanges that were refused, with the messages they carried |
 | `args.path ~ "\.\./"` | calls with a path that leads out of its folder |

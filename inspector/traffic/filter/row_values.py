@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from inspector.base.json.values import JSON, JSONError, parse
-from inspector.protocol.revisions import find_revision
+from inspector.protocol.revisions import Era, find_revision
 from inspector.protocol.tasks import RELATED_TASK_KEY
 from inspector.traffic.filter.tree import Every, Index, Member, Operator, Step
 from inspector.traffic.log import TrafficLog
@@ -189,7 +189,9 @@ def labels_of_revision(date: str) -> tuple[str, ...]:
 
 def labels_of_era(date: str) -> tuple[str, ...]:
     known = find_revision(date)
-    return (known.era.value,) if known is not None else ()
+    if known is None:
+        return ()
+    return (known.era.value, "handshake") if known.era is Era.SESSION else (known.era.value,)
 
 
 def id(source: Source, row: int, steps: Steps) -> Iterable[JSON]:

@@ -184,7 +184,7 @@ def test_pending_message_can_be_cancelled_and_a_second_one_sent_meanwhile(lens: 
         b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"waits","arguments":{}}}'
     )
     raw.send()
-    lens.until(lambda: "waiting" in cells(raw, RawMessageColumn.STATUS))
+    lens.until(lambda: "pending" in cells(raw, RawMessageColumn.STATUS))
     raw.composer.editor.set_raw(b'{"jsonrpc":"2.0","id":1,"method":"no/such"}')
     raw.send()
     lens.until(lambda: "error" in cells(raw, RawMessageColumn.STATUS))

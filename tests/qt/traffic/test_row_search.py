@@ -251,7 +251,7 @@ def test_each_operation_is_one_row_with_its_rounds_end_and_total_time(
     log.set_operation(again, first)
     log.publish()
     model.extend(len(log))
-    assert model.index(0, Column.STATUS).data() == "waiting"
+    assert model.index(0, Column.STATUS).data() == "pending"
     end = log.append(server, RecordKind.ERROR, 1, 5 * 10**9, 0, b"{}", "tools/call", "echo", 2)
     log.link(again, end, Status.ERROR)
     log.publish()
@@ -326,5 +326,5 @@ def test_sorted_small_table_stays_sorted_while_rows_arrive_and_change(
     model.extend(len(log))
     qtbot.waitUntil(lambda: model.number(0) == 1)
     words = [model.index(row, Column.STATUS).data() for row in range(model.rowCount())]
-    assert words == ["error", "error", "waiting", "waiting"]
+    assert words == ["error", "error", "pending", "pending"]
     assert model.headerData(Column.STATUS, Qt.Orientation.Horizontal) == "Status ↓"

@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from inspector.config.paths import resource_folder
 from inspector.qt.actions import shortcuts_page
 from inspector.qt.dialogs.help import PAGES, ManualDialog, read_pages
 from inspector.qt.dialogs.servers.add_server import AddServerDialog
 from inspector.qt.window.workspace import TABS
-from tests.qt.lens_driver import Lens
 from tests.qt.lens_driver import Lens, scripted
 
 FOLDER = resource_folder() / "help"
@@ -95,7 +94,7 @@ def test_every_tab_names_its_page(lens: Lens) -> None:
     assert workspace is not None
     for tab in TABS:
         lens.window.show_tab(tab)
-        panels = [workspace.tabs.currentWidget(), *workspace.tabs.currentWidget().findChildren(object)]
+        panels = [workspace.tabs.currentWidget(), *workspace.tabs.currentWidget().findChildren(QWidget)]
         pages = {getattr(panel, "help_page", "") for panel in panels} - {""}
         assert pages <= set(PAGES), tab
         assert pages, tab

@@ -164,7 +164,7 @@ def test_request_changes_from_pending_to_ok_with_its_duration(wire: Wire, theme:
     model = TrafficModel(wire.log, theme)
     wire.ask(1)
     model.extend(len(wire.log))
-    assert model.index(0, Column.STATUS).data() == "waiting"
+    assert model.index(0, Column.STATUS).data() == "pending"
     assert model.index(0, Column.DURATION).data() == ""
     wire.response(1)
     model.extend(len(wire.log))
@@ -216,7 +216,7 @@ def test_events_appear_among_the_messages_only_on_request_and_stderr_never(wire:
     model.extend(len(wire.log))
     assert cells(model, Column.MESSAGE) == ["tools/list"]
     model.set_with_events(True)
-    assert cells(model, Column.STATUS) == ["state", "waiting", "local"]
+    assert cells(model, Column.STATUS) == ["state", "pending", "local"]
 
 
 def test_row_is_shown_once_even_when_an_older_length_is_reported_later(wire: Wire, theme: Theme) -> None:

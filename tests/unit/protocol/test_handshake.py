@@ -53,7 +53,7 @@ def test_matching_version_is_negotiated() -> None:
         play << ASK
         play >> Received(frame(id=1, result=GOOD))
         play << agreement()
-    assert agreement().era is Era.HANDSHAKE
+    assert agreement().era is Era.SESSION
 
 
 @pytest.mark.parametrize("revision", HANDSHAKE_REVISIONS[:-1])

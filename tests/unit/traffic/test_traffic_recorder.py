@@ -219,7 +219,7 @@ def test_output_and_notes_are_separate_row_kinds(tape: Taped) -> None:
         (RecordKind.PROCESS, Direction.NONE, b"Process 1 exited ?"),
         (RecordKind.TEXT, Direction.IN, b"Listening"),
     ]
-    assert [row.kind.is_frame for row in tape.rows] == [False, False, False, True]
+    assert [row.kind.is_message for row in tape.rows] == [False, False, False, True]
 
 
 def test_message_is_dated_by_arrival_and_not_by_recording(tape: Taped) -> None:

@@ -149,7 +149,7 @@ class TrafficCells:
         if row < 0:
             return ""
         status = columns.http_status[row]
-        return str(status) if status else "failed" if columns.duration[row] >= 0 else "waiting"
+        return str(status) if status else "failed" if columns.duration[row] >= 0 else "pending"
 
     def _id(self, number: int) -> str:
         id = self._log.id(number)

@@ -31,7 +31,7 @@ _SOURCE_LABELS = {
 }
 
 _MAX_MESSAGE_LENGTH = 300
-_SHOWN_KINDS = frozenset(kind for kind in RecordKind if kind.is_frame or kind is RecordKind.LOCAL)
+_SHOWN_KINDS = frozenset(kind for kind in RecordKind if kind.is_message or kind is RecordKind.LOCAL)
 _RESPONSES = (RecordKind.RESULT, RecordKind.ERROR)
 _MIN_HTTP_ERROR = 400  # HTTP statuses from here on are errors
 

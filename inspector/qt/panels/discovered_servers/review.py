@@ -24,7 +24,7 @@ from inspector.config.foreign.discovery import DiscoveredFile
 from inspector.config.servers.entry_diff import FieldChange
 from inspector.engine.servers.views import DiscoveredServerView, Trust
 from inspector.qt.forms.server.input_fields import InputFields
-from inspector.qt.models.discovered_servers import TONES, command_text, location_text, order_text, action_text
+from inspector.qt.models.discovered_servers import TONES, action_text, command_text, location_text, order_text
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.text.badge import Badge

@@ -31,7 +31,7 @@ from inspector.base.units import time_of_day
 from inspector.engine.calls.regression_calls import RegressionResult, RegressionState, RegressionView
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.reruns import TONES, Column, RerunsModel, summary_text, difference_text
+from inspector.qt.models.reruns import TONES, Column, RerunsModel, difference_text, summary_text
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme
 from inspector.qt.views.diff_view import ChangesTable
 from inspector.qt.widgets.code.json_view import JsonView

@@ -14,7 +14,7 @@ from inspector.base.units import duration
 from inspector.engine.tasks.views import TaskOrigin, TaskView, TrackingState
 from inspector.protocol.tasks import TaskStatus
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.tasks import age_text, ttl_text, message_text, poll_text, status_text, tone_of
+from inspector.qt.models.tasks import age_text, message_text, poll_text, status_text, tone_of, ttl_text
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.views.result_view import ResultView
 from inspector.qt.widgets.inputs.controls import ActionButton

@@ -110,7 +110,7 @@ class TrafficFilter(QObject):
             self._bar.set_text("kind:stderr")
         elif kind is RecordKind.LOGIN or (kind is RecordKind.HTTP and subject == LOGIN_SUBJECT):
             self._logins.setChecked(True)
-        elif not kind.is_frame:
+        elif not kind.is_message:
             self._events.setChecked(True)
         self._model.search.search_up_to(number)
 

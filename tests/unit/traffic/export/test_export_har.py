@@ -51,7 +51,7 @@ def read_back(har: dict[str, Any]) -> tuple[TrafficLog, list[str]]:
 
 
 def frames(log: TrafficLog) -> list[tuple[int, int, bytes]]:
-    rows = (row for row in range(len(log)) if RecordKind(log.kind(row)).is_frame)
+    rows = (row for row in range(len(log)) if RecordKind(log.kind(row)).is_message)
     return [(log.kind(row), log.direction(row), log.raw(row)) for row in rows]
 
 

@@ -46,7 +46,7 @@ def _first_use(text: str, log: TrafficLog = LOG) -> str:
         ("tool=|", '"add issue"'),
         ('tool="add|', '"add issue"'),
         ("server:m|", '"my files"'),
-        ("status:wai|", "waiting"),
+        ("status:pen|", "pending"),
         ("dir:|", "in"),
         ("kind in (re|", "request"),
         ("kind in (request, no|", "notification"),

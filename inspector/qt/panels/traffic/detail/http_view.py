@@ -198,7 +198,7 @@ def _header(headers: tuple[tuple[str, str], ...], name: str) -> str:
 
 def _status(exchange: HttpExchange) -> tuple[str, bool, Tone]:
     if exchange.status is None:
-        return ("failed" if exchange.is_over else "waiting"), True, "error" if exchange.is_over else "wait"
+        return ("failed" if exchange.is_over else "pending"), True, "error" if exchange.is_over else "wait"
     tone: Tone = "ok" if exchange.status < 300 else "warn" if exchange.status < 400 else "error"
     return f"{exchange.status}", True, tone
 
