@@ -38,7 +38,7 @@ from inspector.engine.captures import Captures
 from inspector.engine.engine import Engine, EngineThread
 from inspector.engine.inbox.inbox import Inbox
 from inspector.engine.inbox.reply_rules import ReplyRules
-from inspector.engine.login.options import LoginOptions
+from inspector.engine.login.logins import LoginOptions
 from inspector.engine.secrets import Secrets, make_store
 from inspector.engine.servers.discovered_servers import FindLocations
 from inspector.engine.settings import SettingsStore

@@ -22,8 +22,7 @@ from typing import Any
 from inspector.base.errors import ConfigError
 from inspector.base.plain_text import visible
 from inspector.cli import output
-from inspector.cli.output import ExitCode
-from inspector.cli.parser import Parser, seconds
+from inspector.cli.output import ExitCode, Parser, seconds
 from inspector.config.paths import secrets_path, server_list_path
 from inspector.config.preferences.settings import Settings
 from inspector.config.servers.entries import (

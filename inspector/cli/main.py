@@ -22,7 +22,7 @@ from inspector.cli.output import ExitCode
 if TYPE_CHECKING:  # importing argparse takes 15 ms, which would delay the window
     import argparse
 
-    from inspector.cli.parser import Parser
+    from inspector.cli.output import Parser
 
 
 class CommandModule(Protocol):
@@ -89,7 +89,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _dispatch(argv: Sequence[str]) -> int:
     if list(argv) in ([], ["--demo"]):
         return _open_window(demo=bool(argv), config=None)
-    from inspector.cli.parser import split_command
+    from inspector.cli.output import split_command
 
     words, server_command = split_command(argv)
     options = _parser().parse_args(words)
@@ -132,7 +132,7 @@ def _command_options(
         raise ConfigError(
             "--demo opens the app window and cannot be combined with a command.", "See mcp-lens --help."
         )
-    from inspector.cli.parser import Parser
+    from inspector.cli.output import Parser
 
     summary = COMMANDS[name].summary
     parser = Parser(f"mcp-lens {name}", f"{summary[:1].upper()}{summary[1:]}.")
@@ -145,7 +145,7 @@ def _command_options(
 def _parser() -> Parser:
     import argparse
 
-    from inspector.cli.parser import Parser
+    from inspector.cli.output import Parser
 
     usage = "mcp-lens [--demo] [--config FILE] [CAPTURE ...]\n       mcp-lens COMMAND [options]"
     parser = Parser("mcp-lens", _DESCRIPTION, epilog=_EPILOG + _EXIT_CODES, usage=usage)

@@ -1,4 +1,4 @@
-"""Terminal output: exit codes, stdout and stderr, two-column tables.
+"""Terminal output: exit codes, stdout and stderr, two-column tables, argument errors.
 
 stdout carries results only; everything else goes to stderr. Text from a server is made safe on a terminal
 and left unchanged in a pipe or a file. Scripts rely on the exit codes: never change one.
@@ -6,16 +6,18 @@ and left unchanged in a pipe or a file. Scripts rely on the exit codes: never ch
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import io
+import math
 import os
 import sys
 import unicodedata
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import TextIO
+from typing import NoReturn, TextIO
 
-from inspector.base.errors import UserError
+from inspector.base.errors import ConfigError, UserError
 from inspector.base.plain_text import one_line, visible
 
 _GAP = "  "
@@ -161,3 +163,40 @@ def _cell(character: str) -> int:
     if unicodedata.combining(character):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+class Parser(argparse.ArgumentParser):
+    """Argument parser that raises ConfigError instead of exiting with code 2."""
+
+    def __init__(self, prog: str, description: str, *, epilog: str = "", usage: str | None = None) -> None:
+        super().__init__(
+            prog,
+            usage,
+            description,
+            epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,  # abbreviations in scripts would break when an option is added
+        )
+
+    def error(self, message: str) -> NoReturn:
+        raise ConfigError(f"{message[:1].upper()}{message[1:]}.", f"See {self.prog} --help.")
+
+
+def split_command(argv: Sequence[str]) -> tuple[list[str], list[str] | None]:
+    """Split off the server's command after the first `--`. Its words are not interpreted."""
+    words = list(argv)
+    if "--" not in words:
+        return words, None
+    location = words.index("--")
+    return words[:location], words[location + 1 :]
+
+
+def seconds(text: str) -> float:
+    """Parse a time limit in seconds (an argparse `type`)."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds greater than 0")
+    return value

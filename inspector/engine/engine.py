@@ -61,7 +61,7 @@ from inspector.session.raw_send import RawReply
 from inspector.session.state import RequestHandler
 from inspector.traffic.log import TrafficLog
 from inspector.transport.base import Authorization, Headers
-from inspector.transport.orphan_guard import OrphanGuard
+from inspector.transport.process import OrphanGuard
 from inspector.transport.task_scope import TaskScope
 
 T = TypeVar("T")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # the window shows these before the protocol is imported
     from inspector.protocol.client_capabilities import ClientCapabilities
     from inspector.protocol.handshake import Agreement
     from inspector.protocol.revisions import Revision
-    from inspector.traffic.call_cost import CallCost
+    from inspector.traffic.operations import CallCost
 
 
 class ServerStatus(Enum):

@@ -48,8 +48,7 @@ from inspector.session.state import RequestHandler, Route
 from inspector.transport.base import Authorization, Transport
 from inspector.transport.legacy_sse import LegacySseTransport
 from inspector.transport.network import Network
-from inspector.transport.orphan_guard import OrphanGuard
-from inspector.transport.process import Command
+from inspector.transport.process import Command, OrphanGuard
 from inspector.transport.stdio import StdioTransport
 from inspector.transport.streamable_http import StreamableHttpTransport
 from inspector.transport.websocket import WebSocketTransport

@@ -22,7 +22,7 @@ from inspector.traffic.credentials import Credentials
 from inspector.traffic.records import Direction, HttpExchange, Record, RecordKind, RowNote, Status
 
 if TYPE_CHECKING:
-    from inspector.traffic.call_cost import CallCost
+    from inspector.traffic.operations import CallCost
 
 _MAX_INTEGER = 2**63 - 1
 NO_ROW_NOTE = RowNote()

@@ -22,8 +22,7 @@ from inspector.transport.base import (
     StderrReceived,
     discard_event,
 )
-from inspector.transport.orphan_guard import OrphanGuard
-from inspector.transport.process import ChildProcess, Command, describe_exit, within
+from inspector.transport.process import ChildProcess, Command, OrphanGuard, describe_exit, within
 
 _GRACE_AFTER_STDOUT = 1.0
 _LAST_LINES = 5

@@ -30,7 +30,7 @@ def requirements(lock: str, extra: str) -> Iterator[str]:
 
 
 def _closure(packages: list[Package], extra: str) -> list[Package]:
-    """Return the packages that the project needs in this environment, with the extra and the build backend."""
+    """Return the packages that the project, the extra and the build backend need in this environment."""
     (project,) = (each for each in packages if each["name"] == PROJECT)
     found: dict[tuple[str, str], Package] = {}
     seen: set[tuple[str, str, str]] = set()

@@ -13,8 +13,7 @@ import sys
 from pathlib import Path
 
 from inspector.base.errors import UserError
-from inspector.cli.output import ExitCode
-from inspector.cli.parser import Parser
+from inspector.cli.output import ExitCode, Parser
 from inspector.config.paths import resource_folder
 
 _RESERVED = set(" \t\n\"'\\><~|&;$*?#()`")

@@ -24,8 +24,7 @@ from inspector.base.units import plural, size
 from inspector.cli import output
 from inspector.cli.arguments import arguments_for, read_assignments, read_object
 from inspector.cli.headless import USAGE, add_server_options, run_on_server
-from inspector.cli.output import ExitCode
-from inspector.cli.parser import Parser, seconds
+from inspector.cli.output import ExitCode, Parser, seconds
 from inspector.engine.engine import Engine
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.protocol.connection import ProgressReceived

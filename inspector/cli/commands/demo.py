@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from inspector.base.errors import ConfigError
-from inspector.cli.parser import Parser
+from inspector.cli.output import Parser
 from inspector.demo.servers import SERVERS, faults_of
 
 

@@ -14,8 +14,7 @@ from inspector.base.json.values import JSON
 from inspector.base.redaction import masked_url
 from inspector.cli import output
 from inspector.cli.headless import USAGE, add_server_options, run_engine, run_on_server
-from inspector.cli.output import ExitCode
-from inspector.cli.parser import Parser
+from inspector.cli.output import ExitCode, Parser
 from inspector.config.paths import server_list_path
 from inspector.config.servers.entries import Entry
 from inspector.config.servers.server_list import ServerListFile

@@ -16,8 +16,7 @@ from pathlib import Path
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural
 from inspector.cli import output
-from inspector.cli.output import ExitCode
-from inspector.cli.parser import Parser
+from inspector.cli.output import ExitCode, Parser
 from inspector.engine.exports import ExportFormat, export, find_secrets
 from inspector.traffic.captures.capture import Capture, open_capture
 from inspector.traffic.export.importer import import_capture, looks_like_capture

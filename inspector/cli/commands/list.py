@@ -13,8 +13,7 @@ from inspector.base.json.values import JSON
 from inspector.base.units import plural
 from inspector.cli import output
 from inspector.cli.headless import USAGE, add_server_options, run_on_server
-from inspector.cli.output import ExitCode, two_columns
-from inspector.cli.parser import Parser, seconds
+from inspector.cli.output import ExitCode, Parser, seconds, two_columns
 from inspector.engine.engine import Engine
 from inspector.protocol.types import Listing, Malformed, Prompt, Resource, Tool
 

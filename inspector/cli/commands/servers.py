@@ -15,8 +15,7 @@ from inspector.base.errors import ConfigError
 from inspector.base.json.values import JSON, JSONObject, pretty
 from inspector.base.plain_text import one_line
 from inspector.cli import output
-from inspector.cli.output import ExitCode, two_columns
-from inspector.cli.parser import Parser
+from inspector.cli.output import ExitCode, Parser, two_columns
 from inspector.config.foreign.discovery import (
     DiscoveredServer,
     DiscoveredServers,

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from inspector.cli.commands.window import needs_qt
-from inspector.cli.parser import Parser
+from inspector.cli.output import Parser
 
 
 def configure(parser: Parser) -> None:

@@ -18,8 +18,7 @@ from inspector.base.errors import UserError
 from inspector.base.json.values import JSONError, to_wire
 from inspector.config.json_file import read_exactly
 from inspector.engine.views import CallOutcome, OutcomeKind
-from inspector.traffic.compare.diff import Diff
-from inspector.traffic.compare.ignore_rules import IgnoreOptions
+from inspector.traffic.compare.diff import Diff, IgnoreOptions
 from inspector.traffic.compare.texts import compare_texts, reduced
 
 MAX_TIMES = 100_000

@@ -2,6 +2,7 @@
 
 Every way in which a call can end is a `CallOutcome`, exceptions included. The outcome of raw bytes is
 looked up in the traffic log.
+Tool annotations are claims of an untrusted server.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -30,8 +32,11 @@ from inspector.engine.calls import output_check, repetition
 from inspector.engine.calls.output_check import OutputCheck, OutputState
 from inspector.engine.calls.repetition import Observation, PollPlan, RepeatPlan, RepeatReport, poll, repeat
 from inspector.engine.views import CallOutcome, OutcomeKind, RawOutcome, ServerStatus, ServerView
+from inspector.protocol.handshake import Agreement
 from inspector.protocol.jsonrpc import Kind, Message, RequestId, error_of
-from inspector.protocol.tasks import Task
+from inspector.protocol.revisions import R4
+from inspector.protocol.tasks import Task, tasks_of
+from inspector.protocol.types import Tool
 from inspector.session.input_rounds import CompletedCall
 from inspector.session.pending_requests import HumanWaitTime, OnProgress
 from inspector.session.raw_send import RawReply
@@ -392,3 +397,66 @@ def _response_row(log: TrafficLog, row: int) -> int | None:
         if is_message and columns.exchange[other] == exchange:
             return other
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAnnotations:
+    """Tool annotations; None is a hint that is absent. The properties apply the defaults.
+
+    2025-03-26, ToolAnnotations: readOnlyHint false, destructiveHint true, idempotentHint false,
+    openWorldHint true; the second and third are meaningful only when the first is false.
+    """
+
+    read_only: bool | None = None
+    destructive: bool | None = None
+    idempotent: bool | None = None
+    open_world: bool | None = None
+
+    @staticmethod
+    def of(tool: Tool) -> ToolAnnotations:
+        annotations = tool.source.get("annotations")
+        hints = annotations if isinstance(annotations, dict) else {}
+
+        def hint(member: str) -> bool | None:
+            value = hints.get(member)
+            return value if isinstance(value, bool) else None
+
+        return ToolAnnotations(
+            hint("readOnlyHint"), hint("destructiveHint"), hint("idempotentHint"), hint("openWorldHint")
+        )
+
+    @property
+    def is_read_only(self) -> bool:
+        return self.read_only is True
+
+    @property
+    def is_marked_destructive(self) -> bool:
+        """True if declared: reason to ask before the first call."""
+        return not self.is_read_only and self.destructive is True
+
+
+_TRIVIAL_KEYWORDS = {"type", "title", "description", "$schema", "$id", "additionalProperties", "required"}
+
+
+def takes_arguments(tool: Tool) -> bool:
+    """True if the schema has anything to fill in, i.e. is more than just an object."""
+    return any(value for name, value in tool.input_schema.items() if name not in _TRIVIAL_KEYWORDS)
+
+
+class TaskChoice(Enum):
+    """Whether a tool call can run as a task."""
+
+    NO = "no"
+    MAY = "may"
+    MUST = "must"  # the tool rejects other calls
+
+
+def task_choice(tool: Tool, agreement: Agreement | None) -> TaskChoice:
+    """Return what the server offers for this tool. In the extension it decides per call."""
+    design = tasks_of(agreement.revision) if agreement is not None else None
+    if agreement is None or design is None or not design.is_supported(agreement.capabilities):
+        return TaskChoice.NO
+    if agreement.revision != R4:
+        return TaskChoice.MAY
+    choices = {"optional": TaskChoice.MAY, "required": TaskChoice.MUST}
+    return choices.get(tool.task_support, TaskChoice.NO)

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 from inspector.base.errors import ConnectFailed
 from inspector.base.plain_text import one_line
-from inspector.transport.orphan_guard import OrphanGuard
 from inspector.transport.process import (
     ChildProcess,
     Command,
+    OrphanGuard,
     child_environment,
     describe_exit,
     find_program,

@@ -2,22 +2,27 @@
 
 A server has at most one login at a time; a new one ends the previous one. Tokens are used for the
 server's requests as soon as they are issued, whether it is connected or not.
+The options of a server's logins are a section of the preferences file, without secrets.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.base.clock import Clock
 from inspector.base.errors import ConfigError, NeedsLogin, UserError
+from inspector.base.json.values import JSONObject
 from inspector.base.signals import Signal
+from inspector.config.json_file import JsonDocument
 from inspector.config.preferences.settings import Settings
 from inspector.config.servers.entries import BearerSettings, Entry, HttpEntry, OAuthSettings
-from inspector.engine.login.options import LoginOptions
 from inspector.engine.secrets import Secrets
 from inspector.oauth.login_reason import LoginReason
 from inspector.protocol.revisions import R5, Revision, find_revision
@@ -25,7 +30,6 @@ from inspector.session.state import Status
 from inspector.traffic.log import TrafficLog
 from inspector.transport.base import Authorization, AuthorizedRequest
 
-# Imported when first needed, to speed up startup.
 if TYPE_CHECKING:
     from inspector.engine.login.account import Account
     from inspector.engine.servers.server import Server
@@ -37,7 +41,6 @@ if TYPE_CHECKING:
     from inspector.oauth.store import StoredLogin
     from inspector.protocol.auth.findings.finding import Finding
     from inspector.protocol.auth.scopes import ScopeChoice
-
 
 _IN_PROGRESS = "A login for this server is in progress."
 _RETRY = "Reconnect, or go through the login in the Auth tab."
@@ -431,3 +434,73 @@ class _LazyAuthorization:
 
 def _has_own_header(entry: HttpEntry) -> bool:
     return any(name.lower() == "authorization" for name in entry.headers)
+
+
+_SECTION = "logins"
+
+
+class LoginOptions:
+    """Login options by server. Without a file, they are not saved."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._file = JsonDocument(path) if path is not None else None
+        self._in_memory: JSONObject = {}
+
+    async def of(self, server: str) -> Overrides:
+        """Return the saved options. Never raises: an unreadable file means defaults.
+
+        The file's problems are reported at startup.
+        """
+        from inspector.oauth.login.steps import read_overrides
+
+        try:
+            section = (await asyncio.to_thread(self._read)).get(_SECTION)
+        except ConfigError:
+            section = None
+        return read_overrides(section.get(server) if isinstance(section, dict) else None)
+
+    async def save(self, server: str, overrides: Overrides) -> None:
+        """Save the options without secrets. Raises ConfigError."""
+        from inspector.oauth.login.steps import write_overrides
+
+        await asyncio.to_thread(self._put, server, write_overrides(overrides))
+
+    async def move(self, before: str, after: str) -> None:
+        """Move options to a renamed server; ignores write errors.
+
+        If there are none, another window may already have moved them.
+        """
+        from inspector.oauth.login.steps import Overrides
+
+        overrides = await self.of(before)
+        with suppress(ConfigError):
+            if overrides != Overrides():
+                await self.save(after, overrides)
+                await self.forget(before)
+
+    async def forget(self, server: str) -> None:
+        """Delete the options of a removed server; ignores write errors."""
+        with suppress(ConfigError):
+            await asyncio.to_thread(self._put, server, {})
+
+    def _read(self) -> JSONObject:
+        return self._file.read() if self._file is not None else self._in_memory
+
+    def _put(self, server: str, options: JSONObject) -> None:
+        with self._file.locked() if self._file is not None else nullcontext():
+            self._put_locked(server, options)
+
+    def _put_locked(self, server: str, options: JSONObject) -> None:
+        document = self._read()
+        before = document.get(_SECTION)
+        section = dict(before) if isinstance(before, dict) else {}
+        if section.get(server, {}) == options:
+            return  # unchanged: most servers have no options
+        section.pop(server, None)
+        if options:
+            section[server] = options
+        changed = {**document, _SECTION: section}
+        if self._file is not None:
+            self._file.write(changed)
+        else:
+            self._in_memory = changed

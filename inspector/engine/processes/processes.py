@@ -17,8 +17,8 @@ from inspector.base.plain_text import one_line
 from inspector.base.signals import Signal
 from inspector.engine.processes.sample import Sample, take_sample, tree_cpu_ns
 from inspector.engine.views import CallOutcome
-from inspector.traffic.call_cost import CallCost, cost_of, last_stderr
 from inspector.traffic.log import TrafficLog
+from inspector.traffic.operations import CallCost, cost_of, last_stderr
 from inspector.transport.base import ProcessExited, ProcessStarted
 
 MAX_ENDED = 50

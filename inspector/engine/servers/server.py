@@ -28,7 +28,7 @@ from inspector.session.state import RequestHandler, Route, SessionState, Status
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recorder import Recorder
 from inspector.transport.base import Authorization
-from inspector.transport.orphan_guard import OrphanGuard
+from inspector.transport.process import OrphanGuard
 from inspector.transport.task_scope import TaskScope
 
 MAX_ATTEMPTS = 5

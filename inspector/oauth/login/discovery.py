@@ -13,8 +13,8 @@ from dataclasses import replace
 from inspector.base.json.values import JSONObject, quote_names
 from inspector.oauth.http import LoginRequest, LoginResponse, RejectedResponse, get_document
 from inspector.oauth.login.context import LoginContext, LoginStopped
-from inspector.oauth.login.probe_requests import initialize_request
 from inspector.oauth.login.steps import LoginGrant, Question, QuestionKind
+from inspector.oauth.login.verification import initialize_request
 from inspector.protocol.auth.challenge import (
     AccessStatus,
     access_status,

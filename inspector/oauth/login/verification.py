@@ -1,27 +1,29 @@
-"""Last login steps: whether the server accepts the token, and when it will be refreshed."""
+"""Last login steps: whether the server accepts the token, and when it will be refreshed.
+
+The requests to the MCP server are the start of a real connection in the protocol version, so that the server
+responds as usual.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
 
+from inspector import __version__
 from inspector.base.errors import UserError
-from inspector.base.json.values import JSONError
+from inspector.base.json.values import JSONError, JSONObject
 from inspector.oauth.authorizer import is_nonce_challenge, read_refusal, token_headers
 from inspector.oauth.http import LoginRequest, LoginResponse
 from inspector.oauth.login.context import LoginContext, LoginStopped
-from inspector.oauth.login.probe_requests import (
-    delete_session_request,
-    initialize_request,
-    initialized_notification,
-    list_request,
-)
 from inspector.oauth.login.steps import LoginGrant
 from inspector.protocol import jsonrpc
 from inspector.protocol.auth.step_up import Attempt, StepUps, judge_refusal
 from inspector.protocol.auth.tokens import TokenSet, decide_renewal, refresh_margin
+from inspector.protocol.client_capabilities import ClientCapabilities
+from inspector.protocol.discovery import Discovery
 from inspector.protocol.framing import EventStreamReader, EventTooLarge
-from inspector.protocol.http_rules import SESSION_HEADER, Headers
+from inspector.protocol.handshake import ClientProfile, InitializeHandshake, dialect_for
+from inspector.protocol.http_rules import SESSION_HEADER, Headers, standard_headers
 from inspector.protocol.jsonrpc import Kind, Message
 from inspector.protocol.revisions import NEWEST_HANDSHAKE, Era, Revision
 
@@ -178,3 +180,44 @@ def _revision(context: LoginContext) -> Revision:
     Even if the login had to use the oldest flow, the server may be newer.
     """
     return context.overrides.revision or context.first_revision
+
+
+_PROFILE = ClientProfile("mcp-lens", "MCP Lens", __version__, ClientCapabilities({}))
+_POST_HEADERS: Headers = (
+    ("Content-Type", "application/json"),
+    ("Accept", "application/json, text/event-stream"),
+)
+
+
+def initialize_request(url: str, revision: Revision, headers: Headers = ()) -> LoginRequest:
+    """Return the first request: `initialize`, or `server/discover` without a handshake."""
+    if revision.era is Era.SESSION:
+        first = InitializeHandshake(_PROFILE, revision).first()
+    else:
+        first = Discovery(_PROFILE, over_http=True, revisions=(revision,)).request()
+    return _post(url, jsonrpc.request(1, first.method, first.params), revision, "", headers)
+
+
+def initialized_notification(
+    url: str, revision: Revision, session_id: str, headers: Headers = ()
+) -> LoginRequest:
+    message = jsonrpc.notification("notifications/initialized")
+    return _post(url, message, revision, session_id, headers)
+
+
+def list_request(url: str, revision: Revision, session_id: str, headers: Headers = ()) -> LoginRequest:
+    """Return a `tools/list` request, which most servers support."""
+    params: JSONObject | None = dialect_for(revision, _PROFILE, over_http=True).prepare("tools/list", None)
+    return _post(url, jsonrpc.request(2, "tools/list", params), revision, session_id, headers)
+
+
+def delete_session_request(
+    url: str, revision: Revision, session_id: str, headers: Headers = ()
+) -> LoginRequest:
+    """Return the request that ends the login's session."""
+    return LoginRequest("DELETE", url, (*standard_headers(None, revision, session_id), *headers))
+
+
+def _post(url: str, message: Message, revision: Revision, session_id: str, headers: Headers) -> LoginRequest:
+    all_headers = (*_POST_HEADERS, *standard_headers(message, revision, session_id), *headers)
+    return LoginRequest("POST", url, all_headers, message.raw, follows_redirects=True)

@@ -32,7 +32,7 @@ from inspector.base.units import plural
 from inspector.config.calls.saved_calls import DeletedCall, SavedCall
 from inspector.engine.calls.library import SavedFolder
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.calls import without_folder
+from inspector.qt.models.palette import without_folder
 from inspector.qt.theme import SPACE_2, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton, ButtonKind
 from inspector.qt.widgets.item_views import style_tree

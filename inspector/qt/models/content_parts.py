@@ -10,10 +10,11 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QAbstractListModel, QObject, Qt
 
-from inspector.base.json.values import shorten
+from inspector.base.json.values import JSON, JSONObject, pretty, shorten, text_of
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural, size
-from inspector.engine.content.content import Content, ContentKind, Part
+from inspector.engine.content.content import Content, ContentKind, Message, Part, block_content, unknown
+from inspector.protocol.server_requests.sampling import TOOL_RESULT, TOOL_USE, kind_of, read_blocks
 from inspector.qt.models.row_models import ROOT, Index, plain_tip
 
 NoteRole = Qt.ItemDataRole.UserRole + 1
@@ -120,3 +121,57 @@ def _joined(parts: Sequence[Part]) -> Content | None:
     if len(texts) < 2 or sum(map(len, texts)) > _MAX_JOINED:
         return None
     return Content(ContentKind.TEXT, b"\n\n".join(texts))
+
+
+def messages_of(role: str, content: JSON) -> list[Message]:
+    """Convert sampling content to messages. Raises ValueError if it is not valid content."""
+    found: list[Message] = []
+    for block in read_blocks(content):
+        found += _messages(role, block)
+    return found or [Message(role, Content(ContentKind.TEXT), "no content")]
+
+
+def _messages(role: str, block: JSONObject) -> list[Message]:
+    kind = kind_of(block)
+    if kind == TOOL_USE:
+        about = f"uses the tool {_named(block, 'name')}{_id(block, 'id')}"
+        return [Message(role, _json(block.get("input")), about)]
+    if kind == TOOL_RESULT:
+        return _results(role, block)
+    return [Message(role, block_content(block))]
+
+
+def _results(role: str, block: JSONObject) -> list[Message]:
+    kind_text = "tool error" if block.get("isError") is True else "tool result"
+    about = f"{kind_text}{_id(block, 'toolUseId')}"
+    inner = block.get("content")
+    blocks = inner if isinstance(inner, list) else []
+    contents = [block_content(each) for each in blocks]
+    structured = block.get("structuredContent")
+    if structured is not None:
+        contents.append(_json(structured))
+    if not contents:
+        contents = [unknown(block, "tool result without content")]
+    return [Message(role, each, about) for each in contents]
+
+
+def _json(value: JSON) -> Content:
+    return Content(ContentKind.JSON, shown_json(value).encode(errors="surrogatepass"))
+
+
+def shown_json(value: JSON, limit: int | None = None) -> str:
+    """Pretty-print a value, shortened to `limit`."""
+    try:
+        text = pretty(value)
+    except RecursionError:  # parsing it needed less stack than writing it does
+        return "… (nested too deeply to show)"
+    return text if limit is None else shorten(text, limit)
+
+
+def _named(block: JSONObject, member: str) -> str:
+    return one_line(text_of(block, member)) or "unnamed"
+
+
+def _id(block: JSONObject, member: str) -> str:
+    id = text_of(block, member)
+    return f" · {one_line(id)}" if id else ""

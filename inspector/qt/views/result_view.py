@@ -46,7 +46,7 @@ from inspector.qt.widgets.text.labels import MutedLabel
 from inspector.traffic.log import TrafficLog
 
 if TYPE_CHECKING:
-    from inspector.traffic.call_cost import CallCost
+    from inspector.traffic.operations import CallCost
 
 _LABELS = ("Content", "Structured", "Changes", "Raw")
 _TONES: dict[OutcomeKind, Tone] = {

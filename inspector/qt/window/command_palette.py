@@ -106,7 +106,7 @@ class CommandPalette(QObject):
         return self._lists.get((server, what))
 
     async def _fill(self, model: PaletteModel, popup: PickerPopup) -> None:
-        from inspector.qt.models.calls import calls_in, saved_items, saved_key
+        from inspector.qt.models.palette import calls_in, saved_items, saved_key
 
         folders = await self._bridge.ask_calls(lambda calls: calls.saved())
         calls = calls_in(folders)

@@ -13,8 +13,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from inspector.traffic.analysis.lanes import MAX_SUBROWS, OPEN, RANKS, Lane, Piece, SubRow
-from inspector.traffic.analysis.related import Role, UserWaits, related_messages
-from inspector.traffic.analysis.time_axis import MAX_POSITION, TimeAxis
+from inspector.traffic.analysis.related import MAX_POSITION, Role, TimeAxis, UserWaits, related_messages
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, RecordKind, Status
 

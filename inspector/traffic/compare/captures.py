@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from inspector.base.json.values import to_wire
 from inspector.traffic.compare.alignment import Effort, Pair, align_in_steps
-from inspector.traffic.compare.ignore_rules import IGNORE_NOTHING, IgnoreOptions
+from inspector.traffic.compare.diff import IGNORE_NOTHING, IgnoreOptions
 from inspector.traffic.compare.messages import ExchangeDiff, compare_exchanges
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import RecordKind, Status

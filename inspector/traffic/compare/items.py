@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from inspector.base.json.values import JSON, write_number
 from inspector.traffic.compare.alignment import Effort, align
-from inspector.traffic.compare.diff import Key
-from inspector.traffic.compare.ignore_rules import IgnoreRules, PatternMatcher
+from inspector.traffic.compare.diff import IgnoreRules, Key, PatternMatcher
 
 _IDENTITY_MEMBERS = ("name", "uri", "uriTemplate", "id", "type")
 

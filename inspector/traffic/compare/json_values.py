@@ -13,11 +13,18 @@ from typing import NamedTuple
 from inspector.base.json.values import JSON
 from inspector.base.units import plural
 from inspector.traffic.compare.alignment import Effort, folded
-from inspector.traffic.compare.diff import Change, ChangeKind, Diff, Key
-from inspector.traffic.compare.ignore_rules import IGNORE_NOTHING, IgnoreOptions, IgnoreRules
+from inspector.traffic.compare.diff import (
+    IGNORE_NOTHING,
+    Change,
+    ChangeKind,
+    Diff,
+    IgnoreOptions,
+    IgnoreRules,
+    Key,
+)
 from inspector.traffic.compare.items import Shape, Shaper, pair_items
-from inspector.traffic.compare.line_pairs import (
-    MAX_LINES,
+from inspector.traffic.compare.lines import (
+    MAX_PAIRED_LINES,
     first_difference,
     has_lines,
     line_entries,
@@ -142,7 +149,7 @@ class _Comparison:
             self._add([task], ChangeKind.CHANGED, _text_note(left, right))
             return
         ours, theirs = left.split("\n"), right.split("\n")
-        if max(len(ours), len(theirs), len(self._entries)) > MAX_LINES:
+        if max(len(ours), len(theirs), len(self._entries)) > MAX_PAIRED_LINES:
             self._add([task], ChangeKind.CHANGED, _text_note(left, right))
             return
         pairs = list(pair_lines(ours, theirs, self._effort, self._rules.blanked))

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 
 from inspector.base import units
 from inspector.base.json.values import JSON, JSONError, parse
-from inspector.traffic.compare.diff import Change, ChangeKind, Diff
-from inspector.traffic.compare.ignore_rules import IGNORE_NOTHING, IgnoreOptions
+from inspector.traffic.compare.diff import IGNORE_NOTHING, Change, ChangeKind, Diff, IgnoreOptions
 from inspector.traffic.compare.texts import compare_texts
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import STATUS_LABELS, RecordKind

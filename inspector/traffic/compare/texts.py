@@ -15,17 +15,26 @@ from inspector.base.json.scanner import reindent
 from inspector.base.json.values import JSON, JSONError, read_number
 from inspector.base.units import size
 from inspector.traffic.compare.alignment import Effort
-from inspector.traffic.compare.diff import Change, ChangeKind, Cut, Diff
-from inspector.traffic.compare.ignore_rules import IGNORE_NOTHING, IgnoreOptions, IgnoreRules
+from inspector.traffic.compare.diff import (
+    IGNORE_NOTHING,
+    Change,
+    ChangeKind,
+    Cut,
+    Diff,
+    IgnoreOptions,
+    IgnoreRules,
+)
 from inspector.traffic.compare.json_values import MAX_ENTRIES, compare
-from inspector.traffic.compare.line_pairs import (
-    MAX_LINES,
+from inspector.traffic.compare.lines import (
+    MAX_PAIRED_LINES,
+    children,
     first_difference,
+    item_name,
     line_entries,
     lines_note,
     pair_lines,
+    value_text,
 )
-from inspector.traffic.compare.lines import children, item_name, value_text
 
 MAX_BYTES = 16 * 1024 * 1024  # on either side
 _HEAD = 2_000
@@ -156,7 +165,7 @@ def _children(holder: dict[str, JSON] | list[JSON]) -> list[JSON]:
 
 def _by_lines(left: _Read, right: _Read, ignoring: IgnoreOptions) -> Diff:
     ours, theirs = left.lines(), right.lines()
-    if max(len(ours), len(theirs)) > MAX_LINES:
+    if max(len(ours), len(theirs)) > MAX_PAIRED_LINES:
         return _excerpt_diff(left.raw, right.raw)
     rules = IgnoreRules(ignoring)
     pairs = list(pair_lines(ours, theirs, Effort(), rules.blanked))

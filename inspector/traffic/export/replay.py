@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from inspector.base.json.values import JSON, JSONError
 from inspector.protocol.jsonrpc import Kind, Message, RequestId, read
 from inspector.protocol.revisions import METHODS, Side
-from inspector.traffic.analysis.time_axis import MAX_POSITION
+from inspector.traffic.analysis.related import MAX_POSITION
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recorder import Recorder
 from inspector.traffic.records import Direction

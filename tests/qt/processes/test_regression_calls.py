@@ -17,7 +17,7 @@ from inspector.engine.calls.regression_calls import RegressionResult, Regression
 from inspector.engine.processes.file_watch import FileWatchView
 from inspector.engine.views import ServerStatus
 from inspector.qt.dialogs.saved_calls import SavedCallsDialog
-from inspector.qt.models.reruns import RerunsModel, summary_text, badge
+from inspector.qt.models.reruns import RerunsModel, badge, summary_text
 from inspector.qt.panels.processes.panel import FileWatchBar, state_text
 from inspector.qt.theme import Theme
 from tests.qt.lens_driver import Lens, visible_text

@@ -17,8 +17,7 @@ from pytestqt.qtbot import QtBot
 from inspector.oauth.http import LoginRecorder
 from inspector.protocol.jsonrpc import read
 from inspector.qt.models.traffic.columns import Column
-from inspector.qt.models.traffic.row_search import Condition, RowSearch
-from inspector.qt.models.traffic.row_sort import sort_in_steps
+from inspector.qt.models.traffic.row_search import Condition, RowSearch, sort_in_steps
 from inspector.qt.models.traffic.traffic_model import TrafficModel
 from inspector.qt.theme import Theme
 from inspector.traffic.filter.matcher import Matcher, compile

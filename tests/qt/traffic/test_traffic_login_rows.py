@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from inspector.base.clock import SystemClock
 from inspector.protocol.jsonrpc import read
 from inspector.qt.models.traffic.columns import TrafficCells
-from inspector.qt.models.traffic.operation_rows import OperationRows
+from inspector.qt.models.traffic.row_search import OperationRows
 from inspector.qt.panels.traffic.detail.detail_view import DetailView
 from inspector.qt.panels.traffic.detail.http_view import exchange_text, has_secrets
 from inspector.qt.theme import Scheme, Theme

@@ -8,7 +8,7 @@ import pytest
 
 from inspector.base.errors import ConfigError
 from inspector.cli.headless import add_server_options, chosen_entry
-from inspector.cli.parser import Parser, split_command
+from inspector.cli.output import Parser, split_command
 from inspector.config.servers.entries import Entry, HttpEntry, StdioEntry
 
 SERVER_LIST = """{"mcpServers": {

@@ -32,7 +32,7 @@ from inspector.config.preferences.traffic import TrafficPrefs, TrafficPrefsFile
 from inspector.config.servers.entries import StdioEntry
 from inspector.config.servers.server_list import ServerListFile
 from inspector.config.servers.trust import TrustStore, content_of
-from inspector.engine.login.options import LoginOptions
+from inspector.engine.login.logins import LoginOptions
 from inspector.oauth.login.steps import Overrides
 from tests.unit.config.test_json_file import json_values
 

@@ -18,7 +18,7 @@ from inspector.session.connect import capabilities_for, make_routes, roots_of
 from inspector.session.state import Route
 from inspector.transport.legacy_sse import LegacySseTransport
 from inspector.transport.network import Network
-from inspector.transport.orphan_guard import OrphanGuard
+from inspector.transport.process import OrphanGuard
 from inspector.transport.stdio import StdioTransport
 from inspector.transport.streamable_http import StreamableHttpTransport
 from inspector.transport.websocket import WebSocketTransport

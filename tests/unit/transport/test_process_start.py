@@ -10,8 +10,7 @@ import pytest
 from inspector.base.clock import SystemClock
 from inspector.base.errors import ConnectFailed, ConnectionLost
 from inspector.protocol import jsonrpc
-from inspector.transport.orphan_guard import OrphanGuard
-from inspector.transport.process import Command, child_environment, describe_exit, find_program
+from inspector.transport.process import Command, OrphanGuard, child_environment, describe_exit, find_program
 from inspector.transport.stdio import StdioTransport
 
 

@@ -23,8 +23,7 @@ from inspector.transport.base import (
     StderrReceived,
     WireEvent,
 )
-from inspector.transport.orphan_guard import OrphanGuard
-from inspector.transport.process import Command
+from inspector.transport.process import Command, OrphanGuard
 from inspector.transport.stdio import StdioTransport
 
 FAULTSERVER = str(Path(__file__).parents[2] / "helpers" / "faultserver.py")

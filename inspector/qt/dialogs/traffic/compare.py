@@ -28,8 +28,7 @@ from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
-from inspector.traffic.compare.diff import ChangeKind, Cut, Diff
-from inspector.traffic.compare.ignore_rules import PRESETS
+from inspector.traffic.compare.diff import PRESETS, ChangeKind, Cut, Diff
 from inspector.traffic.records import STATUS_LABELS
 
 _SIGN_WIDTH = 28

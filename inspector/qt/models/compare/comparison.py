@@ -17,9 +17,8 @@ from inspector.base.errors import UserError
 from inspector.base.json.values import JSON, JSONError, parse
 from inspector.base.units import duration, size
 from inspector.qt.bridge import Bridge
-from inspector.traffic.compare.diff import Change, ChangeKind, Diff
-from inspector.traffic.compare.ignore_rules import IGNORE_NOTHING, IgnoreOptions
-from inspector.traffic.compare.line_pairs import first_difference
+from inspector.traffic.compare.diff import IGNORE_NOTHING, Change, ChangeKind, Diff, IgnoreOptions
+from inspector.traffic.compare.lines import first_difference
 from inspector.traffic.compare.messages import Exchange
 from inspector.traffic.compare.texts import MAX_BYTES, compare_packed, pack
 from inspector.traffic.log import TrafficLog

@@ -1,25 +1,31 @@
-"""Incremental search for log rows that match a condition.
+"""Incremental search and sorting of log rows that match a condition.
 
 Searches on the window's thread, 8 ms per turn of the event loop (another thread would gain nothing under
 the GIL), and reports matches as it finds them.
+
+A table that shows operations has one row for each, that of its first request. Operations with more requests
+(multi round-trip retries, task polls) are noted as the log is read.
+
+Sorting works in steps of about a millisecond. A merge sort cannot be interrupted in C and is slow in
+Python, so rows are distributed into buckets by sampled splitters and each bucket is sorted in C. Rows equal
+to a splitter share a bucket that needs no sorting: many rows have one of a few statuses.
 """
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from operator import eq
+from operator import eq, ne
 from time import perf_counter
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from inspector.qt.models.traffic.operation_rows import OperationRows
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.records import LOGIN_SUBJECT, RecordKind
+from inspector.traffic.records import LOGIN_SUBJECT, Direction, RecordKind, Status
 
 # The first turn may take as long as is unnoticeable: small logs need no second one.
 _FIRST_TURN_S = 0.02
@@ -367,3 +373,127 @@ class RowSearch(QObject):
         elif was_found:
             del self.rows[position]
             self.moved_out.emit(position, number)
+
+
+_IS_REQUEST = bytes(kind == RecordKind.REQUEST for kind in range(256))
+_IS_OUT = bytes(direction == Direction.OUT for direction in range(256))
+
+
+class OperationRows:
+    """The requests of each operation, read from the log.
+
+    Each row is read once, up to the length given to `update`; changed rows can be noted again.
+    """
+
+    def __init__(self, log: TrafficLog) -> None:
+        self._log = log
+        self._seen = 0
+        self._later: dict[int, list[int]] = {}  # further requests, by the row of the first
+
+    def update(self, length: int) -> set[int]:
+        """Read the log up to `length`. Returns the first rows of the operations that continued."""
+        first, columns = self._seen, self._log.columns
+        if length <= first:
+            return set()
+        self._seen = length
+        requests = columns.kind[first:length].tobytes().translate(_IS_REQUEST)
+        rows = list(compress(range(first, length), requests))
+        operation = columns.operation
+        others = list(compress(rows, map(ne, rows, map(operation.__getitem__, rows))))
+        for row in others:
+            self._note(row)
+        return {operation[row] for row in others if operation[row] >= 0}
+
+    def note_again(self, row: int) -> int:
+        """Note a changed row, which may have got its operation. Returns the operation, or -1."""
+        if row < self._seen and self._log.columns.kind[row] == RecordKind.REQUEST:
+            self._note(row)
+        return self._log.columns.operation[row]
+
+    def _note(self, row: int) -> None:
+        root = self._log.columns.operation[row]
+        if root < 0 or root == row or not _IS_OUT[self._log.columns.direction[row]]:
+            return
+        later = self._later.setdefault(root, [])
+        if row not in later:
+            later.append(row)
+            later.sort()
+
+    def last(self, root: int) -> int:
+        """Return the newest client request of an operation."""
+        later = self._later.get(root)
+        return later[-1] if later else root
+
+    def rounds(self, root: int) -> int:
+        """Return the number of rounds: 1, plus one for each time the server asked for more input."""
+        method = self._log.columns.method
+        return 1 + sum(method[row] == method[root] for row in self._later.get(root, ()))
+
+    def response(self, root: int) -> int:
+        """Return the row of the newest response, or -1 while it is pending."""
+        return self._log.columns.partner[self.last(root)]
+
+    def status(self, root: int) -> Status:
+        """Return the operation's status: that of its newest request."""
+        return self._log.status(self.last(root))
+
+    def duration_ns(self, root: int) -> int | None:
+        """Return the time from the first request to the newest response, over all rounds."""
+        response, monotonic = self.response(root), self._log.columns.monotonic
+        return None if response < 0 else abs(monotonic[response] - monotonic[root])
+
+
+# Sort keys; all keys of one sort are of one type.
+SortKey: TypeAlias = Callable[[int], int | str | tuple[int, int]]
+
+_BUCKET_SIZE = 4_096  # approximate rows sorted per step
+_ROWS_PER_STEP = 4_096  # rows distributed per step
+_SAMPLES = 8  # keys sampled per splitter
+
+
+def sort_in_steps(rows: Sequence[int], key: SortKey, *, is_descending: bool) -> Iterator[array[int] | None]:
+    """Sort in steps: yield None after each, and the rows at the end. The sort is stable."""
+    splitters = _splitters(rows, key)
+    yield None
+    buckets = [array("q") for _ in range(2 * len(splitters) + 1)]
+    for start in range(0, len(rows), _ROWS_PER_STEP):
+        _distribute(rows[start : start + _ROWS_PER_STEP], key, splitters, buckets)
+        yield None
+    result = array("q")
+    order = range(len(buckets))
+    for number in reversed(order) if is_descending else order:
+        bucket, buckets[number] = buckets[number], array("q")
+        if number % 2 == 0:  # odd buckets hold equal keys only
+            bucket = array("q", sorted(bucket, key=key, reverse=is_descending))
+        result.extend(bucket)
+        yield None
+    yield result
+
+
+def sort_now(rows: Sequence[int], key: SortKey, *, is_descending: bool) -> array[int]:
+    """Sort a few rows at once."""
+    return array("q", sorted(rows, key=key, reverse=is_descending))
+
+
+def _splitters(rows: Sequence[int], key: SortKey) -> list[int | str | tuple[int, int]]:
+    from random import Random  # imported late, to keep startup fast
+
+    count = len(rows) // _BUCKET_SIZE
+    # Not every n-th row: requests and responses alternate, so half of the keys would never be sampled.
+    chosen = Random(0).choices(rows, k=count * _SAMPLES) if count else []
+    sample = sorted(map(key, chosen))
+    return sorted(set(sample[_SAMPLES // 2 :: _SAMPLES]))
+
+
+def _distribute(
+    rows: Sequence[int],
+    key: SortKey,
+    splitters: list[int | str | tuple[int, int]],
+    buckets: list[array[int]],
+) -> None:
+    """Distribute rows: bucket 2i+1 gets keys equal to splitter i, bucket 2i those before it."""
+    count = len(splitters)
+    for row, value in zip(rows, map(key, rows), strict=True):
+        position = bisect_left(splitters, value)
+        is_equal = position < count and splitters[position] == value
+        buckets[2 * position + is_equal].append(row)

@@ -20,8 +20,7 @@ from PySide6.QtGui import QColor
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.row_models import ROOT, Index
 from inspector.qt.models.traffic.columns import HEADERS, NUMERIC, Column, TrafficCells
-from inspector.qt.models.traffic.row_search import Matcher, RowSearch
-from inspector.qt.models.traffic.row_sort import sort_in_steps, sort_now
+from inspector.qt.models.traffic.row_search import Matcher, RowSearch, sort_in_steps, sort_now
 from inspector.qt.theme import Theme
 from inspector.traffic.log import TrafficLog
 

@@ -18,7 +18,7 @@ from inspector.engine.content.content import Content, ContentKind, Message
 from inspector.protocol.server_requests.sampling import ModelPreferences, SamplingRequest, read_sampling
 from inspector.protocol.types import Tool
 from inspector.qt.forms.json.json_text_view import JsonTextView
-from inspector.qt.models.sampling_messages import messages_of, shown_json
+from inspector.qt.models.content_parts import messages_of, shown_json
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, SPACE_6, Theme
 from inspector.qt.views.messages import MessageCard
 from inspector.qt.widgets.inputs.controls import ActionButton

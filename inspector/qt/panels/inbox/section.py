@@ -17,8 +17,8 @@ from inspector.base.plain_text import one_line
 from inspector.base.units import duration
 from inspector.engine.inbox.views import InboxRequest, Reply, RequestItem, Round
 from inspector.protocol.server_requests.request import SAMPLING
+from inspector.qt.models.content_parts import messages_of, shown_json
 from inspector.qt.models.inbox import excerpt_of, kind_text, reply_text, rule_text
-from inspector.qt.models.sampling_messages import messages_of, shown_json
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_6, Theme
 from inspector.qt.views.messages import MessageCard
 from inspector.qt.widgets.inputs.controls import ActionButton, ButtonKind

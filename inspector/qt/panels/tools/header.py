@@ -13,7 +13,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from inspector.base.plain_text import one_line
-from inspector.engine.calls.tool_annotations import ToolAnnotations
+from inspector.engine.calls.tool_calls import ToolAnnotations
 from inspector.engine.inbox.views import InboxRequest
 from inspector.protocol.types import Malformed, Tool
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme, Tone

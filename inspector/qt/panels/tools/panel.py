@@ -16,8 +16,7 @@ from inspector.config.calls.history import RecordedCall
 from inspector.config.calls.saved_calls import SavedCall
 from inspector.config.calls.variables import names_in
 from inspector.engine.calls.repetition import PollPlan, RepeatPlan
-from inspector.engine.calls.tool_annotations import TaskChoice, task_choice
-from inspector.engine.calls.tool_calls import ToolCall
+from inspector.engine.calls.tool_calls import TaskChoice, ToolCall, task_choice
 from inspector.engine.inbox.views import InboxRequest
 from inspector.engine.views import CallOutcome, ServerStatus, ServerView
 from inspector.protocol.handshake import Agreement

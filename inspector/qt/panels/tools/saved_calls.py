@@ -23,8 +23,18 @@ from inspector.engine.calls.library import SavedFolder
 from inspector.engine.calls.tool_calls import ToolCall
 from inspector.protocol.types import Tool
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.calls import calls_in, history_items, saved_items, saved_key, without_folder
-from inspector.qt.models.palette import IconRole, NoteRole, PaletteModel, PositionsRole, ToneRole
+from inspector.qt.models.palette import (
+    IconRole,
+    NoteRole,
+    PaletteModel,
+    PositionsRole,
+    ToneRole,
+    calls_in,
+    history_items,
+    saved_items,
+    saved_key,
+    without_folder,
+)
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.inputs.popups import PickerPopup, Roles

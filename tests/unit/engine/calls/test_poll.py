@@ -18,8 +18,7 @@ from inspector.engine.calls.repetition import (
     poll,
 )
 from inspector.engine.views import CallOutcome, OutcomeKind
-from inspector.traffic.compare.diff import Diff
-from inspector.traffic.compare.ignore_rules import IGNORE_NOTHING
+from inspector.traffic.compare.diff import IGNORE_NOTHING, Diff
 from tests.helpers.fakes import FakeClock, LoopTime
 from tests.helpers.playbook import frame
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from inspector.base.units import three_digits
-from inspector.engine.calls.progress_rate import ProgressRate
+from inspector.qt.panels.tools.call_runner import ProgressRate
 
 
 def reported(*seen: tuple[float, float], total: float | None = None) -> ProgressRate:

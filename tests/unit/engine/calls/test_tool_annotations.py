@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inspector.base.json.values import JSON, JSONObject
-from inspector.engine.calls.tool_annotations import ToolAnnotations
+from inspector.engine.calls.tool_calls import ToolAnnotations
 from inspector.protocol.types import Tool
 
 

@@ -17,8 +17,13 @@ from inspector.config.preferences.sections import CallPrefs
 from inspector.engine.calls.library import CallLibrary
 from inspector.engine.calls.output_check import OutputState
 from inspector.engine.calls.repetition import Observation, PollPlan, RepeatPlan, RepeatReport
-from inspector.engine.calls.tool_annotations import TaskChoice, task_choice
-from inspector.engine.calls.tool_calls import ToolCall, is_reserved_key, meta_warnings
+from inspector.engine.calls.tool_calls import (
+    TaskChoice,
+    ToolCall,
+    is_reserved_key,
+    meta_warnings,
+    task_choice,
+)
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.engine.workers import Worker
 from inspector.protocol.connection import ProgressReceived

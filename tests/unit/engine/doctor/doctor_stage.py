@@ -15,7 +15,7 @@ from inspector.engine.doctor.exam import ExamTools
 from inspector.engine.doctor.examination import run_examination
 from inspector.engine.doctor.results import CheckResult, CheckState, Diagnosis
 from inspector.traffic.log import TrafficLog
-from inspector.transport.orphan_guard import OrphanGuard
+from inspector.transport.process import OrphanGuard
 
 
 @dataclass

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from inspector.config.servers.entries import HttpEntry
 from inspector.engine.engine import Engine
-from inspector.engine.login.options import LoginOptions
+from inspector.engine.login.logins import LoginOptions
 from inspector.oauth.login.steps import Overrides
 
 CHOSEN = Overrides(scope="read", is_strict=True)

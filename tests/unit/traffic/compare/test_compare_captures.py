@@ -8,7 +8,7 @@ from inspector.base.errors import UserError
 from inspector.base.json.values import JSON
 from inspector.protocol import jsonrpc
 from inspector.traffic.compare.captures import CaptureDiff, PairStatus
-from inspector.traffic.compare.ignore_rules import IGNORE_NOTHING, IgnoreOptions
+from inspector.traffic.compare.diff import IGNORE_NOTHING, IgnoreOptions
 from inspector.traffic.compare.lines import Line, lines
 from inspector.traffic.compare.messages import compare_exchanges, compare_messages
 from inspector.traffic.log import TrafficLog

@@ -10,8 +10,14 @@ from hypothesis import strategies as st
 
 from inspector.base.errors import UserError
 from inspector.base.json.values import JSON
-from inspector.traffic.compare.diff import Key, path_text
-from inspector.traffic.compare.ignore_rules import IgnoreOptions, IgnoreRules, PatternMatcher, read_pattern
+from inspector.traffic.compare.diff import (
+    IgnoreOptions,
+    IgnoreRules,
+    Key,
+    PatternMatcher,
+    path_text,
+    read_pattern,
+)
 
 keys: st.SearchStrategy[Key] = st.text(max_size=6) | st.integers(0, 999_999_999)
 

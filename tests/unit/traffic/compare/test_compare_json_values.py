@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from inspector.base.json.values import JSON, ExactNumber, write_number
 from inspector.traffic.compare import json_values as values_module
-from inspector.traffic.compare.diff import ChangeKind, Cut, Diff, Key, Path
-from inspector.traffic.compare.ignore_rules import IgnoreOptions
+from inspector.traffic.compare.diff import ChangeKind, Cut, Diff, IgnoreOptions, Key, Path
 from inspector.traffic.compare.json_values import compare
 
 ADDED, REMOVED, CHANGED = ChangeKind.ADDED, ChangeKind.REMOVED, ChangeKind.CHANGED

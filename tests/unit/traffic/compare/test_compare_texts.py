@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from inspector.base.json.values import JSON, to_wire
 from inspector.traffic.compare import lines as lines_module
 from inspector.traffic.compare import texts as texts_module
-from inspector.traffic.compare.diff import Diff
-from inspector.traffic.compare.ignore_rules import IgnoreOptions
+from inspector.traffic.compare.diff import Diff, IgnoreOptions
 from inspector.traffic.compare.json_values import compare
 from inspector.traffic.compare.lines import Fold, Line, lines
 from inspector.traffic.compare.texts import compare_packed, compare_texts, pack

@@ -32,8 +32,7 @@ from inspector.qt.widgets.item_views import style_table
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.text.key_value_list import Fact, KeyValueList
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, plain_tooltip
-from inspector.traffic.analysis.related import RelatedMessages, Role, Step
-from inspector.traffic.analysis.time_axis import elapsed_ns
+from inspector.traffic.analysis.related import RelatedMessages, Role, Step, elapsed_ns
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.operations import NEEDS_USER
 from inspector.traffic.records import STATUS_LABELS, HttpExchange, RecordKind, Status
