@@ -1,0 +1,100 @@
+"""A profile written by version 0.1.0 works: servers, secrets, captures, saved calls, history, settings."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from inspector.config.calls.history import CallHistory
+from inspector.config.calls.saved_calls import SavedCallFolder
+from inspector.config.preferences.sections import CapturePrefsFile, InboxPrefsFile
+from inspector.config.preferences.settings import SettingsFile
+from inspector.config.preferences.traffic import TrafficPrefsFile
+from inspector.config.reply_rules import ReplyRulesFile, RuleKind
+from inspector.config.secrets.store import SecretStore
+from inspector.config.servers.entries import HttpEntry, SecretRef, StdioEntry
+from inspector.config.servers.server_list import ServerListFile
+from inspector.traffic.captures.capture import open_capture
+from inspector.traffic.filter.matcher import compile
+from inspector.traffic.filter.parser import parse
+from inspector.traffic.log import TrafficLog
+
+DATA = Path(__file__).resolve().parents[2] / "data" / "profile-0.1.0"
+
+
+@pytest.fixture
+def profile(tmp_path: Path) -> Path:
+    """Return a copy of the profile that may be written to."""
+    folder = tmp_path / "profile"
+    shutil.copytree(DATA, folder)
+    for path in folder.rglob("*"):
+        path.chmod(0o700 if path.is_dir() else 0o600)
+    return folder
+
+
+def matching_rows(log: TrafficLog, text: str) -> list[int]:
+    matcher = compile(parse(text), log, now_ns=0)
+    return [row for row in range(len(log)) if matcher.matches(row)]
+
+
+def test_servers_are_read_and_written_with_current_names(profile: Path) -> None:
+    file = ServerListFile(profile / "servers.json")
+    loaded = file.load()
+    assert loaded.problems == ()
+    files, remote = loaded.entries
+    assert isinstance(files, StdioEntry)
+    assert (files.command, files.color, files.watch, files.era) == (
+        "python3",
+        "teal",
+        ("*.py",),
+        "legacy-first",
+    )
+    assert isinstance(remote, HttpEntry)
+    assert remote.headers["Authorization"] == SecretRef("header/remote/Authorization")
+    file.save(files)
+    written = json.loads(file.path.read_text())["mcpServers"]["files"]
+    assert (written["color"], written["other"], "colour" in written) == ("teal", 1, False)
+
+
+def test_secrets_are_decrypted_with_the_passphrase(profile: Path) -> None:
+    store = SecretStore(profile / "secrets")
+    store.unlock("correct horse battery")
+    assert store.get("header/remote/Authorization") == "Bearer from-0.1.0"
+
+
+def test_settings_are_read(profile: Path) -> None:
+    path = profile / "preferences.json"
+    settings, problems = SettingsFile(path).load()
+    assert problems == []
+    assert (settings.total_timeout, settings.max_pages) == (600, 50)
+    assert CapturePrefsFile(path).load()[0].days == 7
+    assert InboxPrefsFile(path).load()[0].timeout == 30
+
+
+def test_saved_filters_and_color_rules_match_the_old_capture(profile: Path) -> None:
+    prefs, problems = TrafficPrefsFile(profile / "preferences.json").load()
+    assert problems == []
+    capture = open_capture(profile / "calls.mcpcap")
+    try:
+        assert capture.problems == ()
+        assert [capture.log.subject(row) for row in range(4)] == ["echo", "echo", "steps", "late"]
+        assert matching_rows(capture.log, prefs.filters["lost"]) == [1, 2]
+        assert matching_rows(capture.log, prefs.filters["open"]) == [3]
+        assert matching_rows(capture.log, prefs.rules[0].filter) == [2]
+    finally:
+        capture.close()
+
+
+def test_saved_calls_reply_rules_and_history_are_read(profile: Path) -> None:
+    loaded = SavedCallFolder(profile / "calls").load()
+    (call,) = loaded.calls
+    assert (call.name, call.tool, call.arguments, call.is_regression) == ("Add", "add", {"a": 1}, True)
+    (rule,) = ReplyRulesFile(profile / "answers.json").load().rules
+    assert (rule.kind, rule.is_on, rule.reply) == (RuleKind.CANNED, True, {"action": "accept", "content": {}})
+    history = CallHistory(profile / "history")
+    (recorded,) = history.of("old server", "echo").calls
+    assert recorded.arguments() == {"text": "from the old version"}
+    history.close()
