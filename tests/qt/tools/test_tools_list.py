@@ -117,7 +117,8 @@ def test_ten_thousand_tools_are_searched_letter_by_letter(qtbot: QtBot) -> None:
 
 def test_list_that_becomes_empty_says_so(lens: Lens) -> None:
     panel = lens.connect(scripted())
-    lens.call("shrinks")
+    panel.choose("shrinks")
+    lens.do("tool.call")
     lens.until(lambda: "No tools" in visible_text(panel))
     assert lens.actions["tool.refresh"].text() in visible_text(panel).splitlines()
     lens.until(lambda: not lens.actions["tool.call"].isEnabled())
