@@ -56,7 +56,7 @@ from inspector.protocol.jsonrpc import Message
 from inspector.protocol.subscriptions import Filter
 from inspector.protocol.types import Completion, Listing, Prompt, Resource, ResourceTemplate, Tool
 from inspector.session.client import Client
-from inspector.session.pending_requests import HumanWaitTime, OnProgress
+from inspector.session.pending_requests import CallTimer, OnProgress
 from inspector.session.raw_send import RawReply
 from inspector.session.state import RequestHandler
 from inspector.traffic.log import TrafficLog
@@ -259,12 +259,12 @@ class Engine:
 
     async def read_resource(self, name: str, uri: str) -> CallOutcome:
         """Read a resource. Every way this can end is an outcome, as for a call."""
-        human = HumanWaitTime()
+        human = CallTimer()
         return await conclude(self._server(name).client.request_resource(uri, human), self.clock, human)
 
     async def get_prompt(self, name: str, prompt: str, arguments: Mapping[str, str]) -> CallOutcome:
         """Get a prompt. Every way this can end is an outcome."""
-        human, client = HumanWaitTime(), self._server(name).client
+        human, client = CallTimer(), self._server(name).client
         return await conclude(client.request_prompt(prompt, arguments, human), self.clock, human)
 
     async def complete(

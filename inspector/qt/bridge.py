@@ -71,7 +71,7 @@ class Bridge(QObject, EngineApi):
         examination_changed: A Doctor check of a server made progress; carries an Examination.
         process_changed: A server process started or ended; carries the server's name.
         filewatch_changed: The state of a server's file watch changed; carries its FileWatchView.
-        reruns_changed: A server's regression calls changed; carries their RegressionView.
+        regression_calls_changed: A server's regression calls changed; carries their RegressionView.
         traffic_grew: Rows were added to the log or changed; carries the log's length.
     """
 
@@ -96,7 +96,7 @@ class Bridge(QObject, EngineApi):
     examination_changed = Signal(object)
     process_changed = Signal(str)
     filewatch_changed = Signal(object)
-    reruns_changed = Signal(object)
+    regression_calls_changed = Signal(object)
     traffic_grew = Signal(int)
     _woken = Signal()
 
@@ -249,7 +249,7 @@ class Bridge(QObject, EngineApi):
         engine.doctor.changed.connect(self._relay(self.examination_changed))
         engine.processes.changed.connect(self._relay(self.process_changed))
         engine.filewatch.changed.connect(self._relay(self.filewatch_changed))
-        engine.regression_calls.changed.connect(self._relay(self.reruns_changed))
+        engine.regression_calls.changed.connect(self._relay(self.regression_calls_changed))
         engine.log.grew.connect(lambda length: self._wake())
         captures = engine.captures
         captures.problem_found.connect(self._relay(self.problem_found))

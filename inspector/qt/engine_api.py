@@ -276,7 +276,7 @@ class EngineApi:
         """Access the file watch that restarts a server. Raises UserError."""
         return await self._call(ask(self._engine.filewatch))
 
-    async def ask_reruns(self, ask: Callable[[RegressionCalls], Coroutine[Any, Any, T]]) -> T:
+    async def ask_regression_calls(self, ask: Callable[[RegressionCalls], Coroutine[Any, Any, T]]) -> T:
         """Access the regression calls of a server. Raises UserError."""
         return await self._call(ask(self._engine.regression_calls))
 

@@ -36,7 +36,7 @@ from inspector.protocol.types import (
 )
 from inspector.session.input_rounds import CompletedCall, InputCollector, result_of, run_rounds
 from inspector.session.pagination import list_all
-from inspector.session.pending_requests import Exchange, HumanWaitTime, OnProgress
+from inspector.session.pending_requests import CallTimer, Exchange, OnProgress
 from inspector.session.raw_send import RawSent
 from inspector.session.session import Session
 from inspector.session.task_client import TaskClient
@@ -95,7 +95,7 @@ class Client:
         on_progress: OnProgress | None = None,
         as_task: bool = False,
         meta: JSONObject | None = None,
-        human: HumanWaitTime | None = None,
+        human: CallTimer | None = None,
         capabilities: JSONObject | None = None,
     ) -> CompletedCall:
         """Call a tool; return the raw response, a result or an error. It may have become a task.
@@ -133,13 +133,13 @@ class Client:
         items, malformed = read_items(result_of(done.exchange.response).get("messages"), PromptMessage.read)
         return Listing(tuple(items), tuple(malformed), pages=1)
 
-    async def request_resource(self, uri: str, human: HumanWaitTime | None = None) -> CompletedCall:
+    async def request_resource(self, uri: str, human: CallTimer | None = None) -> CompletedCall:
         """Read a resource; return the raw response, a result or an error."""
         self._require("resources/read")
         return await self._call("resources/read", {"uri": uri}, human=human)
 
     async def request_prompt(
-        self, name: str, arguments: Mapping[str, str], human: HumanWaitTime | None = None
+        self, name: str, arguments: Mapping[str, str], human: CallTimer | None = None
     ) -> CompletedCall:
         """Get a prompt; return the raw response."""
         self._require("prompts/get")
@@ -153,7 +153,7 @@ class Client:
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
         capabilities: JSONObject | None = None,
-        human: HumanWaitTime | None = None,
+        human: CallTimer | None = None,
         headers: Headers = (),
     ) -> CompletedCall:
         if self._agreement.era is Era.SESSION:  # capabilities and log level are fixed for the session
@@ -181,7 +181,7 @@ class Client:
         rounds = RoundTrips(method, params, declared if own is None else own)
         return await run_rounds(rounds, params, send, collector)
 
-    def _collector_for_task(self, id: str, human: HumanWaitTime | None, row: int | None) -> InputCollector:
+    def _collector_for_task(self, id: str, human: CallTimer | None, row: int | None) -> InputCollector:
         return InputCollector(self._session.conversation, human, task_id=id, operation=row)
 
     def _with_task(self, done: CompletedCall) -> CompletedCall:

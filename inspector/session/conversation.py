@@ -50,8 +50,8 @@ from inspector.protocol.tasks import related_task
 from inspector.protocol.types import InputRequest
 from inspector.session.pending_requests import (
     NO_LIMIT,
+    CallTimer,
     Exchange,
-    HumanWaitTime,
     Limits,
     OnProgress,
     PendingRequest,
@@ -166,7 +166,7 @@ class Conversation:
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
         envelope: Envelope = PLAIN,
-        human: HumanWaitTime | None = None,
+        human: CallTimer | None = None,
     ) -> Exchange:
         """Send a request created by the connection, and wait for its response."""
         pending = self.pending.add(request, self.limits(timeout), on_progress, human)

@@ -34,7 +34,7 @@ from inspector.protocol.server_requests.request import (
 from inspector.protocol.tasks import Task
 from inspector.protocol.types import InputRequest, read_input_requests
 from inspector.session.conversation import Conversation
-from inspector.session.pending_requests import Exchange, HumanWaitTime
+from inspector.session.pending_requests import CallTimer, Exchange
 from inspector.session.server_requests import Replies, RequestRefused, ServerRequest
 from inspector.traffic.records import RecordKind
 
@@ -140,7 +140,7 @@ class InputCollector:
     def __init__(
         self,
         conversation: Callable[[], Conversation],
-        human: HumanWaitTime | None = None,
+        human: CallTimer | None = None,
         *,
         task_id: str = "",
         operation: int | None = None,

@@ -58,7 +58,7 @@ class PendingRequests:
         request: Message,
         limits: Limits,
         on_progress: OnProgress | None,
-        human: HumanWaitTime | None = None,
+        human: CallTimer | None = None,
     ) -> PendingRequest:
         assert request.id is not None
         if request.id in self._requests:
@@ -156,7 +156,7 @@ class PendingRequest:
         request: Message,
         limits: Limits,
         on_progress: OnProgress | None,
-        human: HumanWaitTime | None,
+        human: CallTimer | None,
         loop: asyncio.AbstractEventLoop,
         timer: SharedTimer,
     ) -> None:
@@ -276,10 +276,10 @@ class PendingRequest:
         self._timer.set(self.due)
 
 
-class HumanWaitTime:
-    """Time that a call spent waiting for replies to server requests; concurrent waits count once.
+class CallTimer:
+    """Total timeout of a call, and the time that it waited for replies to server requests.
 
-    A call may have a total timeout over all its requests, which is paused meanwhile.
+    The timeout covers all requests of the call and is paused meanwhile. Concurrent waits count once.
     """
 
     def __init__(self) -> None:
@@ -299,7 +299,7 @@ class HumanWaitTime:
         return self._limit is not None and self._limit.expired()
 
     async def limit(self, call: Awaitable[T], total: float) -> T:
-        """Await a call with a total timeout that excludes this time. Raises RequestTimedOut."""
+        """Await a call with a total timeout that excludes the waits. Raises RequestTimedOut."""
         limit = asyncio.timeout(total)
         try:
             async with limit:

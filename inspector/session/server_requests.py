@@ -32,7 +32,7 @@ from inspector.protocol.revisions import R4, Revision
 from inspector.protocol.round_trips import missing_capability_for
 from inspector.protocol.server_requests.request import read_server_request
 from inspector.protocol.types import InputRequest
-from inspector.session.pending_requests import HumanWaitTime, PendingRequests
+from inspector.session.pending_requests import CallTimer, PendingRequests
 from inspector.session.state import RequestHandler
 from inspector.transport.task_scope import TaskScope
 
@@ -158,7 +158,7 @@ class PendingServerRequests:
         self._over: dict[ServerRequest, UserError] = {}
         self._lost: ConnectionLost | None = None
 
-    async def ask(self, server_request: ServerRequest, human: HumanWaitTime | None = None) -> Replies:
+    async def ask(self, server_request: ServerRequest, human: CallTimer | None = None) -> Replies:
         """Return the replies to the input requests of a result; `human` accumulates the time it takes.
 
         Raises RequestRefused, and ConnectionLost if the connection ends meanwhile.

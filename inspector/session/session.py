@@ -30,7 +30,7 @@ from inspector.protocol.subscriptions import Filter
 from inspector.session.connect import Negotiator, WrongRoute
 from inspector.session.conversation import Conversation
 from inspector.session.input_rounds import InputCollector, handle_required_urls, url_error_of
-from inspector.session.pending_requests import Exchange, HumanWaitTime, OnProgress
+from inspector.session.pending_requests import CallTimer, Exchange, OnProgress
 from inspector.session.raw_send import RawSent, lines_of, send_raw
 from inspector.session.server_requests import Responder
 from inspector.session.state import Route, SessionState, Status
@@ -310,7 +310,7 @@ class Session:
         headers: Headers = (),
         capabilities: JSONObject | None = None,
         log_level: str = "",
-        human: HumanWaitTime | None = None,
+        human: CallTimer | None = None,
     ) -> Exchange:
         """Send a request and wait for its response, a result or an error. `headers` are for HTTP.
 

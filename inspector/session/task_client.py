@@ -15,11 +15,11 @@ from inspector.protocol.tasks import Call, Task, TaskDesign, TaskStatus, tasks_o
 from inspector.protocol.types import InputRequest, Listing
 from inspector.session.input_rounds import InputCollector, result_of, task_error, task_of
 from inspector.session.pagination import list_all
-from inspector.session.pending_requests import HumanWaitTime
+from inspector.session.pending_requests import CallTimer
 from inspector.session.session import Session
 
 # Makes the collector for a task id, a wait time to add to, and the row of the call that became the task.
-MakeCollector: TypeAlias = Callable[[str, HumanWaitTime | None, int | None], InputCollector]
+MakeCollector: TypeAlias = Callable[[str, CallTimer | None, int | None], InputCollector]
 
 
 class TaskClient:
@@ -65,7 +65,7 @@ class TaskClient:
         design = tasks_of(agreement.revision) if agreement is not None else None
         return design is not None and design.outcome("") is not None
 
-    async def outcome(self, task: Task, human: HumanWaitTime | None = None) -> JSONObject:
+    async def outcome(self, task: Task, human: CallTimer | None = None) -> JSONObject:
         """Return the result of the call, fetching it if the task does not hold it.
 
         May wait without a timeout until the task ends; the server may send requests meanwhile. Raises
@@ -84,7 +84,7 @@ class TaskClient:
         self,
         id: str,
         requested: Mapping[str, InputRequest],
-        human: HumanWaitTime | None = None,
+        human: CallTimer | None = None,
         row: int | None = None,
     ) -> Mapping[str, JSONObject]:
         """Return the replies to a task's input requests, by the rules for those of a call.
@@ -154,7 +154,7 @@ class TaskClient:
         return agreement
 
     async def _run(
-        self, call: Call, timeout: float | None = None, human: HumanWaitTime | None = None
+        self, call: Call, timeout: float | None = None, human: CallTimer | None = None
     ) -> JSONObject:
         method, params = call
         exchange = await self._session.request(

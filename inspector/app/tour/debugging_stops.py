@@ -102,14 +102,14 @@ async def rerun_after_an_edit(guide: Guide) -> None:
     guide.do("view.process")
     workspace = guide.window.workspace()
     assert workspace is not None
-    reruns = workspace.process.regression_calls
-    await guide.until("the saved calls", lambda: reruns.model.rowCount() == 2)
-    reruns.run_now()
-    await guide.until("their results", reruns.accept_all.isEnabled)
-    reruns.accept_all.trigger()
-    await guide.until("the results to be accepted", lambda: "as expected" in workspace.reruns_badge.text)
+    regression_calls = workspace.process.regression_calls
+    await guide.until("the saved calls", lambda: regression_calls.model.rowCount() == 2)
+    regression_calls.run_now()
+    await guide.until("their results", regression_calls.accept_all.isEnabled)
+    regression_calls.accept_all.trigger()
+    await guide.until("the results to be accepted", lambda: "as expected" in workspace.regression_badge.text)
     _write(source, "Goodbye", "number_of_words")
-    await guide.until("red", lambda: "not as expected" in workspace.reruns_badge.text)
+    await guide.until("red", lambda: "not as expected" in workspace.regression_badge.text)
     await guide.screenshot("edit-save-red")
 
 

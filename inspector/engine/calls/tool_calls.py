@@ -38,7 +38,7 @@ from inspector.protocol.revisions import R4
 from inspector.protocol.tasks import Task, tasks_of
 from inspector.protocol.types import Tool
 from inspector.session.input_rounds import CompletedCall
-from inspector.session.pending_requests import HumanWaitTime, OnProgress
+from inspector.session.pending_requests import CallTimer, OnProgress
 from inspector.session.raw_send import RawReply
 from inspector.traffic.compare.diff import Diff
 from inspector.traffic.log import TrafficLog
@@ -112,7 +112,7 @@ class ToolCaller:
             sent = call.expanded()
         except UserError as exc:
             return failed(exc, 0)
-        human = HumanWaitTime()
+        human = CallTimer()
         attempt = self._outcome(server, sent, on_progress, on_task, human, started)
         try:
             outcome = await (attempt if sent.total is None else human.limit(attempt, sent.total))
@@ -134,7 +134,7 @@ class ToolCaller:
         call: ToolCall,
         on_progress: OnProgress | None,
         on_task: OnTask | None,
-        human: HumanWaitTime,
+        human: CallTimer,
         started: int,
     ) -> CallOutcome:
         engine = self._engine
@@ -257,9 +257,7 @@ class ToolCaller:
         return self._engine.clock.monotonic_ns() - started
 
 
-async def conclude(
-    call: Coroutine[Any, Any, CompletedCall], clock: Clock, human: HumanWaitTime
-) -> CallOutcome:
+async def conclude(call: Coroutine[Any, Any, CompletedCall], clock: Clock, human: CallTimer) -> CallOutcome:
     """Await a response; an exception becomes an outcome too. `human` counts the user's time."""
     started = clock.monotonic_ns()
     try:

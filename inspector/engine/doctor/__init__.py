@@ -2,7 +2,7 @@
 
 Start with `doctor.py`, the interface to the engine, then `examination.py`, which runs an exam.
 `process_exam.py` and `url_exam.py` are the exams of the two kinds of servers. They collect evidence
-(`programs.py`, `network_probe.py`, `probe_session.py`); `rules` turns evidence into a `Diagnosis`
+(`program_probe.py`, `network_probe.py`, `probe_session.py`); `rules` turns evidence into a `Diagnosis`
 (`results.py`). Rules never match the text of our own errors: those have a `FailureKind`.
 
 Imports `session`, `oauth`, `transport` and below; of the engine only types of `engine` and `servers`.

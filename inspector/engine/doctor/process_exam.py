@@ -16,7 +16,7 @@ from inspector.config.servers.entries import Entry, StdioEntry
 from inspector.config.servers.entry_secrets import plain_values, secret_references
 from inspector.engine.doctor.exam import NOT_EXPANDED, Exam, summary_of
 from inspector.engine.doctor.probe_session import ObservedTraffic, ProbeSession
-from inspector.engine.doctor.programs import inspect_program, is_installer, runtime_of, version_of
+from inspector.engine.doctor.program_probe import inspect_program, is_installer, runtime_of, version_of
 from inspector.engine.doctor.results import PROCESS_STEPS, CheckResult, Diagnosis
 from inspector.engine.doctor.rules.output import diagnose_exit, diagnose_silence, diagnose_stray, explains
 from inspector.engine.doctor.rules.programs import diagnose_program, diagnose_version

@@ -20,7 +20,7 @@ from inspector.protocol.connection import ProgressReceived
 from inspector.protocol.jsonrpc import INVALID_PARAMS, RequestId
 from inspector.protocol.tasks import Task, TaskStatus, TaskTracker
 from inspector.protocol.types import InputRequest
-from inspector.session.pending_requests import HumanWaitTime, OnProgress
+from inspector.session.pending_requests import CallTimer, OnProgress
 from inspector.session.task_client import TaskClient
 from inspector.transport.task_scope import TaskScope
 
@@ -42,7 +42,7 @@ class TaskStart:
     started_ns: int = 0
     on_changes: Callable[[Task], None] | None = None
     on_progress: OnProgress | None = None
-    human: HumanWaitTime = field(default_factory=HumanWaitTime)
+    human: CallTimer = field(default_factory=CallTimer)
 
 
 class TaskFollower:
@@ -391,7 +391,7 @@ class TaskInputRequests:
         tracker: TaskTracker,
         calls: TaskClient,
         scope: TaskScope,
-        human: HumanWaitTime,
+        human: CallTimer,
         row: int | None,
         on_change: Callable[[], None],
         on_refused: Callable[[LensError], None],

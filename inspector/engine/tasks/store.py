@@ -21,7 +21,7 @@ from inspector.protocol.connection import ProgressReceived, read_progress
 from inspector.protocol.jsonrpc import Message
 from inspector.protocol.tasks import CoreTasks, ExtensionTasks, Task
 from inspector.session.input_rounds import CompletedCall
-from inspector.session.pending_requests import HumanWaitTime, OnProgress
+from inspector.session.pending_requests import CallTimer, OnProgress
 from inspector.transport.task_scope import TaskScope
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class TaskStore:
         started_ns: int,
         on_changes: Callable[[Task], None] | None = None,
         on_progress: OnProgress | None = None,
-        human: HumanWaitTime | None = None,
+        human: CallTimer | None = None,
     ) -> CallOutcome:
         """Follow the task that a call became and wait for its outcome.
 
@@ -89,7 +89,7 @@ class TaskStore:
             started_ns,
             on_changes,
             on_progress,
-            human or HumanWaitTime(),
+            human or CallTimer(),
         )
         self._drop(server, done.task.id, "Another call became a task with the same id.")
         follower = self._add(server, done.task, start)

@@ -110,7 +110,7 @@ class Workspace(QWidget):
         self._address = PlainLabel(theme, tone="muted", mono=True, elide=Qt.TextElideMode.ElideMiddle)
         self._revision = Badge(theme)
         self._unverified = Badge(theme, tone="warn")
-        self.reruns_badge = Badge(theme)
+        self.regression_badge = Badge(theme)
         self._login_button = ActionButton(actions["server.login"])
         self._connect_button = ActionButton(actions["server.connect"], "primary")
         self._disconnect_button = ActionButton(actions["server.disconnect"])
@@ -122,7 +122,7 @@ class Workspace(QWidget):
         self.tools.call_view.result.task_requested.connect(self.show_task)
         self.tools.call_view.reply_requested.connect(self.reply_requested)
         bridge.tasks_changed.connect(self._on_tasks_changed)
-        bridge.reruns_changed.connect(self._on_reruns_changed)
+        bridge.regression_calls_changed.connect(self._on_reruns_changed)
         self.tools.change_strip.reported.connect(self._on_list_changes)
         self.set_view(view)
 
@@ -269,9 +269,9 @@ class Workspace(QWidget):
     def _on_reruns_changed(self, view: RegressionView) -> None:
         """Show the result of the regression calls as a badge above the tabs."""
         if view.server == self.view.name:
-            from inspector.qt.models.reruns import badge
+            from inspector.qt.models.regression_calls import badge
 
-            self.reruns_badge.set_text(*badge(view))
+            self.regression_badge.set_text(*badge(view))
 
     @property
     def inbox(self) -> InboxPanel:
@@ -334,7 +334,7 @@ class Workspace(QWidget):
         strip.addWidget(self._title)
         strip.addWidget(self._revision)
         strip.addWidget(self._unverified)
-        strip.addWidget(self.reruns_badge)
+        strip.addWidget(self.regression_badge)
         strip.addWidget(self._address, 1)
         strip.addWidget(self._login_button)
         strip.addWidget(self._connect_button)

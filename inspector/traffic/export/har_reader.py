@@ -17,7 +17,7 @@ from inspector.base.json.values import JSON, JSONObject
 from inspector.protocol.framing import EventStreamReader, EventTooLarge, ServerSentEvent
 from inspector.protocol.jsonrpc import Kind, read
 from inspector.traffic.export.har import header
-from inspector.traffic.export.replay import BadRow, MessageReplay, read_time
+from inspector.traffic.export.imported_rows import BadRow, MessageReplay, read_time
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recorder import comment_text, event_text
 from inspector.traffic.records import Direction, HttpExchange

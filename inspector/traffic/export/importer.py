@@ -37,8 +37,8 @@ from inspector.traffic.captures.capture import Capture, open_capture
 from inspector.traffic.captures.file_format import side_files
 from inspector.traffic.captures.recording import Recording
 from inspector.traffic.export.har_reader import HarReader, entries_of
+from inspector.traffic.export.imported_rows import BadRow, MessageReplay, direction_of, read_time
 from inspector.traffic.export.jsonlines_reader import JsonLinesReader, version_problem
-from inspector.traffic.export.replay import BadRow, MessageReplay, direction_of, read_time
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction
 

@@ -11,8 +11,8 @@ import binascii
 from typing import NamedTuple, TypeVar
 
 from inspector.base.json.values import JSON, JSONError, JSONObject, parse, to_wire
+from inspector.traffic.export.imported_rows import MAX_REVISIONS, BadRow, server_number
 from inspector.traffic.export.jsonlines import FORMAT, HTTP_SCALARS, VERSION
-from inspector.traffic.export.replay import MAX_REVISIONS, BadRow, server_number
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, HttpExchange, RecordKind, RowNote, Status
 

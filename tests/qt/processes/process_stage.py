@@ -55,23 +55,25 @@ class ProcessStage:
         return self.lens.workspace.process
 
     @property
-    def reruns(self) -> RegressionView:
+    def regression_calls(self) -> RegressionView:
         return self.panel.regression_calls._view
 
     def run(self) -> None:
         """By hand, to its end."""
-        number = self.reruns.number + 1
+        number = self.regression_calls.number + 1
         self.panel.regression_calls.run.trigger()
         self.until_ran(number)
 
     def until_ran(self, number: int) -> None:
-        self.lens.until(lambda: self.reruns.number == number and not self.reruns.is_running)
+        self.lens.until(
+            lambda: self.regression_calls.number == number and not self.regression_calls.is_running
+        )
 
     def until_files_are_watched(self) -> None:
         self.lens.until(lambda: self.panel.files.text.text().startswith("Watching"))
 
     def state(self, tool: str) -> str:
-        return next(each.state.value for each in self.reruns.results if each.call.tool == tool)
+        return next(each.state.value for each in self.regression_calls.results if each.call.tool == tool)
 
     def choose(self, tool: str) -> None:
         rows = range(self.panel.regression_calls.model.rowCount())

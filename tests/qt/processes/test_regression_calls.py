@@ -17,7 +17,7 @@ from inspector.engine.calls.regression_calls import RegressionResult, Regression
 from inspector.engine.processes.file_watch import FileWatchView
 from inspector.engine.views import ServerStatus
 from inspector.qt.dialogs.saved_calls import SavedCallsDialog
-from inspector.qt.models.reruns import RerunsModel, badge, summary_text
+from inspector.qt.models.regression_calls import RegressionCallsModel, badge, summary_text
 from inspector.qt.panels.processes.panel import FileWatchBar, state_text
 from inspector.qt.theme import Theme
 from tests.qt.lens_driver import Lens, visible_text
@@ -46,12 +46,12 @@ def test_edit_turns_a_regression_call_red_and_reverting_it_green(lens: Lens, sta
     stage.run()
     panel.regression_calls.accept_all.trigger()
     lens.until(lambda: (stage.state("one"), stage.state("two")) == ("as expected", "as expected"))
-    lens.until(lambda: lens.workspace.reruns_badge.text == "2 of 2 calls as expected")
+    lens.until(lambda: lens.workspace.regression_badge.text == "2 of 2 calls as expected")
     stage.until_files_are_watched()
     stage.write(one="first", two="other", three="new")
     stage.until_ran(2)
     assert (stage.state("one"), stage.state("two")) == ("as expected", "different")
-    assert lens.workspace.reruns_badge.text == "1 of 2 calls not as expected"
+    assert lens.workspace.regression_badge.text == "1 of 2 calls not as expected"
     lens.until(lambda: "other" in panel.regression_calls.changes.rows.as_text())
     assert "second" in panel.regression_calls.changes.rows.as_text()
     assert "Differs from the accepted result: 1 changed." in visible_text(panel.regression_calls)
@@ -59,7 +59,7 @@ def test_edit_turns_a_regression_call_red_and_reverting_it_green(lens: Lens, sta
     assert "server.py changed: restarted in" in panel.files.text.text()
     stage.write(one="first", two="second", three="new")
     stage.until_ran(3)
-    assert lens.workspace.reruns_badge.text == "2 of 2 calls as expected"
+    assert lens.workspace.regression_badge.text == "2 of 2 calls as expected"
     assert panel.files.alert.text("changes tools") == ""
 
 
@@ -68,11 +68,11 @@ def test_badge_is_red_while_the_edited_server_fails_to_start(lens: Lens, stage: 
     panel = stage.start("*.py", one="first")
     stage.run()
     panel.regression_calls.accept_all.trigger()
-    lens.until(lambda: lens.workspace.reruns_badge.text == "1 of 1 calls as expected")
+    lens.until(lambda: lens.workspace.regression_badge.text == "1 of 1 calls as expected")
     stage.until_files_are_watched()
     (stage.folder / "server.py").write_text("no ( server")
     stage.until_ran(2)
-    assert lens.workspace.reruns_badge.text == "1 of 1 calls not as expected"
+    assert lens.workspace.regression_badge.text == "1 of 1 calls not as expected"
     lens.until(lambda: "The server did not start." in visible_text(panel.regression_calls.placeholder))
     assert not panel.regression_calls.accept_all.isEnabled()
 
@@ -178,10 +178,10 @@ def test_hanging_rerun_can_be_stopped(lens: Lens, stage: ProcessStage) -> None:
     stage.save("one")
     panel = stage.start(one="never")
     panel.regression_calls.run.trigger()
-    lens.until(lambda: stage.reruns.is_running and stage.state("one") == "running")
+    lens.until(lambda: stage.regression_calls.is_running and stage.state("one") == "running")
     lens.press("Stop", panel.regression_calls)
     lens.until(lambda: stage.state("one") == "stopped")
-    assert not stage.reruns.is_running
+    assert not stage.regression_calls.is_running
 
 
 def test_rerun_can_be_shown_in_the_traffic(lens: Lens, stage: ProcessStage) -> None:
@@ -251,7 +251,7 @@ def results(*states: RegressionState) -> RegressionView:
 
 
 def test_model_satisfies_the_contract(theme: Theme, qtmodeltester: Any) -> None:
-    model = RerunsModel(theme, lambda state: QIcon())
+    model = RegressionCallsModel(theme, lambda state: QIcon())
     qtmodeltester.check(model)
     not_run, new = (RegressionState.NOT_RUN,) * 2, (RegressionState.NEW,)
     for states in ((), not_run, (RegressionState.SAME, RegressionState.FAILED), new):

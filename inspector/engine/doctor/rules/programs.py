@@ -6,7 +6,7 @@ import os
 import platform
 
 from inspector.base.plain_text import one_line
-from inspector.engine.doctor.programs import ProgramInfo, Runtime, VersionInfo, major_of, runtime_of
+from inspector.engine.doctor.program_probe import ProgramInfo, Runtime, VersionInfo, major_of, runtime_of
 from inspector.engine.doctor.results import Diagnosis
 
 _STEP = "command"

@@ -232,7 +232,7 @@ class ProcessPanel(QWidget):
         try:
             self.files.show_view(await self._bridge.ask_filewatch(lambda files: files.view(self._server)))
             self.regression_calls.show_view(
-                await self._bridge.ask_reruns(lambda reruns: reruns.view(self._server))
+                await self._bridge.ask_regression_calls(lambda calls: calls.view(self._server))
             )
         except UserError:
             return  # the server is gone, and this panel with it
@@ -289,7 +289,7 @@ class ProcessPanel(QWidget):
         self._timer.timeout.connect(self._sample)
         self._bridge.process_changed.connect(self._on_process_changed)
         self._bridge.filewatch_changed.connect(self._on_filewatch_changed)
-        self._bridge.reruns_changed.connect(self._on_reruns_changed)
+        self._bridge.regression_calls_changed.connect(self._on_reruns_changed)
         self.files.globs_chosen.connect(self._on_globs_chosen)
         self.regression_calls.call_requested.connect(self.call_requested)
         self.regression_calls.row_requested.connect(self.row_requested)

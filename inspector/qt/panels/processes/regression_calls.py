@@ -31,7 +31,13 @@ from inspector.base.units import time_of_day
 from inspector.engine.calls.regression_calls import RegressionResult, RegressionState, RegressionView
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.reruns import TONES, Column, RerunsModel, difference_text, summary_text
+from inspector.qt.models.regression_calls import (
+    TONES,
+    Column,
+    RegressionCallsModel,
+    difference_text,
+    summary_text,
+)
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme
 from inspector.qt.views.diff_view import ChangesTable
 from inspector.qt.widgets.code.json_view import JsonView
@@ -84,7 +90,7 @@ class RegressionCallsView(QWidget):
         self._show_task: asyncio.Task[None] | None = None
         self.is_connected = False
         self.has_files = True  # local files to watch
-        self.model = RerunsModel(theme, self._mark, self)
+        self.model = RegressionCallsModel(theme, self._mark, self)
         self.table = QTableView()
         self.header = PanelHeader(theme, "Regression calls")
         self.alert = Alert(theme)
@@ -194,22 +200,22 @@ class RegressionCallsView(QWidget):
 
     def run_now(self) -> None:
         """Run all calls now; errors are shown."""
-        self._start_request(lambda reruns: reruns.run(self._server))
+        self._start_request(lambda calls: calls.run(self._server))
 
     def _on_stop(self) -> None:
-        self._start_request(lambda reruns: reruns.stop(self._server))
+        self._start_request(lambda calls: calls.stop(self._server))
 
     def _on_accept_all(self) -> None:
-        self._start_request(lambda reruns: reruns.accept_all(self._server))
+        self._start_request(lambda calls: calls.accept_all(self._server))
 
     def _on_accept(self) -> None:
         result = self._chosen()
         if result is not None and (path := result.call.path) is not None:
-            self._start_request(lambda reruns: reruns.accept(self._server, path))
+            self._start_request(lambda calls: calls.accept(self._server, path))
 
     def _on_exclude(self) -> None:
         if (result := self._chosen()) is not None:
-            self._start_request(lambda reruns: reruns.set_regression(self._server, result.call, False))
+            self._start_request(lambda calls: calls.set_regression(self._server, result.call, False))
 
     def _on_open_call(self) -> None:
         if (result := self._chosen()) is not None:
@@ -231,7 +237,7 @@ class RegressionCallsView(QWidget):
         return menu
 
     def _on_ignore(self, result: RegressionResult, position: str, checked: bool = False) -> None:
-        self._start_request(lambda reruns: reruns.ignore(self._server, result.call, position))
+        self._start_request(lambda calls: calls.ignore(self._server, result.call, position))
 
     def _on_menu_requested(self, position: QPoint) -> None:
         index = self.changes.indexAt(position)
@@ -246,7 +252,7 @@ class RegressionCallsView(QWidget):
     async def _run_request(self, work: Callable[[RegressionCalls], Coroutine[Any, Any, object]]) -> None:
         """Run a request and show errors here."""
         try:
-            await self._bridge.ask_reruns(work)
+            await self._bridge.ask_regression_calls(work)
         except UserError as exc:
             self.alert.show_message("request", exc.summary, exc.next_step)
         else:

@@ -29,10 +29,10 @@ class Bench:
         self.folder = folder
         self.engine = Engine(calls=CallLibrary(saved=folder / "calls"))
         self.engine.filewatch.timing = WatchTiming(poll=0.02, quiet=0.02, max_delay=1.0)
-        self.reruns = self.engine.regression_calls
+        self.regression_calls = self.engine.regression_calls
         self.views: list[RegressionView] = []
         self._changes = asyncio.Event()
-        self.reruns.changed.connect(self._on_changed)
+        self.regression_calls.changed.connect(self._on_changed)
         self.engine.filewatch.changed.connect(lambda view: self._changes.set())
 
     def _on_changed(self, view: RegressionView) -> None:
@@ -64,7 +64,7 @@ class Bench:
                 await self._changes.wait()
 
     async def run(self, number: int) -> RegressionView:
-        await self.reruns.run(SERVER)
+        await self.regression_calls.run(SERVER)
         return await self.until_ran(number)
 
     async def edit(self, **responses: str | int) -> None:
@@ -94,7 +94,7 @@ async def test_an_edit_that_changes_nothing_is_green_and_another_is_red(bench: B
     await bench.save("two")
     first = await bench.run(1)
     assert [each.state for each in first.results] == [RegressionState.NEW, RegressionState.NEW]
-    await bench.reruns.accept_all(SERVER)
+    await bench.regression_calls.accept_all(SERVER)
     while not bench.engine.filewatch._view(SERVER).files:
         bench._changes.clear()
         await bench._changes.wait()
@@ -118,7 +118,7 @@ async def test_accepted_result_is_still_expected_after_a_restart(bench: Bench, t
     call = await bench.save("one")
     await bench.run(1)
     assert call.path is not None
-    await bench.reruns.accept(SERVER, call.path)
+    await bench.regression_calls.accept(SERVER, call.path)
     written = json.loads((tmp_path / "calls" / "expected" / call.path.name).read_text())
     assert written["result"]["content"] == [{"type": "text", "text": "first"}]
     other = Bench(tmp_path)
@@ -148,7 +148,7 @@ async def test_no_call_stays_green_when_the_server_fails_to_start(bench: Bench) 
     await bench.save("one")
     await bench.start("*.py", one="first")
     await bench.run(1)
-    await bench.reruns.accept_all(SERVER)
+    await bench.regression_calls.accept_all(SERVER)
     (bench.folder / "server.py").write_text("this is ( no server")
     view = await bench.until_ran(2)
     assert (state(view, "one"), view.cause) == (RegressionState.FAILED, "server.py changed")
@@ -172,7 +172,7 @@ async def test_accepting_a_red_result_makes_it_green(bench: Bench) -> None:
     await bench.run(1)
     await bench.edit(one="other")
     await bench.run(2)
-    await bench.reruns.accept_all(SERVER)
+    await bench.regression_calls.accept_all(SERVER)
     assert state(bench.views[-1], "one") is RegressionState.SAME
     assert not result(bench.views[-1], "one").can_accept
     assert state(await bench.run(3), "one") is RegressionState.SAME
@@ -184,7 +184,7 @@ async def test_failure_can_be_the_expected_result(bench: Bench) -> None:
     await bench.save("missing")
     view = await bench.run(1)
     assert state(view, "missing") is RegressionState.NEW
-    await bench.reruns.accept_all(SERVER)
+    await bench.regression_calls.accept_all(SERVER)
     assert (await bench.run(2)).bad == 0
     await bench.edit(one="right")
     assert state(await bench.run(3), "one") is RegressionState.DIFFERENT
@@ -211,7 +211,7 @@ async def test_only_regression_calls_of_this_server_are_run(bench: Bench) -> Non
 async def test_without_regression_calls_a_message_says_what_to_do(bench: Bench) -> None:
     await bench.start(one="first")
     with pytest.raises(ConfigError, match="This server has no regression calls"):
-        await bench.reruns.run(SERVER)
+        await bench.regression_calls.run(SERVER)
 
 
 async def test_disconnected_server_is_not_called(bench: Bench) -> None:
@@ -219,16 +219,20 @@ async def test_disconnected_server_is_not_called(bench: Bench) -> None:
     await bench.save("one")
     await bench.engine.disconnect(SERVER)
     with pytest.raises(ConfigError, match="not connected"):
-        await bench.reruns.run(SERVER)
+        await bench.regression_calls.run(SERVER)
 
 
 async def test_calls_are_listed_before_they_run_and_again_when_their_files_change(bench: Bench) -> None:
     await bench.start(one="first")
     call = await bench.save("one")
-    assert [each.state for each in (await bench.reruns.view(SERVER)).results] == [RegressionState.NOT_RUN]
+    assert [each.state for each in (await bench.regression_calls.view(SERVER)).results] == [
+        RegressionState.NOT_RUN
+    ]
     await bench.run(1)
-    assert [each.state for each in (await bench.reruns.view(SERVER)).results] == [RegressionState.NEW]
-    await bench.reruns.set_regression(SERVER, call, False)
+    assert [each.state for each in (await bench.regression_calls.view(SERVER)).results] == [
+        RegressionState.NEW
+    ]
+    await bench.regression_calls.set_regression(SERVER, call, False)
     assert bench.views[-1].results == ()
 
 
@@ -263,9 +267,9 @@ async def test_run_can_be_stopped(bench: Bench) -> None:
     await bench.start(one="never", two="second")
     await bench.save("one")
     await bench.save("two")
-    await bench.reruns.run(SERVER)
+    await bench.regression_calls.run(SERVER)
     await bench.until_running()
-    await bench.reruns.stop(SERVER)
+    await bench.regression_calls.stop(SERVER)
     view = await bench.until_ran(1)
     assert [each.state for each in view.results] == [RegressionState.STOPPED, RegressionState.STOPPED]
 
@@ -273,10 +277,10 @@ async def test_run_can_be_stopped(bench: Bench) -> None:
 async def test_newer_run_replaces_a_hanging_one(bench: Bench) -> None:
     await bench.start(one="never")
     await bench.save("one")
-    await bench.reruns.run(SERVER)
+    await bench.regression_calls.run(SERVER)
     await bench.until_running()
     await bench.edit(one="first")
-    bench.reruns.begin(SERVER, "again")
+    bench.regression_calls.begin(SERVER, "again")
     view = await bench.until_ran(2)
     assert (view.cause, state(view, "one")) == ("again", RegressionState.NEW)
 
@@ -285,10 +289,10 @@ async def test_ignored_paths_are_not_compared(bench: Bench) -> None:
     await bench.start(one="first")
     call = await bench.save("one")
     await bench.run(1)
-    await bench.reruns.accept_all(SERVER)
+    await bench.regression_calls.accept_all(SERVER)
     await bench.edit(one="other")
     await bench.run(2)
-    await bench.reruns.ignore(SERVER, call, "result.content[*].text")
+    await bench.regression_calls.ignore(SERVER, call, "result.content[*].text")
     assert state(bench.views[-1], "one") is RegressionState.SAME
     assert state(await bench.run(3), "one") is RegressionState.SAME
 
@@ -306,10 +310,10 @@ async def test_broken_expected_result_is_reported(bench: Bench, tmp_path: Path) 
 async def test_a_server_that_is_removed_meanwhile_leaves_nothing_behind(bench: Bench) -> None:
     await bench.start(one="never")
     await bench.save("one")
-    await bench.reruns.run(SERVER)
+    await bench.regression_calls.run(SERVER)
     await bench.until_running()
     await bench.engine.remove(SERVER)
-    assert bench.reruns._view(SERVER) == RegressionView(SERVER)
+    assert bench.regression_calls._view(SERVER) == RegressionView(SERVER)
 
 
 async def test_call_from_a_project_folder_needs_permission(bench: Bench, tmp_path: Path) -> None:
@@ -319,17 +323,17 @@ async def test_call_from_a_project_folder_needs_permission(bench: Bench, tmp_pat
     await bench.engine.calls.add_folder(project)
     path = project / "pulled.json"
     path.write_text(json.dumps({"server": SERVER, "tool": "one", "watch": True}))
-    bench.reruns.begin(SERVER, "server.py changed")
+    bench.regression_calls.begin(SERVER, "server.py changed")
     view = await bench.until_ran(1)
     assert state(view, "one") is RegressionState.NOT_APPROVED
     assert not [
         row for row in bench.engine.log.find(SERVER, RecordKind.REQUEST) if row.method == "tools/call"
     ]
     await bench.run(2)  # run by the user
-    bench.reruns.begin(SERVER, "server.py changed")
+    bench.regression_calls.begin(SERVER, "server.py changed")
     assert state(await bench.until_ran(3), "one") is RegressionState.SAME
     path.write_text(json.dumps({"server": SERVER, "tool": "one", "watch": True, "arguments": {"all": True}}))
-    bench.reruns.begin(SERVER, "server.py changed")
+    bench.regression_calls.begin(SERVER, "server.py changed")
     assert state(await bench.until_ran(4), "one") is RegressionState.NOT_APPROVED
 
 
@@ -357,6 +361,6 @@ async def test_making_it_a_regression_call_gives_permission(bench: Bench, tmp_pa
     await bench.engine.calls.add_folder(project)
     saved = await bench.engine.calls.save(SavedCall("Mine", "one", SERVER, is_regression=True), project)
     assert not await bench.engine.calls.is_allowed(saved)
-    await bench.reruns.set_regression(SERVER, saved, True)
-    bench.reruns.begin(SERVER, "server.py changed")
+    await bench.regression_calls.set_regression(SERVER, saved, True)
+    bench.regression_calls.begin(SERVER, "server.py changed")
     assert state(await bench.until_ran(1), "one") is RegressionState.NEW

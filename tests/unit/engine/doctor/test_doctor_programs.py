@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from inspector.config.servers.entries import StdioEntry
-from inspector.engine.doctor.programs import ProgramInfo
+from inspector.engine.doctor.program_probe import ProgramInfo
 from inspector.engine.doctor.results import CheckState
 from inspector.engine.doctor.rules.programs import diagnose_program
 from tests.helpers.servers import fault_entry

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from inspector.base.errors import UserError
 from inspector.base.json.values import JSON
+from inspector.traffic.export.imported_rows import read_time
 from inspector.traffic.export.importer import Imported
-from inspector.traffic.export.replay import read_time
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, Status
 from tests.helpers.exports import import_file

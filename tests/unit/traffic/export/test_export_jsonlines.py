@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.base.errors import UserError
+from inspector.traffic.export.imported_rows import BadRow
 from inspector.traffic.export.importer import TrafficImporter
 from inspector.traffic.export.jsonlines import time_text, write_json_lines
 from inspector.traffic.export.jsonlines_reader import JsonLinesReader
-from inspector.traffic.export.replay import BadRow
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.masking.masker import Masker, find_secrets
 from inspector.traffic.records import Direction, RecordKind, Status

@@ -44,7 +44,7 @@ TONES: dict[RegressionState, Tone] = {
 }
 
 
-class RerunsModel(QAbstractTableModel):
+class RegressionCallsModel(QAbstractTableModel):
     """The regression calls and their results. `mark` returns the icon of a state."""
 
     def __init__(
