@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from PySide6.QtCore import QAbstractListModel, Qt
 
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural
-from inspector.config.servers.entry_diff import ServerListDiff
 from inspector.engine.views import ServerStatus, ServerView
 from inspector.qt.models.row_models import ROOT, Index, plain_tip
 from inspector.qt.theme import Tone
+
+if TYPE_CHECKING:
+    from inspector.config.servers.entry_diff import ServerListDiff
 
 SERVER_TONES: dict[str, Tone] = {
     "blue": "accent",

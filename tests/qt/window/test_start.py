@@ -36,7 +36,7 @@ AFTER_THE_PAINT = (
     *("datetime", "decimal", "html"),
     *("inspector.app.backend", "inspector.demo", "inspector.oauth", "inspector.schema", "inspector.session"),
     *("inspector.transport", "inspector.engine.engine", "inspector.traffic.captures.capture"),
-    *("inspector.traffic.export", "inspector.traffic.filter.matcher"),
+    *("inspector.traffic.export", "inspector.traffic.filter.matcher", "inspector.config.servers"),
     *("inspector.qt.window.workspace", "inspector.qt.dialogs", "inspector.qt.forms"),
     *("inspector.qt.panels.overview", "inspector.qt.panels.tools", "inspector.qt.panels.console"),
     *("inspector.qt.panels.traffic.detail.detail_view", "inspector.qt.panels.traffic.timeline.timeline_view"),
