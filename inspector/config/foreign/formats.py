@@ -29,13 +29,14 @@ MAX_BYTES = 16 * 1024 * 1024  # Claude Code stores the history of every project 
 MAX_TOML_SIZE = 1024 * 1024
 _MAX_DEPTH = 100
 _LONG_KEY = re.compile(rf"(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{_MAX_DEPTH}}}")
-# Possessive: half a megabyte without a closing quote must not cause backtracking.
+# Matches anywhere without backtracking. No possessive groups: those with a lookahead inside lose their match
+# on Python 3.11.2.
 _TOKEN = re.compile(
-    r'"(?:[^"\\\r\n]|\\.)*+"?+'  # a string; an unterminated one is left to the JSON parser
-    r"|(?P<comment>//[^\r\n]*+|/\*(?:[^*]|\*(?!/))*+(?P<end>\*/)?+)"
-    r"|(?P<mark>[\[\]{},:])"
-    r"|\s++"
-    r'|[^\s"/\[\]{},:]++'
+    r'"[^"\\\r\n]*(?:\\.[^"\\\r\n]*)*"?'  # a string; an unterminated one is left to the JSON parser
+    r"|//[^\r\n]*|/\*"  # a line comment, or the start of a block comment
+    r"|[\[\]{},:]"
+    r"|\s+"
+    r'|[^\s"/\[\]{},:]+'
     r"|."
 )
 _NO_LINE_BREAK = re.compile(r"[^\r\n]")
@@ -289,21 +290,30 @@ def blank_comments(text: str) -> str:
     pieces: list[str] = []
     comma = -1  # index of a piece that may turn out to be a trailing comma
     last = ""
-    for token in _TOKEN.finditer(text):
-        piece = token.group()
-        mark = token["mark"]
-        if token["comment"] is not None:
-            if piece.startswith("/*") and token["end"] is None:
-                raise JSONError(f"Unterminated comment starting at {position_of(text, token.start())}")
+    for piece in _jsonc_tokens(text):
+        if piece.startswith(("//", "/*")):
             piece = _NO_LINE_BREAK.sub(" ", piece)
         elif not piece.isspace():
-            if mark in ("]", "}") and comma >= 0:
+            if piece in ("]", "}") and comma >= 0:
                 pieces[comma] = " "
             # `[,]` has no value before its comma: still an error.
-            comma = len(pieces) if mark == "," and last not in ("", "[", "{", ",", ":") else -1
+            comma = len(pieces) if piece == "," and last not in ("", "[", "{", ",", ":") else -1
             last = piece
         pieces.append(piece)
     return "".join(pieces)
+
+
+def _jsonc_tokens(text: str) -> Iterator[str]:
+    """Yield strings, comments, punctuation, white space and everything else; together the whole text."""
+    start = 0
+    while token := _TOKEN.match(text, start):
+        end = token.end()
+        if token.group() == "/*":
+            end = text.find("*/", end) + 2
+            if end < 2:
+                raise JSONError(f"Unterminated comment starting at {position_of(text, start)}")
+        yield text[start:end]
+        start = end
 
 
 def line_of(text: str, at: int) -> int:
