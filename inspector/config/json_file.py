@@ -28,7 +28,7 @@ from pathlib import Path
 
 from inspector.base.errors import ConfigError
 from inspector.base.json.scanner import reindent
-from inspector.base.json.values import JSON, JSONError, JSONObject, read_number, to_wire
+from inspector.base.json.values import JSON, JSONError, JSONObject, check_depth, read_number, to_wire
 from inspector.base.plain_text import one_line
 from inspector.base.units import size
 
@@ -255,6 +255,7 @@ def read_exactly(text: str, *, last_wins: bool = False) -> JSON:
     A repeated key is an error too, unless `last_wins`.
     """
     try:
+        check_depth(text)
         value: JSON = (_TOLERANT_DECODER if last_wins else _DECODER).decode(text)
     except json.JSONDecodeError as exc:
         raise JSONError(f"{exc.msg} at line {exc.lineno}, column {exc.colno}") from exc

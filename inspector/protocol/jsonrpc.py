@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
-from inspector.base.json.values import JSON, JSONError, JSONObject, parse, to_wire
+from inspector.base.json.values import JSON, JSONError, JSONObject, check_depth, parse, to_wire
 
 RequestId: TypeAlias = int | str
 EAGER_PARSE_LIMIT = 64 * 1024  # bytes; larger messages are parsed when needed
@@ -166,6 +166,7 @@ def _read_plain(raw: bytes) -> Message | None:
     """
     try:
         text = raw.decode()
+        check_depth(text)
         value, end = _decode_value(text)
     except (ValueError, RecursionError):
         return None

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from typing import NoReturn
 
-from inspector.base.json.values import JSON, JSONObject, read_number, write_number
+from inspector.base.json.values import JSON, JSONObject, check_depth, read_number, write_number
 
 # Characters that a text widget would drop, or that would make the text look different.
 _ESCAPED = re.compile(
@@ -49,6 +49,7 @@ def read(text: str) -> JSON:
     if not text.strip():
         raise JSONTextError("the text is empty", 1, 1)
     try:
+        check_depth(text)
         value: JSON = _DECODER.decode(text)
     except json.JSONDecodeError as exc:
         raise JSONTextError(_message(exc.msg), exc.lineno, exc.colno) from exc

@@ -13,7 +13,10 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
+from array import array
 from collections.abc import Iterable
+from itertools import accumulate
 from typing import TypeAlias, TypeGuard
 
 from inspector.base.plain_text import one_line
@@ -23,6 +26,11 @@ JSONObject: TypeAlias = "dict[str, JSON]"
 
 _MAX_NAMES = 3  # shown in a sentence
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_MAX_DEPTH = 900
+_ESCAPE = re.compile(rb"\\.", re.DOTALL)
+_STRING = re.compile(rb'"[^"]*"')
+_LEVELS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
+_NOT_STRUCTURE = bytes(set(range(256)) - set(b'[]{}"'))
 _decode = json.JSONDecoder().decode
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -36,6 +44,7 @@ class JSONError(ValueError):
 def parse(text: str) -> JSON:
     """Parse one JSON value. Raises JSONError for anything else."""
     try:
+        check_depth(text)
         value: JSON = _decode(text)
     except json.JSONDecodeError as exc:
         raise JSONError(f"{exc.msg} at line {exc.lineno}, column {exc.colno}") from exc
@@ -46,6 +55,23 @@ def parse(text: str) -> JSON:
     except ValueError as exc:  # an integer with more digits than Python converts
         raise JSONError(str(exc)) from exc
     return value
+
+
+def check_depth(text: str) -> None:
+    """Raise RecursionError if a JSON text is nested more than 900 levels deep.
+
+    Python 3.11's decoder does that by itself, at about 1,000 levels. Newer ones parse deeper values, which
+    other code could not handle. Nearly every text has too few brackets to be that deep.
+    """
+    if sys.version_info < (3, 12) or len(text) < 2 * _MAX_DEPTH:
+        return
+    if text.count("[") + text.count("{") <= _MAX_DEPTH:
+        return
+    raw = text.encode("utf-8", "surrogatepass")
+    structure = (_ESCAPE.sub(b"", raw) if b"\\" in raw else raw).translate(None, _NOT_STRUCTURE)
+    levels = array("b", _STRING.sub(b"", structure).translate(_LEVELS, b'"'))
+    if max(accumulate(levels), default=0) > _MAX_DEPTH:
+        raise RecursionError
 
 
 def compact(value: JSON) -> str:

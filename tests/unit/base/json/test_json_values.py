@@ -67,3 +67,22 @@ def test_shortened_text_fits_and_starts_the_same(text: str, limit: int) -> None:
     short = shorten(text, limit)
     assert len(short) <= limit
     assert short == text or (short.endswith("…") and text.startswith(short[:-1]))
+
+
+@pytest.mark.parametrize("depth", [800, 5000])
+def test_values_deeper_than_900_levels_are_rejected_on_every_python(depth: int) -> None:
+    text = '{"a":[' * (depth // 2) + '"]}\\"[[["' + "]}" * (depth // 2)
+    if depth > 900:
+        with pytest.raises(JSONError, match="nested too deeply"):
+            parse(text)
+    else:
+        assert isinstance(parse(text), dict)
+
+
+def test_brackets_in_strings_do_not_count_as_nesting() -> None:
+    text = '["' + "[{" * 5000 + '\\"' + "[" * 5000 + '"]'
+    assert len(str(parse(text))) > 10_000
+
+
+def test_long_flat_values_are_not_nested() -> None:
+    assert parse("[" + "[],{}," * 5000 + "1]") is not None
