@@ -1,8 +1,8 @@
 """Guard against server-named URLs that must not be contacted (SSRF).
 
 Discovery follows URLs written by others: in a challenge, in metadata, and in what those lead to. Followed
-blindly, they can lead to a router, an internal database or a cloud metadata service. `check_url` judges
-each URL before anything is sent; before connecting, `classify` judges the IP address that the name
+blindly, they can lead to a router, an internal database or a cloud metadata service. `check_url` checks
+each URL before anything is sent; before connecting, `classify` checks the IP address that the name
 resolved to.
 
 URLs are parsed by `base.web_link`, which rejects what two parsers could read differently.
@@ -154,7 +154,10 @@ def classify(address: Address) -> AddressKind:
         return AddressKind.PRIVATE
     for network, shift in _EMBEDDING_V6:
         if address in network:
-            return _classify_v4(IPv4Address(int(address) >> shift & 0xFFFF_FFFF))
+            kind = _classify_v4(IPv4Address(int(address) >> shift & 0xFFFF_FFFF))
+            # RFC 7526 deprecates 6to4; IANA does not list it as globally reachable.
+            is_public_6to4 = kind is AddressKind.PUBLIC and address in _SIX_TO_FOUR
+            return AddressKind.RESERVED if is_public_6to4 else kind
     return AddressKind.PUBLIC if address in _GLOBAL_V6 else AddressKind.RESERVED
 
 
@@ -256,6 +259,7 @@ _RESERVED_V6 = _CLOUD_V6 + _v6(
     "ff00::/8",
 )
 _GLOBAL_V6 = IPv6Network("2000::/3")
+_SIX_TO_FOUR = IPv6Network("2002::/16")
 # Prefixes that embed an IPv4 address, and the number of bits after it: mapped, compatible, NAT64,
 # translated, 6to4.
 _EMBEDDING_V6 = (
@@ -263,7 +267,7 @@ _EMBEDDING_V6 = (
     (IPv6Network("::/96"), 0),
     (IPv6Network("64:ff9b::/96"), 0),
     (IPv6Network("::ffff:0:0:0/96"), 0),
-    (IPv6Network("2002::/16"), 80),
+    (_SIX_TO_FOUR, 80),
 )
 
 

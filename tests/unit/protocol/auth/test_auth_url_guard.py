@@ -280,6 +280,11 @@ def test_addresses_classified_as_public_are_not_private_according_to_python(addr
         assert classify(address) is not AddressKind.PUBLIC
 
 
+@pytest.mark.parametrize("address", ["2002:100::", "2002:8000::", "2002:808:808::1"])
+def test_6to4_addresses_are_never_public(address: str) -> None:
+    assert classify(IPv6Address(address)) is AddressKind.RESERVED
+
+
 @given(st.ip_addresses(v=6))
 def test_ipv6_addresses_classified_as_public_are_not_private_according_to_python(
     address: IPv6Address,
@@ -297,13 +302,13 @@ def test_embedded_address_is_classified_as_what_it_is(inner: IPv4Address, form: 
 
 @given(st.ip_addresses(v=4), st.sampled_from(["{:d}", "{:#x}", "0{:o}"]))
 def test_numeric_address_is_classified_alike_in_every_notation(address: IPv4Address, form: str) -> None:
-    def verdict(host: str) -> AddressKind | BlockReason | None:
+    def classified(host: str) -> AddressKind | BlockReason | None:
         try:
             return check_url(f"https://{host}/").kind
         except UrlBlocked as blocked:
             return blocked.reason
 
-    assert verdict(form.format(int(address))) == verdict(str(address))
+    assert classified(form.format(int(address))) == classified(str(address))
 
 
 _PIECES = st.sampled_from(
