@@ -43,7 +43,7 @@ from inspector.engine.processes.file_watch import FileWatch
 from inspector.engine.processes.processes import Processes
 from inspector.engine.secrets import Secrets
 from inspector.engine.servers.discovered_servers import FindLocations, ServerDiscovery
-from inspector.engine.servers.preparation import EntryPreparer, Permit
+from inspector.engine.servers.entry_resolver import EntryResolver, Permit
 from inspector.engine.servers.registry import ServerRegistry
 from inspector.engine.servers.server import Server
 from inspector.engine.servers.server_list_watch import ServerListWatch
@@ -174,7 +174,7 @@ class Engine:
             inbox=self.inbox if self._has_inbox else None,
             authorization=self.logins.authorization_for(entry),
             authorize=self._authorize,
-            preparer=EntryPreparer(self.log.credentials, self.secrets.get, permit, folder),
+            resolver=EntryResolver(self.log.credentials, self.secrets.get, permit, folder),
             origin=origin,
         )
         name = entry.name

@@ -21,26 +21,26 @@ class ServerStatus(Enum):
     """State of a server; the values are display text."""
 
     DISABLED = "disabled"
-    IDLE = "idle"
+    IDLE = "not connected"
     CONNECTING = "connecting"
     CONNECTED = "connected"
     NEEDS_LOGIN = "needs login"
     LOGGING_IN = "logging in"  # connecting continues when the user is done in the browser
     FAILED = "failed"
-    RESTARTING = "restarting"
+    RECONNECTING = "reconnecting"
 
 
 @dataclass(frozen=True, slots=True)
 class ClientSide:
     """What we declare to a server.
 
-    `declared` was chosen by the user unless `is_usual`; it is declared in the form of `revision` (None
+    `declared` was chosen by the user unless `is_default`; it is declared in the form of `revision` (None
     while unknown). `sent` is what the current connection declared, if there is one; `differs` means that it
     is something else and a reconnect is needed.
     """
 
     declared: ClientCapabilities
-    is_usual: bool
+    is_default: bool
     roots: tuple[str, ...]
     revision: Revision | None
     sent: JSONObject | None
@@ -60,6 +60,7 @@ class ServerView:
     waits_for: str = ""
     agreement: Agreement | None = None
     pid: int | None = None
+    was_connected: bool = False  # FAILED: the connection was lost, not refused
     is_verified: bool = True  # its TLS certificate is verified
     is_saved: bool = True  # in the server list; a demo server is not
     client_side: ClientSide | None = None
@@ -67,11 +68,12 @@ class ServerView:
     secret_references: tuple[str, ...] = ()  # headers, variables and inputs in the secret store
     expands: tuple[str, ...] = ()  # placeholders resolved on connecting: HOME, input:key
     is_outdated: bool = False  # changed since connecting: reconnect to apply
-    origin: str = ""  # the other tool's file that defines it; "" for the user's own
+    origin: str = ""  # the other client's file that defines it; "" for the user's own
     notes: str = ""
     color: str = ""
     auto_connect: bool = False
     is_enabled: bool = True
+    is_logging_in: bool = False  # a login that the user started is running
 
     def offers(self, capability: str) -> bool:
         return self.agreement is not None and capability in self.agreement.capabilities

@@ -68,7 +68,7 @@ class Bridge(QObject, EngineApi):
         tasks_changed: Tasks were added, changed or removed; carries their server and a mapping of task ids
             to their TaskView, None for a removed task.
         drift_changed: The difference between a server and its baseline changed; carries a DriftView.
-        examination_changed: A Doctor check of a server made progress; carries an Examination.
+        check_changed: A Doctor check of a server made progress; carries its CheckReport.
         process_changed: A server process started or ended; carries the server's name.
         filewatch_changed: The state of a server's file watch changed; carries its FileWatchView.
         regression_calls_changed: A server's regression calls changed; carries their RegressionView.
@@ -93,7 +93,7 @@ class Bridge(QObject, EngineApi):
     inbox_changed = Signal(object)
     tasks_changed = Signal(str, object)
     drift_changed = Signal(object)
-    examination_changed = Signal(object)
+    check_changed = Signal(object)
     process_changed = Signal(str)
     filewatch_changed = Signal(object)
     regression_calls_changed = Signal(object)
@@ -246,7 +246,7 @@ class Bridge(QObject, EngineApi):
         logins.tokens_changed.connect(self._relay(self.tokens_changed))
         logins.open_url = self._open_url
         engine.drift.changed.connect(self._relay(self.drift_changed))
-        engine.doctor.changed.connect(self._relay(self.examination_changed))
+        engine.doctor.changed.connect(self._relay(self.check_changed))
         engine.processes.changed.connect(self._relay(self.process_changed))
         engine.filewatch.changed.connect(self._relay(self.filewatch_changed))
         engine.regression_calls.changed.connect(self._relay(self.regression_calls_changed))

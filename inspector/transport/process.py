@@ -348,7 +348,7 @@ def child_environment(configured: Mapping[str, str]) -> dict[str, str]:
 def find_program(command: Command, path: str) -> str:
     """Return the executable's path. Only the PATH is searched, never the working directory."""
     if not command.argv or not command.argv[0]:
-        raise ConnectFailed("There is no command to start.", "Edit the server and enter one.")
+        raise ConnectFailed("No command is set.", "Edit the server and enter one.")
     if command.cwd and not os.path.isdir(command.cwd):
         raise ConnectFailed(
             f"The working directory {command.cwd!r} does not exist.", "Create it or edit the server."
@@ -361,8 +361,8 @@ def find_program(command: Command, path: str) -> str:
     found = shutil.which(name, path=folders) if folders else None
     if found is None:
         raise ConnectFailed(
-            f"The command {name!r} was not found on PATH.",
-            "Check the spelling, install it, or use its full path.",
+            f"Could not start {one_line(name)}: not found on PATH.",
+            "Check the spelling, install the program, or set its full path in Edit server….",
         )
     return found
 
@@ -389,20 +389,20 @@ def start_error(program: str, exc: OSError | ValueError) -> ConnectFailed:
         )
     if isinstance(exc, FileNotFoundError) and (interpreter := _interpreter(program)):
         return ConnectFailed(
-            f"{program!r} needs an interpreter that does not exist: {interpreter}.", "Fix its first line."
+            f"{program!r} needs an interpreter that does not exist: {interpreter}.", "Fix its shebang line."
         )
     if isinstance(exc, PermissionError):
         return ConnectFailed(f"You do not have permission to start {program!r}.", "Check its permissions.")
-    if exc.errno == 8:  # ENOEXEC: a script without a #! line
+    if exc.errno == 8:  # ENOEXEC: a script without a shebang line
         return ConnectFailed(
             f"{program!r} is not an executable that the system can start.",
-            "A script needs a first line such as #!/usr/bin/env python3.",
+            "A script needs a shebang line such as #!/usr/bin/env python3.",
         )
     return ConnectFailed(f"Could not start {program!r}: {exc.strerror or exc}.", "Check the command.")
 
 
 def _interpreter(program: str) -> str:
-    """Return a script's interpreter from its first line; "" if it is not a script."""
+    """Return a script's interpreter from its shebang line; "" if it is not a script."""
     with contextlib.suppress(OSError), open(program, "rb") as file:
         line = file.readline(256)
         if line.startswith(b"#!"):

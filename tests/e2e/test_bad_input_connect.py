@@ -18,7 +18,7 @@ from tests.helpers.servers import Lab, fault_entry, shell_entry
 
 async def test_missing_command_is_reported(lab: Lab) -> None:
     error = await lab.fails_to_connect(StdioEntry(name="srv", command="no-such-command-17"))
-    assert error.summary == "The command 'no-such-command-17' was not found on PATH."
+    assert error.summary == "Could not start no-such-command-17: not found on PATH."
     assert error.next_step == "Check the spelling, install it, or use its full path."
     await lab.still_works()
 

@@ -16,7 +16,7 @@ from tests.e2e.cli_process import CLI, FAULTY, run, script
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["--", "no-such-command"], "The command 'no-such-command' was not found on PATH."),
+        (["--", "no-such-command"], "Could not start no-such-command: not found on PATH."),
         (["--url", "http://127.0.0.1:1/mcp"], "Connection refused: nothing is listening on 127.0.0.1:1"),
         (
             [*FAULTY, "--fault", "exit_at_start"],
@@ -57,7 +57,7 @@ def test_unsupported_feature_exits_with_2() -> None:
     ("tool", "reason"),
     [
         (
-            "dies_mid_call",
+            "exits_mid_call",
             "The server exited with code 9. Last lines of stderr:\nFatal: lost the database connection.",
         ),
         ("no_answer", "did not respond to tools/call within"),

@@ -39,7 +39,7 @@ def broken_commands(folder: Path) -> dict[str, Entry]:
     no_interpreter.chmod(0o755)
     here = str(folder)
     return {
-        "was not found on PATH": StdioEntry(name="", command="lens-no-such-command"),
+        "not found on PATH": StdioEntry(name="", command="lens-no-such-command"),
         "is not executable": StdioEntry(name="", command=str(plain)),
         "is a folder": StdioEntry(name="", command=here),
         "File not found": StdioEntry(name="", command=f"{here}/none"),

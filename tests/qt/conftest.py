@@ -61,7 +61,7 @@ def remembering() -> None:
 
 
 @pytest.fixture
-def examining() -> None:
+def checks_failed_servers() -> None:
     """For Doctor tests: a current server that fails to connect is checked automatically."""
 
 
@@ -98,9 +98,11 @@ def make_lens(
         scheme = None if made else Scheme.LIGHT
         remembers, finds = (name in request.fixturenames for name in ("remembering", "project"))
         made.append(Lens(qtbot, tmp_path, scheme, remembers=remembers, finds=finds))
-        # A test of something else is not to meet examinations of the servers that it lets fail.
+        # A test of something else should not run Doctor on the servers that it lets fail.
         engine = made[-1].app.thread.engine
-        engine.use_settings(replace(engine.settings, diagnose_failures="examining" in request.fixturenames))
+        engine.use_settings(
+            replace(engine.settings, diagnose_failures="checks_failed_servers" in request.fixturenames)
+        )
         return made[-1]
 
     yield make

@@ -72,7 +72,7 @@ async def run_doctor(guide: Guide) -> None:
     panel = workspace.doctor
 
     def is_over() -> bool:
-        seen = panel.examination
+        seen = panel.report
         return seen is not None and not seen.is_running and seen.failure is not None
 
     await guide.until("the diagnosis", is_over)

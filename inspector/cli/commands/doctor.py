@@ -19,12 +19,12 @@ from inspector.config.paths import server_list_path
 from inspector.config.servers.entries import Entry
 from inspector.config.servers.server_list import ServerListFile
 from inspector.engine.doctor.results import (
+    CheckReport,
     CheckResult,
     CheckState,
-    Examination,
     diagnosis_lines,
+    report_summary,
     result_lines,
-    verdict_of,
 )
 from inspector.engine.engine import Engine
 
@@ -57,35 +57,35 @@ def run(options: argparse.Namespace) -> int:
     async def work(engine: Engine, server: str) -> int:
         if options.format == "text":
             engine.doctor.changed.connect(printer.notify)
-        return _report(await engine.doctor.examine(server), options)
+        return _report(await engine.doctor.check(server), options)
 
     async def inspect(engine: Engine) -> int:
         assert discovered is not None
-        examination = Examination(discovered.name, discovered.address, is_running=True)
+        report = CheckReport(discovered.name, discovered.address, is_running=True)
         async for item in engine.doctor.check_untrusted(discovered):
             if isinstance(item, CheckResult):
-                examination = replace(examination, results=examination.with_result(item))
+                report = replace(report, results=report.with_result(item))
             else:
-                examination = replace(examination, diagnoses=(*examination.diagnoses, item))
+                report = replace(report, diagnoses=(*report.diagnoses, item))
             if options.format == "text":
-                printer.notify(examination)
-        return _report(replace(examination, is_running=False), options)
+                printer.notify(report)
+        return _report(replace(report, is_running=False), options)
 
     return run_on_server(options, work, connects=False) if discovered is None else run_engine(inspect)
 
 
-def _report(examination: Examination, options: argparse.Namespace) -> int:
+def _report(report: CheckReport, options: argparse.Namespace) -> int:
     if options.format == "json":
-        output.write_json(write(_as_json(examination)))
+        output.write_json(write(_as_json(report)))
     else:
-        _write_end(examination)
-    return ExitCode.FAILED if examination.failure is not None else ExitCode.RESULT
+        _write_end(report)
+    return ExitCode.FAILED if report.failure is not None else ExitCode.RESULT
 
 
 def _apply_target(options: argparse.Namespace) -> Entry | None:
     """Interpret the positional argument: a URL, a configured server, or a command to start.
 
-    Sets the matching option. A server from another tool's file is returned instead: it was not approved
+    Sets the matching option. A server from another client's file is returned instead: it was not approved
     in the window, so its entry is only checked, and it is never started or contacted.
     """
     target = options.target
@@ -131,17 +131,17 @@ class _ProgressPrinter:
         self._with_details = with_details
         self._reported: set[str] = set()
 
-    def notify(self, examination: Examination) -> None:
-        for result in examination.results:
+    def notify(self, report: CheckReport) -> None:
+        for result in report.results:
             if result.id not in self._reported and result.state is not CheckState.RUNNING:
                 self._reported.add(result.id)
                 lines = result_lines(result, with_details=self._with_details)
                 output.write_text("".join(f"{line}\n" for line in lines))
 
 
-def _write_end(examination: Examination) -> None:
-    lines = ["", verdict_of(examination)]
-    for diagnosis in examination.diagnoses:
+def _write_end(report: CheckReport) -> None:
+    lines = ["", report_summary(report)]
+    for diagnosis in report.diagnoses:
         lines += ["", *diagnosis_lines(diagnosis)]
     output.write_text("\n".join(lines) + "\n")
 
@@ -151,21 +151,21 @@ def _masked(text: str) -> str:
     return masked_url(text) if "://" in text else text
 
 
-def _as_json(examination: Examination) -> JSON:
-    failure = examination.failure
+def _as_json(report: CheckReport) -> JSON:
+    failure = report.failure
     results: list[JSON] = [
         {
             "id": result.id,
             "title": result.title,
             "state": result.state.name.lower(),
-            "found": result.found,
+            "found": result.text,
             "ms": round(result.elapsed_ns / 1e6, 3),
             "details": list(result.details),
         }
-        for result in examination.results
+        for result in report.results
     ]
     diagnoses: list[JSON] = []
-    for diagnosis in examination.diagnoses:
+    for diagnosis in report.diagnoses:
         members = asdict(diagnosis)
         action = diagnosis.action
         members["evidence"] = list(diagnosis.evidence)
@@ -173,8 +173,8 @@ def _as_json(examination: Examination) -> JSON:
         members["action"] = {"id": action.kind.name.lower(), "value": value} if action is not None else None
         diagnoses.append(members)
     return {
-        "server": _masked(examination.server),
-        "address": examination.address,
+        "server": _masked(report.server),
+        "address": report.address,
         "works": failure is None,
         "checks": results,
         "diagnoses": diagnoses,

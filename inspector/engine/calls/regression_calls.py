@@ -1,8 +1,8 @@
 """Regression calls: saved calls that are rerun when their server's files have changed.
 
 A result is compared with the expected result that the user accepted; until there is one, with the first
-good result since the app was started. That reference changes only when the user accepts another result,
-so that a repeated failure does not turn green.
+successful result since MCP Lens was started. That reference changes only when the user accepts another
+result, so that a repeated failure does not turn green.
 
 A call from an added folder runs automatically only if the user allowed exactly that call, by running it
 manually or by making it a regression call (`config.calls.saved_calls.AllowedCalls`).
@@ -42,7 +42,7 @@ class RegressionState(Enum):
     NOT_RUN = "not run yet"
     RUNNING = "running"
     SAME = "as expected"
-    DIFFERENT = "different"
+    DIFFERENT = "differs"
     NEW = "new"  # nothing to compare with yet
     FAILED = "failed"
     STOPPED = "stopped"
@@ -57,8 +57,8 @@ class RegressionState(Enum):
 class RegressionResult:
     """Result of one call.
 
-    `expected` is the JSON it was compared with: the accepted result if `is_accepted`, else the first good
-    result since the app was started. `diff` is from that to the actual result.
+    `expected` is the JSON it was compared with: the expected result if `is_accepted`, otherwise the first
+    successful result since MCP Lens was started. `diff` is from that to the actual result.
     """
 
     call: SavedCall

@@ -1,4 +1,4 @@
-"""The Doctor as the window and the CLI use it: at most one examination per server."""
+"""The Doctor as the window and the CLI use it: at most one check per server."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from inspector.base.errors import ConfigError
 from inspector.base.signals import Signal
-from inspector.engine.doctor.results import Action, CheckResult, CheckState, Diagnosis, Examination
+from inspector.engine.doctor.results import Action, CheckReport, CheckResult, CheckState, Diagnosis
 from inspector.transport.process import OrphanGuard
 from inspector.transport.task_scope import TaskScope
 
 # Imported with the first check: most runs have none.
 if TYPE_CHECKING:
     from inspector.config.servers.entries import Entry
-    from inspector.engine.doctor.exam import ExamTools
+    from inspector.engine.doctor.connection_check import CheckContext
     from inspector.engine.engine import Engine
     from inspector.engine.servers.server import Server
 
@@ -34,31 +34,31 @@ class Doctor:
     server's traffic.
 
     Signals:
-        changed: An examination changed; carries it.
+        changed: A check made progress; carries its CheckReport.
     """
 
     def __init__(self, engine: Engine, guard: OrphanGuard) -> None:
-        self.changed: Signal[Examination] = Signal()
+        self.changed: Signal[CheckReport] = Signal()
         self._engine = engine
         self._guard = guard
         self._tasks = TaskScope()
         self._running: dict[str, asyncio.Task[None]] = {}
-        self._views: dict[str, Examination] = {}
+        self._views: dict[str, CheckReport] = {}
         engine.server_removed.connect(self._forget)
 
-    def view(self, server: str) -> Examination | None:
-        """Return the latest examination of a server, finished or not."""
+    def view(self, server: str) -> CheckReport | None:
+        """Return the report of a server's latest check, finished or not."""
         return self._views.get(server)
 
-    async def latest(self, server: str) -> Examination | None:
+    async def latest(self, server: str) -> CheckReport | None:
         """Like `view`, for other threads."""
         return self.view(server)
 
-    async def start(self, server: str) -> Examination:
-        """Start an examination, replacing a running one. Raises ConfigError."""
+    async def start(self, server: str) -> CheckReport:
+        """Start a check, replacing a running one. Raises ConfigError."""
         target = self._engine.servers.get(server)
         await self.stop(server)
-        view = Examination(server, target.entry.address, is_running=True)
+        view = CheckReport(server, target.entry.address, is_running=True)
         self._show(view)
         self._running[server] = self._tasks.spawn(f"run Doctor on {server}", self._run(server, target))
         return view
@@ -68,14 +68,14 @@ class Doctor:
         if self._engine.settings.diagnose_failures:
             await self.start(server)
 
-    async def examine(self, server: str) -> Examination:
+    async def check(self, server: str) -> CheckReport:
         """Like `start`, and wait for the end. Raises ConfigError."""
         await self.start(server)
         await asyncio.wait([self._running[server]])
         return self._views[server]
 
     async def stop(self, server: str) -> None:
-        """Stop an examination; its results so far are kept."""
+        """Stop a check; the report keeps the results so far."""
         task = self._running.pop(server, None)
         if task is None or task.done():
             return
@@ -84,7 +84,7 @@ class Doctor:
         view = self._views.get(server)
         if view is not None and view.is_running:
             results = tuple(
-                replace(each, state=CheckState.SKIPPED, found=_STOPPED)
+                replace(each, state=CheckState.SKIPPED, text=_STOPPED)
                 if each.state is CheckState.RUNNING
                 else each
                 for each in view.results
@@ -99,14 +99,14 @@ class Doctor:
         view = self._views.get(server)
         if view is None or all(diagnosis.action != action for diagnosis in view.diagnoses):
             raise ConfigError("This is not Doctor's latest result.", "Run Doctor again.")
-        from inspector.engine.doctor.examination import apply_remedy
+        from inspector.engine.doctor.check_run import apply_fix
 
         entry = self._engine.servers.entry(server)
-        entry = await asyncio.to_thread(apply_remedy, entry, action, self._certificates())
+        entry = await asyncio.to_thread(apply_fix, entry, action, self._certificates())
         await self._engine.servers.update(server, entry)
 
     async def text(self, server: str) -> str:
-        """Return the latest examination as text, without secrets. Raises ConfigError."""
+        """Return the latest report as text, without secrets. Raises ConfigError."""
         from inspector.engine.doctor.results import as_text
 
         view = self._views.get(server)
@@ -116,14 +116,14 @@ class Doctor:
 
     def check_untrusted(self, entry: Entry) -> AsyncGenerator[CheckResult | Diagnosis, None]:
         """Check a server that is not trusted: nothing is started or contacted."""
-        from inspector.engine.doctor.examination import run_examination
+        from inspector.engine.doctor.check_run import run_check
 
-        return run_examination(entry, replace(self._tools(), may_contact=False))
+        return run_check(entry, replace(self._context(), may_contact=False))
 
-    async def check_discovered(self, server_id: str) -> Examination:
+    async def check_discovered(self, server_id: str) -> CheckReport:
         """Like `check_untrusted`, for a discovered server by its id. Raises ConfigError."""
         entry = await self._engine.discovery.entry_of(server_id)
-        view = Examination(entry.name, entry.address)
+        view = CheckReport(entry.name, entry.address)
         async with aclosing(self.check_untrusted(entry)) as items:
             async for item in items:
                 if isinstance(item, CheckResult):
@@ -137,8 +137,8 @@ class Doctor:
 
     async def _run(self, server: str, target: Server) -> None:
         try:
-            await self._examine(server, target)
-        except Exception as exc:  # otherwise the examination would seem to run forever
+            await self._check(server, target)
+        except Exception as exc:  # otherwise the check would seem to run forever
             _log.exception("Doctor failed for %s", server)
             view = self._views[server]
             step = view.results[-1].id if view.results else "settings"
@@ -152,13 +152,11 @@ class Doctor:
         if server in self._views:
             self._show(replace(self._views[server], is_running=False))
 
-    async def _examine(self, server: str, target: Server) -> None:
-        from inspector.engine.doctor.examination import run_examination
+    async def _check(self, server: str, target: Server) -> None:
+        from inspector.engine.doctor.check_run import run_check
 
-        tools = replace(
-            self._tools(), prepare=lambda entry: target.prepared(), authorization=target.authorization
-        )
-        async with aclosing(run_examination(target.entry, tools)) as items:
+        context = replace(self._context(), resolve=target.resolve, authorization=target.authorization)
+        async with aclosing(run_check(target.entry, context)) as items:
             async for item in items:
                 view = self._views[server]
                 if isinstance(item, CheckResult):
@@ -166,17 +164,17 @@ class Doctor:
                 else:
                     self._show(replace(view, diagnoses=(*view.diagnoses, item)))
 
-    def _tools(self) -> ExamTools:
-        from inspector.engine.doctor.exam import ExamTools
+    def _context(self) -> CheckContext:
+        from inspector.engine.doctor.connection_check import CheckContext
 
         engine = self._engine
-        return ExamTools(engine.log, self._guard, engine.clock, engine.settings)
+        return CheckContext(engine.log, self._guard, engine.clock, engine.settings)
 
     def _certificates(self) -> Path | None:
         server_list = self._engine.servers.server_list
         return server_list.path.parent / "certificates" if server_list is not None else None
 
-    def _show(self, view: Examination) -> None:
+    def _show(self, view: CheckReport) -> None:
         self._views[view.server] = view
         self.changed.emit(view)
 

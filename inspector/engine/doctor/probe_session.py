@@ -1,6 +1,6 @@
 """A separate session for diagnosis, with a listener on its transport that collects evidence.
 
-It uses the normal `Session`. What the listener keeps is bounded.
+It uses the normal `Session`. The listener stores a bounded amount of data.
 """
 
 from __future__ import annotations
@@ -72,7 +72,10 @@ class ObservedHttp:
 
 @dataclass(slots=True)
 class ObservedTraffic:
-    """Everything observed on the wire. After a restart, process fields are about the last one."""
+    """Everything observed on the wire.
+
+    After a restart, the process fields describe the latest process.
+    """
 
     began: int = 0
     ended: int = 0
@@ -98,7 +101,7 @@ class ObservedTraffic:
         return "\n".join((*self.stray, *self.broken, *self.stderr))
 
     @property
-    def deciding(self) -> ObservedHttp | None:
+    def decisive_exchange(self) -> ObservedHttp | None:
         """The decisive exchange: the last one with a response, preferring POSTs.
 
         A 202, as for notifications, counts only if there is nothing else.
@@ -118,7 +121,10 @@ class ObservedTraffic:
 
 
 class TrafficListener:
-    """Collects a transport's events. `started` and `received_anything` are set when it happens."""
+    """Collects a transport's events.
+
+    `started` is set when the process starts, `received_anything` on its first output.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self.traffic = ObservedTraffic(began=clock.monotonic_ns())
@@ -127,12 +133,15 @@ class TrafficListener:
         self._exchanges: dict[int, ObservedHttp] = {}
         self._is_closing = False
 
-    def new_wire(self) -> None:
+    def reset(self) -> None:
         self._exchanges = {}
         self._is_closing = False
 
     def begin_close(self, at: int) -> None:
-        """Note that we close the connection, so that the process's exit is not taken as evidence."""
+        """Record that the client is closing the connection.
+
+        From now on, the exit of the process is not treated as a failure.
+        """
         self._is_closing = True
         self.traffic.ended = at
 
@@ -223,14 +232,14 @@ class _ObservedTransport:
         traffic = self._listener.traffic
         is_final = self._is_final if traffic.exit_status else None
         if is_final is not None and await asyncio.to_thread(is_final, traffic):
-            raise ConnectFailed(f"The process {traffic.exit_status} and reported why.")
+            raise ConnectFailed(f"The process {traffic.exit_status}. Its output explains why.")
 
-        def both(event: WireEvent) -> None:
+        def forward(event: WireEvent) -> None:
             self._listener.on_event(event)
             report(event)
 
-        self._listener.new_wire()
-        await self._inner.open(both)
+        self._listener.reset()
+        await self._inner.open(forward)
 
     async def send(self, message: Message, envelope: Envelope = PLAIN) -> None:
         await self._inner.send(message, envelope)
@@ -254,7 +263,7 @@ class _ObservedTransport:
 
 @dataclass(frozen=True, slots=True)
 class ObservedList:
-    """Outcome of fetching the first list. `method` is empty if the server offers none."""
+    """Result of fetching the first list. `method` is empty if the server declares none."""
 
     method: str = ""
     count: int = 0
@@ -265,10 +274,12 @@ class ObservedList:
 
 
 class ProbeSession:
-    """A separate connection for diagnosis. `close` ends it and its process in any state.
+    """A separate connection for diagnosis.
 
-    A process that exited is started again to try an older era, unless `is_final` says
-    that this would fail again.
+    `close` ends the connection and its process in any state.
+
+    A process that exited is started again to try an older era, unless `is_final` returns
+    True because it would fail again.
     """
 
     def __init__(
@@ -292,7 +303,7 @@ class ProbeSession:
         return lambda: _ObservedTransport(make(), self.listener, self._clock, self._is_final)
 
     async def connect(self) -> None:
-        """Connect. Never raises UserError: the outcome is in the listener's `ObservedTraffic`."""
+        """Connect. Never raises UserError: the result is in the listener's `ObservedTraffic`."""
         traffic = self.listener.traffic
         self._recorder.note(RecordKind.LOCAL, "Doctor opened a separate connection.")
         traffic.began = self._clock.monotonic_ns()
@@ -307,8 +318,8 @@ class ProbeSession:
     async def list_first(self, timeout: float) -> ObservedList:
         """Request the first page of the first list that the server declares."""
         agreement = self._session.state.agreement
-        offered = agreement.capabilities if agreement is not None else {}
-        kind = next((kind for kind in ("tools", "resources", "prompts") if kind in offered), "")
+        declared = agreement.capabilities if agreement is not None else {}
+        kind = next((kind for kind in ("tools", "resources", "prompts") if kind in declared), "")
         if not kind:
             return ObservedList()
         started = self._clock.monotonic_ns()
@@ -340,5 +351,5 @@ def _read_list(response: Message, kind: str) -> tuple[int, str, bool]:
     except JSONError as exc:
         return 0, str(exc), True
     if not isinstance(items, list):
-        return 0, f"The {kind}/list result has no array “{kind}”.", True
+        return 0, f"The {kind}/list result has no “{kind}” array.", True
     return len(items), "", False

@@ -37,7 +37,7 @@ class ProgramInfo:
     """The file that a command would start; if `found` is empty, `problem` says why.
 
     `alternatives` are files of that name outside the PATH. `head` are the first bytes of the file;
-    `interpreter` is from its `#!` line.
+    `interpreter` is from its shebang line.
     """
 
     name: str
@@ -49,11 +49,11 @@ class ProgramInfo:
     is_folder: bool = False
     alternatives: tuple[str, ...] = ()
     cwd: str = ""
-    is_cwd_there: bool = True
+    cwd_exists: bool = True
     head: bytes = b""
     interpreter: str = ""
-    is_interpreter_there: bool = True
-    can_interpreter_run: bool = True
+    interpreter_exists: bool = True
+    is_interpreter_executable: bool = True
 
 
 def inspect_program(command: Command) -> ProgramInfo:
@@ -79,11 +79,11 @@ def inspect_program(command: Command) -> ProgramInfo:
         is_folder=os.path.isdir(path) if path else False,
         alternatives=() if found or is_path else tuple(_find_alternatives(name, env)),
         cwd=command.cwd,
-        is_cwd_there=not command.cwd or os.path.isdir(command.cwd),
+        cwd_exists=not command.cwd or os.path.isdir(command.cwd),
         head=head,
         interpreter=interpreter,
-        is_interpreter_there=not interpreter or os.path.exists(interpreter),
-        can_interpreter_run=not interpreter or os.access(interpreter, os.X_OK),
+        interpreter_exists=not interpreter or os.path.exists(interpreter),
+        is_interpreter_executable=not interpreter or os.access(interpreter, os.X_OK),
     )
 
 
@@ -130,13 +130,13 @@ def _interpreter(head: bytes) -> str:
 class Runtime:
     """A known runtime.
 
-    `part_of` is the product that contains it, if it is not installed on its own. `oldest` is the oldest major
-    version that current servers and SDKs support, 0 if irrelevant.
+    `part_of` is the product that contains it, if it is not installed on its own. `min_major` is the oldest
+    major version that current servers and SDKs support, 0 if irrelevant.
     """
 
     name: str
     install: str
-    oldest: int = 0
+    min_major: int = 0
     part_of: str = ""
 
 

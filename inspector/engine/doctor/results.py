@@ -1,4 +1,4 @@
-"""Results of an examination: check results, diagnoses and fixes, and the report as text.
+"""Report of a connection check: step results, diagnoses and fixes, and the report as text.
 
 Frozen values that may cross threads. They contain no secrets, so the report can go into a bug report.
 """
@@ -25,11 +25,11 @@ class CheckState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One step. `found` is a sentence or a value; `details` are additional lines."""
+    """Result of one step. `text` is a sentence or a value; `details` are additional lines."""
 
     id: str
     state: CheckState
-    found: str = ""
+    text: str = ""
     elapsed_ns: int = 0
     details: tuple[str, ...] = ()
 
@@ -107,7 +107,7 @@ class Action:
 class Diagnosis:
     """The failed step, the most likely cause and the fix, with supporting `evidence`.
 
-    `id` is stable. With `is_warning` the server is usable nonetheless.
+    `id` is stable. If `is_warning`, the server works despite it.
     """
 
     id: str
@@ -120,8 +120,8 @@ class Diagnosis:
 
 
 @dataclass(frozen=True, slots=True)
-class Examination:
-    """State of a server's diagnosis. The first diagnosis is the one to act on.
+class CheckReport:
+    """State of a connection check. The first diagnosis is the one to act on.
 
     If there is none and it is not running, all is well, or it was stopped and steps are missing.
     """
@@ -153,21 +153,21 @@ _MARKS = {
 }
 
 
-def as_text(examination: Examination, *, with_details: bool = True) -> str:
-    """Return the examination as text, most important first."""
-    lines = [f"{examination.server}: {examination.address}", verdict_of(examination)]
-    for diagnosis in examination.diagnoses:
+def as_text(report: CheckReport, *, with_details: bool = True) -> str:
+    """Return the report as text, most important first."""
+    lines = [f"{report.server}: {report.address}", report_summary(report)]
+    for diagnosis in report.diagnoses:
         lines += ["", *diagnosis_lines(diagnosis)]
     lines.append("")
-    for result in examination.results:
+    for result in report.results:
         lines += result_lines(result, with_details=with_details)
     return "\n".join(visible(line) for line in lines) + "\n"
 
 
 def result_lines(result: CheckResult, *, with_details: bool = True) -> Iterator[str]:
     elapsed = f" ({duration(result.elapsed_ns)})" if result.elapsed_ns else ""
-    found = f": {result.found}" if result.found else ""
-    yield f"[{_MARKS[result.state]}] {result.title}{found}{elapsed}"
+    text = f": {result.text}" if result.text else ""
+    yield f"[{_MARKS[result.state]}] {result.title}{text}{elapsed}"
     if with_details:
         yield from (f"       {line}" for line in result.details)
 
@@ -179,19 +179,17 @@ def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[str]:
     yield from (f"  > {line}" for line in diagnosis.evidence)
 
 
-def verdict_of(examination: Examination) -> str:
+def report_summary(report: CheckReport) -> str:
     """Return a one-sentence summary."""
-    if examination.is_running:
+    if report.is_running:
         return "Doctor is running."
-    if examination.is_stopped:
+    if report.is_stopped:
         return "Doctor was stopped."
-    failure = examination.failure
+    failure = report.failure
     if failure is not None:
-        title = next((each.title for each in examination.results if each.id == failure.step), failure.step)
+        title = next((each.title for each in report.results if each.id == failure.step), failure.step)
         return f"Failed at “{title}”."
-    if any(result.id == "list" and result.state is CheckState.SKIPPED for result in examination.results):
-        is_negotiated = any(
-            each.id == "version" and each.state is CheckState.OK for each in examination.results
-        )
+    if any(result.id == "list" and result.state is CheckState.SKIPPED for result in report.results):
+        is_negotiated = any(each.id == "version" and each.state is CheckState.OK for each in report.results)
         return "The connection works." if is_negotiated else "Not all checks were run."
-    return "Everything works, with warnings." if examination.diagnoses else "Everything works."
+    return "Everything works, with warnings." if report.diagnoses else "Everything works."

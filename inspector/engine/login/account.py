@@ -54,7 +54,7 @@ class LoginEnvironment:
     log: TrafficLog
     clock: Clock
     settings: Settings
-    prepare: Callable[[Entry], Awaitable[Entry]]  # resolves references in an entry; raises ConfigError
+    resolve: Callable[[Entry], Awaitable[Entry]]  # resolves references in an entry; raises ConfigError
 
 
 def make_account(
@@ -79,8 +79,8 @@ def make_account(
 
     async def look_up() -> Network:
         """Return the network settings, with current secrets. Raises ConfigError if one is missing."""
-        ready = await environment.prepare(entry)
-        return network_of(ready if isinstance(ready, HttpEntry) else entry, environment.settings)
+        resolved = await environment.resolve(entry)
+        return network_of(resolved if isinstance(resolved, HttpEntry) else entry, environment.settings)
 
     def make_http(allowance: Allowance) -> LoginHttp:
         return LoginHttp(look_up, allowance, clock, recorder)

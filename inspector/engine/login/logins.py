@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from inspector.oauth.http import LoginRequest, RejectedResponse
     from inspector.oauth.login.context import Opener
     from inspector.oauth.login.flow import Login
-    from inspector.oauth.login.steps import LoginView, Overrides, Question, StepId, TokenInfo
+    from inspector.oauth.login.steps import LoginPrompt, LoginView, Overrides, StepId, TokenInfo
     from inspector.oauth.store import StoredLogin
     from inspector.protocol.auth.findings.finding import Finding
     from inspector.protocol.auth.scopes import ScopeChoice
@@ -161,18 +161,18 @@ class LoginController:
         self._login(server).edit(request)
 
     async def allow_hosts(
-        self, server: str, is_allowed: bool, requested: Question | None = None
+        self, server: str, is_allowed: bool, requested: LoginPrompt | None = None
     ) -> LoginView:
         return await self._run(server, lambda login: login.answer_consent(is_allowed, requested))
 
     async def set_client(
-        self, server: str, client_id: str, secret: str = "", requested: Question | None = None
+        self, server: str, client_id: str, secret: str = "", requested: LoginPrompt | None = None
     ) -> LoginView:
         return await self._run(server, lambda login: login.set_client(client_id, secret, requested))
 
-    def paste(self, server: str, text: str) -> None:
-        """Accept a pasted redirect URL. Raises UserError if it is not the callback."""
-        self._login(server).paste(text)
+    def submit_callback_url(self, server: str, text: str) -> None:
+        """Accept a callback URL pasted by the user. Raises UserError if it is not the callback."""
+        self._login(server).submit_callback_url(text)
 
     def cancel(self, server: str) -> None:
         self._login(server).cancel()
@@ -208,7 +208,7 @@ class LoginController:
         self._release(server, account)
         return text
 
-    async def forget_tokens(self, server: str) -> None:
+    async def delete_tokens(self, server: str) -> None:
         """Delete the tokens locally without revoking them; the client registration stays."""
         account = self._account(server)
         await account.lifecycle.delete_tokens()
@@ -225,6 +225,7 @@ class LoginController:
         self._entries.pop(server, None)
         if account is not None and account.login is not None:
             await account.login.close()
+            self._server_of(server).set_user_logging_in(False)
 
     async def forget(self, server: str) -> None:
         """Delete everything that logins stored for a removed server."""
@@ -318,10 +319,8 @@ class LoginController:
         if login.stored_login is not None:
             return login.stored_login
         view = login.view
-        if view.question is not None:
-            raise NeedsLogin(
-                view.question.text, "Answer it in the Auth tab.", refused.status, refused.headers
-            )
+        if view.prompt is not None:
+            raise NeedsLogin(view.prompt.text, "Answer it in the Auth tab.", refused.status, refused.headers)
         # From the browser step on, a step's advice refers to steps that the user did not see.
         has_own_advice = view.current is not None and view.current.id not in BROWSER_STEPS
         next_step = view.next_step if has_own_advice and not view.is_over else ""
@@ -360,6 +359,9 @@ class LoginController:
             revision=self._revision(server),
         )
         login.changed.connect(partial(self._on_changed, server, login))
+        if not is_unattended:
+            known = self._server_of(server)
+            login.changed.connect(lambda view: known.set_user_logging_in(view.is_running))
         return login
 
     def _on_changed(self, server: str, login: Login, view: LoginView) -> None:
@@ -395,7 +397,7 @@ class LoginController:
         return make_account(
             entry,
             LoginEnvironment(
-                self._secrets, self._log, self._clock, self._settings, self._server_of(server).prepare
+                self._secrets, self._log, self._clock, self._settings, self._server_of(server).resolve
             ),
             partial(self._log_in_for, server),
             partial(self._open, server),

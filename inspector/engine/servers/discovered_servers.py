@@ -36,6 +36,7 @@ from inspector.config.servers.placeholders import (
     names_in,
 )
 from inspector.config.servers.trust import Approval, TrustStore, is_relative, warnings_for
+from inspector.engine.servers.entry_resolver import Permit
 from inspector.engine.servers.inspection import (
     Hashes,
     InspectedServer,
@@ -44,7 +45,6 @@ from inspector.engine.servers.inspection import (
     inspect_server,
     value_names,
 )
-from inspector.engine.servers.preparation import Permit
 from inspector.engine.servers.registry import ServerRegistry
 from inspector.engine.servers.server import Server
 from inspector.engine.servers.views import DiscoveredServerView, DiscoveryReport, Trust

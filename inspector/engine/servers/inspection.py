@@ -24,7 +24,7 @@ from inspector.config.servers.entries import BearerSettings, Entry, HttpEntry, O
 from inspector.config.servers.entry_secrets import plain_values, secret_references
 from inspector.config.servers.placeholders import Values, expand_known, has_placeholders, names_in
 from inspector.config.servers.trust import Program, check_batch, check_command, content_of, digest_of
-from inspector.engine.servers.preparation import predefined_values
+from inspector.engine.servers.entry_resolver import predefined_values
 from inspector.transport.process import Command, child_environment, find_program
 
 MAX_NAMES = 100

@@ -15,7 +15,7 @@ from inspector.config.servers.entries import Entry, StdioEntry
 from inspector.config.servers.entry_diff import is_same_connection
 from inspector.config.servers.placeholders import names_in, plain_secrets_of, stored_secrets_of
 from inspector.engine.inbox.inbox import Inbox
-from inspector.engine.servers.preparation import EntryPreparer
+from inspector.engine.servers.entry_resolver import EntryResolver
 from inspector.engine.views import ClientSide, ServerStatus, ServerView
 from inspector.protocol.client_capabilities import ALL, ClientCapabilities, capabilities_for_methods
 from inspector.protocol.revisions import NEWEST_HANDSHAKE, Era, find_revision
@@ -40,11 +40,11 @@ _MAX_DELAY = 30.0
 class Server:
     """A configured server with at most one session.
 
-    `connect` and `disconnect` may be called at any time, in any order; the last one wins. With an `inbox`
-    the user answers what `handlers` do not; without one, only what these answer is declared.
-    `authorization` provides credentials; `authorize` creates it for a URL that is only known on connecting.
-    `preparer` resolves references in the entry. `origin` is the other tool's file that defines the server,
-    "" for the user's own.
+    `connect` and `disconnect` may be called at any time, in any order; the last one wins. Server
+    requests without a handler go to the `inbox`. Without an inbox, only the capabilities that the handlers
+    cover are declared. `authorization` provides credentials; `authorize` creates it for a URL that is only
+    known on connecting. `resolver` resolves references in the entry. `origin` is the other client's file that
+    defines the server, "" for the server list.
     """
 
     def __init__(
@@ -61,17 +61,17 @@ class Server:
         inbox: Inbox | None = None,
         authorization: Authorization | None = None,
         authorize: Callable[[Entry], Awaitable[Authorization | None]] | None = None,
-        preparer: EntryPreparer | None = None,
+        resolver: EntryResolver | None = None,
         origin: str = "",
     ) -> None:
         self.entry = entry
-        self._used: Entry | None = None  # the entry of the latest connection
+        self._connected_entry: Entry | None = None  # the entry of the latest connection
         self._authorized: Entry | None = None  # the entry with the resolved URL, as used for logins
-        self._preparer = preparer or EntryPreparer(log.credentials)
+        self._resolver = resolver or EntryResolver(log.credentials)
         self.authorization, self._authorize = authorization, authorize
         self.is_saved, self.origin = is_saved, origin
         self._app_settings = settings
-        settings = _with_own_timeouts(settings, entry)
+        settings = _with_entry_timeouts(settings, entry)
         self._handlers = handlers or {}
         self._has_inbox = inbox is not None
         known = {ROOTS: roots_of(lambda: self.entry.roots), **self._handlers}
@@ -86,6 +86,7 @@ class Server:
         self._restarting: asyncio.Task[None] | None = None
         self._restart_text = ""
         self._logins = 0
+        self._is_user_logging_in = False
         self._attempts = restart_delays()
         self._connected_at = 0.0
         self._was_connected = False
@@ -98,9 +99,15 @@ class Server:
         if self._logins and view.status is ServerStatus.NEEDS_LOGIN:
             status, waits_for = ServerStatus.LOGGING_IN, "a login in the browser"
             view = replace(view, status=status, waits_for=waits_for, reason="", next_step="")
-        is_connected = view.status is ServerStatus.CONNECTED and self._used is not None
-        is_outdated = is_connected and not is_same_connection(self._used, self.entry)
-        return replace(view, client_side=self._client_side(), origin=self.origin, is_outdated=is_outdated)
+        is_connected = view.status is ServerStatus.CONNECTED and self._connected_entry is not None
+        is_outdated = is_connected and not is_same_connection(self._connected_entry, self.entry)
+        return replace(
+            view,
+            client_side=self._client_side(),
+            origin=self.origin,
+            is_outdated=is_outdated,
+            is_logging_in=self._is_user_logging_in,
+        )
 
     async def connect(self) -> None:
         """Connect or reconnect. Raises UserError if that fails or is superseded."""
@@ -125,7 +132,10 @@ class Server:
 
     @contextlib.contextmanager
     def logging_in(self) -> Iterator[None]:
-        """Mark connecting as waiting for a login. If that succeeds, connecting reports next."""
+        """Show the server as logging in.
+
+        After a successful login, the connection attempt updates the status.
+        """
         self._logins += 1
         self.announce()
         try:
@@ -136,13 +146,19 @@ class Server:
             raise
         self._logins -= 1
 
+    def set_user_logging_in(self, is_running: bool) -> None:
+        """Show whether a login that the user started is running. It does not affect the connection."""
+        if is_running is not self._is_user_logging_in:
+            self._is_user_logging_in = is_running
+            self.announce()
+
     @property
     def declared(self) -> ClientCapabilities:
         """Client capabilities chosen for this server, or the default."""
         if self._has_inbox:
             return capabilities_for(self.entry, ALL, SERVER_REQUEST_METHODS)
-        responded = {*self._handlers, *((ROOTS,) if self.entry.roots else ())}
-        return capabilities_for(self.entry, capabilities_for_methods(responded), responded)
+        handled = {*self._handlers, *((ROOTS,) if self.entry.roots else ())}
+        return capabilities_for(self.entry, capabilities_for_methods(handled), handled)
 
     def _make_routes(self, entry: Entry | None = None) -> tuple[Route, ...]:
         return make_routes(
@@ -156,22 +172,18 @@ class Server:
         self.announce()
 
     def require_usable(self, entry: Entry) -> None:
-        """Raise ConfigError if it can never be connected with this entry."""
+        """Raise ConfigError if this entry cannot be used to connect."""
         self._make_routes(entry)
-
-    async def prepared(self) -> Entry:
-        """Return the fully resolved entry, as for connecting now. Raises ConfigError."""
-        return await self._preparer.prepare(self.entry)
 
     def set_entry(self, entry: Entry, authorization: Authorization | None) -> None:
         """Change the configuration under the same name. An existing connection is unaffected."""
-        self._settings = _with_own_timeouts(self._app_settings, entry)
+        self._settings = _with_entry_timeouts(self._app_settings, entry)
         self._keep_alive = self._settings.keep_alive
         self.session.set_settings(self._settings)
         self.set_authorization(entry, authorization)
 
     def set_settings(self, settings: Settings) -> None:
-        """Set the app's limits from the next connection on; the entry's own take precedence."""
+        """Set the app's limits from the next connection on; those of the entry take precedence."""
         self._app_settings = settings
         self.client.set_max_pages(settings.max_pages)
         self.set_entry(self.entry, self.authorization)
@@ -183,7 +195,7 @@ class Server:
         self.set_declared(entry)
 
     async def set_roots(self, entry: Entry) -> None:
-        """Use this entry's roots, and notify the server if we declared `listChanged`."""
+        """Use this entry's roots, and notify the server if `listChanged` was declared."""
         self.set_declared(entry)
         agreement, capabilities = (
             self.session.state.agreement,
@@ -200,13 +212,14 @@ class Server:
         agreement, declared = self.session.state.agreement, self.declared
         revision = agreement.revision if agreement is not None else find_revision(self.entry.era)
         capabilities = self.session.declared
-        # The handshake declared it for the version we proposed, which may differ.
+        # The handshake declared the capabilities for the proposed version, which may differ from the
+        # negotiated one.
         proposed = revision
         if agreement is not None and agreement.era is Era.SESSION:
             proposed = find_revision(self.entry.era) or NEWEST_HANDSHAKE
         return ClientSide(
             declared=declared,
-            is_usual=self.entry.capabilities is None,
+            is_default=self.entry.capabilities is None,
             roots=self.entry.roots,
             revision=proposed,
             sent=capabilities,
@@ -214,7 +227,10 @@ class Server:
         )
 
     def _next_generation(self) -> int:
-        """Number a connect or disconnect, so that an earlier one notices that it is superseded."""
+        """Start a new generation, so that an earlier one can tell it was superseded.
+
+        A generation is one call of connect or disconnect.
+        """
         self._generation += 1
         return self._generation
 
@@ -225,39 +241,39 @@ class Server:
         self._on_change(self.view)
 
     async def _connect_quietly(self) -> None:
-        """Store a failure for the caller: nothing may be awaiting the task."""
+        """Connect, storing a failure instead of raising it: the task may have no awaiter."""
         self._failure: UserError | None = None
-        self._used = self.entry
+        self._connected_entry = self.entry
         try:
-            await self.session.connect(await self._look_up_if_needed())
+            await self.session.connect(await self._route_resolver())
         except UserError as exc:
             self._failure = exc
 
-    async def _look_up_if_needed(self) -> Callable[[], Awaitable[tuple[Route, ...]]] | None:
+    async def _route_resolver(self) -> Callable[[], Awaitable[tuple[Route, ...]]] | None:
         """Return None if nothing needs resolving, to avoid waiting for the secret store."""
-        if self._preparer.is_needed(self.entry):
-            return self._look_up
-        await self._preparer.prepare(self.entry)
+        if self._resolver.is_needed(self.entry):
+            return self._resolve_routes
+        await self._resolver.resolve(self.entry)
         return None
 
-    async def _look_up(self) -> tuple[Route, ...]:
+    async def _resolve_routes(self) -> tuple[Route, ...]:
         """Return the routes with current values and secrets. Raises ConfigError if one is missing."""
-        entry = await self._preparer.prepare(self.entry)
+        entry = await self._resolver.resolve(self.entry)
         await self._authorize_for(entry)
         return self._make_routes(entry)
 
-    async def _authorize_for(self, ready: Entry) -> None:
+    async def _authorize_for(self, resolved: Entry) -> None:
         """Create the authorization for the resolved URL. Secret headers are not included."""
-        if self._authorize is None or isinstance(ready, StdioEntry) or isinstance(self.entry, StdioEntry):
+        if self._authorize is None or isinstance(resolved, StdioEntry) or isinstance(self.entry, StdioEntry):
             return
-        entry = replace(self.entry, url=ready.url, network=ready.network)
+        entry = replace(self.entry, url=resolved.url, network=resolved.network)
         if entry not in (self.entry, self._authorized):
             self._authorized = entry
             self.authorization = await self._authorize(entry)
 
-    async def prepare(self, entry: Entry) -> Entry:
+    async def resolve(self, entry: Entry) -> Entry:
         """Return this entry fully resolved, as for connecting. Raises ConfigError."""
-        return await self._preparer.prepare(entry)
+        return await self._resolver.resolve(entry)
 
     async def _stop_connecting(self) -> None:
         task, self._connecting = self._connecting, None
@@ -284,14 +300,17 @@ class Server:
             self.session.spawn("keep alive", self._send_pings())
 
     async def _send_pings(self) -> None:
-        """Send pings; responses, or their absence, show in the traffic."""
+        """Send pings; responses and timeouts appear in Traffic."""
         while True:
             await asyncio.sleep(self._keep_alive)
             with contextlib.suppress(LensError):
                 await self.client.ping()
 
     def _begin_restarting(self) -> None:
-        """Restart; attempts are only reset after a stable connection, so a crash loop ends too."""
+        """Start reconnecting.
+
+        The attempt count is reset only after a stable connection, so that crash loops end.
+        """
         if asyncio.get_running_loop().time() - self._connected_at >= STABLE_AFTER:
             self._attempts = restart_delays()
         self._restarting = self._tasks.spawn(f"restart {self.entry.name}", self._restart())
@@ -325,7 +344,7 @@ class Server:
 
 
 def reconnect_delays(attempts: int = MAX_ATTEMPTS, rng: random.Random | None = None) -> Iterator[float]:
-    """Yield the seconds before each attempt: exponential, with jitter to spread many clients."""
+    """Yield the delay before each attempt, in seconds: exponential backoff with jitter."""
     source = rng or random.Random()
     for number in range(attempts):
         full = min(_FIRST_DELAY * 2**number, _MAX_DELAY)
@@ -342,12 +361,13 @@ def view_of(entry: Entry, state: SessionState, is_saved: bool, restarting: str =
         name=entry.name,
         transport=entry.transport,
         address=entry.address,
-        status=ServerStatus.RESTARTING if restarting else _status(entry, state),
+        status=ServerStatus.RECONNECTING if restarting else _status(entry, state),
         reason=restarting or state.reason,
         next_step=state.next_step,
         waits_for=state.waits_for,
         agreement=state.agreement,
         pid=state.pid,
+        was_connected=state.was_connected,
         is_verified=isinstance(entry, StdioEntry) or entry.network.verify,
         is_saved=is_saved,
         plain_secrets=plain_secrets_of(entry) if is_saved else (),
@@ -366,13 +386,13 @@ def _status(entry: Entry, state: SessionState) -> ServerStatus:
     return ServerStatus(state.status.value)
 
 
-def _with_own_timeouts(settings: Settings, entry: Entry) -> Settings:
-    own = entry.timeouts
-    total = own.total or settings.total_timeout
+def _with_entry_timeouts(settings: Settings, entry: Entry) -> Settings:
+    timeouts = entry.timeouts
+    total = timeouts.total or settings.total_timeout
     return replace(
         settings,
-        connect_timeout=own.connect or settings.connect_timeout,
-        request_timeout=min(own.request or settings.request_timeout, total),
+        connect_timeout=timeouts.connect or settings.connect_timeout,
+        request_timeout=min(timeouts.request or settings.request_timeout, total),
         total_timeout=total,
-        keep_alive=settings.keep_alive if own.keep_alive is None else own.keep_alive,
+        keep_alive=settings.keep_alive if timeouts.keep_alive is None else timeouts.keep_alive,
     )

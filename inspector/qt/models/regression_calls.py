@@ -11,7 +11,7 @@ from PySide6.QtGui import QIcon
 
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
-from inspector.base.units import duration
+from inspector.base.units import duration, plural
 from inspector.engine.calls.regression_calls import RegressionResult, RegressionState, RegressionView
 from inspector.qt.models.row_models import ROOT, Index, plain_tip
 from inspector.qt.theme import Theme, Tone
@@ -140,12 +140,13 @@ def difference_text(result: RegressionResult) -> str:
     if result.problem:
         return result.problem
     if result.state is RegressionState.DIFFERENT and result.diff is not None:
-        return result.diff.summary()
+        count = sum(1 for _ in result.diff.differences())
+        return plural(count, "change") if count else result.diff.summary()
     return ""
 
 
 def summary_text(view: RegressionView) -> str:
-    """Return counts by state: `2 different, 3 as expected`."""
+    """Return counts by state: `2 differ, 3 as expected`."""
     order = (
         RegressionState.RUNNING,
         RegressionState.FAILED,
@@ -156,8 +157,12 @@ def summary_text(view: RegressionView) -> str:
         RegressionState.STOPPED,
         RegressionState.NOT_RUN,
     )
-    counts = ((view.count(state), state.value) for state in order)
-    return ", ".join(f"{count:,} {text}" for count, text in counts if count)
+    counts = ((view.count(state), state) for state in order)
+    return ", ".join(f"{count:,} {_state_text(state, count)}" for count, state in counts if count)
+
+
+def _state_text(state: RegressionState, count: int) -> str:
+    return "differ" if state is RegressionState.DIFFERENT and count > 1 else state.value
 
 
 def badge(view: RegressionView) -> tuple[str, Tone]:
@@ -168,11 +173,13 @@ def badge(view: RegressionView) -> tuple[str, Tone]:
     if view.is_running:
         return "running regression calls", "wait"
     if view.bad:
-        return f"{view.bad:,} of {total:,} calls not as expected", "error"
+        states = (RegressionState.FAILED, RegressionState.DIFFERENT)
+        text = " or ".join(_state_text(state, view.bad) for state in states if view.count(state))
+        return f"{view.bad:,} of {total:,} regression calls {text}", "error"
     good = view.count(RegressionState.SAME)
     if good == total:
-        return f"{total:,} of {total:,} calls as expected", "ok"
-    return f"{good:,} of {total:,} calls as expected", "warn"
+        return f"{total:,} of {total:,} regression calls as expected", "ok"
+    return f"{good:,} of {total:,} regression calls as expected", "warn"
 
 
 def _tone(result: RegressionResult, column: int) -> Tone:

@@ -287,7 +287,7 @@ class MainWindow(QMainWindow):
         self._bridge.inbox_changed.connect(self._on_inbox_changed)
         self._bridge.discovered_servers_changed.connect(self._on_discovery_finished)
         self._bridge.server_list_changed.connect(lambda diff: self.server_list_notice.put(diff))
-        self._bridge.examination_changed.connect(lambda view: self.doctor_notice.put(view))
+        self._bridge.check_changed.connect(lambda view: self.doctor_notice.put(view))
         self._bridge.drift_changed.connect(lambda view: self.drift_notice.put(view))
         self._bridge.login_changed.connect(lambda login: self.login_notice.put(login))
         self._bridge.login_required.connect(lambda requested: self.login_notice.show_requested(requested))

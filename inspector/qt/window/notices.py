@@ -20,7 +20,7 @@ from inspector.base.errors import UserError
 from inspector.base.plain_text import one_line
 from inspector.base.web_link import read_link
 from inspector.config.servers.entry_diff import ServerListDiff
-from inspector.engine.doctor.results import Examination
+from inspector.engine.doctor.results import CheckReport
 from inspector.engine.drift.drift import DriftView
 from inspector.engine.login.logins import LoginRequested
 from inspector.engine.views import ServerStatus, ServerView
@@ -103,8 +103,8 @@ class DoctorNotice(QObject):
         self._window = window
         self._bridge = bridge
         self._watched: WeakSet[Workspace] = WeakSet()
-        self._open_doctor = QAction("Open Doctor", self)
-        self._open_doctor.triggered.connect(lambda: window.show_tab("doctor"))
+        self._show_diagnosis = QAction("Show diagnosis", self)
+        self._show_diagnosis.triggered.connect(lambda: window.show_tab("doctor"))
 
     def follow(self, before: ServerStatus, view: ServerView) -> None:
         """Handle a changed server, which may have failed while it is shown."""
@@ -123,20 +123,20 @@ class DoctorNotice(QObject):
         except UserError:
             return  # removed meanwhile
 
-    def put(self, examination: Examination) -> None:
+    def put(self, report: CheckReport) -> None:
         """Handle progress of a check: its end is reported where the user is."""
-        workspace = self._window.workspaces.get(examination.server)
+        workspace = self._window.workspaces.get(report.server)
         if workspace is None:
             return
-        failure = examination.failure
+        failure = report.failure
         is_up = workspace.view.status is ServerStatus.CONNECTED  # reconnected, or never lost
-        if examination.is_running or failure is None or is_up or workspace.is_at("doctor"):
+        if report.is_running or failure is None or is_up or workspace.is_at("doctor"):
             workspace.strips.withdraw(_DOCTOR)
             return
         if workspace not in self._watched:
             self._watched.add(workspace)
             workspace.tab_changed.connect(self._on_tab_changed)
-        workspace.strips.show_message(_DOCTOR, failure.cause, self._open_doctor, "error")
+        workspace.strips.show_message(_DOCTOR, failure.cause, self._show_diagnosis, "error")
 
     def _on_tab_changed(self) -> None:
         """Remove the strip once the user sees the Doctor tab."""
@@ -205,7 +205,7 @@ class LoginNotice(QObject):
         name = one_line(login.server)
         if login.is_over or self._is_in_view(login.server):
             self._withdraw(login.server)
-        elif login.question is not None:
+        elif login.prompt is not None:
             self._show_message(login.server, f"The login to {name} needs your input.")
         elif login.waiting is not None:
             self._show_message(login.server, f"{name}: waiting for login in the browser.")

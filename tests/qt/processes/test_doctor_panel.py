@@ -64,7 +64,7 @@ def run_doctor(lens: Lens, entry: StdioEntry | HttpEntry) -> DoctorPanel:
 
 
 def ended(lens: Lens, panel: DoctorPanel) -> None:
-    lens.until(lambda: panel.examination is not None and not panel.examination.is_running)
+    lens.until(lambda: panel.report is not None and not panel.report.is_running)
 
 
 def test_no_check_runs_before_it_is_requested(lens: Lens) -> None:
@@ -77,7 +77,7 @@ def test_no_check_runs_before_it_is_requested(lens: Lens) -> None:
 
 def test_working_server_is_reported_and_can_be_connected_from_here(lens: Lens) -> None:
     panel = run_doctor(lens, faulty("srv"))
-    assert panel.verdict.text() == "Everything works."
+    assert panel.summary.text() == "Everything works."
     assert panel.findings == []
     assert {row.result.state for row in panel.steps.rows.values()} == {CheckState.OK}
     assert "Connect" in visible_text(panel)
@@ -89,7 +89,7 @@ def test_working_server_is_reported_and_can_be_connected_from_here(lens: Lens) -
 
 def test_failure_is_shown_with_its_step_cause_and_fix(lens: Lens) -> None:
     panel = run_doctor(lens, missing())
-    assert panel.verdict.text() == "Failed at “MCP handshake”."
+    assert panel.summary.text() == "Failed at “MCP handshake”."
     (finding,) = panel.findings
     assert "no_such_module" in finding.cause.text()
     assert "virtual environment" in finding.fix.text()
@@ -104,21 +104,21 @@ def test_check_can_be_cancelled(lens: Lens) -> None:
     lens.do("server.doctor")
     panel = lens.workspace.doctor
     lens.until(lambda: "output" in panel.steps.rows)
-    assert "Doctor is running" in panel.verdict.text()
+    assert "Doctor is running" in panel.summary.text()
     panel.stop_action.trigger()
     ended(lens, panel)
-    assert panel.verdict.text() == "Doctor was stopped."
+    assert panel.summary.text() == "Doctor was stopped."
     assert "Run Doctor again" in visible_text(panel)
 
 
-@pytest.mark.usefixtures("examining")
+@pytest.mark.usefixtures("checks_failed_servers")
 def test_failing_server_in_front_is_checked_and_a_link_opens_the_doctor(lens: Lens) -> None:
     lens.add(missing())
     lens.choose("broken")
     lens.do("server.connect")
     lens.until(lambda: lens.workspace.strips.text("doctor"))
     assert "no_such_module" in lens.workspace.strips.text("doctor")
-    lens.window.doctor_notice._open_doctor.trigger()
+    lens.window.doctor_notice._show_diagnosis.trigger()
     panel = lens.workspace.doctor
     lens.until(lambda: panel.findings)  # the tab shows findings from before it was created
     assert lens.workspace.is_at("doctor")
@@ -134,7 +134,7 @@ def test_automatic_checks_can_be_disabled(lens: Lens) -> None:
     assert lens.run(lens.app.bridge.ask_doctor(lambda doctor: doctor.latest("broken"))) is None
 
 
-@pytest.mark.usefixtures("examining")
+@pytest.mark.usefixtures("checks_failed_servers")
 def test_background_server_is_not_checked(lens: Lens) -> None:
     lens.add(missing())
     lens.add(faulty("other"))
@@ -157,9 +157,9 @@ def test_certificate_is_trusted_after_confirmation_and_the_server_then_works(
         assert "SHA-256" in finding.evidence.text()
         finding.apply_action.trigger()
         assert "compare the fingerprint" in finding.confirmation.text("trust")
-        assert lens.run(lens.app.bridge.ask_doctor(lambda doctor: doctor.latest("web"))) is panel.examination
+        assert lens.run(lens.app.bridge.ask_doctor(lambda doctor: doctor.latest("web"))) is panel.report
         finding.trust_action.trigger()
-        lens.until(lambda: panel.verdict.text() == "Everything works.")
+        lens.until(lambda: panel.summary.text() == "Everything works.")
 
 
 def test_rejecting_the_confirmation_changes_nothing(theme: Theme) -> None:

@@ -54,7 +54,7 @@ def test_edit_turns_a_regression_call_red_and_reverting_it_green(lens: Lens, sta
     assert lens.workspace.regression_badge.text == "1 of 2 calls not as expected"
     lens.until(lambda: "other" in panel.regression_calls.changes.rows.as_text())
     assert "second" in panel.regression_calls.changes.rows.as_text()
-    assert "Differs from the accepted result: 1 changed." in visible_text(panel.regression_calls)
+    assert "Differs from the expected result: 1 change." in visible_text(panel.regression_calls)
     lens.until(lambda: "1 added: three" in panel.files.alert.text("changes tools"))
     assert "server.py changed: restarted in" in panel.files.text.text()
     stage.write(one="first", two="second", three="new")
@@ -87,7 +87,9 @@ def test_failed_call_is_selected_and_can_be_accepted(lens: Lens, stage: ProcessS
     chosen = panel.regression_calls._chosen()
     assert chosen is not None
     assert chosen.call.tool == "two"
-    assert "Differs from the first good result of this run" in visible_text(panel.regression_calls)
+    assert "Differs from the first successful result since MCP Lens started" in visible_text(
+        panel.regression_calls
+    )
     panel.regression_calls.accept.trigger()
     lens.until(lambda: stage.state("two") == "as expected")
     assert not panel.regression_calls.accept.isEnabled()

@@ -99,7 +99,7 @@ def test_all_and_none_are_one_click_each(lens: Lens) -> None:
     assert panel.exact.text.text() == "{}"
     assert "the server must not request roots" in visible_text(panel.roots)
     lens.press("Declare all", panel)
-    lens.until(lambda: ours(lens).is_usual)
+    lens.until(lambda: ours(lens).is_default)
     lens.until(lambda: not panel.alert.text("differs"))  # same as declared before
     assert is_on(panel, "sampling")
 
@@ -173,7 +173,7 @@ def test_non_object_json_is_reported_and_not_declared(lens: Lens, text: str, exp
     assert expected in visible_text(panel.exact)
     lens.press("Apply", panel)
     lens.settle()
-    assert ours(lens).is_usual
+    assert ours(lens).is_default
     assert panel.exact.is_edited
     lens.press("Discard", panel)
     assert json.loads(panel.exact.text.text()) == ALL.capabilities(R4)

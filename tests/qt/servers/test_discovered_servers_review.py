@@ -14,7 +14,7 @@ def test_missing_command_is_reported_before_it_is_trusted(project: Path, lens: L
     panel = open_panel(lens)
     choose(panel, "broken")
     panel.review.check_action.trigger()
-    lens.until(lambda: "No program named no-such-program-anywhere" in visible_text(panel.alert))
+    lens.until(lambda: "Could not start no-such-program-anywhere: not found on PATH." in visible_text(panel.alert))
     assert "full path" in visible_text(panel.alert)
     assert "hunter2" not in visible_text(panel.alert)
 

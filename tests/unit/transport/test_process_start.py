@@ -36,7 +36,7 @@ def test_the_working_directory_is_never_searched(
     """Not even if PATH contains it: files in the current directory are not trusted."""
     make_program(tmp_path / "srv")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConnectFailed, match="The command 'srv' was not found on PATH"):
+    with pytest.raises(ConnectFailed, match="Could not start srv: not found on PATH"):
         find("srv", path=path)
 
 
@@ -55,13 +55,13 @@ def test_a_home_folder_is_expanded(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 @pytest.mark.parametrize(
     ("argv", "cwd", "summary", "next_step"),
     [
-        ((), "", "There is no command to start.", "Edit the server"),
-        (("",), "", "There is no command to start.", "Edit the server"),
+        ((), "", "No command is set.", "Edit the server"),
+        (("",), "", "No command is set.", "Edit the server"),
         (
             ("nope-17",),
             "",
-            "The command 'nope-17' was not found on PATH.",
-            "Check the spelling, install it,",
+            "Could not start nope-17: not found on PATH.",
+            "Check the spelling, install the program, or set its full path in Edit server….",
         ),
         (("/nope/srv",), "", "File not found: '/nope/srv'.", "Check the path."),
         (("/usr",), "", "'/usr' is a folder, not a program.", "Use the program inside it."),
@@ -72,7 +72,7 @@ def test_a_home_folder_is_expanded(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
             "Make it executable (chmod +x passwd)",
         ),
         (("sh",), "/nope", "The working directory '/nope' does not exist.", "Create it or edit the server."),
-        (("a\0b",), "", "The command 'a\\x00b' was not found", "Check the spelling"),
+        (("a\0b",), "", "Could not start a␀b: not found on PATH.", "Check the spelling"),
         (("sh",), "\0", "The working directory '\\x00' does not exist.", "Create it"),
     ],
 )
@@ -101,7 +101,7 @@ def test_program_that_cannot_be_started_says_why_and_what_to_do(
     ids=["no-format", "no-interpreter", "null", "surrogate", "variable", "too-long"],
 )
 async def test_start_refused_by_the_system_says_why(tmp_path: Path, command: Command, summary: str) -> None:
-    file = make_program(tmp_path / "file", "no first line of a script\n")
+    file = make_program(tmp_path / "file", "no shebang line\n")
     script = make_program(tmp_path / "script", "#!/nope/python -u\n")
     argv = tuple(word.format(file=file, script=script) if "{" in word else word for word in command.argv)
     transport = StdioTransport(Command(argv, command.env), OrphanGuard(), SystemClock())

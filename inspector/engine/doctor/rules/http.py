@@ -54,7 +54,7 @@ def diagnose_response(
     traffic: ObservedTraffic, url: str, alternative: AlternativeEndpoint | None, type: str = "auto"
 ) -> Diagnosis:
     """Diagnose an HTTP response that is not a message; for 401 see `diagnose_login`."""
-    http = traffic.deciding
+    http = traffic.decisive_exchange
     assert http is not None
     found = _by_alternative(http, url, alternative, type) or _by_status(http, url) or _by_body(traffic, http)
     return found or Diagnosis(
@@ -231,7 +231,7 @@ def _redirected(http: ObservedHttp, url: str) -> Diagnosis:
 
 def is_other_json(traffic: ObservedTraffic) -> bool:
     """True if the first response was JSON but not JSON-RPC."""
-    http = traffic.deciding
+    http = traffic.decisive_exchange
     if http is None or traffic.messages or http.content_type != "application/json":
         return False
     text = traffic.broken[-1] if traffic.broken else http.body.decode(errors="replace")
@@ -292,7 +292,7 @@ def _by_body(traffic: ObservedTraffic, http: ObservedHttp) -> Diagnosis | None:
 
 def diagnose_content_type(traffic: ObservedTraffic) -> Diagnosis | None:
     """Warn about a working server that sends the wrong Content-Type."""
-    http = traffic.deciding
+    http = traffic.decisive_exchange
     if http is None or http.content_type in MESSAGE_TYPES:
         return None
     if not 200 <= http.status < 300 or http.status == 202 or traffic.is_legacy_sse:
@@ -309,7 +309,7 @@ def diagnose_content_type(traffic: ObservedTraffic) -> Diagnosis | None:
 
 
 def diagnose_websocket(traffic: ObservedTraffic, url: str) -> Diagnosis | None:
-    http = traffic.deciding
+    http = traffic.decisive_exchange
     if http is None or http.status in (101, 401):
         return None
     scheme = "https" if url.startswith("wss:") else "http"

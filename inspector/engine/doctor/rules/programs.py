@@ -13,12 +13,10 @@ _STEP = "command"
 
 
 def diagnose_program(info: ProgramInfo) -> Diagnosis | None:
-    """Return None if the command can be started, as far as its file shows."""
+    """Return why the command cannot be started, judging by its file; None if it can."""
     if not info.name:
-        return Diagnosis(
-            "no-command", _STEP, "There is no command to start.", "Edit the server and enter one."
-        )
-    if not info.is_cwd_there:
+        return Diagnosis("no-command", _STEP, "No command is set.", "Edit the server and enter one.")
+    if not info.cwd_exists:
         return Diagnosis(
             "folder-missing",
             _STEP,
@@ -37,7 +35,8 @@ def _diagnose_name(info: ProgramInfo) -> Diagnosis:
         return Diagnosis(
             "line-as-command",
             _STEP,
-            f"The whole line “{name}” is set as the command; no shell splits it.",
+            f"“{name}” is a whole command line. MCP Lens does not use a shell, so it looks for a program "
+            "with that name.",
             f"Use “{one_line(first)}” as the command and “{one_line(' '.join(rest))}” as its arguments.",
         )
     runtime = runtime_of(info.name)
@@ -46,7 +45,7 @@ def _diagnose_name(info: ProgramInfo) -> Diagnosis:
         return Diagnosis(
             "not-on-path",
             _STEP,
-            f"{name} is not on the server's PATH, but there is one in "
+            f"{name} is not on the server's PATH, but it was found in "
             f"{os.path.dirname(info.alternatives[0])}.",
             f"Use its full path, {info.alternatives[0]}, as the command, or set PATH for the server.",
             (f"Found: {locations}",),
@@ -61,8 +60,8 @@ def _diagnose_name(info: ProgramInfo) -> Diagnosis:
     return Diagnosis(
         "command-missing",
         _STEP,
-        f"No program named {name} on PATH.",
-        "Check the spelling, install it, or use its full path.",
+        f"Could not start {name}: not found on PATH.",
+        "Check the spelling, install the program, or set its full path in Edit server….",
     )
 
 
@@ -78,7 +77,7 @@ def _diagnose_path(info: ProgramInfo) -> Diagnosis:
             "file-missing",
             _STEP,
             f"File not found: {info.path}.",
-            "Check the path. Relative paths start at the server's working directory.",
+            "Check the path. Relative paths are resolved against the server's working directory.",
         )
     if info.is_folder:
         return Diagnosis(
@@ -101,44 +100,44 @@ def _diagnose_file(info: ProgramInfo) -> Diagnosis | None:
         return Diagnosis(
             "wrong-machine",
             _STEP,
-            f"{info.found} was built for a different processor than this {platform.machine()}.",
+            f"{info.found} is built for another CPU architecture; this machine is {platform.machine()}.",
             "Install the build for this machine.",
         )
     if info.head and not _is_binary(info.head):
         return Diagnosis(
-            "no-first-line",
+            "no-shebang",
             _STEP,
             f"{info.found} is a script without a shebang line.",
-            "Add a first line such as #!/usr/bin/env python3, or use the interpreter as the command.",
+            "Add a shebang line such as #!/usr/bin/env python3, or use the interpreter as the command.",
         )
     return None
 
 
 def _diagnose_script(info: ProgramInfo) -> Diagnosis | None:
-    first_line = info.head.partition(b"\n")[0]
-    if first_line.endswith(b"\r"):
+    shebang_line = info.head.partition(b"\n")[0]
+    if shebang_line.endswith(b"\r"):
         return Diagnosis(
             "windows-line-ends",
             _STEP,
             f"{info.found} has Windows line endings, so the system looks for an interpreter whose name "
             "ends in a carriage return.",
             "Save it with Unix line endings (dos2unix, or “LF” in the editor).",
-            (one_line(first_line.decode(errors="replace")),),
+            (one_line(shebang_line.decode(errors="replace")),),
         )
-    if not info.is_interpreter_there:
+    if not info.interpreter_exists:
         return Diagnosis(
             "interpreter-missing",
             _STEP,
             f"{info.found} needs the interpreter {one_line(info.interpreter)}, which does not exist.",
-            "Fix its first line, or install that interpreter. If you moved a virtual environment, "
+            "Fix its shebang line, or install that interpreter. If you moved a virtual environment, "
             "recreate it: its scripts contain old paths.",
         )
-    if not info.can_interpreter_run:
+    if not info.is_interpreter_executable:
         return Diagnosis(
             "interpreter-not-executable",
             _STEP,
             f"{info.found} needs the interpreter {one_line(info.interpreter)}, which is not executable.",
-            "Fix its first line, or make the interpreter executable.",
+            "Fix its shebang line, or make the interpreter executable.",
         )
     return None
 
@@ -161,15 +160,15 @@ def _is_binary(head: bytes) -> bool:
 def diagnose_version(program: str, info: VersionInfo) -> Diagnosis | None:
     """Warn about a runtime that is known to be too old."""
     runtime = runtime_of(program)
-    if runtime is None or not runtime.oldest or not info.version:
+    if runtime is None or not runtime.min_major or not info.version:
         return None
     major = major_of(info.version)
-    if not 0 < major < runtime.oldest:
+    if not 0 < major < runtime.min_major:
         return None
     return Diagnosis(
         "runtime-too-old",
         "runtime",
-        f"{runtime.name} {info.version} is older than {runtime.oldest}, which most servers need.",
+        f"{runtime.name} {info.version} is too old: most servers need {runtime.min_major} or newer.",
         f"Install a newer {runtime.name}, or use the full path of a newer one as the command.",
-        (f"{program} says {info.version}",),
+        (f"{program} reports version {info.version}",),
     )

@@ -143,7 +143,7 @@ class ClientPanel(QWidget):
         """Disable the switches during an edit: using one would lose it."""
         is_free, client_side = not self.exact.is_edited, self._client_side
         self.switches.setEnabled(is_free)
-        self.declare_all.setEnabled(is_free and client_side is not None and not client_side.is_usual)
+        self.declare_all.setEnabled(is_free and client_side is not None and not client_side.is_default)
         self.declare_none.setEnabled(
             is_free and client_side is not None and client_side.declared.members != {}
         )

@@ -42,7 +42,7 @@ _ITEM_ROLE = Qt.ItemDataRole.UserRole  # the DiscoveredServerView or the Discove
 
 
 class DiscoveredServersPanel(QWidget):
-    """The servers found in other tools' config files.
+    """The servers found in other clients' configuration files.
 
     Signals:
         server_requested: Show a server of the server list; carries its name.
@@ -69,13 +69,13 @@ class DiscoveredServersPanel(QWidget):
         splitter.addWidget(self.review)
         splitter.setSizes(_WIDTHS)
         splitter.setStretchFactor(1, 1)
-        self._gate = ContentStack(theme, splitter)
+        self._stack = ContentStack(theme, splitter)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self._header)
         column.addWidget(self.alert)
-        column.addWidget(self._gate, 1)
+        column.addWidget(self._stack, 1)
         self.tree.chosen.connect(self._on_chosen)
         self.search_action.triggered.connect(self.scan)
         self.review.trust_requested.connect(lambda view: self._start("trust", self._trust(view)))
@@ -99,9 +99,9 @@ class DiscoveredServersPanel(QWidget):
             self.alert.close_topic("trust")
         self.tree.show_report(report)
         if report.files:
-            self._gate.open()
+            self._stack.open()
         else:
-            self._gate.explain(
+            self._stack.explain(
                 "empty", "search", "No servers found", no_servers_text(), action=self.search_action
             )
 
@@ -167,8 +167,8 @@ class DiscoveredServersPanel(QWidget):
             return
         target = next((each for each in check.results if each.id in ("command", "url")), None)
         text = "No findings."
-        if target is not None and target.found:  # where it is, or why that is unknown
-            text = f"{text} {target.title}: {one_line(target.found).rstrip('.')}."
+        if target is not None and target.text:  # where it is, or why that is unknown
+            text = f"{text} {target.title}: {one_line(target.text).rstrip('.')}."
         self.alert.show_message("check", text, "The server was not started or contacted.", tone="ok")
 
     async def _distrust(self, view: DiscoveredServerView) -> None:

@@ -7,7 +7,7 @@ from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from inspector.base.errors import UserError
-from inspector.engine.doctor.results import Action, ActionKind, Diagnosis, Examination, verdict_of
+from inspector.engine.doctor.results import Action, ActionKind, CheckReport, Diagnosis, report_summary
 from inspector.engine.views import ServerStatus, ServerView
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
@@ -40,7 +40,7 @@ class DoctorPanel(QWidget):
         super().__init__(parent)
         self._bridge, self._server, self._actions, self._theme = bridge, server, actions, theme
         self._status: ServerStatus | None = None
-        self.examination: Examination | None = None
+        self.report: CheckReport | None = None
         self.run_action = QAction("Run Doctor", self)
         self.run_action.setToolTip("Check the connection to this server step by step")
         self.run_action.triggered.connect(self.run)
@@ -49,7 +49,7 @@ class DoctorPanel(QWidget):
         self.copy_action = QAction("Copy report", self)
         self.copy_action.setToolTip("Copy the report as text, without secrets")
         self.copy_action.triggered.connect(self.copy)
-        self.verdict = Heading(theme)
+        self.summary = Heading(theme)
         self._spinner = Spinner(theme)
         self._note = MutedLabel(theme, wrap=True)
         self.alert = Alert(theme)
@@ -62,11 +62,11 @@ class DoctorPanel(QWidget):
             "run": ActionButton(self.run_action),
             "connect": ActionButton(actions["server.connect"], "primary"),
         }
-        self._gate = ContentStack(theme, self._make_content())
+        self._stack = ContentStack(theme, self._make_content())
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._gate)
-        bridge.examination_changed.connect(self._on_examination_changed)
+        column.addWidget(self._stack)
+        bridge.check_changed.connect(self._on_check_changed)
         self._explain()
         bridge.start_when_attached(f"load the Doctor report of {server}", self._load())
 
@@ -125,26 +125,26 @@ class DoctorPanel(QWidget):
 
     async def _load(self) -> None:
         known = await self._bridge.ask_doctor(lambda doctor: doctor.latest(self._server))
-        if known is not None and self.examination is None:
+        if known is not None and self.report is None:
             self._show(known)
 
-    def _on_examination_changed(self, examination: Examination) -> None:
-        if examination.server == self._server:
-            self._show(examination)
+    def _on_check_changed(self, report: CheckReport) -> None:
+        if report.server == self._server:
+            self._show(report)
 
     def _explain(self) -> None:
-        self._gate.explain("empty", "search", "Not checked yet", _INTRODUCTION, action=self.run_action)
+        self._stack.explain("empty", "search", "Not checked yet", _INTRODUCTION, action=self.run_action)
 
-    def _show(self, examination: Examination) -> None:
-        self.examination = examination
-        self._gate.open()
-        self.verdict.setText(verdict_of(examination))
-        is_bad = examination.failure is not None
-        is_good = not examination.is_running and not examination.is_stopped and not is_bad
-        self.verdict.set_tone("error" if is_bad else "ok" if is_good else "text")
-        self._spinner.setVisible(examination.is_running)
-        self.steps.show_results(examination.results)
-        self._show_findings(examination.diagnoses)
+    def _show(self, report: CheckReport) -> None:
+        self.report = report
+        self._stack.open()
+        self.summary.setText(report_summary(report))
+        is_bad = report.failure is not None
+        is_good = not report.is_running and not report.is_stopped and not is_bad
+        self.summary.set_tone("error" if is_bad else "ok" if is_good else "text")
+        self._spinner.setVisible(report.is_running)
+        self.steps.show_results(report.results)
+        self._show_findings(report.diagnoses)
         self._show_buttons()
 
     def _show_findings(self, diagnoses: tuple[Diagnosis, ...]) -> None:
@@ -160,7 +160,7 @@ class DoctorPanel(QWidget):
             self._finding_column.addWidget(view)
 
     def _show_buttons(self) -> None:
-        known = self.examination
+        known = self.report
         is_running = known is not None and known.is_running
         is_fine = known is not None and not is_running and not known.is_stopped and known.failure is None
         self.run_action.setText("Run Doctor again" if known is not None else "Run Doctor")
@@ -176,7 +176,7 @@ class DoctorPanel(QWidget):
         head = QHBoxLayout()
         head.setSpacing(SPACE_2)
         head.addWidget(self._spinner)
-        head.addWidget(self.verdict, 1)
+        head.addWidget(self.summary, 1)
         for button in self._buttons.values():
             head.addWidget(button)
         self._finding_column.setSpacing(SPACE_2)

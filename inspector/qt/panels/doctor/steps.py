@@ -105,14 +105,14 @@ class StepRow(QWidget):
         self.title.set_tone("muted" if is_quiet else "text")
         tone: Tone = "error" if result.state is CheckState.FAILED else "muted" if is_quiet else "text"
         self.found.set_tone(tone)
-        self.found.setText(result.found or ("skipped" if is_quiet else ""))
+        self.found.setText(result.text or ("skipped" if is_quiet else ""))
         self.elapsed.setText(duration(result.elapsed_ns) if result.elapsed_ns else "")
         self.more.setEnabled(bool(result.details))
         self.more.setVisible(bool(result.details))
         self.more.setAccessibleName(f"Details of {result.title}")
         if self.details is not None:
             self.details.setText("\n".join(result.details))
-        self.setAccessibleName(one_line(f"{result.title}: {result.state.value}. {result.found}"))
+        self.setAccessibleName(one_line(f"{result.title}: {result.state.value}. {result.text}"))
         self._paint_mark()
 
     def _on_toggled(self, is_open: bool) -> None:

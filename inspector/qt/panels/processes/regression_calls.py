@@ -64,6 +64,7 @@ _SHAPES = {
     RegressionState.NOT_APPROVED: DotShape.TRIANGLE,
 }
 _WIDTHS = {Column.STATE: 116, Column.DURATION: 66, Column.CPU: 66}
+_FIRST_RESULT = "the first successful result since MCP Lens started"
 
 
 class RegressionCallsView(QWidget):
@@ -116,7 +117,7 @@ class RegressionCallsView(QWidget):
         self.response = JsonView(theme, "Call result")
         self.placeholder = EmptyState(theme)
         self._pages = QStackedWidget()
-        self.gate = ContentStack(theme, self._make_split())
+        self.stack = ContentStack(theme, self._make_split())
         self._run_button = ActionButton(self.run, "primary")
         self._stop_button = ActionButton(self.stop)
         self._lay_out()
@@ -150,14 +151,14 @@ class RegressionCallsView(QWidget):
         can_accept = any(result.can_accept for result in view.results)
         self.accept_all.setEnabled(can_accept and not view.is_running)
         if view.results:
-            self.gate.open()
+            self.stack.open()
         else:
             when = "when files change" if self.has_files else "with Run now"
             text = (
                 f"Save a call as a regression call: it is rerun {when} and compared with the expected result."
             )
             manage = self._actions["call.manage"]
-            self.gate.explain("empty", "bookmark", "No regression calls", text, action=manage)
+            self.stack.explain("empty", "bookmark", "No regression calls", text, action=manage)
 
     def _chosen(self) -> RegressionResult | None:
         return self.model.result(self.table.currentIndex().row())
@@ -326,7 +327,7 @@ class RegressionCallsView(QWidget):
         column.setSpacing(0)
         column.addWidget(self.header)
         column.addWidget(self.alert)
-        column.addWidget(self.gate, 1)
+        column.addWidget(self.stack, 1)
 
 
 def _sent(result: RegressionResult) -> bytes:
@@ -338,10 +339,10 @@ def _sent(result: RegressionResult) -> bytes:
 def _sentence(result: RegressionResult) -> str:
     match result.state:
         case RegressionState.DIFFERENT:
-            than = "the accepted result" if result.is_accepted else "the first good result of this run"
+            than = "the expected result" if result.is_accepted else _FIRST_RESULT
             return f"Differs from {than}: {difference_text(result)}."
         case RegressionState.SAME:
-            return "" if result.is_accepted else "Same as the first good result of this run."
+            return "" if result.is_accepted else f"Same as {_FIRST_RESULT}."
         case RegressionState.NEW:
             return result.problem or "Accept it to compare later results with it."
         case RegressionState.NOT_APPROVED:

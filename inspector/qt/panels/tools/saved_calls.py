@@ -196,7 +196,7 @@ class CallSaver(QObject):
         return origin.folder if origin is not None else None
 
     async def variables(self, tool: str) -> Variables:
-        """Return the variables of the folder the arguments came from; else of the default folder."""
+        """Return the variables of the folder the arguments came from; otherwise of the default folder."""
         folder = self.folder_of(tool)
         return await self._bridge.ask_calls(lambda calls: calls.variables(folder))
 
@@ -297,7 +297,7 @@ class SavePopup(QWidget):
         self.description.setPlaceholderText("optional")
         self.regression = QCheckBox("Regression call: rerun when the server's files change")
         self.regression.setChecked(origin.is_regression)
-        self.regression.setToolTip("Results are compared with the accepted result, in the Process tab")
+        self.regression.setToolTip("Results are compared with the expected result, in the Process tab")
         self.folder = QComboBox()
         self.folder.setAccessibleName("Folder")
         for folder in folders:

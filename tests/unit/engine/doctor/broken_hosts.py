@@ -10,7 +10,7 @@ from typing import Any
 
 from inspector.config.servers.entries import HttpEntry
 from tests.helpers.httpfaults import JSON_TYPE, Call, Fault, FaultServer, good
-from tests.unit.engine.doctor.doctor_stage import Report, examined
+from tests.unit.engine.doctor.doctor_stage import Report, checked
 
 
 class Broken(FaultServer):
@@ -25,8 +25,8 @@ class Broken(FaultServer):
 
 
 async def visit(url: str, *, limit: float = 5.0, **members: Any) -> Report:
-    tools = {name: members.pop(name) for name in ("authorization", "may_contact") if name in members}
-    return await examined(HttpEntry(name="srv", url=url, **members), limit=limit, **tools)
+    context = {name: members.pop(name) for name in ("authorization", "may_contact") if name in members}
+    return await checked(HttpEntry(name="srv", url=url, **members), limit=limit, **context)
 
 
 @asynccontextmanager

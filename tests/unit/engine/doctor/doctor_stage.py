@@ -11,8 +11,8 @@ from typing import Any
 from inspector.base.clock import SystemClock
 from inspector.config.preferences.settings import Settings
 from inspector.config.servers.entries import Entry, StdioEntry
-from inspector.engine.doctor.exam import ExamTools
-from inspector.engine.doctor.examination import run_examination
+from inspector.engine.doctor.check_run import run_check
+from inspector.engine.doctor.connection_check import CheckContext
 from inspector.engine.doctor.results import CheckResult, CheckState, Diagnosis
 from inspector.traffic.log import TrafficLog
 from inspector.transport.process import OrphanGuard
@@ -40,23 +40,23 @@ class Report:
 
     @property
     def text(self) -> str:
-        lines = [line for each in self.results.values() for line in (each.found, *each.details)]
+        lines = [line for each in self.results.values() for line in (each.text, *each.details)]
         for each in self.diagnoses:
             lines += [each.cause, each.fix, *each.evidence]
         return "\n".join(lines)
 
 
-async def examined(
-    entry: Entry, *, limit: float = 10.0, log: TrafficLog | None = None, **tools: Any
+async def checked(
+    entry: Entry, *, limit: float = 10.0, log: TrafficLog | None = None, **context: Any
 ) -> Report:
     """Run Doctor; `limit` is the connection timeout. Local ports reply to a probe at once, or never."""
-    tools.setdefault("probe_timeout", 0.3)
+    context.setdefault("probe_timeout", 0.3)
     guard, log = OrphanGuard(), TrafficLog() if log is None else log
     results: dict[str, CheckResult] = {}
     diagnoses: list[Diagnosis] = []
     settings = Settings(connect_timeout=limit, request_timeout=limit)
     try:
-        async for item in run_examination(entry, ExamTools(log, guard, SystemClock(), settings, **tools)):
+        async for item in run_check(entry, CheckContext(log, guard, SystemClock(), settings, **context)):
             if isinstance(item, Diagnosis):
                 diagnoses.append(item)
             else:

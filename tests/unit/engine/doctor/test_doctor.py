@@ -1,4 +1,4 @@
-"""Doctor on an engine: at most one examination per server."""
+"""Doctor on an engine: at most one check per server."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from inspector.base.errors import ConfigError
 from inspector.config.preferences.settings import Settings
 from inspector.config.servers.entries import BearerSettings, HttpEntry, NetworkSettings, SecretRef, StdioEntry
 from inspector.config.servers.server_list import ServerListFile
-from inspector.engine.doctor.examination import apply_remedy
+from inspector.engine.doctor.check_run import apply_fix
 from inspector.engine.doctor.results import (
     Action,
     ActionKind,
+    CheckReport,
     CheckResult,
     CheckState,
     Diagnosis,
-    Examination,
 )
 from inspector.engine.engine import Engine
 from tests.helpers.certificates import Authority
@@ -39,10 +39,10 @@ async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
 
 
 async def test_every_step_is_reported_as_running_and_then_with_its_result(lab: Lab) -> None:
-    views: list[Examination] = []
+    views: list[CheckReport] = []
     lab.engine.doctor.changed.connect(views.append)
     lab.engine.add(fault_entry())
-    last = await lab.engine.doctor.examine("srv")
+    last = await lab.engine.doctor.check("srv")
     assert last is views[-1]
     assert not last.is_running
     assert last.diagnoses == ()
@@ -57,7 +57,7 @@ async def test_every_step_is_reported_as_running_and_then_with_its_result(lab: L
 async def test_existing_connection_is_not_affected(lab: Lab) -> None:
     await lab.connect()
     pid = lab.view().pid
-    await lab.engine.doctor.examine("srv")
+    await lab.engine.doctor.check("srv")
     assert lab.view().pid == pid
     assert await lab.text("echo", text="still here") == "still here"
 
@@ -66,7 +66,7 @@ async def test_check_can_be_cancelled_and_says_so(lab: Lab) -> None:
     lab.engine.add(fault_entry("silent"))
     waiting = asyncio.Event()
 
-    def watch(view: Examination) -> None:
+    def watch(view: CheckReport) -> None:
         if any(result.id == "output" for result in view.results):
             waiting.set()
 
@@ -84,7 +84,7 @@ async def test_check_can_be_cancelled_and_says_so(lab: Lab) -> None:
 async def test_new_check_replaces_the_running_one(lab: Lab) -> None:
     lab.engine.add(fault_entry())
     await lab.engine.doctor.start("srv")
-    view = await lab.engine.doctor.examine("srv")
+    view = await lab.engine.doctor.check("srv")
     assert len(view.results) == 11
     assert not view.is_stopped
 
@@ -102,7 +102,7 @@ async def test_stored_secrets_reach_the_server_and_not_the_report(engine: Engine
     await engine.secrets.put("env/srv/WORD", "swordfish-in-the-store")
     script = shell_script(tmp_path, "server", 'echo "got $WORD" >&2', "exit 4")
     engine.add(StdioEntry(name="srv", command=str(script), env={"WORD": SecretRef("env/srv/WORD")}))
-    view = await engine.doctor.examine("srv")
+    view = await engine.doctor.check("srv")
     assert view.failure is not None
     assert view.failure.evidence == ("got •••",)
     text = await engine.doctor.text("srv")
@@ -115,7 +115,7 @@ async def test_missing_bearer_token_is_a_settings_problem(engine: Engine) -> Non
     async with Broken(with_tools) as server:
         auth = BearerSettings(token=SecretRef("bearer/srv"))
         engine.add(HttpEntry(name="srv", url=server.url(), auth=auth))
-        view = await engine.doctor.examine("srv")
+        view = await engine.doctor.check("srv")
     assert view.failure is not None
     assert (view.failure.id, view.failure.step) == ("settings-unusable", "settings")
     assert all(result.state is not CheckState.RUNNING for result in view.results)
@@ -127,9 +127,9 @@ async def test_internal_error_ends_the_check_and_is_reported(
     def broken(*args: object) -> None:
         raise KeyError("oops")
 
-    monkeypatch.setattr("inspector.engine.doctor.process_exam.inspect_program", broken)
+    monkeypatch.setattr("inspector.engine.doctor.process_check.inspect_program", broken)
     lab.engine.add(fault_entry())
-    view = await lab.engine.doctor.examine("srv")
+    view = await lab.engine.doctor.check("srv")
     assert not view.is_running
     assert view.failure is not None
     assert view.failure.id == "doctor-failed"
@@ -147,13 +147,13 @@ async def test_trusted_certificate_is_saved_with_the_server_and_lets_it_connect(
 ) -> None:
     async with Broken(with_tools, tls=self_signed(tmp_path)) as server:
         engine.save(HttpEntry(name="srv", url=server.url()))
-        view = await engine.doctor.examine("srv")
+        view = await engine.doctor.check("srv")
         assert view.failure is not None
         assert view.failure.action is not None
         await engine.doctor.apply("srv", view.failure.action)
         await engine.connect("srv")
         await engine.disconnect("srv")
-        again = await engine.doctor.examine("srv")
+        again = await engine.doctor.check("srv")
     assert again.failure is None
     entry = ServerListFile(tmp_path / "config" / "servers.json").find("srv")
     assert isinstance(entry, HttpEntry)
@@ -170,11 +170,11 @@ async def test_only_the_most_recently_offered_remedy_is_applied(engine: Engine) 
 async def test_better_url_is_used_after_confirmation(engine: Engine) -> None:
     async with Broken(with_tools) as server:
         engine.add(HttpEntry(name="srv", url=f"http://[::1]:{server.port}/mcp"))
-        view = await engine.doctor.examine("srv")
+        view = await engine.doctor.check("srv")
         assert view.failure is not None
         assert view.failure.action is not None
         await engine.doctor.apply("srv", view.failure.action)
-        assert (await engine.doctor.examine("srv")).failure is None
+        assert (await engine.doctor.check("srv")).failure is None
 
 
 def test_certificates_trusted_by_the_ca_file_stay_trusted(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_certificates_trusted_by_the_ca_file_stay_trusted(tmp_path: Path) -> Non
     pem = Path(second.ca_file).read_text()
     entry = HttpEntry(name="a/b", url="https://h/", network=NetworkSettings(ca_file=first.ca_file))
     action = Action(ActionKind.TRUST_CERTIFICATE, "Trust", pem)
-    after = apply_remedy(entry, action, tmp_path / "certificates")
+    after = apply_fix(entry, action, tmp_path / "certificates")
     assert isinstance(after, HttpEntry)
     kept = Path(after.network.ca_file)
     assert kept.read_text() == Path(first.ca_file).read_text().rstrip() + "\n" + pem.strip() + "\n"
@@ -192,8 +192,8 @@ def test_certificates_trusted_by_the_ca_file_stay_trusted(tmp_path: Path) -> Non
 
 def test_inapplicable_remedies_are_rejected(tmp_path: Path) -> None:
     http, command = HttpEntry(name="s", url="http://h/x", era="2024-11-05"), StdioEntry(name="s", command="c")
-    assert apply_remedy(http, Action(ActionKind.USE_AUTO_ERA, ""), None).era == "auto"
-    sse = apply_remedy(http, Action(ActionKind.USE_SSE, "", "http://h/sse"), None)
+    assert apply_fix(http, Action(ActionKind.USE_AUTO_ERA, ""), None).era == "auto"
+    sse = apply_fix(http, Action(ActionKind.USE_SSE, "", "http://h/sse"), None)
     assert isinstance(sse, HttpEntry)
     assert (sse.url, sse.type) == ("http://h/sse", "sse")
     for action in (
@@ -202,9 +202,9 @@ def test_inapplicable_remedies_are_rejected(tmp_path: Path) -> None:
         Action(ActionKind.LOG_IN, ""),
     ):
         with pytest.raises(ConfigError):
-            apply_remedy(http, action, tmp_path)
+            apply_fix(http, action, tmp_path)
     with pytest.raises(ConfigError):
-        apply_remedy(command, Action(ActionKind.USE_URL, "", "http://h/"), tmp_path)
+        apply_fix(command, Action(ActionKind.USE_URL, "", "http://h/"), tmp_path)
 
 
 async def test_variables_in_an_untrusted_server_are_neither_errors_nor_expanded(engine: Engine) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from inspector.config.servers.entries import StdioEntry
-from tests.unit.engine.doctor.doctor_stage import examined, python, script
+from tests.unit.engine.doctor.doctor_stage import checked, python, script
 
 SAYS = "import sys; sys.stderr.write({!r}); sys.exit(1)"
 
@@ -56,7 +56,7 @@ ModuleNotFoundError: No module named 'mcp.server.fastmcp'. This is mcp 2.x, wher
 async def test_last_output_of_real_programs_is_understood(
     reported: str, id: str, cause: str, fix: str
 ) -> None:
-    failure = (await examined(python(SAYS.format(reported)))).failure
+    failure = (await checked(python(SAYS.format(reported)))).failure
     assert failure.id == id
     assert cause in failure.cause
     assert fix in failure.fix
@@ -64,14 +64,14 @@ async def test_last_output_of_real_programs_is_understood(
 
 async def test_package_is_named_without_the_version_range_npm_adds() -> None:
     reported = "npm error 404  The requested resource '@acme/mcp-x@*' could not be found or you do not have\n"
-    failure = (await examined(python(SAYS.format(reported)))).failure
+    failure = (await checked(python(SAYS.format(reported)))).failure
     assert failure.cause == "Package not found in the npm registry: @acme/mcp-x."
 
 
 async def test_exception_is_reported_with_its_location_in_the_server_code(tmp_path: Path) -> None:
     path = script(tmp_path, "server.py", "import json\n\nKEY = json.loads('nope')\n")
     python_here = python("").command
-    failure = (await examined(StdioEntry(name="srv", command=python_here, args=(str(path),)))).failure
+    failure = (await checked(StdioEntry(name="srv", command=python_here, args=(str(path),)))).failure
     assert failure.id == "raised"
     assert "JSONDecodeError: Expecting value" in failure.cause
     assert "server.py, line 3" in failure.cause
@@ -79,10 +79,10 @@ async def test_exception_is_reported_with_its_location_in_the_server_code(tmp_pa
 
 async def test_most_informative_line_is_in_the_cause_of_an_exit() -> None:
     reported = "starting\nError: license file is empty\nnpm error A complete log of this run is in: /x\n"
-    failure = (await examined(python(SAYS.format(reported)))).failure
+    failure = (await checked(python(SAYS.format(reported)))).failure
     assert failure.id == "exited"
     assert "Error: license file is empty" in failure.cause
-    failure = (await examined(python("import sys; sys.exit(3)"))).failure
+    failure = (await checked(python("import sys; sys.exit(3)"))).failure
     assert failure.cause.endswith("It wrote nothing to stderr.")
 
 
@@ -93,6 +93,6 @@ async def test_process_is_restarted_only_when_it_did_not_say_why_it_exited(tmp_p
     """An old server may exit on the first request, which is stateless, and is then started again."""
     known, unknown = tmp_path / "known", tmp_path / "unknown"
     reported = "Error: GITHUB_TOKEN is not set\n"
-    assert (await examined(python(COUNTS, str(known), reported))).failure.id == "variable-missing"
-    assert (await examined(python(COUNTS, str(unknown), "what is this?\n"))).failure.id == "exited"
+    assert (await checked(python(COUNTS, str(known), reported))).failure.id == "variable-missing"
+    assert (await checked(python(COUNTS, str(unknown), "what is this?\n"))).failure.id == "exited"
     assert (known.read_text(), unknown.read_text()) == ("x", "xx")

@@ -17,27 +17,27 @@ from inspector.engine.secrets import register_entry_secrets
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import RecordKind
 from tests.helpers.servers import fault_entry
-from tests.unit.engine.doctor.doctor_stage import Report, examined, path_with, python, script, shell_script
+from tests.unit.engine.doctor.doctor_stage import Report, checked, path_with, python, script, shell_script
 
 SAYS = "import sys; sys.stderr.write({!r}); sys.exit(1)"
 STAYS = "import sys; sys.stdin.buffer.read()"
 
 
 async def test_working_server_passes_every_step() -> None:
-    report = await examined(fault_entry())
+    report = await checked(fault_entry())
     assert report.diagnoses == []
     assert list(report.results) == [
         *("settings", "command", "runtime", "started", "output", "stray", "handshake", "era"),
         *("version", "capabilities", "list"),
     ]
     assert {state for id, state in report.states().items()} == {CheckState.OK}
-    assert report.results["list"].found.startswith("tools/list: ")
+    assert report.results["list"].text.startswith("tools/list: ")
     assert report.results["handshake"].elapsed_ns > 0
-    assert report.results["runtime"].found.startswith("Python 3.")
+    assert report.results["runtime"].text.startswith("Python 3.")
 
 
 async def test_check_is_recorded_in_the_traffic_of_the_server() -> None:
-    report = await examined(fault_entry())
+    report = await checked(fault_entry())
     methods = {row.method for row in report.log.find("srv", RecordKind.REQUEST)}
     assert {"initialize", "tools/list"} <= methods
 
@@ -73,7 +73,7 @@ async def test_check_is_recorded_in_the_traffic_of_the_server() -> None:
     ],
 )
 async def test_what_runtimes_and_installers_print_is_understood(reported: str, id: str, named: str) -> None:
-    failure = (await examined(python(SAYS.format(f"starting\n{reported}\nbye\n")))).failure
+    failure = (await checked(python(SAYS.format(f"starting\n{reported}\nbye\n")))).failure
     assert failure.id == id
     assert named in failure.cause
     assert any(reported.strip() in line.strip() for line in failure.evidence)
@@ -81,38 +81,38 @@ async def test_what_runtimes_and_installers_print_is_understood(reported: str, i
 
 async def test_the_line_that_names_the_package_is_the_evidence() -> None:
     reported = "npm error code E404\nnpm error 404  'mcp-typo@*' is not in this registry.\n"
-    failure = (await examined(python(SAYS.format(reported)))).failure
+    failure = (await checked(python(SAYS.format(reported)))).failure
     assert "mcp-typo" in failure.cause
-    failure = (await examined(python(SAYS.format("npm error code E404\n")))).failure
+    failure = (await checked(python(SAYS.format("npm error code E404\n")))).failure
     assert failure.cause == "Package not found in the npm registry."
 
 
 async def test_missing_python_module_mentions_the_environment() -> None:
-    failure = (await examined(python("import no_such_module_here"))).failure
+    failure = (await checked(python("import no_such_module_here"))).failure
     assert failure.id == "python-module-missing"
     assert "no_such_module_here" in failure.cause
 
 
 async def test_python_dash_m_without_the_module_is_recognized() -> None:
     entry = StdioEntry(name="srv", command=sys.executable, args=("-I", "-m", "no_such_server"))
-    assert (await examined(entry)).failure.id == "python-module-missing"
+    assert (await checked(entry)).failure.id == "python-module-missing"
 
 
 async def test_missing_script_is_named(tmp_path: Path) -> None:
     entry = StdioEntry(name="srv", command=sys.executable, args=(str(tmp_path / "server.py"),))
-    failure = (await examined(entry)).failure
+    failure = (await checked(entry)).failure
     assert failure.id == "script-missing"
     assert str(tmp_path / "server.py") in failure.cause
 
 
 async def test_node_without_its_script_is_recognized_too(tmp_path: Path) -> None:
     entry = StdioEntry(name="srv", command="node", args=(str(tmp_path / "build/index.js"),))
-    assert (await examined(entry)).failure.id == "script-missing"
+    assert (await checked(entry)).failure.id == "script-missing"
 
 
 async def test_syntax_error_is_quoted(tmp_path: Path) -> None:
     entry = StdioEntry(name="srv", command=sys.executable, args=(str(script(tmp_path, "s.py", "def f(:\n")),))
-    failure = (await examined(entry)).failure
+    failure = (await checked(entry)).failure
     assert failure.id == "script-broken"
     assert "SyntaxError" in failure.cause
 
@@ -121,54 +121,54 @@ async def test_port_in_use_is_recognized() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         code = f"import socket; socket.create_server(('127.0.0.1', {port}))"
-        assert (await examined(python(code))).failure.id == "port-in-use"
+        assert (await checked(python(code))).failure.id == "port-in-use"
 
 
 async def test_missing_environment_variable_in_python_is_named() -> None:
-    failure = (await examined(python("import os; os.environ['ACME_TOKEN']"))).failure
+    failure = (await checked(python("import os; os.environ['ACME_TOKEN']"))).failure
     assert failure.id == "variable-missing"
     assert "ACME_TOKEN" in failure.cause
 
 
 async def test_inaccessible_folder_is_named() -> None:
     code = "raise PermissionError(13, 'Permission denied', '/srv/data')"
-    failure = (await examined(python(code))).failure
+    failure = (await checked(python(code))).failure
     assert failure.id == "file-denied"
     assert "/srv/data" in failure.cause
 
 
 async def test_wrapper_with_a_missing_program_is_recognized(tmp_path: Path) -> None:
     wrapper = shell_script(tmp_path, "start", "exec no-such-inner-program --stdio")
-    failure = (await examined(StdioEntry(name="srv", command=str(wrapper)))).failure
+    failure = (await checked(StdioEntry(name="srv", command=str(wrapper)))).failure
     assert failure.id == "inner-command-missing"
     assert "no-such-inner-program" in failure.cause
 
 
 async def test_argparse_errors_are_understood() -> None:
     code = "import argparse; argparse.ArgumentParser().parse_args()"
-    failure = (await examined(python(code, "--stdoi"))).failure
+    failure = (await checked(python(code, "--stdoi"))).failure
     assert failure.id == "arguments-refused"
     assert "--stdoi" in failure.cause
 
 
 async def test_program_that_finishes_its_work_is_not_a_server() -> None:
-    assert (await examined(python("pass"))).failure.id == "ended-at-once"
+    assert (await checked(python("pass"))).failure.id == "ended-at-once"
 
 
 async def test_killed_process_points_to_memory() -> None:
     code = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
-    assert (await examined(python(code))).failure.id == "killed"
+    assert (await checked(python(code))).failure.id == "killed"
 
 
 async def test_crash_is_distinguished_from_an_exit() -> None:
     code = "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"
-    failure = (await examined(python(code))).failure
+    failure = (await checked(python(code))).failure
     assert failure.id == "crashed"
     assert "SIGSEGV" in failure.cause
 
 
 async def test_unexplained_exit_shows_its_last_output() -> None:
-    failure = (await examined(python(SAYS.format("the flux is undone\n")))).failure
+    failure = (await checked(python(SAYS.format("the flux is undone\n")))).failure
     assert failure.id == "exited"
     assert failure.evidence == ("the flux is undone",)
     assert "code 1" in failure.cause
@@ -199,7 +199,7 @@ UNANSWERED = (
 async def test_unresponsive_processes_are_identified_by_their_output() -> None:
     """Checked concurrently: each takes until the timeout."""
     reports = await asyncio.gather(
-        *(examined(silent_after(out=out, err=err), limit=2.0) for out, err, _ in UNANSWERED)
+        *(checked(silent_after(out=out, err=err), limit=2.0) for out, err, _ in UNANSWERED)
     )
     assert [report.failure.id for report in reports] == [id for *_, id in UNANSWERED]
     assert {report.results["started"].state for report in reports} == {CheckState.OK}
@@ -214,23 +214,23 @@ async def test_an_installer_that_has_not_started_the_server_yet_is_recognized(tm
         "cat > /dev/null",
     )
     entry = StdioEntry(name="srv", command="npx", args=("-y", "big-server"), env=path_with(tmp_path))
-    failure = (await examined(entry, limit=1.0)).failure
+    failure = (await checked(entry, limit=1.0)).failure
     assert failure.id == "still-installing"
     assert "connection timeout" in failure.fix
 
 
 async def test_utf16_on_stdout_is_recognized() -> None:
     code = f"import sys; sys.stdout.buffer.write('hello\\n'.encode('utf-16')); sys.stdout.flush(); {STAYS}"
-    assert (await examined(python(code), limit=1.0)).failure.id == "utf16-output"
+    assert (await checked(python(code), limit=1.0)).failure.id == "utf16-output"
 
 
 async def test_process_that_closes_stdout_is_recognized() -> None:
     code = "import os, sys; os.close(1); os.close(2); sys.stdin.buffer.read()"
-    assert (await examined(python(code), limit=4.0)).failure.id == "stdout-closed"
+    assert (await checked(python(code), limit=4.0)).failure.id == "stdout-closed"
 
 
 async def test_stdout_banner_of_a_working_server_is_a_warning() -> None:
-    report = await examined(fault_entry("banner"))
+    report = await checked(fault_entry("banner"))
     assert report.warnings == ["stray-output"]
     assert report.results["stray"].state is CheckState.WARN
     assert report.results["list"].state is CheckState.OK
@@ -271,13 +271,13 @@ def agreed(capabilities: object = None, **members: object) -> dict[str, object]:
 
 async def test_initialize_error_is_quoted() -> None:
     entry = replying_with({"error": {"code": -32603, "message": "database is locked"}})
-    failure = (await examined(entry)).failure
+    failure = (await checked(entry)).failure
     assert failure.id == "initialize-refused"
     assert "database is locked (-32603)" in failure.cause
 
 
 async def test_unknown_protocol_version_is_named() -> None:
-    report = await examined(replying_with(agreed(protocolVersion="2031-01-01")))
+    report = await checked(replying_with(agreed(protocolVersion="2031-01-01")))
     failure = report.failure
     assert failure.id == "no-common-version"
     assert failure.step == "version"
@@ -287,7 +287,7 @@ async def test_unknown_protocol_version_is_named() -> None:
 
 async def test_unsupported_pinned_mode_can_be_unpinned() -> None:
     error = {"code": -32602, "message": "Unsupported", "data": {"supported": ["2025-06-18"]}}
-    failure = (await examined(replying_with({"error": error}, era="2024-11-05"))).failure
+    failure = (await checked(replying_with({"error": error}, era="2024-11-05"))).failure
     assert failure.id == "era-pinned"
     assert failure.step == "era"
     assert failure.action is not None
@@ -295,30 +295,30 @@ async def test_unsupported_pinned_mode_can_be_unpinned() -> None:
 
 
 async def test_inconclusive_initialize_response_is_malformed() -> None:
-    failure = (await examined(replying_with({"result": {"hello": "world"}}))).failure
+    failure = (await checked(replying_with({"result": {"hello": "world"}}))).failure
     assert failure.id == "initialize-malformed"
 
 
 async def test_server_without_capabilities_is_a_warning() -> None:
-    report = await examined(replying_with(agreed({})))
+    report = await checked(replying_with(agreed({})))
     assert report.warnings == ["nothing-offered"]
     assert report.results["list"].state is CheckState.SKIPPED
 
 
 async def test_response_without_a_server_name_is_a_warning() -> None:
-    report = await examined(replying_with(agreed(serverInfo=None), {"result": {"tools": [{"name": "t"}]}}))
+    report = await checked(replying_with(agreed(serverInfo=None), {"result": {"tools": [{"name": "t"}]}}))
     assert report.warnings == ["incomplete-answer"]
 
 
 async def test_rejected_list_is_distinguished_from_one_that_never_arrives() -> None:
     refused = replying_with(agreed(), {"error": {"code": -32601, "message": "Method not found"}})
-    assert (await examined(refused)).failure.id == "list-refused"
-    assert (await examined(replying_with(agreed()), list_timeout=0.5)).failure.id == "list-silent"
+    assert (await checked(refused)).failure.id == "list-refused"
+    assert (await checked(replying_with(agreed()), list_timeout=0.5)).failure.id == "list-silent"
 
 
 async def test_invalid_list_is_malformed_and_an_empty_one_a_warning() -> None:
-    assert (await examined(replying_with(agreed(), {"result": {"items": []}}))).failure.id == "list-malformed"
-    assert (await examined(replying_with(agreed(), {"result": {"tools": []}}))).warnings == ["list-empty"]
+    assert (await checked(replying_with(agreed(), {"result": {"items": []}}))).failure.id == "list-malformed"
+    assert (await checked(replying_with(agreed(), {"result": {"tools": []}}))).warnings == ["list-empty"]
 
 
 async def test_missing_secret_is_reported_before_anything_starts(tmp_path: Path) -> None:
@@ -326,10 +326,10 @@ async def test_missing_secret_is_reported_before_anything_starts(tmp_path: Path)
     wrapper = shell_script(tmp_path, "start", f"touch {marker}")
     entry = StdioEntry(name="srv", command=str(wrapper), env={"KEY": SecretRef("env/srv/KEY")})
 
-    async def prepare(entry: Entry) -> Entry:
+    async def resolve(entry: Entry) -> Entry:
         return resolve_secrets(entry, {})
 
-    failure = (await examined(entry, prepare=prepare)).failure
+    failure = (await checked(entry, resolve=resolve)).failure
     assert failure.id == "secret-missing"
     assert failure.action is not None
     assert failure.action.kind is ActionKind.OPEN_SECRETS
@@ -337,12 +337,12 @@ async def test_missing_secret_is_reported_before_anything_starts(tmp_path: Path)
 
 
 async def test_unusable_settings_are_reported() -> None:
-    async def prepare(entry: Entry) -> Entry:
+    async def resolve(entry: Entry) -> Entry:
         raise ConfigError("The variable HOST is not set.", "Set it.")
 
-    assert (await examined(fault_entry(), prepare=prepare)).failure.id == "settings-unusable"
+    assert (await checked(fault_entry(), resolve=resolve)).failure.id == "settings-unusable"
     entry = StdioEntry(name="srv", command="/bin/sh", era="1999")
-    assert (await examined(entry)).failure.id == "settings-unusable"
+    assert (await checked(entry)).failure.id == "settings-unusable"
 
 
 async def test_doctor_output_contains_no_secret() -> None:
@@ -351,7 +351,7 @@ async def test_doctor_output_contains_no_secret() -> None:
     entry = python(code, env={"API_KEY": secret})
     log = TrafficLog()
     register_entry_secrets(log.credentials, entry)
-    report = await examined(entry, log=log)
+    report = await checked(entry, log=log)
     assert report.failure.id == "exited"
     assert "bad key •••" in report.text
     assert secret not in report.text
@@ -361,7 +361,7 @@ async def test_cancelling_stops_the_process(tmp_path: Path) -> None:
     """The test suite's leak guard would find it."""
 
     async def run() -> Report:
-        return await examined(fault_entry("silent"))
+        return await checked(fault_entry("silent"))
 
     task = asyncio.get_running_loop().create_task(run())
     with pytest.raises(TimeoutError):
@@ -371,4 +371,4 @@ async def test_cancelling_stops_the_process(tmp_path: Path) -> None:
 async def test_path_of_the_server_is_used_and_not_our_own(tmp_path: Path) -> None:
     shell_script(tmp_path, "only-here", "exit 5")
     entry = StdioEntry(name="srv", command="only-here", env=path_with(tmp_path))
-    assert "code 5" in (await examined(entry)).failure.cause
+    assert "code 5" in (await checked(entry)).failure.cause

@@ -10,13 +10,13 @@ from inspector.engine.doctor.program_probe import ProgramInfo
 from inspector.engine.doctor.results import CheckState
 from inspector.engine.doctor.rules.programs import diagnose_program
 from tests.helpers.servers import fault_entry
-from tests.unit.engine.doctor.doctor_stage import Report, examined, path_with, script, shell_script
+from tests.unit.engine.doctor.doctor_stage import Report, checked, path_with, script, shell_script
 
 
 async def started(
     command: str | Path, *args: str, env: dict[str, str] | None = None, cwd: str = ""
 ) -> Report:
-    return await examined(StdioEntry(name="srv", command=str(command), args=args, env=env or {}, cwd=cwd))
+    return await checked(StdioEntry(name="srv", command=str(command), args=args, env=env or {}, cwd=cwd))
 
 
 async def test_empty_command_is_reported() -> None:
@@ -99,7 +99,7 @@ async def test_script_with_windows_line_endings_is_recognized(tmp_path: Path) ->
 
 
 async def test_script_without_a_shebang_is_recognized(tmp_path: Path) -> None:
-    assert (await started(script(tmp_path, "s", "import sys\n"))).failure.id == "no-first-line"
+    assert (await started(script(tmp_path, "s", "import sys\n"))).failure.id == "no-shebang"
 
 
 async def test_program_for_another_cpu_is_recognized(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ async def test_an_old_runtime_is_blamed_when_the_server_fails_on_it(tmp_path: Pa
     report = await started("node", "server.js", env=path_with(tmp_path))
     assert report.failure.id == "runtime-too-old"
     assert "v14.21.3" in report.failure.cause
-    assert report.results["runtime"].found == "v14.21.3"
+    assert report.results["runtime"].text == "v14.21.3"
 
 
 async def test_old_runtime_is_a_warning_when_the_server_works(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ async def test_runtime_that_does_not_report_its_version_is_not_an_obstacle(tmp_p
     shell_script(tmp_path, "deno", 'if [ "$1" = --version ]; then exit 3; fi', f"exec {run}")
     report = await started("deno", env=path_with(tmp_path))
     assert report.diagnoses == []
-    assert "code 3" in report.results["runtime"].found
+    assert "code 3" in report.results["runtime"].text
 
 
 async def test_only_known_runtimes_are_asked_for_their_version(tmp_path: Path) -> None:
@@ -167,8 +167,8 @@ async def test_nothing_in_an_untrusted_command_is_started(tmp_path: Path) -> Non
     marker = tmp_path / "ran"
     shell_script(tmp_path, "node", f"touch {marker}")
     entry = StdioEntry(name="srv", command="node", env=path_with(tmp_path))
-    report = await examined(entry, may_contact=False)
+    report = await checked(entry, may_contact=False)
     assert [each.id for each in report.diagnoses] == ["not-trusted"]
-    assert report.results["command"].found == str(tmp_path / "node")
+    assert report.results["command"].text == str(tmp_path / "node")
     assert report.results["runtime"].state is CheckState.SKIPPED
     assert not marker.exists()

@@ -32,7 +32,7 @@ from tests.helpers.httpfaults import (
     replies,
 )
 from tests.unit.engine.doctor.broken_hosts import Broken, never, raw_server, visit, with_tools
-from tests.unit.engine.doctor.doctor_stage import examined
+from tests.unit.engine.doctor.doctor_stage import checked
 from tests.unit.engine.doctor.self_signed import self_signed
 
 
@@ -53,8 +53,8 @@ async def test_working_server_passes_every_step() -> None:
     states = report.states()
     assert states.pop("tls") is CheckState.SKIPPED
     assert set(states.values()) == {CheckState.OK}
-    assert report.results["list"].found == "tools/list: 1 tool"
-    assert report.results["http"].found == "200 to POST"
+    assert report.results["list"].text == "tools/list: 1 tool"
+    assert report.results["http"].text == "200 to POST"
 
 
 async def test_untrusted_server_is_not_contacted() -> None:
@@ -148,7 +148,7 @@ async def test_a_self_signed_certificate_can_be_trusted_for_the_server(tmp_path:
         trusting = NetworkSettings(ca_file=str(tmp_path / "trusted.pem"))
         again = await visit(server.url(), network=trusting)
     assert again.diagnoses == []
-    assert again.results["tls"].found.startswith("TLSv1.")
+    assert again.results["tls"].text.startswith("TLSv1.")
 
 
 async def test_a_certificate_of_an_unknown_authority_can_be_trusted_by_itself(
@@ -417,7 +417,7 @@ async def test_each_status_has_its_own_explanation(status: int, body: bytes, id:
     async with Broken(replies(status, body, "text/plain")) as server:
         report = await visit(server.url())
     assert report.failure.id == id
-    assert str(status) in report.results["http"].found
+    assert str(status) in report.results["http"].text
 
 
 async def test_retry_after_is_reported() -> None:
@@ -619,7 +619,7 @@ async def test_described_login_can_be_started() -> None:
     assert report.failure.action is not None
     assert report.failure.action.kind is ActionKind.LOG_IN
     assert report.failure.step == "auth"
-    assert report.results["wellknown"].found.endswith(RESOURCE)
+    assert report.results["wellknown"].text.endswith(RESOURCE)
 
 
 async def test_undescribed_login_is_most_likely_an_api_key() -> None:
@@ -686,7 +686,7 @@ async def test_issuer_is_not_contacted_while_no_login_is_required() -> None:
 async def test_a_host_without_a_websocket_offers_the_http_url() -> None:
     async with Broken(replies(404)) as server:
         url = server.url().replace("http:", "ws:")
-        failure = (await examined(WebSocketEntry(name="srv", url=url), limit=3.0)).failure
+        failure = (await checked(WebSocketEntry(name="srv", url=url), limit=3.0)).failure
         assert failure.id == "no-websocket"
         assert failure.action is not None
         assert failure.action.value == server.url()
@@ -695,7 +695,7 @@ async def test_a_host_without_a_websocket_offers_the_http_url() -> None:
 async def test_websocket_that_requires_a_login_says_so() -> None:
     async with Guarded({}) as server:
         url = server.url().replace("http:", "ws:")
-        failure = (await examined(WebSocketEntry(name="srv", url=url), limit=3.0)).failure
+        failure = (await checked(WebSocketEntry(name="srv", url=url), limit=3.0)).failure
     assert failure.id == "login-undescribed"
 
 
@@ -704,5 +704,5 @@ async def test_connection_timeout_of_the_server_is_used() -> None:
 
     async with raw_server(never) as port:
         entry = HttpEntry(name="srv", url=f"http://127.0.0.1:{port}/mcp", timeouts=Timeouts(connect=0.5))
-        report = await examined(replace(entry), limit=600.0)  # too long for a test
+        report = await checked(replace(entry), limit=600.0)  # too long for a test
     assert report.failure.id == "http-silent"

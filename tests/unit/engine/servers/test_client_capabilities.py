@@ -68,7 +68,7 @@ async def test_session_declares_once_and_a_change_needs_a_reconnect(
     stage: InboxStage, revision: Revision
 ) -> None:
     peer = await stage.connect(revision, era=revision.date)
-    assert (ours(stage).sent, ours(stage).is_usual) == (ALL.capabilities(revision), True)
+    assert (ours(stage).sent, ours(stage).is_default) == (ALL.capabilities(revision), True)
     assert not ours(stage).differs
     stage.engine.set_declared("srv", QUIET)
     assert ours(stage).sent == ALL.capabilities(revision)
@@ -122,7 +122,7 @@ async def test_user_written_capabilities_are_sent_verbatim(stage: InboxStage) ->
     stage.engine.set_declared("srv", exact_capabilities(odd))
     assert await reconnect(stage, peer) == odd
     stage.engine.set_declared("srv", None)
-    assert ours(stage).is_usual
+    assert ours(stage).is_default
     assert await reconnect(stage, peer) == ALL.capabilities(R1)
 
 

@@ -108,7 +108,7 @@ async def test_lost_connection_is_reconnected_and_the_view_says_so(stage: Restar
     await stage.connect()
     await stage.lose()
     view = stage.view
-    assert view.status is ServerStatus.RESTARTING
+    assert view.status is ServerStatus.RECONNECTING
     assert view.reason.startswith("reconnecting in ")
     assert view.reason.endswith(" s, attempt 1 of 5")
     await stage.time.advance(0.4)
@@ -200,7 +200,7 @@ async def test_clicking_disconnect_ends_the_delay(stage: RestartStage) -> None:
     await stage.connect()
     await stage.lose()
     await stage.engine.disconnect("srv")
-    assert stage.view.status is not ServerStatus.RESTARTING
+    assert stage.view.status is not ServerStatus.RECONNECTING
     await stage.time.advance(100)
     assert len(stage.wires) == 1
 
@@ -235,7 +235,7 @@ async def test_click_at_the_moment_of_the_loss_counts(stage: RestartStage) -> No
     stage.engine.server_changed.disconnect(click)
     await stage.connect()
     await stage.lose()
-    assert stage.view.status is ServerStatus.RESTARTING  # later losses are handled again
+    assert stage.view.status is ServerStatus.RECONNECTING  # later losses are handled again
 
 
 async def test_a_removed_server_is_not_connected_again(stage: RestartStage) -> None:

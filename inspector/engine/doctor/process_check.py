@@ -1,4 +1,4 @@
-"""Examination of a stdio server: find the command, start it, read its output, talk to it."""
+"""Check of a stdio server: find the command, start it, read its output, negotiate."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from inspector.base.redaction import masked_command
 from inspector.base.units import plural
 from inspector.config.servers.entries import Entry, StdioEntry
 from inspector.config.servers.entry_secrets import plain_values, secret_references
-from inspector.engine.doctor.exam import NOT_EXPANDED, Exam, summary_of
+from inspector.engine.doctor.connection_check import NOT_EXPANDED, ConnectionCheck, summary_of
 from inspector.engine.doctor.probe_session import ObservedTraffic, ProbeSession
 from inspector.engine.doctor.program_probe import inspect_program, is_installer, runtime_of, version_of
 from inspector.engine.doctor.results import PROCESS_STEPS, CheckResult, Diagnosis
@@ -28,17 +28,17 @@ from inspector.transport.task_scope import TaskScope
 _POSSIBLY_OLD_RUNTIME = ("exited", "raised", "script-broken", "crashed", "node-module-missing")
 
 
-class ProcessExam(Exam):
-    """Checks a command: find it, start it, read its output, talk to it."""
+class ProcessCheck(ConnectionCheck):
+    """Checks a command: find it, start it, read its output, negotiate."""
 
     steps = PROCESS_STEPS
 
     async def run(self) -> AsyncGenerator[CheckResult, None]:
-        entry = await self._prepare()
+        entry = await self._resolve()
         yield self._settings(entry)
         if not isinstance(entry, StdioEntry):
             return
-        if self.has_placeholders(entry):
+        if self.has_unexpanded_placeholders(entry):
             yield self.skipped("command", NOT_EXPANDED)
             return
         command = Command((entry.command, *entry.args), plain_values(entry), entry.cwd)
@@ -47,9 +47,9 @@ class ProcessExam(Exam):
         probe = await asyncio.to_thread(inspect_program, command)
         diagnosis = diagnose_program(probe)
         details = (f"Working directory: {entry.cwd}",) if entry.cwd else ()
-        found = "" if diagnosis is not None else probe.found
-        yield self.check_result("command", found, self.now() - began, diagnosis, details)
-        if self.has_failed() or not self.tools.may_contact:
+        text = "" if diagnosis is not None else probe.found
+        yield self.check_result("command", text, self.now() - began, diagnosis, details)
+        if self.has_failed() or not self.context.may_contact:
             return
         too_old: Diagnosis | None = None
         if runtime_of(entry.command) is None:
@@ -57,16 +57,16 @@ class ProcessExam(Exam):
         else:
             yield self.running("runtime")
             began = self.now()
-            version = await version_of(probe.found, command, self.tools.guard)
+            version = await version_of(probe.found, command, self.context.guard)
             too_old = diagnose_version(probe.found, version)
             yield self._version(version.version or version.problem, self.now() - began, too_old)
         async with aclosing(self._check_session(entry, too_old)) as results:
             async for result in results:
                 yield result
 
-    async def _prepare(self) -> Entry | ConfigError:
+    async def _resolve(self) -> Entry | ConfigError:
         try:
-            return await self.tools.prepare(self.entry)
+            return await self.context.resolve(self.entry)
         except ConfigError as exc:
             return exc
 
@@ -81,12 +81,12 @@ class ProcessExam(Exam):
         text = " ".join(masked_command((entry.command, *entry.args)))
         return self.check_result("settings", text, details=(f"Environment variables: {names}",))
 
-    def _version(self, found: str, elapsed: int, too_old: Diagnosis | None) -> CheckResult:
-        """Return the runtime's result. Too old is a warning, unless the server fails because of it."""
-        result = self.check_result("runtime", found, elapsed)
+    def _version(self, text: str, elapsed: int, too_old: Diagnosis | None) -> CheckResult:
+        """A runtime that is too old is a warning unless the server fails because of it."""
+        result = self.check_result("runtime", text, elapsed)
         if too_old is None:
             return result
-        return self.check_result("runtime", found, elapsed, replace(too_old, is_warning=True))
+        return self.check_result("runtime", text, elapsed, replace(too_old, is_warning=True))
 
     async def _check_session(
         self, entry: StdioEntry, too_old: Diagnosis | None
@@ -113,9 +113,7 @@ class ProcessExam(Exam):
             await session.close()
 
     def _started(self, traffic: ObservedTraffic) -> CheckResult:
-        return self.check_result(
-            "started", f"Process {traffic.pid}", max(0, traffic.started_at - traffic.began)
-        )
+        return self.check_result("started", f"PID {traffic.pid}", max(0, traffic.started_at - traffic.began))
 
     async def _evaluate(
         self, session: ProbeSession, too_old: Diagnosis | None
@@ -141,7 +139,7 @@ class ProcessExam(Exam):
             return Diagnosis(
                 "start-refused",
                 "started",
-                summary_of(traffic.error) or "The system refused to start it.",
+                summary_of(traffic.error) or "The operating system could not start the program.",
                 traffic.error.next_step if traffic.error is not None else "",
             )
         if traffic.exit_status:
@@ -150,8 +148,8 @@ class ProcessExam(Exam):
             return Diagnosis(
                 "stdout-closed",
                 "output",
-                "The process is running, but closed stdout, so no response can arrive.",
-                "It may have moved to the background. Start it in the foreground.",
+                "The process is still running but has closed stdout, so it cannot respond.",
+                "It may have daemonized. Run it in the foreground.",
                 tuple(shorten(one_line(line), 300) for line in list(traffic.stderr)[-6:]),
             )
         assert isinstance(self.entry, StdioEntry)
@@ -161,7 +159,7 @@ class ProcessExam(Exam):
         )
 
     def _failed_results(self, traffic: ObservedTraffic, diagnosis: Diagnosis) -> list[CheckResult]:
-        """Return the steps up to the failed one, as far as they were run."""
+        """Return the results of the steps up to and including the failed one."""
         results: list[CheckResult] = []
         elapsed = traffic.ended - traffic.began
         began = self.steps.index("started")
@@ -188,9 +186,12 @@ class ProcessExam(Exam):
     def _stray(self, traffic: ObservedTraffic) -> CheckResult:
         diagnosis = diagnose_stray(traffic)
         count = len(traffic.stray)
-        found = f"{plural(count, 'line')} that {'is' if count == 1 else 'are'} not JSON-RPC" if count else ""
+        text = f"{plural(count, 'line')} that {'is' if count == 1 else 'are'} not JSON-RPC" if count else ""
         return self.check_result(
-            "stray", found or "Only messages.", diagnosis=diagnosis, details=tuple(traffic.stray[:20])
+            "stray",
+            text or "Only JSON-RPC messages on stdout.",
+            diagnosis=diagnosis,
+            details=tuple(traffic.stray[:20]),
         )
 
 

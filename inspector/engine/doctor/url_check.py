@@ -1,4 +1,4 @@
-"""Examination of a URL (HTTP or WebSocket): DNS, TCP, TLS, HTTP, login, protocol."""
+"""Check of a URL (HTTP or WebSocket): DNS, TCP, TLS, HTTP, login, protocol."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ from inspector.base.errors import ConfigError, FailureKind
 from inspector.base.redaction import masked_url
 from inspector.config.servers.entries import BearerSettings, Entry, HttpEntry, StdioEntry, WebSocketEntry
 from inspector.config.servers.entry_secrets import named_values, secret_references
-from inspector.engine.doctor.exam import NOT_EXPANDED, Exam, ExamTools, kind_of, summary_of
+from inspector.engine.doctor.connection_check import (
+    NOT_EXPANDED,
+    CheckContext,
+    ConnectionCheck,
+    kind_of,
+    summary_of,
+)
 from inspector.engine.doctor.network_probe import (
     TlsProbe,
     WellKnownDocuments,
@@ -53,17 +59,17 @@ _PORTS = {"http": 80, "ws": 80, "https": 443, "wss": 443, "socks5": 1080, "socks
 _ALTERNATIVE_TIMEOUT = 5.0  # per alternative URL
 
 
-class UrlExam(Exam):
+class UrlCheck(ConnectionCheck):
     """Checks a URL: DNS, connection, TLS, HTTP, login, protocol."""
 
-    def __init__(self, entry: Entry, tools: ExamTools) -> None:
-        super().__init__(entry, tools)
+    def __init__(self, entry: Entry, context: CheckContext) -> None:
+        super().__init__(entry, context)
         self.steps = WEBSOCKET_STEPS if isinstance(entry, WebSocketEntry) else HTTP_STEPS
 
     async def run(self) -> AsyncGenerator[CheckResult, None]:
         assert not isinstance(self.entry, StdioEntry)
         try:
-            entry = await self.tools.prepare(self.entry)
+            entry = await self.context.resolve(self.entry)
         except ConfigError as exc:
             is_secret = bool(secret_references(self.entry))
             yield self.check_result(
@@ -72,11 +78,11 @@ class UrlExam(Exam):
             return
         assert not isinstance(entry, StdioEntry)
         yield self.check_result("settings", f"Headers: {', '.join(named_values(entry)) or 'none'}")
-        if self.has_placeholders(entry):
+        if self.has_unexpanded_placeholders(entry):
             yield self.skipped("url", NOT_EXPANDED)
             return
         yield self.check_result("url", masked_url(entry.url), diagnosis=diagnose_url(entry.url))
-        if self.has_failed() or not self.tools.may_contact:
+        if self.has_failed() or not self.context.may_contact:
             return
         async for result in self._check_network(entry):
             yield result
@@ -95,8 +101,8 @@ class UrlExam(Exam):
         began = self.now()
         name = await resolve(host, port, limit)
         shown = f"the proxy {host}: " if proxy else ""
-        found = f"{shown}{', '.join(name.addresses[:4])}" if name.addresses else ""
-        yield self.check_result("dns", found, self.now() - began, diagnose_name(name))
+        text = f"{shown}{', '.join(name.addresses[:4])}" if name.addresses else ""
+        yield self.check_result("dns", text, self.now() - began, diagnose_name(name))
         if self.has_failed():
             return
         yield self.running("tcp")
@@ -104,8 +110,8 @@ class UrlExam(Exam):
         connection = await connect(name, port, limit)
         details = tuple(f"{address}: {error or 'accepted'}" for address, error in connection.tried)
         diagnosis = diagnose_connection(connection, entry.url, proxy=proxy)
-        found = f"{connection.accepted} port {port}" if connection.accepted else ""
-        yield self.check_result("tcp", found, self.now() - began, diagnosis, details)
+        text = f"{connection.accepted} port {port}" if connection.accepted else ""
+        yield self.check_result("tcp", text, self.now() - began, diagnosis, details)
         if self.has_failed():
             return
         if urlsplit(entry.url).scheme not in ("https", "wss"):
@@ -132,11 +138,11 @@ class UrlExam(Exam):
             bad = Diagnosis("tls-settings", "tls", exc.summary, exc.next_step)
             return self.check_result("tls", "", self.now() - began, bad)
         details = tuple(line for certificate in observed.chain for line in certificate.lines())
-        probe = self.tools.probe_timeout
+        probe = self.context.probe_timeout
         banner = await read_banner(host, address, port, probe) if is_without_tls(observed) else ""
         diagnosis = diagnose_tls(observed, entry.url, banner)
-        found = _tls_text(observed) if diagnosis is None or diagnosis.is_warning else ""
-        return self.check_result("tls", found, observed.elapsed_ns or self.now() - began, diagnosis, details)
+        text = _tls_text(observed) if diagnosis is None or diagnosis.is_warning else ""
+        return self.check_result("tls", text, observed.elapsed_ns or self.now() - began, diagnosis, details)
 
     async def _check_session(self, entry: HttpEntry | WebSocketEntry) -> AsyncGenerator[CheckResult, None]:
         yield self.running("http")
@@ -172,7 +178,7 @@ class UrlExam(Exam):
         else:
             documents = WellKnownDocuments()
         if traffic.agreement is None:
-            observed = traffic.deciding
+            observed = traffic.decisive_exchange
             assert observed is not None
             login = diagnose_login(
                 observed, documents, has_header=_has_credentials(entry), has_token=self._has_token()
@@ -197,7 +203,7 @@ class UrlExam(Exam):
         return f"No login required to connect.{offered}"
 
     async def _diagnose(self, traffic: ObservedTraffic, entry: HttpEntry | WebSocketEntry) -> Diagnosis:
-        network, observed = network_of(entry, self.settings), traffic.deciding
+        network, observed = network_of(entry, self.settings), traffic.decisive_exchange
         if observed is None:
             return await self._diagnose_no_response(traffic, entry, network)
         if isinstance(entry, WebSocketEntry):
@@ -253,7 +259,7 @@ class UrlExam(Exam):
         known = diagnose_no_response(traffic, entry.url)
         if known.step != "http":
             return known
-        probe = self.tools.probe_timeout
+        probe = self.context.probe_timeout
         parts, proxy = urlsplit(entry.url), proxy_for(network, entry.url)
         host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
         name = await resolve(host, port, _ALTERNATIVE_TIMEOUT)
@@ -311,40 +317,42 @@ class UrlExam(Exam):
             await session.close()
 
     def _http(self, traffic: ObservedTraffic, diagnosis: Diagnosis | None = None) -> CheckResult:
-        observed = traffic.deciding
+        observed = traffic.decisive_exchange
         if observed is None:
             return self.check_result("http", "", traffic.ended - traffic.began, diagnosis)
         details = tuple(
             f"{each.method} {masked_url(each.url)}: {each.status or each.error}" for each in traffic.exchanges
         )
-        found = f"{observed.status} to {observed.method}"
+        text = f"{observed.status} to {observed.method}"
         return self.check_result(
-            "http", found, observed.responded_at - observed.requested_at, diagnosis, details
+            "http", text, observed.responded_at - observed.requested_at, diagnosis, details
         )
 
     def _content(self, traffic: ObservedTraffic, diagnosis: Diagnosis | None = None) -> CheckResult:
-        observed = traffic.deciding
-        found = observed.content_type if observed is not None else ""
+        observed = traffic.decisive_exchange
+        text = observed.content_type if observed is not None else ""
         return self.check_result(
-            "content", found or "none", diagnosis=diagnosis or diagnose_content_type(traffic)
+            "content", text or "none", diagnosis=diagnosis or diagnose_content_type(traffic)
         )
 
     async def _fetch_documents(self, traffic: ObservedTraffic, entry: HttpEntry) -> WellKnownDocuments:
-        refused = traffic.deciding if _requires_login(traffic) else None
-        network, tools = network_of(entry, self.settings), self.tools
-        return await fetch_well_known(entry.url, refused, network, tools.log, self.entry.name, tools.clock)
+        refused = traffic.decisive_exchange if _requires_login(traffic) else None
+        network, context = network_of(entry, self.settings), self.context
+        return await fetch_well_known(
+            entry.url, refused, network, context.log, self.entry.name, context.clock
+        )
 
     def _wellknown(self, documents: WellKnownDocuments, elapsed: int) -> CheckResult:
-        found = documents.resource or "None, so OAuth login is not available."
+        text = documents.resource or "None, so OAuth login is not available."
         return self.check_result(
             "wellknown",
-            found,
+            text,
             elapsed,
             details=tuple(f"{url}: {result}" for url, result in documents.locations),
         )
 
     def _failed_results(self, traffic: ObservedTraffic, diagnosis: Diagnosis) -> list[CheckResult]:
-        """Return the steps up to the failed one."""
+        """Return the results of the steps up to and including the failed one."""
         if diagnosis.step not in self.steps or self.steps.index(diagnosis.step) <= self.steps.index("http"):
             step = diagnosis.step if diagnosis.step in self.steps else "http"
             if step == "http":
@@ -359,7 +367,11 @@ class UrlExam(Exam):
 
 
 def _requires_login(traffic: ObservedTraffic) -> bool:
-    return traffic.agreement is None and traffic.deciding is not None and traffic.deciding.status == 401
+    return (
+        traffic.agreement is None
+        and traffic.decisive_exchange is not None
+        and traffic.decisive_exchange.status == 401
+    )
 
 
 def _has_credentials(entry: HttpEntry | WebSocketEntry) -> bool:

@@ -1,4 +1,4 @@
-"""From a configured entry to one that can be connected: permission, placeholders, secrets.
+"""Resolves a configured entry for connecting: permission, placeholders, secrets.
 
 Runs at each connect; the result is used for that connection only.
 """
@@ -19,12 +19,12 @@ from inspector.traffic.credentials import Credentials
 from inspector.transport.network import load_library
 
 SecretOf: TypeAlias = Callable[[str], Awaitable[str | None]]
-# Called before a server from another tool's file is used. Returns the environment variables that the user
+# Called before a server from another client's file is used. Returns the environment variables that the user
 # approved; raises ConfigError if the server must not be used.
 Permit: TypeAlias = Callable[[], Awaitable[frozenset[str]]]
 
 
-class EntryPreparer:
+class EntryResolver:
     """Resolves a configured server before connecting.
 
     `permit` is None for the user's own servers, which may use the whole environment.
@@ -46,7 +46,7 @@ class EntryPreparer:
         """True if the entry needs resolving."""
         return self._permit is not None or bool(secret_references(entry)) or needs_expansion(entry)
 
-    async def prepare(self, entry: Entry) -> Entry:
+    async def resolve(self, entry: Entry) -> Entry:
         """Return the entry fully resolved. Raises ConfigError."""
         if not isinstance(entry, StdioEntry):
             await load_library()
@@ -57,9 +57,9 @@ class EntryPreparer:
         expanded = expand(entry, await self._values(entry, allowed))
         references = secret_references(entry)
         values = await self._secrets([reference.ref for reference in references.values()])
-        prepared = resolve_secrets(expanded, values)
-        register_entry_secrets(self._credentials, prepared, references)
-        return prepared
+        resolved = resolve_secrets(expanded, values)
+        register_entry_secrets(self._credentials, resolved, references)
+        return resolved
 
     async def _values(self, entry: Entry, allowed: frozenset[str] | None) -> Values:
         names = names_in(entry)

@@ -1,4 +1,4 @@
-"""Running an examination, with secrets masked, and applying the fix of a diagnosis."""
+"""Running a connection check, with secrets masked, and applying the fix of a diagnosis."""
 
 from __future__ import annotations
 
@@ -21,51 +21,53 @@ from inspector.config.servers.entries import (
     check_url,
     is_websocket,
 )
-from inspector.engine.doctor.exam import Exam, ExamTools
-from inspector.engine.doctor.process_exam import ProcessExam
+from inspector.engine.doctor.connection_check import CheckContext, ConnectionCheck
+from inspector.engine.doctor.process_check import ProcessCheck
 from inspector.engine.doctor.results import Action, ActionKind, CheckResult, CheckState, Diagnosis
-from inspector.engine.doctor.url_exam import UrlExam
+from inspector.engine.doctor.url_check import UrlCheck
 from inspector.traffic.credentials import Credentials
 from inspector.traffic.masking.masker import masked_excerpt
 
 _NOT_TRUSTED = Diagnosis(
     "not-trusted",
     "started",
-    "This server comes from another tool's file and is not trusted yet, so it was neither started nor "
+    "This server comes from another client's file and is not trusted yet, so it was neither started nor "
     "contacted.",
     "Review and trust it, then run Doctor again.",
     is_warning=True,
 )
 
 
-async def run_examination(entry: Entry, tools: ExamTools) -> AsyncGenerator[CheckResult | Diagnosis, None]:
+async def run_check(entry: Entry, context: CheckContext) -> AsyncGenerator[CheckResult | Diagnosis, None]:
     """Yield each step (first as running, then its result), skipped steps, then diagnoses.
 
     The first diagnosis is the one to act on. All secrets are masked.
     """
-    exam: Exam = ProcessExam(entry, tools) if isinstance(entry, StdioEntry) else UrlExam(entry, tools)
-    mask = masker(tools.log.credentials)
+    check: ConnectionCheck = (
+        ProcessCheck(entry, context) if isinstance(entry, StdioEntry) else UrlCheck(entry, context)
+    )
+    mask = masker(context.log.credentials)
     done: set[str] = set()
-    async with aclosing(exam.run()) as results:
+    async with aclosing(check.run()) as results:
         async for result in results:
             if result.state is not CheckState.RUNNING:
                 done.add(result.id)
             yield _masked_result(result, mask)
-    why = _skip_reason(exam)
-    for id in exam.steps:
+    why = _skip_reason(check)
+    for id in check.steps:
         if id not in done:
             yield CheckResult(id, CheckState.SKIPPED, why)
-    if not tools.may_contact and exam.failure is None:
-        first = next(id for id in exam.steps if id not in done)
-        exam.warnings.insert(0, replace(_NOT_TRUSTED, step=first))
-    for diagnosis in (*((exam.failure,) if exam.failure is not None else ()), *exam.warnings):
+    if not context.may_contact and check.failure is None:
+        first = next(id for id in check.steps if id not in done)
+        check.warnings.insert(0, replace(_NOT_TRUSTED, step=first))
+    for diagnosis in (*((check.failure,) if check.failure is not None else ()), *check.warnings):
         yield _masked_diagnosis(diagnosis, mask)
 
 
-def _skip_reason(exam: Exam) -> str:
-    if exam.failure is not None:
+def _skip_reason(check: ConnectionCheck) -> str:
+    if check.failure is not None:
         return ""
-    return "" if exam.tools.may_contact else "Not checked until you trust it."
+    return "" if check.context.may_contact else "Not checked until you trust it."
 
 
 def masker(credentials: Credentials) -> Callable[[str], str]:
@@ -82,7 +84,7 @@ def masker(credentials: Credentials) -> Callable[[str], str]:
 
 
 def _masked_result(result: CheckResult, mask: Callable[[str], str]) -> CheckResult:
-    return replace(result, found=mask(result.found), details=tuple(mask(line) for line in result.details))
+    return replace(result, text=mask(result.text), details=tuple(mask(line) for line in result.details))
 
 
 def _masked_diagnosis(diagnosis: Diagnosis, mask: Callable[[str], str]) -> Diagnosis:
@@ -90,7 +92,7 @@ def _masked_diagnosis(diagnosis: Diagnosis, mask: Callable[[str], str]) -> Diagn
     return replace(diagnosis, cause=mask(diagnosis.cause), fix=mask(diagnosis.fix), evidence=evidence)
 
 
-def apply_remedy(entry: Entry, action: Action, certificates: Path | None) -> Entry:
+def apply_fix(entry: Entry, action: Action, certificates: Path | None) -> Entry:
     """Return the fixed entry. May write a certificate to that folder. Raises ConfigError."""
     if action.kind is ActionKind.USE_AUTO_ERA:
         return replace(entry, era="auto")

@@ -1,4 +1,4 @@
-"""Base class of examinations: dependencies, step results, steps after negotiation."""
+"""Base class of connection checks: dependencies, step results, steps after negotiation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ from inspector.transport.process import OrphanGuard
 
 _LIST_TIMEOUT = 15.0
 _PROBE_TIMEOUT = 1.0  # for detecting another protocol on a port
-NOT_EXPANDED = "Placeholders such as ${VAR} are expanded once you trust the server."
+NOT_EXPANDED = (
+    "Not checked, because placeholders such as ${VAR} are expanded only after you trust the server."
+)
 
 
 async def _unchanged(entry: Entry) -> Entry:
@@ -31,18 +33,18 @@ async def _unchanged(entry: Entry) -> Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class ExamTools:
-    """Dependencies of an examination.
+class CheckContext:
+    """Dependencies of a connection check.
 
-    `prepare` resolves secrets and variables; it raises ConfigError. Without `may_contact` nothing is started
-    or contacted, as the server is not trusted.
+    `resolve` resolves secrets and placeholders; it raises ConfigError. If `may_contact` is False (untrusted
+    server), nothing is started or contacted.
     """
 
     log: TrafficLog
     guard: OrphanGuard
     clock: Clock
     settings: Settings
-    prepare: Callable[[Entry], Awaitable[Entry]] = _unchanged
+    resolve: Callable[[Entry], Awaitable[Entry]] = _unchanged
     authorization: Authorization | None = None
     may_contact: bool = True
     list_timeout: float = _LIST_TIMEOUT
@@ -77,52 +79,52 @@ class _TokensOnlyRequest:
         return False
 
 
-class Exam:
-    """An examination; `run` yields results until the end, or until `failure` is set."""
+class ConnectionCheck:
+    """A connection check; `run` yields results until the end, or until `failure` is set."""
 
     steps: tuple[str, ...] = ()
 
-    def __init__(self, entry: Entry, tools: ExamTools) -> None:
+    def __init__(self, entry: Entry, context: CheckContext) -> None:
         self.entry = entry
-        self.tools = tools
+        self.context = context
         self.failure: Diagnosis | None = None
         self.warnings: list[Diagnosis] = []
-        connect = entry.timeouts.connect or tools.settings.connect_timeout
-        self.settings = replace(tools.settings, connect_timeout=connect)
-        self.authorization = TokensOnly(tools.authorization) if tools.authorization is not None else None
+        connect = entry.timeouts.connect or context.settings.connect_timeout
+        self.settings = replace(context.settings, connect_timeout=connect)
+        self.authorization = TokensOnly(context.authorization) if context.authorization is not None else None
 
     def run(self) -> AsyncGenerator[CheckResult, None]:
         raise NotImplementedError
 
-    def has_placeholders(self, entry: Entry) -> bool:
-        """True if an untrusted server has placeholders, which are then not resolved."""
-        return not self.tools.may_contact and needs_expansion(entry)
+    def has_unexpanded_placeholders(self, entry: Entry) -> bool:
+        """True if the server is untrusted and has placeholders, which are then not expanded."""
+        return not self.context.may_contact and needs_expansion(entry)
 
     def has_failed(self) -> bool:
         return self.failure is not None
 
     def now(self) -> int:
-        return self.tools.clock.monotonic_ns()
+        return self.context.clock.monotonic_ns()
 
-    def running(self, id: str, found: str = "") -> CheckResult:
-        return CheckResult(id, CheckState.RUNNING, found)
+    def running(self, id: str, text: str = "") -> CheckResult:
+        return CheckResult(id, CheckState.RUNNING, text)
 
     def check_result(
         self,
         id: str,
-        found: str,
+        text: str,
         elapsed_ns: int = 0,
         diagnosis: Diagnosis | None = None,
         details: tuple[str, ...] = (),
     ) -> CheckResult:
         """Return the result of a step. A failure is attributed to this step."""
         if diagnosis is None:
-            return CheckResult(id, CheckState.OK, found, elapsed_ns, details)
+            return CheckResult(id, CheckState.OK, text, elapsed_ns, details)
         if diagnosis.is_warning:
             self.warnings.append(diagnosis)
-            return CheckResult(id, CheckState.WARN, found or diagnosis.cause, elapsed_ns, details)
+            return CheckResult(id, CheckState.WARN, text or diagnosis.cause, elapsed_ns, details)
         self.failure = replace(diagnosis, step=id)
-        return CheckResult(id, CheckState.FAILED, found or diagnosis.cause, elapsed_ns, details)
+        return CheckResult(id, CheckState.FAILED, text or diagnosis.cause, elapsed_ns, details)
 
     def skipped(self, id: str, why: str) -> CheckResult:
         return CheckResult(id, CheckState.SKIPPED, why)
@@ -131,9 +133,9 @@ class Exam:
         self, entry: Entry, is_final: Callable[[ObservedTraffic], bool] | None = None
     ) -> ProbeSession:
         """Open a separate connection. Raises ConfigError."""
-        tools = self.tools
-        routes = make_routes(entry, NOTHING, tools.guard, tools.clock, self.settings, self.authorization)
-        return ProbeSession(routes, tools.log, self.entry.name, tools.clock, self.settings, is_final)
+        context = self.context
+        routes = make_routes(entry, NOTHING, context.guard, context.clock, self.settings, self.authorization)
+        return ProbeSession(routes, context.log, self.entry.name, context.clock, self.settings, is_final)
 
     async def check_negotiated(
         self, session: ProbeSession, traffic: ObservedTraffic
@@ -146,20 +148,20 @@ class Exam:
             "version", f"{agreement.revision}{f', {shown}' if shown else ''}", details=(agreement.how,)
         )
         warnings = diagnose_agreement(agreement)
-        offered = ", ".join(agreement.capabilities) or "none"
-        yield self.check_result("capabilities", offered, diagnosis=warnings[0] if warnings else None)
+        declared = ", ".join(agreement.capabilities) or "none"
+        yield self.check_result("capabilities", declared, diagnosis=warnings[0] if warnings else None)
         self.warnings += warnings[1:]
         yield self.running("list")
-        listed = await session.list_first(self.tools.list_timeout)
+        listed = await session.list_first(self.context.list_timeout)
         if not listed.method:
-            yield self.skipped("list", "The server declares nothing to list.")
+            yield self.skipped("list", "The server declares no tools, resources or prompts.")
             return
-        found = (
+        text = (
             ""
             if listed.error
             else f"{listed.method}: {plural(listed.count, listed.method.partition('/')[0][:-1])}"
         )
-        yield self.check_result("list", found, listed.elapsed_ns, diagnose_list(listed))
+        yield self.check_result("list", text, listed.elapsed_ns, diagnose_list(listed))
 
     def era_text(self, traffic: ObservedTraffic) -> str:
         assert traffic.agreement is not None
