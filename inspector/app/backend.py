@@ -105,7 +105,7 @@ def start_backend(frontend: Frontend, files: Files, *, is_running: bool) -> App:
 
 
 def _locations(files: Files) -> FindLocations | None:
-    """Return where the config files of other tools are.
+    """Return where the config files of other MCP clients are.
 
     None without a trust file: there would be no way to approve the servers found in them.
     """

@@ -44,11 +44,11 @@ class Command:
 COMMANDS = {
     "list": Command("list the tools, resources or prompts of a server", takes_server=True),
     "call": Command("call a tool and print its result", takes_server=True),
-    "servers": Command("list your servers and servers from other tools; add and export servers"),
+    "servers": Command("list your servers and those of other MCP clients; add and export servers"),
     "doctor": Command("diagnose why a server does not connect, step by step", takes_server=True),
     "export": Command("export messages from a capture as JSON Lines, HAR or Markdown"),
     "demo": Command("run an embedded demo server in this process"),
-    "associate": Command("open captures with MCP Lens on double-click (Linux desktops)"),
+    "associate": Command("register MCP Lens as the default app for .mcpcap files (Linux)"),
     "tour": Command("run an automated tour of the app and save screenshots"),
 }
 
@@ -58,8 +58,8 @@ Inspect and debug MCP servers. Without a command, opens the app window and any c
 _EPILOG = "commands:\n" + "".join(f"  {name:<10} {command.summary}\n" for name, command in COMMANDS.items())
 
 _EXIT_CODES = """
-exit codes: 0 success, 1 tool reported an error, 2 connection failed or protocol error,
-64 invalid command line, 130 interrupted, 143 terminated. Set MCP_LENS_DEBUG=1 to see tracebacks.
+exit codes: 0 success, 1 tool error, 2 connection failed or protocol error, 64 invalid command line,
+70 internal error, 130 interrupted, 143 terminated. Set MCP_LENS_DEBUG=1 to see tracebacks.
 """
 
 

@@ -93,7 +93,7 @@ async def over_http(guide: Guide) -> None:
 
 async def wire_faults(guide: Guide) -> None:
     guide.server("faulty")
-    for tool in ("stray_stdout", "answers_twice", "orphan_response"):
+    for tool in ("stray_stdout", "duplicate_response", "unmatched_response"):
         await guide.tool(tool)
         await guide.call(OutcomeKind.RESULT)
     traffic, log = guide.window.traffic, guide.app.bridge.log
@@ -106,7 +106,7 @@ async def wire_faults(guide: Guide) -> None:
 
 async def crash(guide: Guide) -> None:
     before = len(guide.app.bridge.log)
-    await guide.tool("dies_mid_call")
+    await guide.tool("exits_mid_call")
     outcome = await guide.call(OutcomeKind.FAILED)
     if "code 9" not in outcome.summary:
         raise StopFailed(f"the error does not include the exit code: {outcome.summary}")
@@ -231,12 +231,12 @@ async def discovered_servers(guide: Guide) -> None:
 
 
 async def add_by_pasting(guide: Guide) -> None:
-    """Paste another tool's configuration into the welcome page."""
+    """Paste another client's configuration into the welcome page."""
     guide.window.servers.go_back()
     box = guide.window.welcome.box
     await guide.until("the welcome page", box.isVisible)
     box.put(json.dumps(_PASTED, indent=2))
-    await guide.press("Continue…", guide.window.welcome)
+    await guide.press("Add server…", guide.window.welcome)
     dialog = next(iter(guide.window.findChildren(AddServerDialog)))
     await guide.until("three servers", lambda: len(dialog.list.servers) == 3 and dialog.isVisible())
     await guide.screenshot("add-by-pasting", dialog)

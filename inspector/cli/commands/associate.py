@@ -1,4 +1,4 @@
-"""`mcp-lens associate`: open captures in MCP Lens on double-click.
+"""`mcp-lens associate`: register MCP Lens as the default app for `.mcpcap` files.
 
 For freedesktop.org desktops: installs a desktop entry, a MIME type and an icon in the user's data folder.
 """

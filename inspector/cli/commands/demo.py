@@ -12,13 +12,13 @@ from inspector.demo.servers import SERVERS, faults_of
 def configure(parser: Parser) -> None:
     parser.add_argument("name", choices=list(SERVERS), metavar="NAME", help=f"one of {', '.join(SERVERS)}")
     parser.add_argument("--http", action="store_true", help="serve on 127.0.0.1 instead of stdio")
-    parser.add_argument("--port", type=int, default=0, help="port for --http (default: a free one)")
+    parser.add_argument("--port", type=int, default=0, help="port for --http (default: any free port)")
     parser.add_argument(
         "--fault",
         action="append",
         default=[],
         metavar="NAME",
-        help="fault to simulate, for faulty and login (repeatable for login)",
+        help="fault to simulate (faulty and login only; repeatable with login)",
     )
 
 
@@ -26,16 +26,16 @@ def run(options: argparse.Namespace) -> int:
     _check(options)
     from inspector.demo.__main__ import main as run_demo
 
-    words = [options.name]
+    argv = [options.name]
     if options.http:
-        words += ["--http", "--port", str(options.port)]
+        argv += ["--http", "--port", str(options.port)]
     for fault in options.fault:
-        words += ["--fault", fault]
-    return run_demo(words)
+        argv += ["--fault", fault]
+    return run_demo(argv)
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Raise ConfigError for what `python -m inspector.demo` would reject, with our exit code."""
+    """Reject invalid options here, so that the exit code is that of `mcp-lens`. Raises ConfigError."""
     if options.http and not SERVERS[options.name].supports_http:
         raise ConfigError(f"The demo server {options.name!r} does not support HTTP.", "Remove --http.")
     if not options.http and not SERVERS[options.name].supports_stdio:
@@ -46,7 +46,8 @@ def _check(options: argparse.Namespace) -> None:
     for fault in options.fault:
         if fault not in known:
             raise ConfigError(
-                f"{fault!r} is not a fault of {options.name!r}.", f"Use one of: {', '.join(known)}."
+                f"Unknown fault {fault!r} for the demo server {options.name!r}.",
+                f"Use one of: {', '.join(known)}.",
             )
     if options.name == "faulty" and len(options.fault) > 1:
         raise ConfigError("'faulty' supports one fault at a time.", "Choose one.")

@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Capture]:
-    """Open a capture; another tool's export is converted to a temporary one first."""
+    """Open a capture; a JSON Lines or HAR file is converted to a temporary one first."""
     with tempfile.TemporaryDirectory(prefix="mcp-lens-") as folder:
         if looks_like_capture(path):
             capture = open_capture(path)

@@ -1,6 +1,6 @@
-"""`mcp-lens servers`: list, add and export servers; list servers of other tools.
+"""`mcp-lens servers`: list, add and export servers; list servers of other MCP clients.
 
-Nothing is started or contacted, and no file of another tool is written.
+Nothing is started or contacted, and no file of another client is written.
 """
 
 from __future__ import annotations
@@ -36,21 +36,24 @@ _STDIN = "-"
 def configure(parser: Parser) -> None:
     parser.usage = "mcp-lens servers [options] [NAME …]"
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these servers (default: all)")
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument(
-        "--found", action="store_true", help="list servers from other tools and from this folder"
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument(
+        "--discovered",
+        "--found",
+        action="store_true",
+        help="list the servers of other MCP clients and of this folder",
     )
-    what.add_argument(
+    mode.add_argument(
         "--as",
-        dest="form",
+        dest="export_format",
         choices=[*EXPORT_FORMAT_NAMES, _CLAUDE],
-        metavar="FORM",
+        metavar="FORMAT",
         help=(
             f"export in another format: {', '.join(EXPORT_FORMAT_NAMES)}, or “{_CLAUDE}” for claude mcp add "
             "commands"
         ),
     )
-    what.add_argument(
+    mode.add_argument(
         "--add", metavar="TEXT", help="add a pasted configuration, command or URL; - reads stdin"
     )
     parser.add_argument(
@@ -69,11 +72,11 @@ def run(options: argparse.Namespace) -> int:
     server_list = ServerListFile(options.config or server_list_path())
     if options.add is not None:
         return _add(server_list, options.add, options.names)
-    if options.found:
+    if options.discovered:
         return _write_discovered(find_servers(local_locations(options.folder)), options)
     entries = _chosen(server_list, options.names)
-    if options.form is not None:
-        return _write_form(entries, options.form)
+    if options.export_format is not None:
+        return _write_exported(entries, options.export_format)
     _write_own(entries, options.format)
     return ExitCode.RESULT
 
@@ -93,7 +96,7 @@ def _write_own(entries: Sequence[Entry], format: str) -> None:
         return
     if not entries:
         output.print_error(
-            "No servers configured. Run “mcp-lens servers --found” to list servers from other tools."
+            "No servers configured. Run “mcp-lens servers --discovered” to list those of other MCP clients."
         )
     _write_rows(
         [(entry.name, f"{entry.address}{'' if entry.enabled else '  (disabled)'}") for entry in entries]
@@ -109,13 +112,13 @@ def _own_json(entry: Entry) -> JSON:
     }
 
 
-def _write_form(entries: Sequence[Entry], form: str) -> int:
-    if form == _CLAUDE:
+def _write_exported(entries: Sequence[Entry], format: str) -> int:
+    if format == _CLAUDE:
         commands = [claude_command(entry) for entry in entries]
         text = "".join(f"{command.text}\n" for command in commands)
         exported = Exported(text, tuple(note for command in commands for note in command.notes))
     else:
-        exported = export(entries, form)
+        exported = export(entries, format)
     output.write_file(exported.text)
     for note in exported.notes:
         output.print_error(note)
@@ -189,15 +192,15 @@ def _discovered_rows(chain: Sequence[DiscoveredServer], at: int) -> list[tuple[s
     """Return a row for the server, and one below it for each detail."""
     server = chain[at]
     note = " (overridden)" if _is_overridden(chain, at) else " (same name)" if at else ""
-    what = server.entry.address if server.entry is not None else server.problem
-    rows = [(f"{server.name}{note}", what), ("", _where(server))]
+    address = server.entry.address if server.entry is not None else server.problem
+    rows = [(f"{server.name}{note}", address), ("", _where(server))]
     return rows + [("", text) for text in server.notes]
 
 
 def _is_overridden(chain: Sequence[DiscoveredServer], at: int) -> bool:
-    """True if the same tool has an entry of this name with a higher precedence.
+    """True if the same client has an entry of this name with a higher precedence.
 
-    A tool overrides only its own servers; those of other tools just share the name.
+    A client overrides only its own servers; those of other clients just share the name.
     """
     return any(each.source.tool == chain[at].source.tool for each in chain[:at])
 

@@ -44,7 +44,7 @@ HEAVY = ("PySide6", "qasync", "httpx2", "pydantic", "mcp", "asyncio", "inspector
         ),
         (["demo", "library", "--http", "--port", "70000"], "70000 is not a valid port."),
         (["demo", "login"], "The demo server 'login' supports only HTTP."),
-        (["demo", "login", "--http", "--fault", "x"], "'x' is not a fault of 'login'."),
+        (["demo", "login", "--http", "--fault", "x"], "Unknown fault 'x' for the demo server 'login'."),
     ],
 )
 def test_invalid_command_line_gives_one_error_and_exit_code_64(

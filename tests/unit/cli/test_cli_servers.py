@@ -50,12 +50,12 @@ def test_discovered_servers_are_listed_with_what_they_override(
     (home / ".mcp.json").write_text(json.dumps({"mcpServers": {"one": {"command": "other"}}}))
     (home / ".cursor").mkdir()
     (home / ".cursor" / "mcp.json").write_text("{\n  oops")
-    assert main(["servers", "--found"]) == 0
+    assert main(["servers", "--discovered"]) == 0
     printed = capsys.readouterr()
     assert "one (overridden)" in printed.out
     assert f"Claude Code, folder: {home / 'work' / '.mcp.json'}:1" in printed.out
     assert "line 2, column 3" in printed.err
-    assert main(["servers", "--found", "--format", "json"]) == 0
+    assert main(["servers", "--found", "--format", "json"]) == 0  # the old name
     assert [item["isOverridden"] for item in json.loads(capsys.readouterr().out)] == [False, True]
     assert not marker.exists()
     assert (home / "work" / ".mcp.json").read_text() == text
