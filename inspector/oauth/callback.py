@@ -109,7 +109,7 @@ class CallbackWaiter:
         """Stop waiting; later callbacks are rejected. No effect after the callback was received."""
         self._response.cancel()
 
-    def paste(self, text: str) -> None:
+    def submit_callback_url(self, text: str) -> None:
         """Accept a URL copied from the browser. Raises UserError if it is not the callback."""
         response, refusal = self._read_pasted(text)
         refusal = refusal or self.claim(response)

@@ -23,7 +23,7 @@ from inspector.engine.inbox.inbox import Inbox
 from inspector.engine.inbox.views import InboxRequest, Reply, RequestItem
 from inspector.engine.secrets import Secrets
 from inspector.engine.views import CallOutcome, OutcomeKind
-from inspector.oauth.login.steps import QuestionKind
+from inspector.oauth.login.steps import LoginPromptKind
 from inspector.oauth.login_reason import LoginReason
 from inspector.protocol.revisions import Revision
 from inspector.protocol.server_requests.replies import form_reply, sampling_reply, url_reply
@@ -157,8 +157,8 @@ async def connect(engine: Engine) -> None:
         await engine.connect(SERVER)
     except NeedsLogin:
         view = engine.logins.view(SERVER)
-        question = view.question if view is not None else None
-        if question is None or question.kind is not QuestionKind.ISSUER:
+        question = view.prompt if view is not None else None
+        if question is None or question.kind is not LoginPromptKind.ISSUER:
             raise
         await engine.logins.allow_hosts(SERVER, True)
         await engine.connect(SERVER)

@@ -199,7 +199,7 @@ async def test_login_requests_appear_in_the_traffic(peer: Visit, url: str) -> No
         f"POST {origin}/token",
     ]
     steps = [row.raw.decode() for row in peer.engine.log.find(NAME, RecordKind.LOGIN)]
-    assert "Login, Client identity: Client registered." in steps
+    assert "Login · Identify client: Client registered." in steps
 
 
 async def test_login_works_with_a_server_without_resource_metadata(sdk: str, person: Person) -> None:

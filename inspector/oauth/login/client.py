@@ -8,7 +8,7 @@ from inspector.base.json.values import JSONObject, compact, quote_value, strings
 from inspector.oauth.http import LoginRequest, LoginResponse, post_json
 from inspector.oauth.login.browser import make_secrets
 from inspector.oauth.login.context import LoginContext, LoginStopped
-from inspector.oauth.login.steps import LoginGrant, Question, QuestionKind
+from inspector.oauth.login.steps import LoginGrant, LoginPrompt, LoginPromptKind
 from inspector.protocol.auth import dpop, pkce
 from inspector.protocol.auth.client_registration import (
     Client,
@@ -72,7 +72,7 @@ async def _decide(context: LoginContext) -> IdentityDecision:
             issuer=server.issuer,
             known=await _known_clients(context),
             document_url=_document_url(context) if context.needs_browser else "",
-            supports_documents=server.supports_client_documents,
+            supports_documents=server.supports_client_id_metadata,
             registration_endpoint=endpoint.url if endpoint is not None else "",
             redirect_uri=redirect,
             strategy=context.overrides.strategy if context.needs_browser else Strategy.PRE_REGISTERED,
@@ -113,7 +113,7 @@ def _ask(context: LoginContext, decision: IdentityDecision) -> None:
     server = _server(context)
     context.add_decision(decision.reason)
     text = f"Which client ID is registered for MCP Lens at {server.issuer}?"
-    context.question = Question(QuestionKind.CLIENT, text, server.issuer)
+    context.prompt = LoginPrompt(LoginPromptKind.CLIENT, text, server.issuer)
 
 
 async def _use_client(context: LoginContext, client: Client) -> None:
@@ -247,7 +247,7 @@ async def prepare_request(context: LoginContext) -> None:
     )
     context.add_input("code challenge", pkce.challenge_of(facts.verifier), "SHA-256 of the verifier")
     context.add_input("state", facts.state, "random", is_secret=True)
-    context.add_input("issuer", server.recorded_issuer, "expected iss in the authorization response")
+    context.add_input("issuer", server.expected_iss, "expected iss in the authorization response")
     context.add_input("redirect URI", facts.redirect_uri, "callback listener of MCP Lens")
 
 

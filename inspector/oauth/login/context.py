@@ -26,8 +26,8 @@ from inspector.oauth.login.steps import (
     HttpExchangeView,
     Input,
     LoginGrant,
+    LoginPrompt,
     Overrides,
-    Question,
     StepId,
     Table,
 )
@@ -178,7 +178,7 @@ class LoginContext:
         self.opens_browser = opens_browser
         self.notes = StepNotes()
         self.step = StepId.PROBE
-        self.question: Question | None = None
+        self.prompt: LoginPrompt | None = None
         self.edited: LoginRequest | None = None
         # Codes that were sent and states used in a browser: going back does not make them valid again.
         self.used_secrets: set[str] = set()

@@ -13,24 +13,24 @@ from dataclasses import replace
 from inspector.base.json.values import JSONObject, quote_names
 from inspector.oauth.http import LoginRequest, LoginResponse, RejectedResponse, get_document
 from inspector.oauth.login.context import LoginContext, LoginStopped
-from inspector.oauth.login.steps import LoginGrant, Question, QuestionKind
+from inspector.oauth.login.steps import LoginGrant, LoginPrompt, LoginPromptKind
 from inspector.oauth.login.verification import initialize_request
 from inspector.protocol.auth.challenge import (
     AccessStatus,
     access_status,
+    check_response,
     choose_challenge,
-    judge_response,
     read_challenges,
 )
 from inspector.protocol.auth.resource_metadata import (
     IssuerChoice,
+    check_copies,
+    check_metadata_response,
+    check_migration,
+    check_missing_metadata,
+    check_scopes,
+    check_search,
     choose_issuer,
-    judge_copies,
-    judge_metadata_response,
-    judge_migration,
-    judge_missing_metadata,
-    judge_scopes,
-    judge_search,
     read_resource_metadata,
     resource_metadata_urls,
 )
@@ -39,16 +39,16 @@ from inspector.protocol.auth.server_metadata import (
     CONTACTED_ENDPOINTS,
     MetadataSource,
     ServerMetadata,
+    check_cors,
+    check_server_copies,
     default_content,
-    judge_cors,
-    judge_server_copies,
     legacy_issuer,
     legacy_metadata_url,
     no_server_metadata,
     read_server_metadata,
     server_metadata_urls,
 )
-from inspector.protocol.auth.server_support import judge_support, support_traits
+from inspector.protocol.auth.server_support import check_support, support_traits
 from inspector.protocol.auth.url_guard import Allowance, UrlBlocked, check_url
 from inspector.protocol.http_rules import VERSION_HEADER, Headers, error_in
 from inspector.protocol.revisions import NEWEST_HANDSHAKE, R2, Era
@@ -119,7 +119,7 @@ async def read_challenge(context: LoginContext) -> None:
     context.facts.challenge = challenge
     error = error_in(refused.body)
     context.add_findings(
-        judge_response(
+        check_response(
             refused.status, challenges, context.revision, with_token=refused.with_token, error=error
         )
     )
@@ -156,7 +156,7 @@ async def find_resource_metadata(context: LoginContext) -> None:
     for candidate in locations.candidates:
         responses.append(response := await context.fetch_metadata(_document_request(context, candidate)))
         document = read_document(response)
-        context.add_findings(judge_metadata_response(response, document, context.revision))
+        context.add_findings(check_metadata_response(response, document, context.revision))
         if document.outcome is LookupOutcome.FOUND:
             context.facts.resource_content = document.content
             break
@@ -164,10 +164,10 @@ async def find_resource_metadata(context: LoginContext) -> None:
     if context.facts.resource_content is None:
         _handle_missing_resource(context, responses)
     else:
-        context.add_findings(judge_search(locations, responses, context.revision))
+        context.add_findings(check_search(locations, responses, context.revision))
         context.add_decision(f"Using the metadata at {responses[-1].url}.")
         for copy in await _copies(context, locations.candidates[len(responses) :]):
-            context.add_findings(judge_copies(context.facts.resource_content, copy, context.revision))
+            context.add_findings(check_copies(context.facts.resource_content, copy, context.revision))
 
 
 async def _copies(context: LoginContext, others: tuple[Candidate, ...]) -> list[JSONObject]:
@@ -182,7 +182,7 @@ async def _copies(context: LoginContext, others: tuple[Candidate, ...]) -> list[
 
 def _handle_missing_resource(context: LoginContext, responses: list[MetadataResponse]) -> None:
     may_fall_back = (
-        judge_missing_metadata(responses, context.revision).may_fall_back and context.allows_legacy_flow
+        check_missing_metadata(responses, context.revision).may_fall_back and context.allows_legacy_flow
     )
     if may_fall_back:
         context.facts.revision = R2
@@ -191,14 +191,14 @@ def _handle_missing_resource(context: LoginContext, responses: list[MetadataResp
             "No metadata found. Only 2025-03-26 works without it: using the server's own host, as that "
             "protocol version specifies."
         )
-    context.add_findings(judge_missing_metadata(responses, context.revision).findings)
+    context.add_findings(check_missing_metadata(responses, context.revision).findings)
 
 
 async def check_resource(context: LoginContext) -> None:
     content = context.facts.resource_content
     if content is None:
         context.notes.is_skipped = True
-        context.add_findings(judge_scopes(context.facts.challenge, None, context.revision))
+        context.add_findings(check_scopes(context.facts.challenge, None, context.revision))
         return
     result = read_resource_metadata(content, context.target.url, context.revision, context.allowance)
     context.facts.resource = result
@@ -209,7 +209,7 @@ async def check_resource(context: LoginContext) -> None:
             *read_resource_metadata(content, context.target.url, context.revision, private).metadata.issuers
         )
     context.add_findings(result.findings)
-    context.add_findings(judge_scopes(context.facts.challenge, metadata, context.revision))
+    context.add_findings(check_scopes(context.facts.challenge, metadata, context.revision))
     context.add_input("resource", metadata.resource, "from the metadata")
     context.add_input("server", context.target.url, "set by you")
     context.add_input("authorization servers", " ".join(metadata.issuers), "from the metadata")
@@ -250,7 +250,7 @@ async def choose_server(context: LoginContext) -> None:
         )
     login = await context.tools.store.newest_login()
     before = login.tokens.issuer if login is not None else None
-    context.add_findings(judge_migration(before, listed, choice, context.revision))
+    context.add_findings(check_migration(before, listed, choice, context.revision))
     if before and before not in listed:
         context.add_decision(
             f"The previous authorization server was {before}. Its clients and tokens are not used here."
@@ -315,7 +315,7 @@ async def _ask_for_trust(context: LoginContext, wanted: str, issuer: str) -> Non
         f"{_CREDENTIALS[context.grant]}? To skip this question, set it as the issuer in the server's "
         "settings."
     )
-    context.question = Question(QuestionKind.ISSUER, text, issuer)
+    context.prompt = LoginPrompt(LoginPromptKind.ISSUER, text, issuer)
 
 
 async def prepare_server_lookup(context: LoginContext) -> LoginRequest | None:
@@ -334,14 +334,14 @@ async def find_server_metadata(context: LoginContext) -> None:
             is_legacy = context.facts.is_legacy
             context.facts.server_source = MetadataSource.LEGACY if is_legacy else MetadataSource.NAMED
             context.add_findings(
-                judge_cors(response, context.notes.exchanges[-1].request.headers, context.revision)
+                check_cors(response, context.notes.exchanges[-1].request.headers, context.revision)
             )
             break
     show_candidates(context, candidates, responses)
     if context.facts.server_content is not None:
         context.add_decision(f"Using the metadata at {responses[-1].url}.")
         for copy in await _copies(context, candidates[len(responses) :]):
-            context.add_findings(judge_server_copies(context.facts.server_content, copy, context.revision))
+            context.add_findings(check_server_copies(context.facts.server_content, copy, context.revision))
         return
     is_absent = all(read_document(response).outcome is LookupOutcome.NOTHING for response in responses)
     if context.facts.is_legacy and is_absent:
@@ -383,7 +383,7 @@ async def check_server(context: LoginContext) -> None:
     context.record_blocked(*private_endpoints(result.metadata, context.allowance))
     context.add_findings(result.findings)
     context.add_findings(
-        judge_support(
+        check_support(
             result.metadata, context.revision, needs_code=context.needs_browser, has_secret=has_secret
         )
     )
@@ -400,8 +400,8 @@ async def check_server(context: LoginContext) -> None:
         ((trait.name, trait.value, trait.meaning) for trait in support_traits(result.metadata)),
     )
     if result.foreign_hosts:
-        context.question = Question(
-            QuestionKind.HOSTS,
+        context.prompt = LoginPrompt(
+            LoginPromptKind.HOSTS,
             f"The issuer {issuer} has endpoints on other hosts: {quote_names(result.foreign_hosts)}. "
             "Do they belong to the same operator?",
             issuer,

@@ -33,10 +33,10 @@ from inspector.oauth.login.steps import (
     STEP_PURPOSES,
     STEPS,
     BrowserWait,
+    LoginPrompt,
+    LoginPromptKind,
     LoginView,
     Overrides,
-    Question,
-    QuestionKind,
     Step,
     StepId,
     StepState,
@@ -121,7 +121,7 @@ class Login:
             result=token_info(context.facts.stored_login, context.facts.is_saved),
             failure=failure.summary if failure is not None else "",
             next_step=failure.next_step if failure is not None else "",
-            question=context.question,
+            prompt=context.prompt,
             waiting=browser_wait(context),
             is_running=self._task is not None,
             is_over=self._is_over or self._position == len(self._order),
@@ -179,7 +179,7 @@ class Login:
         self._require_idle()
         self._is_over = False
         self._context.facts = copy.copy(self._facts_before[to])
-        self._context.question, self._failure = None, None
+        self._context.prompt, self._failure = None, None
         self._discard_from(position)
         self._position = position
         await self._run_exclusively(self._prepare_next())
@@ -190,56 +190,56 @@ class Login:
         self._context.edited = request
         self._emit_changed()
 
-    async def answer_consent(self, is_allowed: bool, shown: Question | None = None) -> None:
+    async def answer_consent(self, is_allowed: bool, shown: LoginPrompt | None = None) -> None:
         """Answer whether to contact these hosts, or to trust this issuer (ISSUER).
 
-        The answer is saved for the issuer, or for the server (PRIVATE). `shown` is the question that the
+        The answer is saved for the issuer, or for the server (PRIVATE). `shown` is the prompt that the
         user saw.
         """
-        question = self._context.question
-        if question is None or question.kind is QuestionKind.CLIENT:
+        prompt = self._context.prompt
+        if prompt is None or prompt.kind is LoginPromptKind.CLIENT:
             raise UserError("There is no pending question of this kind.")
-        _require_same(question, shown)
+        _require_same(prompt, shown)
         if not is_allowed:
-            self._context.question = None
-            if question.kind is not QuestionKind.PRIVATE:  # the step that asked had completed; undo that
+            self._context.prompt = None
+            if prompt.kind is not LoginPromptKind.PRIVATE:  # the step that asked had completed; undo that
                 self._discard_from(self._position)
                 self._position -= 1
             self._fail(
-                LoginStopped(DECLINED_TEXTS[question.kind], "Start the login again to change your answer.")
+                LoginStopped(DECLINED_TEXTS[prompt.kind], "Start the login again to change your answer.")
             )
             return
-        if question.kind is QuestionKind.PRIVATE:
+        if prompt.kind is LoginPromptKind.PRIVATE:
             await self._context.tools.store.allow_private()
             await self._context.allow_private()
             await self.retry()
             return
-        if question.kind is QuestionKind.ISSUER:
-            await self._context.tools.store.trust_issuer(question.issuer)
+        if prompt.kind is LoginPromptKind.ISSUER:
+            await self._context.tools.store.trust_issuer(prompt.issuer)
         else:
-            await self._context.tools.store.allow_hosts(question.issuer, question.hosts)
-        self._context.question = None
+            await self._context.tools.store.allow_hosts(prompt.issuer, prompt.hosts)
+        self._context.prompt = None
         await self._run_exclusively(self._prepare_next())
 
-    async def set_client(self, client_id: str, secret: str = "", shown: Question | None = None) -> None:
+    async def set_client(self, client_id: str, secret: str = "", shown: LoginPrompt | None = None) -> None:
         """Provide the registered client; it is saved for this issuer. `shown` as in `answer_consent`."""
-        question = self._context.question
-        if question is None or question.kind is not QuestionKind.CLIENT:
+        prompt = self._context.prompt
+        if prompt is None or prompt.kind is not LoginPromptKind.CLIENT:
             raise UserError("No client ID was requested.")
-        _require_same(question, shown)
+        _require_same(prompt, shown)
         if not client_id.strip():
             raise UserError("The client ID is empty.", "Enter the client ID registered for MCP Lens.")
-        client = Client(client_id.strip(), question.issuer, ClientSource.PRE_REGISTERED, secret=secret)
+        client = Client(client_id.strip(), prompt.issuer, ClientSource.PRE_REGISTERED, secret=secret)
         await self.back(StepId.IDENTITY)
         self._context.facts.typed_client = client
         await self.next()
 
-    def paste(self, text: str) -> None:
-        """Accept a pasted redirect URL. Raises UserError if it is not the callback."""
+    def submit_callback_url(self, text: str) -> None:
+        """Accept a callback URL pasted by the user. Raises UserError if it is not the callback."""
         listener = self._context.listener
         if listener is None:
             raise UserError("The login is not waiting for an authorization response.")
-        listener.wait.paste(text)
+        listener.wait.submit_callback_url(text)
 
     def cancel(self) -> None:
         """Stop; what was found so far stays visible."""
@@ -278,7 +278,7 @@ class Login:
 
     async def _run_through(self, last: int) -> None:
         while self._position <= last and self._failure is None:
-            if self._context.question is not None:
+            if self._context.prompt is not None:
                 return
             await self._run_one()
             self._emit_changed()
@@ -321,7 +321,7 @@ class Login:
             return
         self._finish_step(id, StepState.SKIPPED if context.notes.is_skipped else StepState.DONE)
         self._record(id)
-        if context.question is not None and context.question.kind is QuestionKind.CLIENT:
+        if context.prompt is not None and context.prompt.kind is LoginPromptKind.CLIENT:
             self._steps[id] = replace(self._steps[id], state=StepState.FAILED)
             return
         self._position += 1
@@ -333,7 +333,7 @@ class Login:
         if hosts:
             what = f"{quote_names(hosts)} {'is' if len(hosts) == 1 else 'are'} in a private network."
             text = f"{what} Allow private network addresses for this server?"
-            self._context.question = Question(QuestionKind.PRIVATE, text, "", hosts)
+            self._context.prompt = LoginPrompt(LoginPromptKind.PRIVATE, text, "", hosts)
             self._emit_changed()
 
     def _check(self, findings: list[Finding]) -> None:
@@ -350,7 +350,7 @@ class Login:
     def _record(self, id: StepId) -> None:
         decisions = self._steps[id].decisions
         text = f": {decisions[-1].text}" if decisions else ""
-        self._context.tools.recorder.step(f"Login, {id.value}{text}")
+        self._context.tools.recorder.step(f"Login · {id.value}{text}")
 
     async def _prepare_next(self) -> None:
         """Prepare the next step for review."""
@@ -359,7 +359,7 @@ class Login:
         id = self._order[self._position]
         prepare, preview = STEP_HANDLERS[id].prepare, None
         self._context.edited = None
-        if prepare is not None and self._context.question is None and not self._is_unattended:
+        if prepare is not None and self._context.prompt is None and not self._is_unattended:
             self._facts_before.setdefault(id, copy.copy(self._context.facts))
             try:
                 preview = await prepare(self._context)
@@ -402,9 +402,9 @@ class Login:
         return step
 
 
-def _require_same(question: Question, shown: Question | None) -> None:
-    """Raise UserError if the user answered a different question: the issuer may have changed."""
-    if shown is not None and shown != question:
+def _require_same(prompt: LoginPrompt, shown: LoginPrompt | None) -> None:
+    """Raise UserError if the user answered a different prompt: the issuer may have changed."""
+    if shown is not None and shown != prompt:
         raise UserError("The question has changed.", "Read the new question and answer again.")
 
 

@@ -14,12 +14,12 @@ from inspector.config.servers.entries import IdentityProvider
 from inspector.oauth.http import LoginRequest, LoginResponse, get_document
 from inspector.oauth.login.context import BrowserNeeded, LoginContext, LoginStopped
 from inspector.oauth.login.discovery import private_endpoints, show_candidates
-from inspector.oauth.login.steps import Question, QuestionKind
+from inspector.oauth.login.steps import LoginPrompt, LoginPromptKind
 from inspector.oauth.store import ProviderLogin
 from inspector.oauth.token_endpoint import TokenRequest, request_token
 from inspector.protocol.auth.client_registration import Client, ClientSource
 from inspector.protocol.auth.findings.finding import finding
-from inspector.protocol.auth.id_token import IdTokenExpectation, IdTokenVerdict, check_id_token, is_expired
+from inspector.protocol.auth.id_token import IdTokenExpectation, IdTokenResult, check_id_token, is_expired
 from inspector.protocol.auth.responses import LookupOutcome, MetadataResponse, read_document
 from inspector.protocol.auth.server_metadata import (
     CONTACTED_ENDPOINTS,
@@ -153,8 +153,8 @@ def _ask_about_hosts(context: LoginContext, result: ServerMetadataResult) -> Non
     issuer, hosts = result.metadata.issuer, result.foreign_hosts
     if hosts:
         text = f"The identity provider {issuer} has endpoints on other hosts: {quote_names(hosts)}."
-        context.question = Question(
-            QuestionKind.HOSTS, f"{text} Do they belong to the same operator?", issuer, hosts
+        context.prompt = LoginPrompt(
+            LoginPromptKind.HOSTS, f"{text} Do they belong to the same operator?", issuer, hosts
         )
 
 
@@ -271,11 +271,11 @@ async def _refresh(context: LoginContext, saved: ProviderLogin) -> None:
     saved = replace(saved, refresh_token=tokens.refresh_token or saved.refresh_token)
     if tokens.id_token:
         try:
-            verdict = _check(context, tokens.id_token, subject=saved.subject)
+            checked = _check(context, tokens.id_token, subject=saved.subject)
         except LoginStopped as exc:  # otherwise it would be retried each time
             await context.tools.store.delete_provider_login(saved.issuer)
             raise expired_login_error(context, exc.summary) from exc
-        saved = replace(saved, id_token=tokens.id_token, expires_at=verdict.expires_at)
+        saved = replace(saved, id_token=tokens.id_token, expires_at=checked.expires_at)
     await context.tools.store.save_provider_login(saved)  # the old refresh token may be invalid now
     if tokens.id_token:
         context.add_decision("Refreshed the ID token with the refresh token.")
@@ -348,15 +348,15 @@ async def accept_id_token(context: LoginContext) -> None:
     if not result.tokens.id_token:
         context.add_findings([missing := finding("IDT-001", context.revision)])
         raise LoginStopped(f"{missing.seen} {missing.rule}", missing.fix)
-    verdict = _check(context, result.tokens.id_token, nonce=facts.nonce)
+    checked = _check(context, result.tokens.id_token, nonce=facts.nonce)
     revocation = found.revocation_endpoint
     login = ProviderLogin(
         client.issuer,
         client.client_id,
         result.tokens.id_token,
         result.tokens.refresh_token,
-        verdict.subject,
-        verdict.expires_at,
+        checked.subject,
+        checked.expires_at,
         revocation.url if revocation is not None else "",
         client.method,
     )
@@ -380,22 +380,22 @@ def _code_form(context: LoginContext) -> Form:
     return code_form(facts.code, facts.redirect_uri, facts.verifier, None)
 
 
-def _check(context: LoginContext, id_token: str, *, nonce: str = "", subject: str = "") -> IdTokenVerdict:
+def _check(context: LoginContext, id_token: str, *, nonce: str = "", subject: str = "") -> IdTokenResult:
     client = context.facts.provider_client
     assert client is not None
     expected = IdTokenExpectation(client.issuer, client.client_id, nonce, subject)
-    verdict = check_id_token(id_token, expected, context.tools.now(), context.revision)
-    context.add_findings(verdict.findings)
+    checked = check_id_token(id_token, expected, context.tools.now(), context.revision)
+    context.add_findings(checked.findings)
     context.add_table(
         "ID token checks",
         ("Check", "Result", ""),
-        ((check.name, check.result.value, check.text) for check in verdict.checks),
+        ((check.name, check.result.value, check.text) for check in checked.checks),
     )
-    if verdict.problem:
+    if checked.problem:
         raise LoginStopped(
-            verdict.problem, "The ID token is not used. To log in again, go back to “Open browser”."
+            checked.problem, "The ID token is not used. To log in again, go back to “Open browser”."
         )
-    return verdict
+    return checked
 
 
 def _read(context: LoginContext, response: LoginResponse, grant: Grant) -> TokenResponse:

@@ -36,15 +36,15 @@ class LoginGrant(Enum):
 class StepId(Enum):
     """All login steps; the values are display text."""
 
-    PROBE = "Probe"
-    CHALLENGE = "Challenge"
+    PROBE = "Send unauthenticated request"
+    CHALLENGE = "Read challenge"
     RESOURCE_LOOKUP = "Find resource metadata"
     RESOURCE_CHECK = "Check resource metadata"
     SERVER_CHOICE = "Choose authorization server"
-    SERVER_LOOKUP = "Find server metadata"
-    SERVER_CHECK = "Check server metadata"
-    IDENTITY = "Client identity"
-    PREPARE = "Prepare"
+    SERVER_LOOKUP = "Find authorization server metadata"
+    SERVER_CHECK = "Check authorization server metadata"
+    IDENTITY = "Identify client"
+    PREPARE = "Prepare request parameters"
     PROVIDER_LOOKUP = "Find identity provider"
     ID_TOKEN_LOOKUP = "Find saved ID token"  # noqa: S105
     AUTHORIZE = "Open browser"
@@ -57,7 +57,7 @@ class StepId(Enum):
     TOKEN_CHECK = "Check token"  # noqa: S105
     CALL = "Call with token"
     VERIFY = "List tools"
-    LIFETIME = "Token lifetime"
+    LIFETIME = "Check token lifetime"
 
 
 # Steps that involved the browser and cannot be repeated alone: a code is valid once.
@@ -176,7 +176,7 @@ class Step:
     problem: str = ""
 
 
-class QuestionKind(Enum):
+class LoginPromptKind(Enum):
     """What only the user can decide."""
 
     HOSTS = "hosts"  # may endpoints be on these other hosts?
@@ -186,13 +186,13 @@ class QuestionKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """A question that the login waits for.
+class LoginPrompt:
+    """A decision by the user that the login is waiting for.
 
-    Answered by `Login.set_client` (CLIENT) or `Login.answer_consent`.
+    Answer it with `Login.set_client` (CLIENT) or `Login.answer_consent`.
     """
 
-    kind: QuestionKind
+    kind: LoginPromptKind
     text: str
     issuer: str
     hosts: tuple[str, ...] = ()
@@ -241,7 +241,7 @@ class LoginView:
     result: TokenInfo | None = None
     failure: str = ""
     next_step: str = ""
-    question: Question | None = None
+    prompt: LoginPrompt | None = None
     waiting: BrowserWait | None = None
     is_running: bool = False
     is_over: bool = False  # cancelled, or all steps are done
@@ -428,9 +428,11 @@ REVISION_DIFFERENCES = {
 }
 
 DECLINED_TEXTS = {
-    QuestionKind.HOSTS: "Login stopped: you did not trust the endpoints on other hosts.",
-    QuestionKind.PRIVATE: (
+    LoginPromptKind.HOSTS: "Login stopped: you did not trust the endpoints on other hosts.",
+    LoginPromptKind.PRIVATE: (
         "Login stopped: you did not allow the private network addresses that the server names."
     ),
-    QuestionKind.ISSUER: "Login stopped: you did not trust the authorization server that the server names.",
+    LoginPromptKind.ISSUER: (
+        "Login stopped: you did not trust the authorization server that the server names."
+    ),
 }

@@ -22,9 +22,9 @@ from inspector.oauth.login.steps import (
     HttpExchangeView,
     Input,
     LoginGrant,
+    LoginPrompt,
     LoginView,
     Overrides,
-    Question,
     Step,
     StepId,
     StepState,
@@ -102,13 +102,13 @@ class RecordedActions:
     async def cancel(self) -> None:
         self._record("cancel")
 
-    async def paste(self, url: str) -> None:
-        self._record("paste", url)
+    async def submit_callback_url(self, url: str) -> None:
+        self._record("submit callback URL", url)
 
-    async def allow_hosts(self, is_allowed: bool, requested: Question | None) -> None:
+    async def allow_hosts(self, is_allowed: bool, requested: LoginPrompt | None) -> None:
         self._record("allow_hosts", is_allowed, requested)
 
-    async def set_client(self, client_id: str, secret: str, requested: Question | None) -> None:
+    async def set_client(self, client_id: str, secret: str, requested: LoginPrompt | None) -> None:
         self._record("set_client", client_id, secret, requested)
 
     async def refresh(self) -> None:

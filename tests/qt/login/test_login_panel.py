@@ -18,7 +18,7 @@ from pytestqt.qtbot import QtBot
 from inspector.base.errors import UserError
 from inspector.engine.views import ServerStatus
 from inspector.oauth.http import LoginRequest, get_document
-from inspector.oauth.login.steps import Overrides, Question, QuestionKind, StepId, StepState
+from inspector.oauth.login.steps import LoginPrompt, LoginPromptKind, Overrides, StepId, StepState
 from inspector.protocol.auth.client_registration import Strategy
 from inspector.protocol.revisions import R3
 from inspector.qt.panels.login.panel import VIEWS, LoginPanel
@@ -100,7 +100,10 @@ def test_all_steps_are_listed_and_the_next_one_is_shown(stage: LoginStage) -> No
     assert stage.panel.steps.count() == 17
     assert stage.panel.steps.chosen() is StepId.RESOURCE_LOOKUP
     assert stage.panel.card.title.text() == "3  Find resource metadata"
-    assert stage.panel.steps.item(1).data(Qt.ItemDataRole.AccessibleTextRole) == "Challenge, done, 1 finding"
+    assert (
+        stage.panel.steps.item(1).data(Qt.ItemDataRole.AccessibleTextRole)
+        == "Read challenge, done, 1 finding"
+    )
 
 
 def test_step_list_follows_the_login_until_the_user_selects_another_step(stage: LoginStage) -> None:
@@ -348,7 +351,7 @@ def test_forbidden_url_cannot_be_opened(stage: LoginStage) -> None:
     bad = waiting(authorization_url="file:///etc/passwd")
     stage.panel.show_login(login(10, StepState.RUNNING, waiting=bad, is_running=True))
     assert not stage.panel.browser_wait.open_action.isEnabled()
-    assert "does not open this URL" in stage.panel.browser_wait.warnings.text("url")
+    assert "MCP Lens blocked this URL" in stage.panel.browser_wait.warnings.text("url")
 
 
 def test_callback_url_can_be_pasted(stage: LoginStage) -> None:
@@ -356,17 +359,17 @@ def test_callback_url_can_be_pasted(stage: LoginStage) -> None:
     field = stage.panel.browser_wait.paste_field
     field.setText(" http://127.0.0.1:43210/callback?code=x&state=y ")
     QTest.keyClick(field, Qt.Key.Key_Return)
-    assert stage.actions.calls == [("paste", "http://127.0.0.1:43210/callback?code=x&state=y")]
+    assert stage.actions.calls == [("submit callback URL", "http://127.0.0.1:43210/callback?code=x&state=y")]
     stage.panel.show_login(login(11))
     assert not stage.panel.browser_wait.isVisible()
     assert field.text() == "", "it contains the code"
 
 
 def test_other_hosts_are_contacted_only_with_the_users_consent(stage: LoginStage) -> None:
-    prompt = Question(
-        QuestionKind.HOSTS, "These hosts are different.", "https://i", ("a.example", "b.example")
+    prompt = LoginPrompt(
+        LoginPromptKind.HOSTS, "These hosts are different.", "https://i", ("a.example", "b.example")
     )
-    stage.panel.show_login(login(7, question=prompt))
+    stage.panel.show_login(login(7, prompt=prompt))
     assert "a.example\nb.example" in visible_text(stage.panel.prompt)
     assert not stage.panel.controls.next.isEnabled()
     stage.panel.prompt.block_action.trigger()
@@ -375,8 +378,8 @@ def test_other_hosts_are_contacted_only_with_the_users_consent(stage: LoginStage
 
 
 def test_client_is_requested_and_its_secret_does_not_stay_in_the_field(stage: LoginStage) -> None:
-    prompt = Question(QuestionKind.CLIENT, "Which client should be used?", "https://i")
-    stage.panel.show_login(login(7, question=prompt))
+    prompt = LoginPrompt(LoginPromptKind.CLIENT, "Which client should be used?", "https://i")
+    stage.panel.show_login(login(7, prompt=prompt))
     box = stage.panel.prompt
     assert not box.use_client_action.isEnabled()
     box.client_id.setText("abc")
@@ -553,13 +556,13 @@ def test_responding_host_is_named_on_the_card_with_its_certificate(stage: LoginS
 
 
 def test_trust_decision_has_its_own_buttons(stage: LoginStage) -> None:
-    prompt = Question(QuestionKind.ISSUER, "May it get the JWT?", "https://as.example")
-    stage.panel.show_login(login(5, question=prompt))
+    prompt = LoginPrompt(LoginPromptKind.ISSUER, "May it get the JWT?", "https://as.example")
+    stage.panel.show_login(login(5, prompt=prompt))
     assert stage.panel.prompt.allow_action.text() == "Trust issuer"
     stage.panel.prompt.block_action.trigger()
     assert stage.actions.calls == [("allow_hosts", False, prompt)]
-    hosts = Question(QuestionKind.HOSTS, "Do they belong to it?", "https://as.example", ("b.example",))
-    stage.panel.show_login(login(5, question=hosts))
+    hosts = LoginPrompt(LoginPromptKind.HOSTS, "Do they belong to it?", "https://as.example", ("b.example",))
+    stage.panel.show_login(login(5, prompt=hosts))
     assert stage.panel.prompt.allow_action.text() == "Allow hosts"
 
 

@@ -16,6 +16,7 @@ from inspector.config.servers.entries import HttpEntry, StdioEntry
 from inspector.engine.views import OutcomeKind, ServerStatus
 from inspector.oauth.login.steps import StepId, StepState
 from inspector.qt.link_opener import LinkOpener
+from inspector.qt.models.servers import state_text
 from inspector.qt.models.traffic.columns import Column
 from inspector.qt.panels.login.panel import LoginPanel
 from tests.qt.lens_driver import Lens, scripted, visible_text
@@ -146,6 +147,7 @@ def test_callback_can_be_pasted_and_a_wrong_one_is_rejected_with_the_reason(
     panel.controls.log_in.trigger()
     lens.until(lambda: panel.browser_wait.isVisible() and browser.responses)
     assert panel.browser_wait.host.text() == "127.0.0.1"
+    assert state_text(lens.view("notes")) == "logging in"
     lens.until(lambda: panel.browser_wait.time_left.text().endswith(" left"))
     panel.browser_wait.paste_field.setText(browser.responses[0].replace("state=", "state=x"))
     panel.browser_wait.paste_action.trigger()
@@ -154,6 +156,7 @@ def test_callback_can_be_pasted_and_a_wrong_one_is_rejected_with_the_reason(
     panel.browser_wait.paste_action.trigger()
     lens.until(lambda: is_done(panel))
     assert state_of(panel, StepId.CALLBACK) is StepState.DONE
+    lens.until(lambda: state_text(lens.view("notes")) != "logging in")
 
 
 def test_login_keeps_waiting_without_a_browser(lens: Lens, demo: LoginDemo, browser: Browser) -> None:

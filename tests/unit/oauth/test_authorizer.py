@@ -92,7 +92,7 @@ async def test_a_request_that_needs_a_login_only_offers_it_when_no_browser_may_o
     await connect(engine, world)
     world.tokens.clear()
     world.refresh = False
-    await engine.logins.forget_tokens(SERVER)
+    await engine.logins.delete_tokens(SERVER)
     outcome = await engine.call_tool(SERVER, "read", {})
     assert outcome.kind is OutcomeKind.FAILED
     assert "login" in outcome.summary

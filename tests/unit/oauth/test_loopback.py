@@ -287,7 +287,7 @@ async def test_flood_of_hits_is_counted_but_not_stored() -> None:
 )
 async def test_pasted_url_is_accepted_as_the_callback(listener: LoopbackListener, spelling: str) -> None:
     uri = listener.wait.redirect_uri
-    listener.wait.paste(spelling.format(uri=uri, bare=uri.removeprefix("http://"), query=GOOD))
+    listener.wait.submit_callback_url(spelling.format(uri=uri, bare=uri.removeprefix("http://"), query=GOOD))
     assert await listener.wait.response(LIMIT) == f"?{GOOD}"
     assert listener.wait.hits[0].shown == "pasted URL"
 
@@ -312,7 +312,7 @@ async def test_pasted_url_without_a_callback_is_rejected_with_the_reason(
     listener: LoopbackListener, text: str, reason: str
 ) -> None:
     with pytest.raises(UserError) as caught:
-        listener.wait.paste(text.replace("URI", listener.wait.redirect_uri))
+        listener.wait.submit_callback_url(text.replace("URI", listener.wait.redirect_uri))
     assert reason in caught.value.summary
     assert "c0de" not in str(caught.value)
     await assert_still_waits(listener)
@@ -321,14 +321,14 @@ async def test_pasted_url_without_a_callback_is_rejected_with_the_reason(
 async def test_callback_in_the_fragment_is_passed_on_to_be_reported(
     listener: LoopbackListener,
 ) -> None:
-    listener.wait.paste(f"{listener.wait.redirect_uri}#{GOOD}")
+    listener.wait.submit_callback_url(f"{listener.wait.redirect_uri}#{GOOD}")
     assert read_callback(await listener.wait.response(LIMIT)).is_in_fragment
 
 
 async def test_url_can_be_pasted_for_a_redirect_without_a_listener() -> None:
     wait = CallbackWaiter("https://app.example/done", SystemClock())
     wait.expect(STATE)
-    wait.paste(f"https://app.example/done?{GOOD}")
+    wait.submit_callback_url(f"https://app.example/done?{GOOD}")
     assert await wait.response(LIMIT) == f"?{GOOD}"
 
 
@@ -466,12 +466,12 @@ async def test_localhost_listens_on_ipv4_too() -> None:
 
 @given(st.text(max_size=200))
 def test_no_text_is_accepted_for_a_login_with_another_state(text: str) -> None:
-    async def judge() -> str:
+    async def check() -> str:
         wait = CallbackWaiter("http://127.0.0.1:1/callback", SystemClock())
         wait.expect(STATE)
         return wait.claim(f"?{text}")
 
-    assert asyncio.run(judge())
+    assert asyncio.run(check())
 
 
 @given(st.text(alphabet="abc=&%?/.;+", max_size=60), st.text(alphabet="=%;", max_size=5))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.config.secrets.records import StorageLevel
+from inspector.config.secrets.records import StorageKind
 from inspector.config.servers.entries import HttpEntry, OAuthSettings, SecretRef
 from inspector.engine.engine import Engine
 from inspector.engine.secrets import Secrets
@@ -88,7 +88,7 @@ async def test_login_is_not_stored_while_another_process_refreshes_the_old_token
     tmp_path: Path, world: World
 ) -> None:
     machine = Machine(tmp_path)
-    machine.store.move_to(StorageLevel.PLAIN, unprotected=True)
+    machine.store.move_to(StorageKind.PLAIN, unprotected=True)
     engine = engine_of(machine, world)
     arguments = (textwrap.dedent(_OTHER_PROCESS), str(machine.folder), SERVER, world.url, world.origin)
     try:
@@ -125,7 +125,7 @@ async def test_two_concurrent_logins_bind_their_tokens_to_one_key(harness: Harne
 
 async def test_refresh_running_in_another_process_is_awaited(tmp_path: Path, world: World) -> None:
     machine = Machine(tmp_path)
-    machine.store.move_to(StorageLevel.PLAIN, unprotected=True)
+    machine.store.move_to(StorageKind.PLAIN, unprotected=True)
     engine = engine_of(machine, world)
     arguments = (textwrap.dedent(_OTHER_PROCESS), str(machine.folder), SERVER, world.url, world.origin)
     try:
@@ -209,7 +209,7 @@ async def test_missing_referenced_secret_is_reported_by_name(harness: Harness, w
         assert "a › b" in login.view.failure
 
 
-@pytest.mark.parametrize("forget", ["log_out", "forget_tokens"])
+@pytest.mark.parametrize("forget", ["log_out", "delete_tokens"])
 @pytest.mark.parametrize("is_refresh_first", [True, False])
 async def test_logging_out_during_a_refresh_leaves_no_token(
     tmp_path: Path, world: World, forget: str, is_refresh_first: bool

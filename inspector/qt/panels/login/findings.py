@@ -64,10 +64,10 @@ class FindingList(QWidget):
         self._area.setFrameShape(QFrame.Shape.NoFrame)
         self._area.setWidgetResizable(True)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._gate = ContentStack(theme, self._make_page())
+        self._stack = ContentStack(theme, self._make_page())
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._gate)
+        column.addWidget(self._stack)
         self.show_view(None)
 
     def show_view(self, view: LoginView | None) -> None:
@@ -78,12 +78,12 @@ class FindingList(QWidget):
             self._shown = ()
             sentence = "Spec violations appear here, with who must fix them."
             title = "No findings" if view is not None else "No login yet"
-            self._gate.explain("empty", "check" if view is not None else "key", title, sentence)
+            self._stack.explain("empty", "check" if view is not None else "key", title, sentence)
             return
         if found != self._shown:
             self._shown = found
             self._fill()
-        self._gate.open()
+        self._stack.open()
 
     def _fill(self) -> None:
         self.title.setText(_counts_text([each for _, each in self._shown]))

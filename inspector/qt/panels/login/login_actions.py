@@ -1,4 +1,4 @@
-"""Login operations of one server: the interface that the panel uses, and the engine's."""
+"""Login operations of one server: the protocol used by the panel, and its engine implementation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from inspector.config.servers.entries import OAuthSettings
 from inspector.oauth.http import LoginRequest
-from inspector.oauth.login.steps import LoginView, Overrides, Question, StepId, TokenInfo
+from inspector.oauth.login.steps import LoginPrompt, LoginView, Overrides, StepId, TokenInfo
 
 if TYPE_CHECKING:
     from inspector.engine.login.logins import LoginController
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class LoginActions(Protocol):
-    """The login operations of one server. All of them raise UserError.
+    """The login operations of one server. All may raise UserError.
 
     State changes are delivered separately, as `LoginView` values.
     """
@@ -42,13 +42,13 @@ class LoginActions(Protocol):
 
     async def cancel(self) -> None: ...
 
-    async def paste(self, url: str) -> None: ...
+    async def submit_callback_url(self, url: str) -> None: ...
 
-    async def allow_hosts(self, is_allowed: bool, requested: Question | None) -> None:
-        """Allow or block hosts. Ignored if the login now waits for something other than `requested`."""
+    async def allow_hosts(self, is_allowed: bool, requested: LoginPrompt | None) -> None:
+        """Allow or block hosts. Raises UserError if `requested` is no longer the current prompt."""
         ...
 
-    async def set_client(self, client_id: str, secret: str, requested: Question | None) -> None: ...
+    async def set_client(self, client_id: str, secret: str, requested: LoginPrompt | None) -> None: ...
 
     async def refresh(self) -> None: ...
 
@@ -72,7 +72,7 @@ class LoginActions(Protocol):
 
 
 class EngineLoginActions:
-    """The login operations of the engine."""
+    """`LoginActions` that call the engine through the bridge."""
 
     def __init__(self, bridge: Bridge, server: str) -> None:
         self._bridge = bridge
@@ -110,13 +110,13 @@ class EngineLoginActions:
     async def cancel(self) -> None:
         await self._call(lambda logins: logins.cancel(self._server))
 
-    async def paste(self, url: str) -> None:
-        await self._call(lambda logins: logins.paste(self._server, url))
+    async def submit_callback_url(self, url: str) -> None:
+        await self._call(lambda logins: logins.submit_callback_url(self._server, url))
 
-    async def allow_hosts(self, is_allowed: bool, requested: Question | None) -> None:
+    async def allow_hosts(self, is_allowed: bool, requested: LoginPrompt | None) -> None:
         await self._ask(lambda logins: logins.allow_hosts(self._server, is_allowed, requested))
 
-    async def set_client(self, client_id: str, secret: str, requested: Question | None) -> None:
+    async def set_client(self, client_id: str, secret: str, requested: LoginPrompt | None) -> None:
         await self._ask(lambda logins: logins.set_client(self._server, client_id, secret, requested))
 
     async def refresh(self) -> None:
@@ -126,7 +126,7 @@ class EngineLoginActions:
         return await self._ask(lambda logins: logins.log_out(self._server))
 
     async def delete_tokens(self) -> None:
-        await self._ask(lambda logins: logins.forget_tokens(self._server))
+        await self._ask(lambda logins: logins.delete_tokens(self._server))
 
     async def settings(self) -> OAuthSettings:
         return await self._call(lambda logins: logins.settings(self._server))

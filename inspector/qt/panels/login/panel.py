@@ -102,10 +102,10 @@ class LoginPanel(QWidget):
         self._stack.setMinimumHeight(
             _MIN_STACK_HEIGHT
         )  # its pages scroll; their size hints would enlarge a small window
-        self._gate = ContentStack(theme, self._make_page())
+        self._content = ContentStack(theme, self._make_page())
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._gate)
+        column.addWidget(self._content)
         self._connect()
         self.show_login(None)
         bridge.start_when_attached(f"login of {server}", self._load())
@@ -125,9 +125,9 @@ class LoginPanel(QWidget):
 
     def set_view(self, view: ServerView) -> None:
         if view.transport == "stdio":
-            self._gate.explain("empty", "key", "Local servers have no login", _STDIO)
+            self._content.explain("empty", "key", "Local servers have no login", _STDIO)
             return
-        self._gate.open()
+        self._content.open()
         self._show_empty(view)
 
     def show_login(self, login: LoginView | None) -> None:
@@ -137,7 +137,7 @@ class LoginPanel(QWidget):
         for action in (self.copy_action, self.export_action):
             action.setEnabled(login is not None)
         self.browser_wait.show_waiting(login.waiting if login is not None else None)
-        self.prompt.show_prompt(login.question if login is not None else None)
+        self.prompt.show_prompt(login.prompt if login is not None else None)
         self.diagram.show_view(login)
         self.findings.show_view(login)
         count = len(login.findings) if login is not None else 0
@@ -257,8 +257,8 @@ class LoginPanel(QWidget):
             self._empty.show_empty("key", "No login yet", _NO_LOGIN, actions)
 
     def _show_rules(self, login: LoginView) -> None:
-        mode = "strict" if login.is_strict else "observe"
-        self.rules.set_text(f"{login.revision} {mode}")
+        mode = "strict mode" if login.is_strict else "observe mode"
+        self.rules.set_text(f"{login.revision} · {mode}")
 
     def _show_failure(self, login: LoginView | None) -> None:
         if login is not None and login.failure:
@@ -312,7 +312,9 @@ class LoginPanel(QWidget):
         self.diagram.step_requested.connect(self.show_step)
         self.findings.step_requested.connect(self.show_step)
         self.browser_wait.open_requested.connect(self._on_open)
-        self.browser_wait.pasted.connect(lambda url: self._start("paste", self._login_actions.paste(url)))
+        self.browser_wait.pasted.connect(
+            lambda url: self._start("submit callback URL", self._login_actions.submit_callback_url(url))
+        )
         prompt = self.prompt
         prompt.hosts_decided.connect(
             lambda allowed: self._start("hosts", self._login_actions.allow_hosts(allowed, prompt.shown))

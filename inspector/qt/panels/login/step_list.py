@@ -178,7 +178,7 @@ class LoginControls(QWidget):
         )
         self.log_in.setText("Log in again" if view is not None else "Log in")
         self.retry.setEnabled(has_failed and is_idle)
-        has_prompt = view is not None and view.question is not None
+        has_prompt = view is not None and view.prompt is not None
         is_ready = active and is_idle and state is StepState.READY and not has_prompt
         self.next.setEnabled(is_ready)
         self.run.setEnabled(is_ready)
@@ -229,7 +229,7 @@ def _status_text(view: LoginView | None) -> str:
         return ""
     if view.is_over:
         return "Logged in" if view.result is not None else "Ended"
-    if view.question is not None:
+    if view.prompt is not None:
         return "Waiting for your input"
     current = view.current
     if current is None:

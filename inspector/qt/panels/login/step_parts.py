@@ -212,17 +212,17 @@ class RawHttp(QWidget):
         self.row_action = QAction("Show in Traffic", self)
         self.row_action.triggered.connect(self._on_row_requested)
         self._row_button = ActionButton(self.row_action, "quiet")
-        self._gate = ContentStack(theme, self._make_page())
+        self._stack = ContentStack(theme, self._make_page())
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._gate)
+        column.addWidget(self._stack)
         self.choice.currentIndexChanged.connect(self._on_chosen)
         self.secrets.toggled.connect(self._show_text)
 
     def show_step(self, step: Step | None) -> None:
         before, self._step = self._step, step
         if step is None or not (step.exchanges or step.preview):
-            self._gate.explain("empty", "info", "No HTTP exchange", _no_http(step))
+            self._stack.explain("empty", "info", "No HTTP exchange", _no_http(step))
             return
         if before is not None and step.id is before.id and _http_of(step) == _http_of(before):
             return
@@ -230,7 +230,7 @@ class RawHttp(QWidget):
         was_last = self.choice.currentIndex() == self.choice.count() - 1
         position = self.choice.currentIndex() if is_same and not was_last else len(step.exchanges) - 1
         self._fill(step, max(position, 0))
-        self._gate.open()
+        self._stack.open()
 
     def choose(self, position: int) -> None:
         if 0 <= position < self.choice.count():

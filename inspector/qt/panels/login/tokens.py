@@ -59,17 +59,17 @@ class TokenView(QWidget):
         self._secrets_widget: QWidget | None = None
         self._timer = QTimer(self, interval=_TICK_MS)
         self._timer.timeout.connect(self._show_facts)
-        self._gate = ContentStack(theme, self._make_page())
+        self._stack = ContentStack(theme, self._make_page())
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._gate)
+        column.addWidget(self._stack)
         self.show_token(None)
 
     def show_token(self, token: TokenInfo | None) -> None:
         if token is None:
             self._token = None
             sentence = "After a login, the token, its scopes and its expiry appear here."
-            self._gate.explain("empty", "key", "No token", sentence)
+            self._stack.explain("empty", "key", "No token", sentence)
             return
         if token == self._token:
             return
@@ -83,7 +83,7 @@ class TokenView(QWidget):
             )
         self._show_facts()
         self._show_secrets(token)
-        self._gate.open()
+        self._stack.open()
 
     def set_busy(self, is_busy: bool) -> None:
         """Allow one operation at a time: a token being revoked must not be refreshed."""

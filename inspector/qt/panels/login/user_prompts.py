@@ -13,7 +13,7 @@ from inspector.base.clock import Clock, SystemClock
 from inspector.base.plain_text import one_line
 from inspector.base.units import duration, plural, time_of_day
 from inspector.base.web_link import read_link
-from inspector.oauth.login.steps import BrowserWait, Question, QuestionKind
+from inspector.oauth.login.steps import BrowserWait, LoginPrompt, LoginPromptKind
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.inputs.secret_fields import secret_line
@@ -38,7 +38,7 @@ class LoginPromptBar(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._prompt: Question | None = None
+        self._prompt: LoginPrompt | None = None
         self.text = PlainLabel(theme, wrap=True, selectable=True)
         self.issuer = MutedLabel(theme, wrap=True)
         self.hosts = PlainLabel(theme, mono=True, wrap=True, selectable=True)
@@ -62,11 +62,11 @@ class LoginPromptBar(QWidget):
         self.hide()
 
     @property
-    def shown(self) -> Question | None:
+    def shown(self) -> LoginPrompt | None:
         """The prompt shown."""
         return self._prompt
 
-    def show_prompt(self, prompt: Question | None) -> None:
+    def show_prompt(self, prompt: LoginPrompt | None) -> None:
         if prompt == self._prompt:
             return
         self._prompt = prompt
@@ -79,8 +79,8 @@ class LoginPromptBar(QWidget):
         self.issuer.setText(f"Issuer: {one_line(prompt.issuer)}")
         self.issuer.setVisible(bool(prompt.issuer))
         self.hosts.setText("\n".join(one_line(host) for host in prompt.hosts))
-        has_hosts = prompt.kind is not QuestionKind.CLIENT
-        is_issuer = prompt.kind is QuestionKind.ISSUER
+        has_hosts = prompt.kind is not LoginPromptKind.CLIENT
+        is_issuer = prompt.kind is LoginPromptKind.ISSUER
         self.allow_action.setText("Trust issuer" if is_issuer else "Allow hosts")
         self.block_action.setText("Reject issuer" if is_issuer else "Block hosts")
         self.hosts.setVisible(bool(prompt.hosts))
@@ -154,7 +154,7 @@ class BrowserWaitBox(QWidget):
         self.paste_field.setToolTip(
             "If the browser is on another machine: the full URL it ended at, even if that shows an error"
         )
-        self.paste_action = QAction("Use URL", self)
+        self.paste_action = QAction("Submit callback URL", self)
         self.paste_action.setEnabled(False)
         self._timer = QTimer(self, interval=_TICK_MS)
         self._lay_out()
@@ -190,7 +190,7 @@ class BrowserWaitBox(QWidget):
         self.open_action.setEnabled(bool(url) and not link.problem)
         self.copy_action.setEnabled(bool(url))
         if url and (reason := link.problem):
-            self.warnings.show_message("url", f"MCP Lens does not open this URL. {reason}", tone="error")
+            self.warnings.show_message("url", f"MCP Lens blocked this URL. {reason}", tone="error")
         for number, warning in enumerate(link.warnings):
             self.warnings.show_message(str(number), warning)
 

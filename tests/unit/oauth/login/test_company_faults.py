@@ -16,7 +16,7 @@ from inspector.engine.engine import Engine
 from inspector.engine.login.logins import LoginRequested
 from inspector.engine.views import OutcomeKind
 from inspector.oauth.login.flow import Login
-from inspector.oauth.login.steps import LoginView, Overrides, QuestionKind, Step, StepId, StepState
+from inspector.oauth.login.steps import LoginPromptKind, LoginView, Overrides, Step, StepId, StepState
 from inspector.oauth.login_reason import LoginReason
 from inspector.protocol.auth.url_guard import UrlBlocked, check_url
 from tests.helpers.fakes import FakeClock
@@ -261,15 +261,15 @@ async def test_confirmation_applies_only_to_the_question_that_was_shown(
     settings = replace(company.settings, issuer="")
     async with harness.login(company.world, settings=settings) as login:
         await login.run()
-        question = login.view.question
-        assert question is not None
-        assert question.kind is QuestionKind.ISSUER
+        prompt = login.view.prompt
+        assert prompt is not None
+        assert prompt.kind is LoginPromptKind.ISSUER
         with pytest.raises(UserError, match="The question has changed"):
-            await login.answer_consent(True, replace(question, issuer="https://seen-before.example"))
-        assert login.view.question == question
+            await login.answer_consent(True, replace(prompt, issuer="https://seen-before.example"))
+        assert login.view.prompt == prompt
         assert not await harness.store(company.world).trusts_issuer(company.world.origin)
-        await login.answer_consent(True, question)
-        assert login.view.question is None
+        await login.answer_consent(True, prompt)
+        assert login.view.prompt is None
 
 
 async def test_background_login_says_why_the_user_is_needed(harness: Harness, world: World) -> None:

@@ -14,7 +14,7 @@ from inspector.engine.engine import Engine
 from inspector.engine.login.logins import LoginRequested
 from inspector.engine.views import OutcomeKind
 from inspector.oauth.login.report import Party, arrows_of, login_text, login_trace, mermaid, parties_of
-from inspector.oauth.login.steps import LoginView, Overrides, QuestionKind, Step, StepId, StepState
+from inspector.oauth.login.steps import LoginPromptKind, LoginView, Overrides, Step, StepId, StepState
 from inspector.oauth.login_reason import LoginReason
 from inspector.protocol.auth.pkce import challenge_of
 from tests.helpers.fakes import FakeClock
@@ -145,9 +145,9 @@ async def test_provider_endpoints_on_another_host_need_confirmation(
     company.document["token_endpoint"] = company.document["token_endpoint"].replace("127.0.0.1", "localhost")
     async with harness.login(company.world, settings=company.settings) as login:
         await login.run()
-        question = login.view.question
-        assert question is not None
-        assert (question.kind, question.issuer) == (QuestionKind.HOSTS, company.issuer)
+        prompt = login.view.prompt
+        assert prompt is not None
+        assert (prompt.kind, prompt.issuer) == (LoginPromptKind.HOSTS, company.issuer)
         assert company.requested() == []
         await login.answer_consent(True)
         await login.run()
@@ -391,7 +391,7 @@ async def test_forgetting_the_tokens_forgets_the_provider_login_without_revocati
     engine: Engine, company: Company
 ) -> None:
     await engine.connect(SERVER)
-    await engine.logins.forget_tokens(SERVER)
+    await engine.logins.delete_tokens(SERVER)
     assert company.world.requested("/idp/revoke") == []
     names = [secret.name for secret in await engine.secrets.stored()]
     assert [name for name in names if name.endswith(("/sign-in", "/tokens"))] == []

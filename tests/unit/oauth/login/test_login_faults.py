@@ -18,7 +18,7 @@ from inspector.demo.login.fault_switches import PROVIDER, SWITCHES
 from inspector.engine.engine import Engine
 from inspector.engine.secrets import Secrets
 from inspector.engine.views import OutcomeKind
-from inspector.oauth.login.steps import LoginView, Overrides, QuestionKind, StepId, StepState
+from inspector.oauth.login.steps import LoginPromptKind, LoginView, Overrides, StepId, StepState
 from inspector.oauth.login_reason import LoginReason
 from tests.unit.demo.login.login_client import LoginDemo
 
@@ -101,7 +101,7 @@ async def log_in(url: str) -> None:
 async def walk(engine: Engine, overrides: Overrides | None = None) -> LoginView:
     await engine.logins.start(NAME, overrides or Overrides(compares_copies=True))
     view = await engine.logins.run(NAME)
-    if view.question is not None and view.question.kind is QuestionKind.HOSTS:
+    if view.prompt is not None and view.prompt.kind is LoginPromptKind.HOSTS:
         await engine.logins.allow_hosts(NAME, True)
         view = await engine.logins.run(NAME)
     return view

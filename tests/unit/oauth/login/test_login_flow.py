@@ -13,7 +13,7 @@ from inspector.config.servers.entries import OAuthSettings
 from inspector.oauth.http import LoginRequest
 from inspector.oauth.login.context import LoginContext
 from inspector.oauth.login.flow import STEP_HANDLERS, Login, StepHandler
-from inspector.oauth.login.steps import Overrides, QuestionKind, StepId, StepState
+from inspector.oauth.login.steps import LoginPromptKind, Overrides, StepId, StepState
 from inspector.oauth.signing import new_key
 from inspector.protocol.auth.pkce import challenge_of
 from inspector.protocol.revisions import R2, R3, R4, R5, Revision
@@ -192,17 +192,17 @@ async def test_endpoint_on_another_host_needs_confirmation_once(harness: Harness
     world.server["token_endpoint"] = world.server["token_endpoint"].replace("127.0.0.1", "localhost")
     async with harness.login(world) as login:
         await login.run()
-        question = login.view.question
-        assert question is not None
-        assert question.kind is QuestionKind.HOSTS
-        assert question.hosts == ("localhost",)
+        prompt = login.view.prompt
+        assert prompt is not None
+        assert prompt.kind is LoginPromptKind.HOSTS
+        assert prompt.hosts == ("localhost",)
         assert world.requested("/register") == []
         await login.answer_consent(True)
         await login.run_to(StepId.TOKEN_CHECK)
         assert login.view.failure == ""
     async with harness.login(world) as login:
         await login.run_to(StepId.SERVER_CHECK)
-        assert login.view.question is None
+        assert login.view.prompt is None
 
 
 async def test_retry_asks_again_about_an_untrusted_host(harness: Harness, world: World) -> None:
@@ -211,7 +211,7 @@ async def test_retry_asks_again_about_an_untrusted_host(harness: Harness, world:
         await login.run()
         await login.answer_consent(False)
         await login.retry()
-        assert login.view.question is not None
+        assert login.view.prompt is not None
         assert world.requested("/register") == []
 
 
@@ -230,15 +230,15 @@ async def test_without_registration_the_user_is_asked_for_a_client(harness: Harn
     world.server["token_endpoint_auth_methods_supported"] = ["client_secret_basic"]
     async with harness.login(world) as login:
         await login.run()
-        assert login.view.question is not None
-        assert login.view.question.kind is QuestionKind.CLIENT
+        assert login.view.prompt is not None
+        assert login.view.prompt.kind is LoginPromptKind.CLIENT
         await login.set_client("by-hand", "hush")
         await login.run_to(StepId.TOKEN_CHECK)
         assert login.view.failure == ""
     assert world.requested("/token")[0].headers["authorization"].startswith("Basic ")
     async with harness.login(world) as login:
         await login.run_to(StepId.IDENTITY)
-        assert login.view.question is None
+        assert login.view.prompt is None
 
 
 async def test_client_of_another_issuer_is_not_sent_to_this_one(harness: Harness, world: World) -> None:
@@ -298,8 +298,8 @@ async def test_pasted_url_is_accepted_as_the_callback(harness: Harness, world: W
         async with httpx2.AsyncClient(trust_env=False) as client:
             location = (await client.get(url)).headers["location"]
         with pytest.raises(UserError):
-            login.paste("http://127.0.0.1:1/callback?code=x&state=y")
-        login.paste(location)
+            login.submit_callback_url("http://127.0.0.1:1/callback?code=x&state=y")
+        login.submit_callback_url(location)
         await running
         assert login.view.failure == ""
 
@@ -355,10 +355,10 @@ async def test_issuer_in_a_private_network_needs_confirmation_once(harness: Harn
     world.resource["authorization_servers"] = ["https://10.1.2.3/"]
     async with harness.login(world) as login:
         await login.run()
-        question = login.view.question
-        assert question is not None
-        assert question.kind is QuestionKind.PRIVATE
-        assert question.hosts == ("10.1.2.3",)
+        prompt = login.view.prompt
+        assert prompt is not None
+        assert prompt.kind is LoginPromptKind.PRIVATE
+        assert prompt.hosts == ("10.1.2.3",)
         assert states(login)["RESOURCE_CHECK"] is StepState.FAILED
         await login.answer_consent(True)
         assert states(login)["RESOURCE_CHECK"] is StepState.DONE
@@ -372,7 +372,7 @@ async def test_link_local_addresses_cannot_be_allowed_by_consent(harness: Harnes
     async with harness.login(world) as login:
         await login.run()
         assert states(login)["RESOURCE_CHECK"] is StepState.FAILED
-        assert login.view.question is None
+        assert login.view.prompt is None
 
 
 def _wrong_audience(_: ReceivedRequest) -> ScriptedResponse:

@@ -20,7 +20,7 @@ from inspector.engine.engine import Engine
 from inspector.engine.views import OutcomeKind
 from inspector.oauth.http import LoginResponse, post_form
 from inspector.oauth.login.context import LoginFacts
-from inspector.oauth.login.steps import QuestionKind, StepId
+from inspector.oauth.login.steps import LoginPromptKind, StepId
 from inspector.oauth.login_reason import LoginReason
 from inspector.oauth.loopback import LoopbackListener
 from inspector.oauth.store import LoginStore
@@ -88,7 +88,7 @@ async def test_forgetting_tokens_leaves_none_of_a_previous_issuer(engine: Engine
     held = await store.newest_login()
     assert held is not None
     await store.save_login(replace(held, tokens=replace(held.tokens, issuer="http://before.example")))
-    await engine.logins.forget_tokens(SERVER)
+    await engine.logins.delete_tokens(SERVER)
     assert await store.newest_login() is None
 
 
@@ -112,23 +112,23 @@ async def test_without_an_issuer_the_user_is_asked_before_a_jwt_is_sent(
     settings = OAuthSettings(grant="wif", assertion_variable="WORKLOAD_JWT")
     async with harness.login(world, settings=settings) as login:
         await login.run()
-        question = login.view.question
-        assert question is not None
-        assert (question.kind, question.issuer) == (QuestionKind.ISSUER, world.origin)
-        assert "workload JWT" in question.text
-        assert "issuer in the server's settings" in question.text
+        prompt = login.view.prompt
+        assert prompt is not None
+        assert (prompt.kind, prompt.issuer) == (LoginPromptKind.ISSUER, world.origin)
+        assert "workload JWT" in prompt.text
+        assert "issuer in the server's settings" in prompt.text
         assert not any(MARKER.encode() in one.body for one in world.seen)
         await login.answer_consent(False)
         assert "did not trust" in login.view.failure
         await login.retry()  # asks again instead of skipping the question
-        assert login.view.question == question
+        assert login.view.prompt == prompt
         await login.answer_consent(True)
         await login.run()
         assert login.view.failure == ""
     assert world.requested("/token")[0].form["assertion"] == MARKER
     async with harness.login(world, settings=settings) as login:  # and the question does not return
         await login.run()
-        assert (login.view.question, login.view.failure) == (None, "")
+        assert (login.view.prompt, login.view.failure) == (None, "")
     assert not await LoginStore(harness.secrets, SERVER, "https://other.example/mcp").trusts_issuer(
         world.origin
     )
