@@ -1,7 +1,7 @@
-"""Vetted opening of URLs and folders; the only module that passes them to the system.
+"""Opens vetted URLs and folders; the only module that hands them to the operating system.
 
-A URL from a server may be a `file:` URL, a custom scheme that starts an installed program, or one whose
-host parsers disagree about. Therefore only http and https are opened (`base.web_link`), only if Qt
+A URL from a server may be a `file:` URL, use a custom scheme that starts an installed program, or have a
+host that parsers disagree about. Therefore only http and https are opened (`base.web_link`), only if Qt
 parses the URL to the same destination that the user was shown, in ASCII encoding and without a shell.
 Callers open server URLs only on a user action. Files are never opened, only MCP Lens's own folders.
 """
@@ -34,7 +34,7 @@ class LinkOpener:
     def open_folder(self, folder: Path) -> None:
         """Show an MCP Lens folder in the system's file manager. Raises UserError.
 
-        Never opens a file: that would start a program, or the file itself.
+        Never opens a file: that would launch its default application, or execute the file.
         """
         if not folder.is_dir():
             raise UserError(
@@ -47,20 +47,17 @@ class LinkOpener:
 def _vetted(link: Link) -> QUrl:
     reason = link.problem
     if reason:
-        raise UserError(
-            f"MCP Lens does not open this URL. {reason}", "Ask the server's operator for another URL."
-        )
+        raise UserError(f"MCP Lens blocked this URL. {reason}", "Ask the server's operator for another URL.")
     target = QUrl(link.encoded(), QUrl.ParsingMode.StrictMode)
-    if not _is_same(link, target):
+    if not _has_same_destination(link, target):
         raise UserError(
-            "MCP Lens does not open this URL. Programs interpret it differently, so its destination is "
-            "unclear.",
+            "MCP Lens blocked this URL. Its host is ambiguous: URL parsers disagree about it.",
             "Ask the server's operator for another URL.",
         )
     return target
 
 
-def _is_same(link: Link, target: QUrl) -> bool:
+def _has_same_destination(link: Link, target: QUrl) -> bool:
     """Return whether Qt parses the URL, as opened and as written, to the destination shown."""
     return (
         target.isValid()
@@ -74,6 +71,6 @@ def _is_same(link: Link, target: QUrl) -> bool:
 def _host(url: QUrl) -> str:
     host = url.host(QUrl.ComponentFormattingOption.FullyEncoded)
     try:
-        return str(ip_address(host))  # Qt formats some of them differently
+        return str(ip_address(host))  # Qt formats some IP addresses differently
     except ValueError:
         return host

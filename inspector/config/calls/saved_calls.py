@@ -8,7 +8,7 @@
      "watch": true, "ignore": ["result.content[*].text"]}
 
 Only `tool` is required; `name` defaults to the file name. Unknown members and member order are preserved.
-A call with `watch` is a regression call: it is re-run when its server's files change and compared with
+A call with `watch` is a regression call: it is rerun when its server's files change and compared with
 the expected result, except for the paths in `ignore`. Expected results are written only when the user
 accepts a result.
 

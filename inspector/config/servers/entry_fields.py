@@ -260,7 +260,7 @@ FIELDS: tuple[EntryField, ...] = (
         "watch",
         "Startup",
         "Restart when files change",
-        "Glob patterns relative to the working directory, one per line. Regression calls are re-run "
+        "Glob patterns relative to the working directory, one per line. Regression calls are rerun "
         "after the restart.",
         "lines",
         STDIO,

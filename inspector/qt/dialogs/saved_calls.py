@@ -68,7 +68,7 @@ class SavedCallsDialog(QDialog):
         self.tree = QTreeWidget()
         self.name = _line("Call name")
         self.description = _line("Call description")
-        self.regression = QCheckBox("Regression call: re-run when the server's files change")
+        self.regression = QCheckBox("Regression call: rerun when the server's files change")
         self.alert = Alert(theme)
         self.open_action = self._action("Open", self._on_open)
         self.change_action = self._action("Save changes", self._on_change)

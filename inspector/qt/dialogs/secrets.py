@@ -29,7 +29,7 @@ from PySide6.QtWidgets import (
 from inspector.base.errors import UserError
 from inspector.base.plain_text import one_line
 from inspector.base.units import full_time, plural
-from inspector.config.secrets.records import SecretsState, StorageLevel, StorageStatus, StoredSecret
+from inspector.config.secrets.records import SecretsState, StorageKind, StorageStatus, StoredSecret
 from inspector.engine.secrets import Secrets
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.secrets import STORAGE_OPTIONS, count_text, is_worth_showing, kind_of, purpose_of
@@ -65,8 +65,8 @@ class SecretsDialog(QDialog):
         self.storage = SecretStorageForm(theme)
         self.passphrase = secret_line("Passphrase that unlocks the secrets", "Passphrase")
         self.list = QTreeWidget()
-        self._gate = ContentStack(theme, self._make_list())
-        self._gate.setMinimumHeight(_MIN_LIST_HEIGHT)
+        self._stack = ContentStack(theme, self._make_list())
+        self._stack.setMinimumHeight(_MIN_LIST_HEIGHT)
         self._count = MutedLabel(theme)
         self._file = PlainLabel(theme, tone="muted", selectable=True, wrap=True)
         self._spinner = Spinner(theme)
@@ -77,7 +77,7 @@ class SecretsDialog(QDialog):
         self.delete_action = self._action("Delete", self._on_delete)
         self.delete_all_action = self._action("Delete all…", self._ask_delete_all)
         self._move_to_memory_action = self._action(
-            "Store in memory only", partial(self._move_to, StorageLevel.MEMORY)
+            "Store in memory only", partial(self._move_to, StorageKind.MEMORY)
         )
         self._confirm_delete_all_action = self._action("Delete all secrets", self._on_delete_all)
         self._cancel_action = self._action("Cancel", lambda: self.alert.close_topic("ask"))
@@ -128,7 +128,7 @@ class SecretsDialog(QDialog):
         column.addWidget(self._unlock_row)
         column.addWidget(self.storage)
         column.addWidget(Heading(self._theme, "Stored secrets"))
-        column.addWidget(self._gate, 1)
+        column.addWidget(self._stack, 1)
         column.addLayout(buttons)
         column.addWidget(self._file)
 
@@ -157,7 +157,7 @@ class SecretsDialog(QDialog):
             self._open()
 
     def _open(self) -> None:
-        is_keychain = self._state is None or self._state.level is not StorageLevel.PASSPHRASE
+        is_keychain = self._state is None or self._state.level is not StorageKind.PASSPHRASE
         self._run("Waiting for the keychain" if is_keychain else "", _open)
 
     def _on_state_changed(self, state: SecretsState) -> None:
@@ -166,7 +166,7 @@ class SecretsDialog(QDialog):
 
     def _show_state(self, state: SecretsState) -> None:
         before, self._state = self._state, state
-        is_locked = state.level is StorageLevel.PASSPHRASE and state.status is StorageStatus.LOCKED
+        is_locked = state.level is StorageKind.PASSPHRASE and state.status is StorageStatus.LOCKED
         if before is None or before != state:
             self.storage.set_storage(state.level, is_chosen=state.is_chosen, is_locked=is_locked)
         self._file.setText(one_line(str(state.path)) if state.path is not None and state.is_chosen else "")
@@ -181,7 +181,7 @@ class SecretsDialog(QDialog):
         )  # unreadable secrets cannot be moved
         if before is None and not is_locked:
             self.storage.set_focus()
-        self._lock_button.setVisible(state.level is StorageLevel.PASSPHRASE)
+        self._lock_button.setVisible(state.level is StorageKind.PASSPHRASE)
         if is_locked:
             self.alert.show_message("state", "The secrets are locked.", "Enter the passphrase.", tone="wait")
         elif state.text:
@@ -205,20 +205,20 @@ class SecretsDialog(QDialog):
 
     def _explain_empty_list(self, has_any: bool) -> None:
         if has_any:
-            self._gate.open()
+            self._stack.open()
         elif self._state is not None and self._state.status is StorageStatus.UNREADABLE:
             sentence = "The secrets can't be listed, and you can't add any."
-            self._gate.explain("failed", "", "The secrets file can't be used", sentence)
+            self._stack.explain("failed", "", "The secrets file can't be used", sentence)
         else:
             sentence = "Keys, tokens and headers that you enter are listed here, without their values."
-            self._gate.explain("empty", "key", "No secrets yet", sentence)
+            self._stack.explain("empty", "key", "No secrets yet", sentence)
 
     def _update(self) -> None:
         state, is_free = self._state, self._running == 0
         is_open = (
             state is not None
-            and state.level is StorageLevel.PASSPHRASE
-            and state.status is StorageStatus.OPEN
+            and state.level is StorageKind.PASSPHRASE
+            and state.status is StorageStatus.UNLOCKED
         )
         self.lock_action.setEnabled(is_free and is_open)
         self.unlock_action.setEnabled(is_free and bool(self.passphrase.text()))
@@ -265,16 +265,16 @@ class SecretsDialog(QDialog):
         self.passphrase.clear()
         self._run("Checking the passphrase", partial(_unlock, passphrase))
 
-    def _on_storage_chosen(self, level: StorageLevel, passphrase: str, unprotected: bool) -> None:
+    def _on_storage_chosen(self, level: StorageKind, passphrase: str, unprotected: bool) -> None:
         self.alert.close_topic("ask")
         saved = self._state.saved if self._state is not None else 0
-        if level is StorageLevel.MEMORY and saved:
+        if level is StorageKind.MEMORY and saved:
             text = f"{plural(saved, 'secret')} would be lost when you close MCP Lens."
             self.alert.show_message("ask", text, actions=[self._cancel_action, self._move_to_memory_action])
             return
         self._move_to(level, passphrase, unprotected)
 
-    def _move_to(self, level: StorageLevel, passphrase: str = "", unprotected: bool = False) -> None:
+    def _move_to(self, level: StorageKind, passphrase: str = "", unprotected: bool = False) -> None:
         self.alert.close_topic("ask")
         self._run("Moving secrets", partial(_move_to, level, passphrase, unprotected))
 
@@ -296,7 +296,7 @@ class SecretStorageForm(QWidget):
     """The choice of where secrets are stored; takes effect when the button is pressed.
 
     Signals:
-        chosen: The user chose a storage; carries the StorageLevel, the passphrase and the consent to none.
+        chosen: The user chose a storage; carries the StorageKind, the passphrase and the consent to none.
     """
 
     chosen = Signal(object, str, bool)
@@ -304,9 +304,9 @@ class SecretStorageForm(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._level = StorageLevel.KEYCHAIN
+        self._level = StorageKind.KEYCHAIN
         self._is_chosen = self._is_locked = self._is_busy = False
-        self.buttons: dict[StorageLevel, QRadioButton] = {}
+        self.buttons: dict[StorageKind, QRadioButton] = {}
         self._group = QButtonGroup(self)
         self.passphrase = secret_line("New passphrase")
         self.again = secret_line("Repeat passphrase")
@@ -315,15 +315,15 @@ class SecretStorageForm(QWidget):
         self.unprotected = QCheckBox("Store secrets unprotected")
         self._error = PlainLabel(theme, tone="error", wrap=True)
         self.apply_action = QAction("Apply", self)
-        self._extra_fields: dict[StorageLevel, QWidget] = {
-            StorageLevel.PASSPHRASE: in_row(self.passphrase, self.again, fills=False),
-            StorageLevel.PLAIN: in_row(self.unprotected, fills=False),
+        self._extra_fields: dict[StorageKind, QWidget] = {
+            StorageKind.PASSPHRASE: in_row(self.passphrase, self.again, fills=False),
+            StorageKind.PLAIN: in_row(self.unprotected, fills=False),
         }
         self._lay_out()
         self._connect()
-        self.set_storage(StorageLevel.KEYCHAIN, is_chosen=False, is_locked=False)
+        self.set_storage(StorageKind.KEYCHAIN, is_chosen=False, is_locked=False)
 
-    def set_storage(self, level: StorageLevel, *, is_chosen: bool, is_locked: bool) -> None:
+    def set_storage(self, level: StorageKind, *, is_chosen: bool, is_locked: bool) -> None:
         """Set where the secrets are stored now.
 
         When they were moved, the input for another storage is cleared; otherwise the user's unfinished
@@ -353,7 +353,7 @@ class SecretStorageForm(QWidget):
         self.buttons[self.level].setFocus(Qt.FocusReason.OtherFocusReason)
 
     @property
-    def level(self) -> StorageLevel:
+    def level(self) -> StorageKind:
         """The selected storage, whether or not it is in use yet."""
         return next((level for level, button in self.buttons.items() if button.isChecked()), self._level)
 
@@ -395,10 +395,10 @@ class SecretStorageForm(QWidget):
         for needing, widget in self._extra_fields.items():
             widget.setVisible(needing is level and not self._is_settled())
         differs = (
-            level is StorageLevel.PASSPHRASE and bool(self.again.text()) and not self._passphrases_match()
+            level is StorageKind.PASSPHRASE and bool(self.again.text()) and not self._passphrases_match()
         )
         self._error.setText("The passphrases do not match." if differs else "")
-        is_change = level is StorageLevel.PASSPHRASE and self._is_in_use()
+        is_change = level is StorageKind.PASSPHRASE and self._is_in_use()
         self.apply_action.setText("Change passphrase" if is_change else "Apply")
         self.apply_action.setEnabled(self._can_apply())
 
@@ -407,14 +407,14 @@ class SecretStorageForm(QWidget):
 
     def _is_settled(self) -> bool:
         """Return whether there is nothing to apply. An unlocked passphrase can still be changed."""
-        return self._is_in_use() and (self.level is not StorageLevel.PASSPHRASE or self._is_locked)
+        return self._is_in_use() and (self.level is not StorageKind.PASSPHRASE or self._is_locked)
 
     def _can_apply(self) -> bool:
         if self._is_busy or self._is_settled():
             return False
-        if self.level is StorageLevel.PASSPHRASE:
+        if self.level is StorageKind.PASSPHRASE:
             return bool(self.passphrase.text()) and self._passphrases_match()
-        return self.level is not StorageLevel.PLAIN or self.unprotected.isChecked()
+        return self.level is not StorageKind.PLAIN or self.unprotected.isChecked()
 
     def _passphrases_match(self) -> bool:
         return self.passphrase.text() == self.again.text()
@@ -424,7 +424,7 @@ class SecretStorageForm(QWidget):
 
 
 def _line(secret: StoredSecret) -> QTreeWidgetItem:
-    changed = full_time(secret.changed * 1_000_000_000)[:16] if secret.changed else ""
+    changed = full_time(secret.changed_at * 1_000_000_000)[:16] if secret.changed_at else ""
     location = "in the file" if secret.is_saved else "in memory"
     item = QTreeWidgetItem([kind_of(secret.name), purpose_of(secret.name), location, changed])
     item.setData(0, _NAME, secret.name)
@@ -459,7 +459,7 @@ def _unlock(passphrase: str, secrets: Secrets) -> Coroutine[Any, Any, None]:
 
 
 def _move_to(
-    level: StorageLevel, passphrase: str, unprotected: bool, secrets: Secrets
+    level: StorageKind, passphrase: str, unprotected: bool, secrets: Secrets
 ) -> Coroutine[Any, Any, None]:
     return secrets.move_to(level, passphrase, unprotected=unprotected)
 

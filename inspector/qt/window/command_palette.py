@@ -58,7 +58,10 @@ class CommandPalette(QObject):
         bridge.server_removed.connect(self._forget)
 
     def open_palette(self) -> None:
-        """Open the palette. Commands and servers are there at once; the rest follows as it arrives."""
+        """Open the palette.
+
+        Commands and servers are listed immediately; other items are added as they arrive.
+        """
         from inspector.qt.models.palette import IconRole, NoteRole, PaletteModel, PositionsRole, ToneRole
         from inspector.qt.widgets.inputs.popups import PickerPopup, Roles
 
@@ -66,7 +69,7 @@ class CommandPalette(QObject):
             return
         model = PaletteModel()
         roles = Roles(NoteRole, ToneRole, IconRole, PositionsRole)
-        prompt = "Go to a command, server, tool, resource, template, prompt or saved call"
+        prompt = "Search commands, servers, tools, resources, prompts, saved calls"
         popup = self.popup = PickerPopup(self._theme, model, roles, prompt, self._window)
         model.setParent(popup)
         popup.text_changed.connect(model.set_text)
@@ -82,8 +85,8 @@ class CommandPalette(QObject):
         for view in self._window.servers.model.views():
             yield _item("server", view.name, "", view.name, f"server · {view.status.value}", "server")
         for view in self._connected():
-            for what in _LISTS:
-                yield from _items(view.name, what, self._fetched(view.name, what) or ())
+            for kind in _LISTS:
+                yield from _items(view.name, kind, self._fetched(view.name, kind) or ())
 
     def _commands(self) -> Iterator[PaletteItem]:
         """Yield the commands that can be used now."""
@@ -98,12 +101,12 @@ class CommandPalette(QObject):
         views = self._window.servers.model.views()
         return [view for view in views if view.status is ServerStatus.CONNECTED]
 
-    def _fetched(self, server: str, what: str) -> Sequence[Feature] | None:
+    def _fetched(self, server: str, kind: str) -> Sequence[Feature] | None:
         """Return an already fetched list; the Tools panel keeps its own up to date."""
         workspace = self._window.workspaces.get(server)
-        if what == "tools" and workspace is not None and workspace.tools.model.total:
+        if kind == "tools" and workspace is not None and workspace.tools.model.total:
             return workspace.tools.model.tools()
-        return self._lists.get((server, what))
+        return self._lists.get((server, kind))
 
     async def _fill(self, model: PaletteModel, popup: PickerPopup) -> None:
         from inspector.qt.models.palette import calls_in, saved_items, saved_key
@@ -114,44 +117,44 @@ class CommandPalette(QObject):
         if self.popup is popup:
             model.add_items(saved_items(folders, calls))
         for view in self._connected():
-            for what in _LISTS:
+            for kind in _LISTS:
                 if self.popup is not popup:
                     return  # closed meanwhile
-                if view.offers(_LISTS[what]) and self._fetched(view.name, what) is None:
-                    items = await self._fetch(view.name, what)
+                if view.offers(_LISTS[kind]) and self._fetched(view.name, kind) is None:
+                    items = await self._fetch(view.name, kind)
                     if self.popup is popup:
-                        model.add_items(_items(view.name, what, items))
+                        model.add_items(_items(view.name, kind, items))
 
-    async def _fetch(self, server: str, what: str) -> Sequence[Feature]:
+    async def _fetch(self, server: str, kind: str) -> Sequence[Feature]:
         try:
             items: Sequence[Feature]
-            if what == "tools":
+            if kind == "tools":
                 items = (await self._bridge.list_tools(server)).items
-            elif what == "resources":
+            elif kind == "resources":
                 items = (await self._bridge.list_resources(server)).items
-            elif what == "templates":
+            elif kind == "templates":
                 items = (await self._bridge.list_resource_templates(server)).items
             else:
                 items = (await self._bridge.list_prompts(server)).items
         except LensError as exc:  # visible in the traffic
             if not (isinstance(exc, RpcError) and exc.code == METHOD_NOT_FOUND):
                 return ()
-            items = ()  # many servers do not know the templates method: do not request it again
-        self._lists[server, what] = items
+            items = ()  # many servers do not implement resources/templates/list: do not retry
+        self._lists[server, kind] = items
         return items
 
     def _on_list_changed(self, server: str, capability: str) -> None:
-        for what in _LISTS:
-            if _LISTS[what] == capability:
-                self._lists.pop((server, what), None)
+        for kind in _LISTS:
+            if _LISTS[kind] == capability:
+                self._lists.pop((server, kind), None)
 
     def _on_server_changed(self, view: ServerView) -> None:
         if view.status is not ServerStatus.CONNECTED:
             self._forget(view.name)
 
     def _forget(self, server: str) -> None:
-        for what in _LISTS:
-            self._lists.pop((server, what), None)
+        for kind in _LISTS:
+            self._lists.pop((server, kind), None)
 
     def _on_popup_closed(self) -> None:
         self.popup = None
@@ -164,7 +167,8 @@ class CommandPalette(QObject):
         if pick.key in self._saved:
             self.open_saved(self._saved[pick.key])
             return
-        kind, server, name = pick.key.split(_SEPARATOR, 2)  # the name is the server's and may be anything
+        # At most 2 splits: the name comes from the server and may contain the separator.
+        kind, server, name = pick.key.split(_SEPARATOR, 2)
         if kind == "command":
             self._window.actions_table[name].trigger()
         elif (workspace := self._go_to(server)) is not None:
@@ -245,17 +249,17 @@ def _item(kind: str, server: str, name: str, text: str, note: str, icon: str) ->
     return PaletteItem(_SEPARATOR.join((kind, server, name)), one_line(text), one_line(note), icon)
 
 
-def _items(server: str, what: str, items: Sequence[Feature]) -> Iterator[PaletteItem]:
-    """Yield picks one by one, as the model consumes them."""
-    noun, icon = _NOUNS[what], _ICONS[what]
+def _items(server: str, kind: str, items: Sequence[Feature]) -> Iterator[PaletteItem]:
+    """Yield palette items lazily."""
+    noun, icon = _NOUNS[kind], _ICONS[kind]
     for item in items:
         name: str = getattr(item, "uri", "") or getattr(item, "uri_template", "") or item.name
-        # The server comes first: long titles are cut, and its owner must be visible.
+        # The server comes first: long notes are elided at the end, and the server must stay visible.
         parts = [server, noun, item.title if item.title != item.name else ""]
-        if what in ("resources", "templates") and item.name:
+        if kind in ("resources", "templates") and item.name:
             parts.append(name)
         note = " · ".join(filter(None, parts))
-        yield _item(what, server, name, item.name or name, note, icon)
+        yield _item(kind, server, name, item.name or name, note, icon)
 
 
 def _count_text(model: PaletteModel) -> str:
@@ -263,4 +267,4 @@ def _count_text(model: PaletteModel) -> str:
     if not found:
         return "No matches"
     more = f"{shown:,} of {found:,}" if shown < found else f"{found:,}"
-    return f"{more} · ↑↓ to select, Enter to go, Esc to close"
+    return f"{more} · ↑↓ to select, Enter to open, Esc to close"

@@ -312,7 +312,7 @@ def _copy_state(own: QAction, shown: QAction) -> None:
 class TrafficCommands(QObject):
     """Opens dialogs for traffic. They are imported on demand; none of them is modal.
 
-    Also remembers the row set as the left side of a comparison: the right one may be in another capture.
+    Also stores the row selected for compare: the other one may be in another capture.
     """
 
     def __init__(self, window: MainWindow, bridge: Bridge, theme: Theme, layout: QSettings) -> None:
@@ -398,9 +398,7 @@ class TrafficCommands(QObject):
         row = panel.current_number()
         if row is not None:
             self._left = self._side(panel, row)
-            panel.strips.show_message(
-                "left side", f"Row {row + 1:,} is the left side of the next comparison."
-            )
+            panel.strips.show_message("selected for compare", f"Row {row + 1:,} is selected for compare.")
         self._panels = [each for each in self._panels if shiboken6.isValid(each)]
         for each in self._panels:
             self._update(each)
@@ -411,7 +409,7 @@ class TrafficCommands(QObject):
             return
         for each in self._panels:
             if shiboken6.isValid(each):
-                each.strips.withdraw("left side")
+                each.strips.withdraw("selected for compare")
         self.open_compare(self._left, self._side(panel, row))
 
     def _update(self, panel: TrafficPanel) -> None:

@@ -131,7 +131,7 @@ class Workspace(QWidget):
         self._dot.set_state(*MARKS[view.status], view.status.value)
         self._title.setText(one_line(view.name))
         self._address.setText(_short(view.address))
-        self._revision.set_text(str(view.agreement.revision) if view.agreement else view.status.value)
+        self._revision.set_text(str(view.negotiated.revision) if view.negotiated else view.status.value)
         self._unverified.set_text("" if view.is_verified else "TLS not verified")
         is_up = view.status in UP_STATUSES
         self._login_button.setVisible(view.status is ServerStatus.NEEDS_LOGIN)

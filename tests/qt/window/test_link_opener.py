@@ -70,7 +70,7 @@ def test_web_url_is_passed_to_the_browser_in_ascii(url: str, opened: str) -> Non
 )
 def test_other_urls_never_reach_the_system(url: str) -> None:
     browser = Browser()
-    with pytest.raises(UserError, match=r"^MCP Lens does not open this URL\. .+\. Ask the server's operator"):
+    with pytest.raises(UserError, match=r"^MCP Lens blocked this URL\. .+\. Ask the server's operator"):
         LinkOpener(browser).open(url)
     assert browser.opened == []
 
@@ -103,7 +103,7 @@ def test_host_that_qt_parses_differently_is_not_opened(monkeypatch: pytest.Monke
     monkeypatch.setattr(
         "inspector.qt.link_opener.read_link", lambda url: replace(read_link(url), ascii_host="b.example")
     )
-    with pytest.raises(UserError, match="Programs interpret it differently"):
+    with pytest.raises(UserError, match="Its host is ambiguous"):
         LinkOpener(browser).open("https://a.example/")
     assert browser.opened == []
 

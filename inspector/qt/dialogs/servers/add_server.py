@@ -33,7 +33,7 @@ from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
 _HINT = (
-    "A command, a URL, the configuration of any tool or a fragment of it, “claude mcp add …”, or an "
+    "A command, a URL, an MCP client configuration or a fragment of it, “claude mcp add …”, or an "
     "install link. Commands run without a shell."
 )
 _REVIEW_HINT = "Review it before you add it: a command runs on this machine with your permissions."
@@ -78,7 +78,7 @@ class AddServerDialog(QDialog):
         self._summary = MutedLabel(theme, _HINT, wrap=True)
         self._error = PlainLabel(theme, tone="error", wrap=True, selectable=True)
         self.list = PastedList(theme)
-        self.file_action = self._action("Open file…", self.choose_file)
+        self.file_action = self._action("Import from file…", self.choose_file)
         self.add_action = self._action("Add and connect", lambda: self._on_add(connect=True))
         self.add_only_action = self._action("Add without connecting", lambda: self._on_add(connect=False))
         self._cancel_action = self._action("Cancel", self.reject)
@@ -231,8 +231,8 @@ class AddServerDialog(QDialog):
             return f"{plural(len(self._found), 'server')} found, {len(chosen)} selected."
         if not chosen:
             return "This was recognized but can't be used."
-        what = "starts this command" if isinstance(chosen[0].entry, StdioEntry) else "connects to this URL"
-        return f"Adding server {chosen[0].quoted_name()} {what}."
+        is_command = isinstance(chosen[0].entry, StdioEntry)
+        return f"“Add and connect” {'runs this command' if is_command else 'connects to this URL'}:"
 
     def _fit_height(self) -> None:
         """Grow with the content, within limits; never shrink, since the user may have resized it."""
@@ -305,7 +305,7 @@ class AddServerDialog(QDialog):
         self._bridge.start_when_attached("add server", self._add(chosen, connect))
 
     def _chosen(self, connect: bool) -> list[tuple[Entry, dict[str, str]]]:
-        """Return the ticked servers with their secrets. Raises ConfigError."""
+        """Return the selected servers with their secrets. Raises ConfigError."""
         chosen = self.list.read(with_inputs=connect)
         if self._needs_credentials and chosen:
             (entry, secrets), *rest = chosen

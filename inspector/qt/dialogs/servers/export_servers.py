@@ -50,15 +50,15 @@ from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 from inspector.qt.widgets.text.text_box import TextBox
 
-_ADVICE = "Secrets are replaced by placeholders. MCP Lens does not write to the files of other tools."
-_MAX_NOTES_HEIGHT = 120  # pixels; longer remarks scroll, so that the text stays visible
+_ADVICE = "Secrets are replaced by placeholders. MCP Lens never changes the files of other clients."
+_MAX_NOTES_HEIGHT = 120  # pixels; longer notes scroll, so that the preview stays visible
 _NAME = Qt.ItemDataRole.UserRole
 
 
 class ExportServersDialog(QDialog):
-    """Exports servers to the format of another tool.
+    """Exports servers in the format of another MCP client.
 
-    The servers are on the left; on the right the format, the result and what is left out.
+    Servers on the left; format, preview and notes about omitted settings on the right.
     """
 
     help_page = "servers"
@@ -95,12 +95,12 @@ class ExportServersDialog(QDialog):
         self._notes.setWidgetResizable(True)
         self._notes.setWidget(self.notes)
         self.alert = Alert(theme)
-        self.all_action = self._action("Select all", lambda: self._tick(True))
-        self.none_action = self._action("Select none", lambda: self._tick(False))
+        self.all_action = self._action("Select all", lambda: self._set_all_checked(True))
+        self.none_action = self._action("Select none", lambda: self._set_all_checked(False))
         self.copy_action = self._action("Copy", self._copy)
         self.save_action = self._action("Save as…", self._choose_file)
         self._close_action = self._action("Close", self.close)
-        self._gate = ContentStack(theme, self.preview)
+        self._stack = ContentStack(theme, self.preview)
         self._fill(names, chosen)
         self._lay_out()
         self.servers.itemChanged.connect(self._update)
@@ -111,18 +111,19 @@ class ExportServersDialog(QDialog):
         return [str(item.data(_NAME)) for item in self._items() if item.checkState() is Qt.CheckState.Checked]
 
     def save_to(self, path: Path) -> None:
-        """Save to a file, refusing to overwrite one that another tool reads."""
+        """Save to a file, refusing to overwrite another client's configuration file."""
         try:
             if path.exists() and any(
                 path.samefile(location.path) for location in local_locations() if location.path.exists()
             ):
                 raise ConfigError(
-                    f"{path} belongs to another tool. MCP Lens never writes to such files.",
+                    f"Could not save to {path}: it is another client's configuration file, which MCP Lens "
+                    "never changes.",
                     "Copy the text and paste it there, or save it under another name.",
                 )
             write_bytes(path, self.preview.text().encode(), is_private=False)
         except (UserError, OSError) as exc:
-            reason = f"Could not save {path}: {exc.strerror}." if isinstance(exc, OSError) else str(exc)
+            reason = f"Could not save to {path}: {exc.strerror}." if isinstance(exc, OSError) else str(exc)
             self.alert.show_message("saved", reason, tone="error")
             return
         self.alert.show_message("saved", f"Saved as {path}.", tone="ok")
@@ -158,7 +159,7 @@ class ExportServersDialog(QDialog):
         main.setSpacing(SPACE_2)
         main.addWidget(Heading(self._theme, "Format"))
         main.addWidget(self.format)
-        main.addWidget(self._gate, 1)
+        main.addWidget(self._stack, 1)
         main.addWidget(self._notes)
         main.addWidget(MutedLabel(self._theme, _ADVICE, wrap=True))
         sides = QSplitter()
@@ -185,10 +186,10 @@ class ExportServersDialog(QDialog):
     def _items(self) -> list[QListWidgetItem]:
         return [self.servers.item(row) for row in range(self.servers.count())]
 
-    def _tick(self, is_ticked: bool) -> None:
+    def _set_all_checked(self, is_checked: bool) -> None:
         with QSignalBlocker(self.servers):
             for item in self._items():
-                item.setCheckState(Qt.CheckState.Checked if is_ticked else Qt.CheckState.Unchecked)
+                item.setCheckState(Qt.CheckState.Checked if is_checked else Qt.CheckState.Unchecked)
         self.servers.viewport().update()
         self._update()
 
@@ -217,19 +218,19 @@ class ExportServersDialog(QDialog):
         self.preview.set_text(exported.text)
         self.notes.setText("\n".join(visible(note) for note in exported.notes))
         self._notes.setVisible(bool(exported.notes))
-        height = self.notes.heightForWidth(self._gate.width() - SPACE_4)
+        height = self.notes.heightForWidth(self._stack.width() - SPACE_4)
         self._notes.setFixedHeight(min(height, _MAX_NOTES_HEIGHT))
         self.copy_action.setEnabled(True)
         self.save_action.setEnabled(True)
-        self._gate.open()
+        self._stack.open()
 
     def _explain(self, kind: Any, title: str, sentence: str, next_step: str = "") -> None:
         self._notes.hide()
-        self._gate.explain(kind, "export", title, sentence, next_step)
+        self._stack.explain(kind, "export", title, sentence, next_step)
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self.preview.text())
-        self.alert.show_message("saved", "Copied.", tone="ok")
+        self.alert.show_message("saved", "Copied to the clipboard.", tone="ok")
 
     def _choose_file(self) -> None:
         dialog = QFileDialog(self, "Export servers")
@@ -268,7 +269,7 @@ def _format_of(name: str) -> _Format:
     if name == REGISTRY:
         return _Format("MCP registry · server.json", "server.json", lambda entries: export(entries, name))
     format = EXPORT_FORMATS[name]
-    table = "" if format.table else ", without “mcpServers”"
+    table = "" if format.table else " (no “mcpServers” wrapper)"
     file_name = PurePosixPath(format.file_name).name
     return _Format(
         f"{format.tool} · {format.file_name}{table}", file_name, lambda entries: export(entries, name)

@@ -56,7 +56,7 @@ class CapturesDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(720, 480)
         self.list = QTreeWidget()
-        self._gate = ContentStack(theme, self._make_list(theme))
+        self._stack = ContentStack(theme, self._make_list(theme))
         self._folder = PlainLabel(theme, tone="muted", selectable=True, elide=Qt.TextElideMode.ElideMiddle)
         self._total = MutedLabel(theme)
         self._error = PlainLabel(theme, tone="error", wrap=True)
@@ -109,7 +109,7 @@ class CapturesDialog(QDialog):
         column.setSpacing(SPACE_2)
         column.addWidget(Heading(theme, "Saved captures"))
         column.addWidget(self._folder)
-        column.addWidget(self._gate, 1)
+        column.addWidget(self._stack, 1)
         column.addLayout(buttons)
         column.addSpacing(SPACE_3)
         column.addWidget(self.record)
@@ -129,13 +129,13 @@ class CapturesDialog(QDialog):
         self._on_selection_changed()
 
     async def _load(self) -> None:
-        self._gate.explain("loading", "", "Loading captures", "Reading the capture folder.")
+        self._stack.explain("loading", "", "Loading captures", "Reading the capture folder.")
         self._limits = await self._bridge.ask_captures(lambda captures: captures.get_limits())
         folder = await self._bridge.ask_captures(lambda captures: captures.get_folder())
         self._folder.setText(
             one_line(str(folder)) if folder is not None else "Captures are not saved in this session."
         )
-        for box, value in ((self.days, self._limits.days), (self.mebibytes, self._limits.mebibytes)):
+        for box, value in ((self.days, self._limits.max_days), (self.mebibytes, self._limits.max_mebibytes)):
             box.blockSignals(True)
             box.setValue(value)
             box.blockSignals(False)
@@ -150,10 +150,10 @@ class CapturesDialog(QDialog):
         total = sum(capture.size for capture in stored)
         self._total.setText(f"{plural(len(stored), 'capture')}, {size(total)}" if stored else "")
         if stored:
-            self._gate.open()
+            self._stack.open()
         else:
             sentence = "MCP Lens records every session to its own capture; old captures are deleted."
-            self._gate.explain("empty", "traffic", "No captures yet", sentence)
+            self._stack.explain("empty", "traffic", "No captures yet", sentence)
 
     def _chosen(self) -> list[Path]:
         return [item.data(0, _PATH) for item in self.list.selectedItems()]

@@ -74,7 +74,7 @@ class ExportDialog(QDialog):
         self._scopes = scopes
         self.scopes = _Choice([(text, plural(len(rows), "row")) for text, rows in scopes], theme)
         self.secrets = QTreeWidget()
-        self._gate = ContentStack(theme, self._make_list(theme))
+        self._stack = ContentStack(theme, self._make_list(theme))
         self._advice = MutedLabel(theme, wrap=True)
         self.export_action = QAction("Export…", self)
         self.export_action.triggered.connect(self._on_export)
@@ -85,9 +85,9 @@ class ExportDialog(QDialog):
         self._find_secrets()
 
     def masking(self) -> Masker:
-        """Return the masking as ticked in the list: what is not ticked is not masked."""
+        """Return the masking as selected: unchecked secrets are not masked."""
         assert self._found is not None
-        return Masker(self._found, {item.text(0) for item in self._items() if not _is_ticked(item)})
+        return Masker(self._found, {item.text(0) for item in self._items() if not _is_checked(item)})
 
     def _make_list(self, theme: Theme) -> QTreeWidget:
         self.secrets.setHeaderLabels(["Placeholder", "Found in", "Count", "Starts with"])
@@ -118,7 +118,7 @@ class ExportDialog(QDialog):
         column.addSpacing(SPACE_1)
         column.addWidget(Heading(theme, "Masked secrets"))
         column.addWidget(self._advice)
-        column.addWidget(self._gate, 1)
+        column.addWidget(self._stack, 1)
         column.addSpacing(SPACE_3)
         column.addLayout(buttons)
 
@@ -128,7 +128,7 @@ class ExportDialog(QDialog):
         self.secrets.clear()
         self._rows = self._scopes[self.scopes.index()][1]
         progress = plural(len(self._rows), "row") + " to scan"
-        self._gate.explain("loading", "", "Scanning for secrets", progress)
+        self._stack.explain("loading", "", "Scanning for secrets", progress)
         self._bridge.start("find secrets", self._scan(self._rows), self)
 
     async def _scan(self, rows: Sequence[int]) -> None:
@@ -147,10 +147,10 @@ class ExportDialog(QDialog):
             self.secrets.addTopLevelItem(line)
         if len(found):
             self._advice.setText(f"{_ADVICE} {_WARNING}")
-            self._gate.open()
+            self._stack.open()
         else:
             self._advice.setText(_WARNING)
-            self._gate.explain(
+            self._stack.explain(
                 "empty", "key", "No secrets found", "Nothing in these rows looks like a secret."
             )
 
@@ -208,5 +208,5 @@ class _Choice(QWidget):
         self.changed.emit()
 
 
-def _is_ticked(item: QTreeWidgetItem) -> bool:
+def _is_checked(item: QTreeWidgetItem) -> bool:
     return item.checkState(0) is Qt.CheckState.Checked
