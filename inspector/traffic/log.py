@@ -131,6 +131,10 @@ class TrafficLog:
         columns.duration[response] = columns.duration[request] = duration
         self._touch(request)
 
+    def set_late(self, response: int) -> None:
+        """Mark a response that arrived after its request had ended. The request keeps its status."""
+        self.columns.status[response] = Status.LATE
+
     def end_request(self, request: int, status: Status) -> None:
         """Set the status of a pending request that will get no response."""
         if self.columns.status[request] == Status.PENDING:

@@ -167,7 +167,7 @@ class Recorder:
         kind, id, problem, requested, match = message.kind, message.id, message.problem, None, None
         if id is not None and (kind is _RESULT or kind is _ERROR):
             match, requested = self._open[_opposite(direction)].resolve(id)
-            problem = problem or ("" if match is _OPEN else self._mismatch(match, requested, id))
+            problem = problem or _mismatch(match, id)
         row = self._log.append(
             self._server,
             kind,
@@ -184,20 +184,21 @@ class Recorder:
         )
         if match is _OPEN and requested is not None:
             self._log.link(requested, row, _status(message))
+        elif match is Match.LATE and requested is not None:
+            self._set_late(row, requested)
         elif id is not None and kind is _REQUEST:
             self._open[direction].open(id, row)
         elif kind is _BATCH:
             self._link_items(message, direction, row)
         return row, requested
 
-    def _mismatch(self, match: Match, requested: int | None, id: RequestId) -> str:
-        """Return what is wrong with an unexpected response.
+    def _set_late(self, response: int, request: int) -> None:
+        """Mark the response to a cancelled or timed-out request.
 
-        A stream that we ended may report its end once more.
+        Every listen stream that the client cancels may end with a response, so that one is not late.
         """
-        if match is Match.LATE and requested is not None and self._log.method(requested) == LISTEN:
-            return ""
-        return f"{match.value} (id {_shown(id)})"
+        if self._log.method(request) != LISTEN:
+            self._log.set_late(response)
 
     def _link_items(self, batch: Message, direction: Direction, row: int) -> None:
         """Link the messages of a batch to its single row."""
@@ -211,6 +212,14 @@ class Recorder:
                     if match is Match.OPEN and requested is not None:
                         self._log.link(requested, row, _status(item))
                 self._operations.link_batch_item(row, item, direction, requested)
+
+
+def _mismatch(match: Match, id: RequestId) -> str:
+    """Return the finding about an unexpected response.
+
+    A late response is none: the server may have sent it before it received the cancellation.
+    """
+    return "" if match in (_OPEN, Match.LATE) else f"{match.value} (ID {_shown(id)})"
 
 
 def _shown(id: RequestId) -> str:

@@ -54,7 +54,7 @@ class Direction(IntEnum):
 
 
 class Status(IntEnum):
-    """Status of a request. The numbers are stored in captures: never renumber."""
+    """Status of a request and its response. The numbers are stored in captures: never renumber."""
 
     NONE = 0  # not a request
     PENDING = 1
@@ -67,6 +67,7 @@ class Status(IntEnum):
     NOT_SENT = 6  # the server could not be reached: it was never sent
     CANCELLED = 7
     TIMED_OUT = 8
+    LATE = 9  # only of a response: its request was cancelled or timed out before
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +134,7 @@ STATUS_LABELS = {
     Status.TIMED_OUT: "timed out",
     Status.NO_RESPONSE: "no response",
     Status.NOT_SENT: "not sent",
+    Status.LATE: "late",
 }
 # Filter words of older versions, which saved filters may still have. Statuses that they match:
 STATUS_ALIASES = {

@@ -101,8 +101,8 @@ async def test_responses_with_other_ids_do_not_complete_the_call(connected: Lab)
     assert await connected.text("unknown-id") == "done"
     assert await connected.text("wrong-id-type") == "done"
     unknown, _, other_type, _ = arrived(connected)
-    assert unknown.problem == "response without a matching request (id 'never-used')"
-    assert other_type.problem.startswith("response without a matching request (id '")
+    assert unknown.problem == "response without a matching request (ID 'never-used')"
+    assert other_type.problem.startswith("response without a matching request (ID '")
     await connected.still_works()
 
 

@@ -27,7 +27,6 @@ CODE_LIKE = re.compile(r"[\w./:*+-]*")
 ALLOWED = {
     ("inspector/demo/login/responses.py", "frame"): "a Content-Security-Policy directive",
     ("inspector/oauth/loopback.py", "frame"): "a Content-Security-Policy directive",
-    ("inspector/traffic/filter/manual.py", "era"): "the filter field",
 }
 
 

@@ -27,7 +27,7 @@ class ColorRule:
 
 
 DEFAULT_RULES = (
-    ColorRule('status in (error, "not sent") or problem:*', "error"),
+    ColorRule('status in (error, "not sent") or finding:*', "error"),
     ColorRule('status="tool error"', "warn"),
     ColorRule("dur>5s", "wait", is_on=False),
     ColorRule("dir:in kind:request", "inbound", is_on=False),

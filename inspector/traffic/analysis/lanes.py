@@ -19,6 +19,7 @@ OPEN = 2**63 - 1  # end of a bar that has not ended
 # From harmless to bad: the worst of the bars in a pixel determines its color.
 _BY_RANK = (
     Status.NONE,
+    Status.LATE,
     Status.OK,
     Status.PENDING,
     Status.NOT_SENT,

@@ -1,7 +1,8 @@
 """Traffic as a Markdown report for an issue: a summary, then the exchanges.
 
-Everything from the wire is in code spans or blocks whose fences it cannot close, with hidden characters
-shown: it can neither format the report nor mention anyone. Long bodies are shortened, with a note.
+Wire data appears only in code spans and blocks whose fences it cannot close, with hidden characters made
+visible, so that it can neither format the report nor @-mention anyone. Long bodies are truncated, with a
+note.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class _Count:
     messages: int = 0
     requests: int = 0
     errors: int = 0
-    problems: int = 0
+    findings: int = 0
     bytes: int = 0
 
 
@@ -64,14 +65,14 @@ class _Report:
 
     def head(self) -> Iterator[str]:
         yield "# MCP traffic\n\n"
-        yield f"{plural(len(self.rows), 'row')}, {self._span()}exported by {APP} {APP_VERSION}.\n"
+        yield f"{_entries(len(self.rows))}, {self._span()}exported by {APP} {APP_VERSION}.\n"
         if self._masker.items:
             yield f"{plural(len(self._masker.items), 'secret')} masked: "
             yield ", ".join(code(item.placeholder) for item in self._masker.items) + ".\n"
         yield "\n| Server | Messages | Requests | Errors | Findings | Bytes |\n|---|--:|--:|--:|--:|--:|\n"
         for name, count in self._counts().items():
             server = code(one_line(self._masker.text(name))).replace("|", "\\|")
-            numbers = (count.messages, count.requests, count.errors, count.problems)
+            numbers = (count.messages, count.requests, count.errors, count.findings)
             yield f"| {server} | {' | '.join(f'{n:,}' for n in numbers)} | {size(count.bytes)} |\n"
         yield "\n"
 
@@ -79,7 +80,8 @@ class _Report:
         if not self.rows:
             return ""
         first, last = self._log.wall_ns(self.rows[0]), self._log.wall_ns(self.rows[-1])
-        return f"from {full_time(first)} over {duration(max(last - first, 0))}, "
+        start = full_time(first)
+        return f"{start[:19]}{start[-7:]}, {duration(max(last - first, 0))}, "  # without the fraction
 
     def _counts(self) -> dict[str, _Count]:
         log, counts = self._log, dict[str, _Count]()
@@ -89,7 +91,7 @@ class _Report:
             count.messages += log.kind(row) <= RecordKind.TEXT
             count.requests += is_request
             count.errors += is_request and log.status(row) in (Status.ERROR, Status.TOOL_ERROR)
-            count.problems += bool(log.problem(row))
+            count.findings += bool(log.problem(row))
             count.bytes += log.size(row)
         return counts
 
@@ -138,7 +140,7 @@ class _Report:
         yield "\n\n"
 
     def _body(self, row: int) -> Iterator[str]:
-        raw = self._wire(row)
+        raw = self._raw_body(row)
         # The first piece is enough, and a secret that reaches beyond it is masked as a whole.
         masked = next(self._masker.pieces(raw), b"")[:_MAX_READ]
         text = masked.decode(errors="replace")
@@ -150,13 +152,17 @@ class _Report:
             return
         yield fenced(visible(shown if is_short else shown[:_MAX_SHOWN]), "json" if is_json else "text")
         if not is_short:
-            yield f"… truncated; the full size is {size(self._log.size(row))}.\n"
+            yield f"… truncated ({size(self._log.size(row))} in total)\n"
         yield "\n"
 
-    def _wire(self, row: int) -> bytes:
+    def _raw_body(self, row: int) -> bytes:
         """Return a message's bytes; for an exchange without a message, the response body."""
         exchange = self._log.http(row) if self._log.kind(row) == RecordKind.HTTP else None
         return exchange.body if exchange is not None else self._log.raw(row)
+
+
+def _entries(count: int) -> str:
+    return "1 entry" if count == 1 else f"{count:,} entries"
 
 
 def fenced(text: str, language: str = "") -> str:

@@ -16,7 +16,7 @@ from inspector.traffic.columns import ID_INTEGER, ID_OTHER
 from inspector.traffic.filter.fields import CodeColumn, NumberColumn, TextColumn
 from inspector.traffic.filter.literals import DAY, Ago, TimeOfDay, read_time, time_of_day_ns, zone_offset_ns
 from inspector.traffic.filter.predicates import Number, Predicate
-from inspector.traffic.filter.row_values import Read, Source
+from inspector.traffic.filter.row_values import Read
 from inspector.traffic.filter.tree import Operator
 from inspector.traffic.log import TrafficLog
 
@@ -196,11 +196,11 @@ def _within_day(walls: array[int], spans: Sequence[Span]) -> list[bytes]:
 class NoteTest(ColumnTest):
     """Notes: few rows have one, so all others share one result."""
 
-    def __init__(self, source: Source, read: Read, test: Predicate) -> None:
-        self._source, self._read, self._test = source, read, test
+    def __init__(self, log: TrafficLog, read: Read, test: Predicate) -> None:
+        self._log, self._read, self._test = log, read, test
 
     def mask(self, window: range) -> bytes:
-        noted_rows = {row for row in self._source.log.noted_rows() if row in window}
+        noted_rows = {row for row in self._log.noted_rows() if row in window}
         plain = next((row for row in window if row not in noted_rows), None)
         found = bytearray(b"\1" if plain is not None and self._matches(plain) else b"\0") * len(window)
         for row in noted_rows:
@@ -208,7 +208,7 @@ class NoteTest(ColumnTest):
         return bytes(found)
 
     def _matches(self, row: int) -> bool:
-        return any(map(self._test, self._read(self._source, row, ())))
+        return any(map(self._test, self._read(self._log, row, ())))
 
 
 def spans(operator: Operator, values: Sequence[Number]) -> list[Span]:

@@ -87,7 +87,8 @@ class Field:
     where: Where
     read: Read
     choices: tuple[str, ...] = ()
-    aliases: tuple[str, ...] = ()  # also accepted, but not offered
+    aliases: tuple[str, ...] = ()  # choices that are accepted, but not suggested
+    old_names: tuple[str, ...] = ()  # of earlier versions: accepted, but not suggested
     has_members: bool = False
 
     @property
@@ -115,9 +116,22 @@ _MAY_BE_ERROR = frozenset((4, 5))
 
 
 def _text(
-    name: str, description: str, example: str, column: str, read: Callable[[TrafficLog, int], str]
+    name: str,
+    description: str,
+    example: str,
+    column: str,
+    read: Callable[[TrafficLog, int], str],
+    old_names: tuple[str, ...] = (),
 ) -> Field:
-    return Field(name, Type.TEXT, description, example, TextColumn(column), row_values.column_of_text(read))
+    return Field(
+        name,
+        Type.TEXT,
+        description,
+        example,
+        TextColumn(column),
+        row_values.column_of_text(read),
+        old_names=old_names,
+    )
 
 
 def _subject(name: str, description: str, example: str, methods: frozenset[str]) -> Field:
@@ -195,7 +209,8 @@ _FIELDS = (
     Field(
         "status",
         Type.CHOICE,
-        'Status of a request, also on its response; status:error also matches "tool error"',
+        "Status of a request, set on its response, too; late: a response to a request that was cancelled or "
+        'timed out. status:error also matches "tool error"',
         "status:error",
         CodeColumn("status", lambda log, code: row_values.labels_of_status(code)),
         row_values.status,
@@ -213,7 +228,7 @@ _FIELDS = (
     Field(
         "dur",
         Type.DURATION,
-        "From a request to its response, on both; for an HTTP exchange, its full duration",
+        "Time from a request to its response; set on both. For an HTTP exchange, its full duration",
         "dur>500ms",
         NumberColumn("duration"),
         row_values.duration,
@@ -242,12 +257,19 @@ _FIELDS = (
     Field(
         "text",
         Type.BODY,
-        "Message body only; free text also searches method, subject and problem",
+        "Message body only; free text also searches method, subject and finding",
         'text:"not found"',
         RowValue(),
-        lambda source, row, steps: (),
+        lambda log, row, steps: (),
     ),
-    _text("problem", "What is wrong with a message", "problem:id", "problem", TrafficLog.problem),
+    _text(
+        "finding",
+        "Finding about a message, such as a protocol violation",
+        "finding:*",
+        "problem",
+        TrafficLog.problem,
+        old_names=("problem",),
+    ),
     Field(
         "mark",
         Type.CHOICE,
@@ -266,28 +288,30 @@ _FIELDS = (
         row_values.comment,
     ),
     Field(
-        "rev",
+        "version",
         Type.REVISION,
         "Protocol version negotiated at that time",
-        "rev>=2025-06-18",
+        "version>=2025-06-18",
         CodeColumn("revision", lambda log, code: row_values.labels_of_revision(_revision(log, code))),
         row_values.revision,
         tuple(map(str, REVISIONS)),
+        old_names=("rev",),
     ),
     Field(
-        "era",
+        "mode",
         Type.CHOICE,
         "Whether the protocol version has sessions or is stateless",
-        "era:stateless",
+        "mode:stateless",
         CodeColumn("revision", lambda log, code: row_values.labels_of_era(_revision(log, code))),
         row_values.era,
         tuple(era.value for era in Era),
         aliases=("handshake",),
+        old_names=("era",),
     ),
     Field(
         "http.status",
         Type.NUMBER,
-        "HTTP status of an exchange, also on the messages it carried",
+        "HTTP status of an exchange; set on the messages it carried, too",
         "http.status:4*",
         Special.HTTP_STATUS,
         row_values.http_status,
@@ -301,7 +325,6 @@ _FIELDS = (
         row_values.http_headers,
         has_members=True,
     ),
-    Field("finding", Type.TEXT, "Findings about a row", "finding:*", RowValue(), row_values.finding),
     _json("params", "Path in the params of a request or notification", "params.cursor:*"),
     _json("args", "Path in the arguments of a call; short for `params.arguments`", 'args.path ~ "^/etc"'),
     _json("result", "Path in a result", "result.content[*].type=image"),
@@ -311,6 +334,7 @@ _FIELDS = (
 
 FIELDS = {field.name: field for field in _FIELDS}
 assert all(root in FIELDS for root in ROOTS)
+_BY_NAME = FIELDS | {name: field for field in _FIELDS for name in field.old_names}
 
 
 def _revision(log: TrafficLog, code: int) -> str:
@@ -318,9 +342,12 @@ def _revision(log: TrafficLog, code: int) -> str:
 
 
 def resolve(names: Sequence[str]) -> tuple[Field, int] | None:
-    """Return the field with the longest matching dotted name, and how many names it takes."""
+    """Return the field with the longest matching dotted name, and how many names it takes.
+
+    Names of earlier versions are accepted, because saved filters and rules may contain them.
+    """
     for count in range(len(names), 0, -1):
-        field = FIELDS.get(".".join(names[:count]).lower())
+        field = _BY_NAME.get(".".join(names[:count]).lower())
         if field is not None:
             return field, count
     return None

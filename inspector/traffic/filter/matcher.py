@@ -47,11 +47,8 @@ from inspector.traffic.filter.predicates import Number, Predicate, Type
 from inspector.traffic.filter.row_values import (
     MAX_SIZE,
     ROOTS,
-    FindingSource,
-    Source,
     hint,
     message_reader,
-    no_findings,
 )
 from inspector.traffic.filter.tree import ORDER, And, Compare, Node, Not, Operator, Or, Text
 from inspector.traffic.log import TrafficLog
@@ -88,34 +85,30 @@ class Matcher:
         return array("q", compress(numbers, found.to_bytes(len(numbers), "little")) if found else ())
 
 
-def compile(
-    node: Node | None, log: TrafficLog, *, now_ns: int, finding: FindingSource = no_findings
-) -> Matcher:
+def compile(node: Node | None, log: TrafficLog, *, now_ns: int) -> Matcher:
     """Compile a filter; None matches every row.
 
-    `now_ns` is the wall time that relative times count from. `finding` returns the names and texts of the
-    findings about a row.
+    `now_ns` is the wall time that relative times count from.
     """
-    source = Source(log, finding)
     if node is None:
         return Matcher(Everything(), lambda row: True)
-    return Matcher(_plan(node, source, now_ns), row_test(node, source, now_ns))
+    return Matcher(_plan(node, log, now_ns), row_test(node, log, now_ns))
 
 
-def _plan(node: Node, source: Source, now_ns: int) -> Plan:
+def _plan(node: Node, log: TrafficLog, now_ns: int) -> Plan:
     match node:
         case And(nodes):
-            return AllOf([_plan(inner, source, now_ns) for inner in nodes])
+            return AllOf([_plan(inner, log, now_ns) for inner in nodes])
         case Or(nodes):
-            return AnyOf([_plan(inner, source, now_ns) for inner in nodes])
+            return AnyOf([_plan(inner, log, now_ns) for inner in nodes])
         case Not(inner):
-            return NoneOf(_plan(inner, source, now_ns))
+            return NoneOf(_plan(inner, log, now_ns))
         case Text(text):
-            return _free_text_plan(text, source.log)
+            return _free_text_plan(text, log)
         case Compare(path, Operator.IS_NOT, values):
-            return NoneOf(_plan(Compare(path, Operator.IS, values), source, now_ns))
+            return NoneOf(_plan(Compare(path, Operator.IS, values), log, now_ns))
         case Compare():
-            return _comparison_plan(node, source, now_ns)
+            return _comparison_plan(node, log, now_ns)
 
 
 def _free_text_plan(text: str, log: TrafficLog) -> Plan:
@@ -125,14 +118,14 @@ def _free_text_plan(text: str, log: TrafficLog) -> Plan:
     return AnyOf([*map(ColumnPlan, columns), BodySearchPlan(log, needle)])
 
 
-def _comparison_plan(node: Compare, source: Source, now_ns: int) -> Plan:
+def _comparison_plan(node: Compare, log: TrafficLog, now_ns: int) -> Plan:
     field = FIELDS[node.path.field]
     if field.type is Type.BODY:
-        return _body_plan(node, source.log)
+        return _body_plan(node, log)
     test = field.test(node.operator, node.values, now_ns)
     if isinstance(field.where, RowValue):
-        return _row_plan(node, field, field.where, source, test)
-    return ColumnPlan(_column_test(node, field, source, test, now_ns))
+        return _row_plan(node, field, field.where, log, test)
+    return ColumnPlan(_column_test(node, field, log, test, now_ns))
 
 
 def _body_plan(node: Compare, log: TrafficLog) -> Plan:
@@ -142,22 +135,21 @@ def _body_plan(node: Compare, log: TrafficLog) -> Plan:
     return RowPlan(lambda row: matches(log, row), Cost.BODIES)
 
 
-def _row_plan(node: Compare, field: Field, where: RowValue, source: Source, test: Predicate) -> Plan:
+def _row_plan(node: Compare, field: Field, where: RowValue, log: TrafficLog, test: Predicate) -> Plan:
     steps, read = node.path.steps, field.read
     if where.kinds is None:
-        return RowPlan(lambda row: any(map(test, read(source, row, steps))), Cost.ROWS)
+        return RowPlan(lambda row: any(map(test, read(log, row, steps))), Cost.ROWS)
     kinds = where.kinds
     of_kind = CodeTest(
-        CodeColumn("kind", lambda log, code: ("",) if code in kinds else ()), source.log, lambda _: True
+        CodeColumn("kind", lambda log, code: ("",) if code in kinds else ()), log, lambda _: True
     )
     if field.name in ROOTS:
         values = message_reader(ROOTS[field.name] + steps, hint(node.operator, node.value))
-        return _path_plan(source.log, values, test, of_kind)
-    return RowPlan(lambda row: any(map(test, read(source, row, steps))), Cost.BODIES, of_kind)
+        return _path_plan(log, values, test, of_kind)
+    return RowPlan(lambda row: any(map(test, read(log, row, steps))), Cost.BODIES, of_kind)
 
 
-def _column_test(node: Compare, field: Field, source: Source, test: Predicate, now_ns: int) -> ColumnTest:
-    log = source.log
+def _column_test(node: Compare, field: Field, log: TrafficLog, test: Predicate, now_ns: int) -> ColumnTest:
     match field.where:
         case CodeColumn() as where:
             return CodeTest(where, log, test)
@@ -176,7 +168,7 @@ def _column_test(node: Compare, field: Field, source: Source, test: Predicate, n
         case Special.TIME:
             return TimeTest(log, node.operator, node.values, now_ns)
         case Special.NOTE:
-            return NoteTest(source, field.read, test)
+            return NoteTest(log, field.read, test)
     raise AssertionError(field.where)
 
 
@@ -201,40 +193,40 @@ def _is_written_like_an_integer(text: str) -> bool:
     return re.fullmatch("0|-?[1-9][0-9]{0,18}", text) is not None
 
 
-def row_test(node: Node, source: Source, now_ns: int) -> RowTest:
+def row_test(node: Node, log: TrafficLog, now_ns: int) -> RowTest:
     """Return a test of rows.
 
     Raises ValueError if a value does not suit its field, which `parse` has already checked.
     """
     match node:
         case And(nodes):
-            tests = [row_test(inner, source, now_ns) for inner in nodes]
+            tests = [row_test(inner, log, now_ns) for inner in nodes]
             return lambda row: all(test(row) for test in tests)
         case Or(nodes):
-            tests = [row_test(inner, source, now_ns) for inner in nodes]
+            tests = [row_test(inner, log, now_ns) for inner in nodes]
             return lambda row: any(test(row) for test in tests)
         case Not(inner):
-            test = row_test(inner, source, now_ns)
+            test = row_test(inner, log, now_ns)
             return lambda row: not test(row)
         case Text(text):
-            return _text_test(text, source)
+            return _text_test(text, log)
         case Compare(path, Operator.IS_NOT, values):
-            return row_test(Not(Compare(path, Operator.IS, values)), source, now_ns)
+            return row_test(Not(Compare(path, Operator.IS, values)), log, now_ns)
         case Compare():
-            return _comparison_test(node, source, now_ns)
+            return _comparison_test(node, log, now_ns)
 
 
-def _comparison_test(node: Compare, source: Source, now_ns: int) -> RowTest:
+def _comparison_test(node: Compare, log: TrafficLog, now_ns: int) -> RowTest:
     field, steps = FIELDS[node.path.field], node.path.steps
     if field.type is Type.BODY:
         matches = body_test(node.operator, node.values)
-        return lambda row: matches(source.log, row)
+        return lambda row: matches(log, row)
     test = field.test(node.operator, node.values, now_ns)
-    return lambda row: any(test(value) for value in field.read(source, row, steps))
+    return lambda row: any(test(value) for value in field.read(log, row, steps))
 
 
-def _text_test(text: str, source: Source) -> RowTest:
-    needle, log = Needle(text), source.log
+def _text_test(text: str, log: TrafficLog) -> RowTest:
+    needle = Needle(text)
 
     def is_found(row: int) -> bool:
         texts = (log.method(row), log.subject(row), log.problem(row))

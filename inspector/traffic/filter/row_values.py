@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from inspector.base.json.values import JSON, JSONError, parse
@@ -26,9 +25,8 @@ from inspector.traffic.records import (
     kind_labels,
 )
 
-FindingSource: TypeAlias = Callable[[int], Iterable[str]]
 Steps: TypeAlias = tuple[Step, ...]
-Read: TypeAlias = Callable[["Source", int, Steps], Iterable[JSON]]
+Read: TypeAlias = Callable[[TrafficLog, int, Steps], Iterable[JSON]]
 
 MAX_SIZE = 1024 * 1024  # larger bodies are not parsed for a filter
 # Where each path field starts in a message.
@@ -44,18 +42,6 @@ ROOTS: dict[str, tuple[Step, ...]] = {
 _KINDS, _DIRECTIONS, _STATUSES = frozenset(RecordKind), frozenset(Direction), frozenset(Status)
 
 _NAME = re.compile("[A-Za-z_]{3}[A-Za-z0-9_./-]*")
-
-
-def no_findings(row: int) -> Iterable[str]:
-    return ()
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """The log, and what is known of its rows elsewhere."""
-
-    log: TrafficLog
-    finding: FindingSource = no_findings  # the names and texts of the findings about a row
 
 
 def is_message(log: TrafficLog, row: int) -> bool:
@@ -131,8 +117,8 @@ def hint(operator: Operator, value: str) -> bytes:
 def column_of_text(read: Callable[[TrafficLog, int], str]) -> Read:
     """Return a reader of a text that is absent if empty."""
 
-    def values(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
-        text = read(source.log, row)
+    def values(log: TrafficLog, row: int, steps: Steps) -> Iterable[JSON]:
+        text = read(log, row)
         return (text,) if text else ()
 
     return values
@@ -141,23 +127,23 @@ def column_of_text(read: Callable[[TrafficLog, int], str]) -> Read:
 def subject_of(methods: frozenset[str]) -> Read:
     """Return a reader of a message's subject, if its method is one of these."""
 
-    def values(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
-        subject = source.log.subject(row) if source.log.method(row) in methods else ""
+    def values(log: TrafficLog, row: int, steps: Steps) -> Iterable[JSON]:
+        subject = log.subject(row) if log.method(row) in methods else ""
         return (subject,) if subject else ()
 
     return values
 
 
-def kind(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
-    return labels_of_kind(source.log.columns.kind[row])
+def kind(log: TrafficLog, row: int, steps: Steps) -> Iterable[JSON]:
+    return labels_of_kind(log.columns.kind[row])
 
 
-def direction(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
-    return labels_of_direction(source.log.columns.direction[row])
+def direction(log: TrafficLog, row: int, steps: Steps) -> Iterable[JSON]:
+    return labels_of_direction(log.columns.direction[row])
 
 
-def status(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
-    return labels_of_status(source.log.columns.status[row])
+def status(log: TrafficLog, row: int, steps: Steps) -> Iterable[JSON]:
+    return labels_of_status(log.columns.status[row])
 
 
 def labels_of_kind(code: int) -> tuple[str, ...]:
@@ -175,12 +161,12 @@ def labels_of_status(code: int) -> tuple[str, ...]:
     return (word, *aliases) if word else ()
 
 
-def revision(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
-    return labels_of_revision(source.log.revision(row))
+def revision(log: TrafficLog, row: int, steps: Steps) -> Iterable[JSON]:
+    return labels_of_revision(log.revision(row))
 
 
-def era(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
-    return labels_of_era(source.log.revision(row))
+def era(log: TrafficLog, row: int, steps: Steps) -> Iterable[JSON]:
+    return labels_of_era(log.revision(row))
 
 
 def labels_of_revision(date: str) -> tuple[str, ...]:
@@ -194,44 +180,44 @@ def labels_of_era(date: str) -> tuple[str, ...]:
     return (known.era.value, "handshake") if known.era is Era.SESSION else (known.era.value,)
 
 
-def id(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
-    value = source.log.id(row)
+def id(log: TrafficLog, row: int, steps: Steps) -> Iterable[JSON]:
+    value = log.id(row)
     return () if value is None else (value,)
 
 
-def number(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
+def number(log: TrafficLog, row: int, steps: Steps) -> Iterable[JSON]:
     """Return the row number, 1-based as in the table."""
     return (row + 1,)
 
 
-def operation(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
-    first = source.log.operation(row)
+def operation(log: TrafficLog, row: int, steps: Steps) -> Iterable[JSON]:
+    first = log.operation(row)
     return () if first is None else (first + 1,)
 
 
-def duration(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
-    nanoseconds = source.log.duration_ns(row)
+def duration(log: TrafficLog, row: int, steps: Steps) -> Iterable[JSON]:
+    nanoseconds = log.duration_ns(row)
     return () if nanoseconds is None else (nanoseconds,)
 
 
-def size(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
-    return (source.log.size(row),)
+def size(log: TrafficLog, row: int, steps: Steps) -> Iterable[JSON]:
+    return (log.size(row),)
 
 
-def wall_time(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
-    return (source.log.wall_ns(row),)
+def wall_time(log: TrafficLog, row: int, steps: Steps) -> Iterable[JSON]:
+    return (log.wall_ns(row),)
 
 
-def http_status(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
+def http_status(log: TrafficLog, row: int, steps: Steps) -> Iterable[JSON]:
     """Return the HTTP status of an HTTP row, or of a frame that it carried."""
-    log, carrier = source.log, source.log.exchange(row)
+    carrier = log.exchange(row)
     code = log.columns.http_status[row] or (log.columns.http_status[carrier] if carrier is not None else 0)
     return (code,) if code else ()
 
 
-def http_headers(source: Source, row: int, steps: Steps) -> Iterator[JSON]:
+def http_headers(log: TrafficLog, row: int, steps: Steps) -> Iterator[JSON]:
     """Yield whole header lines, or the values of the named header."""
-    exchange = source.log.http(row)
+    exchange = log.http(row)
     if exchange is None:
         return
     for name, value in (*exchange.request_headers, *exchange.response_headers):
@@ -241,43 +227,39 @@ def http_headers(source: Source, row: int, steps: Steps) -> Iterator[JSON]:
             yield value
 
 
-def mark(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
-    return ("yes" if source.log.note(row).is_marked else "no",)
+def mark(log: TrafficLog, row: int, steps: Steps) -> Iterable[JSON]:
+    return ("yes" if log.note(row).is_marked else "no",)
 
 
-def comment(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
-    text = source.log.note(row).comment
+def comment(log: TrafficLog, row: int, steps: Steps) -> Iterable[JSON]:
+    text = log.note(row).comment
     return (text,) if text else ()
 
 
-def finding(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
-    return tuple(source.finding(row))
-
-
 def json_path(root: str) -> Read:
-    def values(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
-        if not is_message(source.log, row):
+    def values(log: TrafficLog, row: int, steps: Steps) -> Iterable[JSON]:
+        if not is_message(log, row):
             return ()
-        return message_reader(ROOTS[root] + steps)(source.log.raw(row))
+        return message_reader(ROOTS[root] + steps)(log.raw(row))
 
     return values
 
 
-def code(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
+def code(log: TrafficLog, row: int, steps: Steps) -> Iterable[JSON]:
     """Return the code of an error response."""
-    if source.log.kind(row) not in (RecordKind.ERROR, RecordKind.BATCH):
+    if log.kind(row) not in (RecordKind.ERROR, RecordKind.BATCH):
         return ()
-    return _error_code(source, row, (Member("code"),))
+    return _error_code(log, row, (Member("code"),))
 
 
 _error_code = json_path("error")
 
 
-def task(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
+def task(log: TrafficLog, row: int, steps: Steps) -> Iterable[JSON]:
     """Return the id of the task that a message creates, requests, or belongs to."""
-    if not is_message(source.log, row):
+    if not is_message(log, row):
         return ()
-    raw = source.log.raw(row)
+    raw = log.raw(row)
     if b"task" not in raw and b"\\" not in raw:
         return ()
     found = (value for reader in _TASK_PLACES for value in reader(raw))

@@ -84,7 +84,7 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Free text: found in the body, the method, the subject or the problem of a row."""
+    """Free text: found in the body, the method, the subject or the finding of a row."""
 
     text: str
 

@@ -213,7 +213,7 @@ def test_login_rows_are_shown_with_and_without_events_unless_disabled(
 ) -> None:
     exchange = HttpExchange("GET", "https://as.example/.well-known/x", (), 0)
     login = LoginRecorder(log, "one", FakeClock())
-    login.step("Login, Probe.")
+    login.step("Login · Probe.")
     body = login.body(b"grant_type=client_credentials")
     login._recorder.http.requested(1, exchange, 0, 0, body)
     usual = Recorder(log, "one", FakeClock())

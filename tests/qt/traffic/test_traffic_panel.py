@@ -119,8 +119,8 @@ def test_counterpart_command_toggles_between_request_and_response(lens: Lens) ->
 def test_non_json_message_is_shown_verbatim(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(scripted(stray=["*** My Server 1.0 ***"]))
-    lens.until(lambda: "stray" in column(panel, Column.STATUS))
-    panel.choose(panel.model.number(column(panel, Column.STATUS).index("stray")))
+    lens.until(lambda: "not JSON" in column(panel, Column.STATUS))
+    panel.choose(panel.model.number(column(panel, Column.STATUS).index("not JSON")))
     lens.until(lambda: panel.detail.message.shown_text() == "*** My Server 1.0 ***")
 
 

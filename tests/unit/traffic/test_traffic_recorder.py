@@ -105,8 +105,8 @@ def test_unmatched_responses_say_so_and_change_nothing(tape: Taped) -> None:
     assert [row.problem for row in tape.rows] == [
         "",
         "",
-        "second response to the same request (id 1)",
-        "response without a matching request (id '1')",
+        "second response to the same request (ID 1)",
+        "response without a matching request (ID '1')",
     ]
     assert tape.rows[0].status is Status.OK
     assert [row.partner for row in tape.rows] == [1, 0, None, None]
@@ -116,7 +116,7 @@ def test_long_server_strings_do_not_stay_in_memory(tape: Taped) -> None:
     long = "x" * 100_000
     tape.receive(message(id=long, result={}), message(method=long), message(id=10**4000, result={}))
     assert sum(len(tape.log.strings.text(number)) for number in range(len(tape.log.strings))) < 10_000
-    assert tape.rows[0].problem.startswith("response without a matching request (id 'xxx")
+    assert tape.rows[0].problem.startswith("response without a matching request (ID 'xxx")
     assert len(str(tape.rows[0].id)) < 10_000
     assert long in tape.rows[0].raw.decode()
 
@@ -127,7 +127,16 @@ def test_cancelled_request_stays_cancelled_when_its_response_is_late(tape: Taped
     tape.receive(message(id=1, result={}))
     request, response = tape.rows
     assert request.status is Status.CANCELLED
-    assert response.problem == "response to a cancelled or timed-out request (id 1)"
+    assert (response.status, response.problem) == (Status.LATE, "")
+    assert [row.partner for row in tape.rows] == [None, None]
+
+
+def test_late_response_that_is_invalid_still_has_a_finding(tape: Taped) -> None:
+    tape.recorder.sent(jsonrpc.request(1, "ping"))
+    tape.recorder.end_request(1, Status.TIMED_OUT)
+    tape.receive(message(id=1, error={"message": ""}))
+    assert tape.rows[1].status is Status.LATE
+    assert tape.rows[1].problem
 
 
 def test_response_to_a_stream_we_ended_is_not_a_problem(tape: Taped) -> None:
@@ -135,6 +144,7 @@ def test_response_to_a_stream_we_ended_is_not_a_problem(tape: Taped) -> None:
     tape.recorder.end_request(1, Status.CANCELLED)
     tape.receive(message(id=1, error={"code": -32000, "message": "Connection closed"}))
     assert [row.problem for row in tape.rows] == ["", ""]
+    assert tape.rows[1].status is Status.NONE
 
 
 def test_request_cancelled_by_the_server_is_no_longer_pending(tape: Taped) -> None:
@@ -165,7 +175,7 @@ def test_new_connection_ends_pending_requests_and_restarts_the_ids(tape: Taped) 
     tape.recorder.new_conversation()
     tape.receive(message(id=1, result={}))
     assert [row.status for row in tape.rows[:2]] == [Status.NO_RESPONSE, Status.NO_RESPONSE]
-    assert tape.rows[2].problem == "response without a matching request (id 1)"
+    assert tape.rows[2].problem == "response without a matching request (ID 1)"
 
 
 def test_batched_responses_are_linked_to_their_requests(tape: Taped) -> None:

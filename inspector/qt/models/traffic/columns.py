@@ -72,6 +72,7 @@ STATUS_TONES: dict[Status, Tone] = {
     Status.ERROR: "error",
     Status.CANCELLED: "muted",
     Status.TIMED_OUT: "warn",
+    Status.LATE: "muted",
     Status.NO_RESPONSE: "muted",
     Status.NOT_SENT: "error",
 }
@@ -120,13 +121,13 @@ class TrafficCells:
         method, subject = self._log.method(number), self._log.subject(number)
         message = f"{method}  {subject}" if subject else method
         if kind in (RecordKind.RESULT, RecordKind.ERROR):
-            message = message or "response to an unknown request"
+            message = message or "response without a matching request"
         return one_line(message or RecordKind(kind).name.lower())
 
     def status(self, number: int) -> str:
         kind = self._log.kind(number)
         if kind == RecordKind.TEXT:
-            return "stray"
+            return "not JSON"
         if self._log.problem(number):
             return "finding"
         if kind == RecordKind.HTTP:

@@ -275,7 +275,7 @@ def open_or_explain(
         sentence = "New messages appear here. Earlier ones are still in the log."
         gate.explain("empty", "clear", "View cleared", sentence, action=actions["traffic.show_cleared"])
     elif source.is_live:
-        sentence = "Connect a server. Every message appears here, with its bytes."
+        sentence = "Connect to a server to see every message here."
         gate.explain("empty", "traffic", "No traffic yet", sentence)
     else:
         sentence = "This capture has no messages. It may have connection events."

@@ -30,7 +30,7 @@ from inspector.traffic.records import RecordKind
 if TYPE_CHECKING:
     from inspector.qt.panels.traffic.detail.detail_view import DetailView
 
-_PLACEHOLDER = "Filter: any text, or method:tools/call and dur>500ms"
+_PLACEHOLDER = "Filter by text or expression, e.g. method:tools/call and dur>500ms"
 _BUTTON_IDS = ("traffic.events", "traffic.logins", "traffic.follow", "traffic.pause", "traffic.clear")
 _VIEW_IDS = ("traffic.frames", "traffic.operations", "traffic.timeline", "traffic.statistics")
 
@@ -174,7 +174,7 @@ class TrafficPanel(QWidget):
         self.table.columns.fit()
 
     def _lay_out(self) -> None:
-        sentence = "Select a row to see its message and its bytes."
+        sentence = "Select a message to see its details."
         self._detail_placeholder.show_empty("traffic", "No message selected", sentence)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)

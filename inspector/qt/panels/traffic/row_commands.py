@@ -342,13 +342,13 @@ def _terms_of_cell(log: TrafficLog, number: int, column: int) -> Iterator[Filter
             status = log.columns.http_status[exchange]
             yield _same("http.status", str(status) if status else "")
         case Column.REVISION:
-            yield _same("rev", log.revision(number))
+            yield _same("version", log.revision(number))
         case Column.OPERATION if (operation := log.operation(number)) is not None:
             yield _same("op", str(operation + 1))
         case Column.COMMENT:
             yield _same("comment", log.note(number).comment)
         case Column.FINDING:
-            yield _same("problem", log.problem(number))
+            yield _same("finding", log.problem(number))
 
 
 def _terms_of_message(log: TrafficLog, number: int) -> Iterator[FilterTerm]:

@@ -78,8 +78,8 @@ def test_an_exchange_is_compared_from_either_of_its_rows(rows: tuple[int, int]) 
     diff = compare_exchanges(left.log, rows[0], right.log, rows[1])
     assert diff.request is not None
     assert diff.response is not None
-    assert diff.request.summary() == "1 changed"
-    assert diff.response.summary() == "1 added, 1 removed"
+    assert diff.request.summary() == "1 change"
+    assert diff.response.summary() == "1 addition, 1 removal"
     assert not diff.is_same
     facts = {fact.name: (fact.left, fact.right) for fact in diff.facts if fact.is_different}
     assert (facts["Status"], facts["Duration"]) == (("ok", "error"), ("10 ms", "500 ms"))

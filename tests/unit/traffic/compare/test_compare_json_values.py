@@ -176,7 +176,7 @@ def test_content_blocks_of_one_type_are_paired() -> None:
 def test_a_number_written_differently_is_a_change_that_says_so() -> None:
     (_, change), *others = compare({"n": 1}, {"n": 1.0}).differences()
     assert (change.kind, change.note, others) == (CHANGED, "The same number, written differently", [])
-    assert compare({"n": True}, {"n": 1}).summary() == "1 changed"
+    assert compare({"n": True}, {"n": 1}).summary() == "1 change"
 
 
 def test_a_long_text_is_compared_by_its_lines() -> None:
@@ -223,7 +223,7 @@ def test_items_that_differ_only_in_ignored_parts_are_still_aligned() -> None:
     left: JSON = [{"id": number, "v": number % 7} for number in range(20)]
     right: list[JSON] = [{"id": number + 100, "v": number % 7} for number in range(20)]
     right.insert(5, "new")
-    assert compare(left, right, IgnoreOptions(ids=True)).summary() == "1 added, 20 ignored"
+    assert compare(left, right, IgnoreOptions(ids=True)).summary() == "1 addition, 20 ignored"
 
 
 def test_selected_paths_and_names_are_ignored() -> None:

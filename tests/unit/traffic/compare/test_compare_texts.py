@@ -78,7 +78,7 @@ def test_non_json_is_compared_by_lines() -> None:
         "     3  three |    3  three SAME",
         "   |    4  four ADDED",
     ]
-    assert (diff.is_text, diff.note, diff.summary()) == (True, "", "1 changed, 1 added")
+    assert (diff.is_text, diff.note, diff.summary()) == (True, "", "1 change, 1 addition")
 
 
 def test_reason_for_a_text_comparison_is_shown() -> None:
@@ -89,7 +89,7 @@ def test_json_that_is_nested_too_deeply_is_compared_by_its_lines() -> None:
     deep = b"[" * 10_000 + b"%d" + b"]" * 10_000
     diff = compare_texts(deep % 1, deep % 2)
     assert "nested too deeply" in diff.note
-    assert diff.summary() == "1 changed"
+    assert diff.summary() == "1 change"
     assert diff.path_text(next(diff.differences())[0]) == "line 10001"
 
 
@@ -97,7 +97,7 @@ def test_json_that_is_nested_too_deeply_is_compared_by_its_lines() -> None:
 def test_deeply_nested_diff_can_still_be_pickled(depth: int) -> None:
     left, right = b"[" * depth + b"1" + b"]" * depth, b"[" * depth + b"2" + b"]" * depth
     diff = pickle.loads(pickle.dumps(compare_packed(pack(left, right))))
-    assert diff.summary() == "1 changed"
+    assert diff.summary() == "1 change"
 
 
 def test_too_large_values_are_only_reported_as_different(monkeypatch: pytest.MonkeyPatch) -> None:

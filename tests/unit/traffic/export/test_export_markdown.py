@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from io import BytesIO
 
 from hypothesis import given, settings
@@ -78,7 +79,8 @@ def test_a_long_body_is_shortened_and_says_so() -> None:
     log.publish()
     text = report(log)
     assert len(text) < 6000
-    assert "… truncated; the full size is 4.8 MiB." in text
+    assert "… truncated (4.8 MiB in total)\n" in text
+    assert re.search(r"^1 entry, 1970-01-01 [\d:]{8} [+-][\d:]{5}, 0.0 ms, exported by", text, re.MULTILINE)
 
 
 def test_secret_split_by_truncation_does_not_show_its_first_half() -> None:

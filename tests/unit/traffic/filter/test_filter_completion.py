@@ -55,7 +55,7 @@ def _first_use(text: str, log: TrafficLog = LOG) -> str:
         ("size>10|", "10k"),
         ("http.status=|", "401"),
         ("code:-32601|", "-32601"),
-        ("rev>=2025-1|", "2025-11-25"),
+        ("version>=2025-1|", "2025-11-25"),
         ("args.p|", "args.path"),
         ('args."a|', 'args."a b"'),
         ("args.path=|", "/etc"),

@@ -210,7 +210,7 @@ def test_deep_nesting_is_rejected_with_the_reason(text: str) -> None:
         ("time>1900-01-01", 5, "a year from"),
         ("code:x", 5, "Expected a number"),
         ("status:eror", 7, "expected one of"),
-        ("rev>2025", 4, "Expected a protocol version"),
+        ("version>2025", 8, "Expected a protocol version"),
         ("kind in (result, eror)", 17, "expected one of"),
         ("kind in (result", 8, "Expected , or )"),
         ("kind in ()", 9, "Expected a value"),

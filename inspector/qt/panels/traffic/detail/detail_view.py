@@ -73,9 +73,7 @@ class DetailView(QWidget):
         self.message = ExchangeView(source, bridge, theme)
         self.tabs = QTabWidget()
         self._empty = EmptyState(theme)
-        self._empty.show_empty(
-            "traffic", "No message selected", "Select a row to see its message and its bytes."
-        )
+        self._empty.show_empty("traffic", "No message selected", "Select a message to see its details.")
         self._pages = QStackedWidget()
         self._related_timer = QTimer(self, interval=_RELATED_MS, singleShot=True)
         self._lay_out()

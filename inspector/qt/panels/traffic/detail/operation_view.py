@@ -48,6 +48,7 @@ _TONES: dict[Status, Tone] = {
     Status.NO_RESPONSE: "muted",
     Status.CANCELLED: "muted",
     Status.TIMED_OUT: "warn",
+    Status.LATE: "muted",
     Status.NOT_SENT: "error",
 }
 _REQUESTS = (RecordKind.REQUEST, RecordKind.BATCH)

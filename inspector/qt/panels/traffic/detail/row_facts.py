@@ -68,7 +68,7 @@ def facts(log: TrafficLog, row: int) -> list[Fact]:
     if duration_ns is not None:
         result.append(Fact("Duration", duration(duration_ns), mono=True))
     if revision:
-        result.append(Fact("Protocol version", one_line(revision), mono=True, term=("rev", revision)))
+        result.append(Fact("Protocol version", one_line(revision), mono=True, term=("version", revision)))
     result += _cost_facts(log, row)
     for label, number in _links(log, row):
         term: tuple[str, JSON] | None = ("op", number + 1) if label == "Operation" else None

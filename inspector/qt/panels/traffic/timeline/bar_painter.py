@@ -49,6 +49,7 @@ STATUS_TONES: dict[Status, Tone] = {
     Status.NOT_SENT: "error",
     Status.CANCELLED: "muted",
     Status.TIMED_OUT: "warn",
+    Status.LATE: "muted",
 }
 FAILED = frozenset((Status.ERROR, Status.TOOL_ERROR, Status.NOT_SENT))
 # Narrower bars are blocks without an edge.
