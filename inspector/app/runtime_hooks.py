@@ -2,7 +2,7 @@
 
 Python's collector runs wherever the next allocation happens: inside a paint event, or on the engine's
 thread. It may free a Qt object there, which crashes the process. So automatic collection is disabled, and
-a timer collects on the window's thread. What survives a full collection is frozen, because scanning it
+a timer collects on the GUI thread. What survives a full collection is frozen, because scanning it
 again takes a tenth of a second with 10,000 tools listed; a complete collection runs when the window is
 inactive.
 

@@ -5,7 +5,7 @@ The tool's input schema decides what a value means:
     age=41      41 if the schema says integer, "41" if it says string or nothing
     age=null    null if the schema allows null
 
-A word that is JSON of an allowed type other than string is that value; otherwise it is a string if the
+A value that is JSON of an allowed type other than string is parsed; otherwise it is a string if the
 schema allows strings; otherwise it is an error. Limits and patterns are not checked: whether the server
 enforces its own rules is what a user wants to find out.
 """
@@ -52,9 +52,9 @@ class Assignment:
     is_json: bool = False
 
 
-def read_assignments(words: Iterable[str]) -> list[Assignment]:
-    """Parse `key=value` words. Raises ConfigError for a malformed word or a repeated key."""
-    assignments = [_assignment(word) for word in words]
+def read_assignments(args: Iterable[str]) -> list[Assignment]:
+    """Parse `key=value` arguments. Raises ConfigError for a malformed one or a repeated key."""
+    assignments = [_assignment(arg) for arg in args]
     seen: set[str] = set()
     for each in assignments:
         if each.key in seen:
@@ -65,13 +65,13 @@ def read_assignments(words: Iterable[str]) -> list[Assignment]:
     return assignments
 
 
-def _assignment(word: str) -> Assignment:
-    key, equals, text = word.partition("=")
+def _assignment(arg: str) -> Assignment:
+    key, equals, text = arg.partition("=")
     is_json = key.endswith(":")
     key = key.removesuffix(":")
     if not equals or not key:
         raise ConfigError(
-            f"{shorten(word, 60)!r} is not an argument. Use key=value or key:=json.",
+            f"{shorten(arg, 60)!r} is not an argument. Use key=value or key:=json.",
             "Put the command that starts the server last, after --.",
         )
     return Assignment(key, text, is_json)
@@ -151,7 +151,7 @@ def _override(assignment: Assignment) -> str:
 
 
 def _read_json(text: str, location: str) -> JSON:
-    """Read JSON from the word itself, a file (`@FILE`) or stdin (`-`).
+    """Read JSON from the text itself, a file (`@FILE`) or stdin (`-`).
 
     No JSON text begins with either.
     """
@@ -182,7 +182,7 @@ def _check_sendable(arguments: JSONObject) -> None:
 
 
 class TypeMismatch(ValueError):
-    """The word is not a valid value for the schema; the message says what is expected."""
+    """The text is not a valid value for the schema; the message says what is expected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,16 +192,16 @@ class Expected:
     types: frozenset[str] = frozenset()
     choices: tuple[JSON, ...] = ()
 
-    def read(self, word: str) -> JSON:
-        """Convert a word to a value. Raises TypeMismatch."""
-        if word in self.choices:
-            return word
-        for value in _as_json(word):
+    def read(self, text: str) -> JSON:
+        """Convert text to a value. Raises TypeMismatch."""
+        if text in self.choices:
+            return text
+        for value in _as_json(text):
             if any(same(value, choice) for choice in self.choices) or self._allows(value):
                 return value
         if "string" in self.types or not (self.types or self.choices):
-            return word
-        raise TypeMismatch(f"{self.as_text()}, got {shorten(word, 60)!r}")
+            return text
+        raise TypeMismatch(f"{self.as_text()}, got {shorten(text, 60)!r}")
 
     def as_text(self) -> str:
         choices = [write_line(choice) for choice in self.choices[:_MAX_CHOICES]]
@@ -274,10 +274,10 @@ class _AllowedValues:
         return Expected(frozenset(self._types), tuple(self._choices))
 
 
-def _as_json(word: str) -> list[JSON]:
-    """Return the word's value if it is JSON of another type than string."""
+def _as_json(text: str) -> list[JSON]:
+    """Return the text's value if it is JSON of another type than string."""
     try:
-        value = read(word)
+        value = read(text)
     except JSONTextError:
         return []
     return [] if isinstance(value, str) else [value]

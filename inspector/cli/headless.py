@@ -135,7 +135,7 @@ async def _until_terminated(work: Coroutine[Any, Any, int]) -> int:
 
 
 class _StderrFollower:
-    """Copies the server's stderr to ours as it is recorded."""
+    """Copies the server's stderr to that of `mcp-lens` as it is recorded."""
 
     def __init__(self, log: TrafficLog) -> None:
         self._log = log

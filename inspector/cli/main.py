@@ -91,8 +91,8 @@ def _dispatch(argv: Sequence[str]) -> int:
         return _open_window(demo=bool(argv), config=None)
     from inspector.cli.output import split_command
 
-    words, server_command = split_command(argv)
-    options = _parser().parse_args(words)
+    own_argv, server_command = split_command(argv)
+    options = _parser().parse_args(own_argv)
     name = options.command
     if server_command is not None and (name not in COMMANDS or not COMMANDS[name].takes_server):
         raise ConfigError(
@@ -106,16 +106,18 @@ def _dispatch(argv: Sequence[str]) -> int:
 
 
 def _files(first: str, rest: Sequence[str]) -> list[Path]:
-    """Return the captures to open, if the first word is not a command.
+    """Return the captures to open, if the first argument is not a command.
 
-    Raises ConfigError for words that cannot be captures.
+    Raises ConfigError for arguments that cannot be captures.
     """
-    paths = [Path(word) for word in (first, *rest)]
+    paths = [Path(each) for each in (first, *rest)]
     for path in paths:
         if not path.exists():
             is_command = path is paths[0] and len(path.parts) == 1 and not path.suffix
-            what = f"{first!r} is neither a command nor a file." if is_command else f"File not found: {path}."
-            raise ConfigError(what, "See mcp-lens --help.")
+            summary = (
+                f"{first!r} is neither a command nor a file." if is_command else f"File not found: {path}."
+            )
+            raise ConfigError(summary, "See mcp-lens --help.")
     return [path.absolute() for path in paths]
 
 

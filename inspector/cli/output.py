@@ -183,12 +183,12 @@ class Parser(argparse.ArgumentParser):
 
 
 def split_command(argv: Sequence[str]) -> tuple[list[str], list[str] | None]:
-    """Split off the server's command after the first `--`. Its words are not interpreted."""
-    words = list(argv)
-    if "--" not in words:
-        return words, None
-    location = words.index("--")
-    return words[:location], words[location + 1 :]
+    """Split off the server's command after the first `--`. Its arguments are not interpreted."""
+    args = list(argv)
+    if "--" not in args:
+        return args, None
+    position = args.index("--")
+    return args[:position], args[position + 1 :]
 
 
 def seconds(text: str) -> float:

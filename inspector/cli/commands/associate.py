@@ -48,12 +48,12 @@ def _desktop_entry(template: Path) -> bytes:
     return template.read_text().replace("@EXEC@", _quoted(program)).encode()
 
 
-def _quoted(word: str) -> str:
-    """Quote a word for a desktop entry's Exec key: quoted, escaped as a string, and % doubled."""
-    if _RESERVED & set(word):
-        escaped = "".join(f"\\{char}" if char in '"`$\\' else char for char in word)
-        word = f'"{escaped}"'.replace("\\", "\\\\")
-    return word.replace("%", "%%")
+def _quoted(arg: str) -> str:
+    """Quote an argument for a desktop entry's Exec key: quoted, escaped as a string, and % doubled."""
+    if _RESERVED & set(arg):
+        escaped = "".join(f"\\{char}" if char in '"`$\\' else char for char in arg)
+        arg = f'"{escaped}"'.replace("\\", "\\\\")
+    return arg.replace("%", "%%")
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -54,7 +54,7 @@ def configure(parser: Parser) -> None:
     parser.usage = f"mcp-lens call TOOL [key=value …] [options] {USAGE}"
     parser.epilog = _EPILOG
     parser.add_argument("tool", metavar="TOOL", help="name of the tool")
-    parser.add_argument("words", nargs="*", metavar="key=value", help="arguments; see below")
+    parser.add_argument("assignments", nargs="*", metavar="key=value", help="arguments; see below")
     parser.add_argument("--json", metavar="TEXT", help="arguments as a JSON object")
     parser.add_argument(
         "--format",
@@ -72,7 +72,7 @@ def configure(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    assignments = read_assignments(options.words)
+    assignments = read_assignments(options.assignments)
     members = read_object(options.json) if options.json is not None else {}
 
     async def work(engine: Engine, server: str) -> int:

@@ -1,4 +1,4 @@
-"""Drift dialog: the changes in what a server offers since its baseline, item by item.
+"""Drift dialog: the changes of a server's tools, resources and prompts since its baseline.
 
 The user accepts the current state as the new baseline, or keeps the old one; then the changes are not
 reported again until the next start.
@@ -65,7 +65,7 @@ class DriftDialog(QDialog):
         self.alert = Alert(theme)
         self.detail = ContentStack(theme, self._make_sides())
         self.accept_action = self._action("Accept as new baseline", self._accept)
-        self.accept_action.setToolTip("Use what the server offers now as the baseline for future comparisons")
+        self.accept_action.setToolTip("Use the server's current lists as the baseline for future comparisons")
         self.keep_action = self._action("Keep baseline", self._keep)
         self.keep_action.setToolTip(
             "Keep the current baseline; these changes are not reported again until MCP Lens restarts"
@@ -104,10 +104,10 @@ class DriftDialog(QDialog):
     def _explain(self, view: DriftView) -> None:
         if view.problem:
             self.accept_action.setEnabled(True)
-            text = "Accept what the server offers now as the new baseline, or fix the file."
+            text = "Accept the server's current lists as the new baseline, or fix the file."
             self.gate.explain("failed", "", "Comparison failed", view.problem, text)
         elif view.taken_ns:
-            text = f"The server offers the same as the baseline of {since_text(view)}."
+            text = f"The lists are the same as in the baseline of {since_text(view)}."
             self.gate.explain("empty", "check", "No changes", text)
         else:
             text = "MCP Lens saves a baseline when the server connects, and compares with it from then on."

@@ -86,8 +86,8 @@ class SavedCallsDialog(QDialog):
 
     def selected(self) -> SavedCall | SavedFolder | None:
         item = self.tree.currentItem()
-        what = item.data(0, _DATA_ROLE) if item is not None else None
-        return what if isinstance(what, SavedCall | SavedFolder) else None
+        data = item.data(0, _DATA_ROLE) if item is not None else None
+        return data if isinstance(data, SavedCall | SavedFolder) else None
 
     def choose_folder(self) -> QFileDialog:
         dialog = QFileDialog(self, "Add a folder of saved calls")
@@ -165,9 +165,9 @@ class SavedCallsDialog(QDialog):
         """Return what to select once this call is gone: next call, previous call or folder."""
         item = self._item_of(call.path)
         for other in (self.tree.itemBelow(item), self.tree.itemAbove(item)) if item is not None else ():
-            what = other.data(0, _DATA_ROLE) if other is not None else None
-            if isinstance(what, SavedCall) and what.folder == call.folder:
-                return what.path
+            data = other.data(0, _DATA_ROLE) if other is not None else None
+            if isinstance(data, SavedCall) and data.folder == call.folder:
+                return data.path
         return call.folder
 
     def _on_undo(self) -> None:
@@ -266,31 +266,31 @@ class SavedCallsDialog(QDialog):
     def _item_of(self, path: Path | None) -> QTreeWidgetItem | None:
         items = QTreeWidgetItemIterator(self.tree)
         while path is not None and (item := items.value()) is not None:
-            what = item.data(0, _DATA_ROLE)
-            if isinstance(what, SavedCall | SavedFolder) and what.path == path:
+            data = item.data(0, _DATA_ROLE)
+            if isinstance(data, SavedCall | SavedFolder) and data.path == path:
                 return item
             items += 1
         return None
 
     def _show_selected(self) -> None:
-        what = self.selected()
-        is_call = isinstance(what, SavedCall)
-        for line, text in zip((self.name, self.description), _texts(what), strict=True):
+        data = self.selected()
+        is_call = isinstance(data, SavedCall)
+        for line, text in zip((self.name, self.description), _texts(data), strict=True):
             line.setText(text)
             line.setCursorPosition(0)
             line.setModified(False)
             line.setEnabled(is_call)
         for action in (self.open_action, self.delete_action):
             action.setEnabled(is_call)
-        self._show_regression(what)
-        self.remove_folder_action.setEnabled(isinstance(what, SavedFolder) and not what.is_own)
+        self._show_regression(data)
+        self.remove_folder_action.setEnabled(isinstance(data, SavedFolder) and not data.is_own)
         self._show_changed()
 
-    def _show_regression(self, what: SavedCall | SavedFolder | None) -> None:
-        has_server = isinstance(what, SavedCall) and bool(what.server)
+    def _show_regression(self, data: SavedCall | SavedFolder | None) -> None:
+        has_server = isinstance(data, SavedCall) and bool(data.server)
         self.regression.setEnabled(has_server)
-        self.regression.setChecked(isinstance(what, SavedCall) and what.is_regression)
-        lacks_server = isinstance(what, SavedCall) and not what.server
+        self.regression.setChecked(isinstance(data, SavedCall) and data.is_regression)
+        lacks_server = isinstance(data, SavedCall) and not data.server
         self.regression.setToolTip("A regression call needs a server" if lacks_server else "")
 
     def _show_changed(self) -> None:
@@ -377,8 +377,8 @@ def _line(name: str) -> QLineEdit:
     return line
 
 
-def _texts(what: SavedCall | SavedFolder | None) -> tuple[str, str]:
+def _texts(data: SavedCall | SavedFolder | None) -> tuple[str, str]:
     """Return the name and the description as shown in the fields."""
-    if not isinstance(what, SavedCall):
+    if not isinstance(data, SavedCall):
         return "", ""
-    return one_line(what.name).strip(), one_line(what.description).strip()
+    return one_line(data.name).strip(), one_line(data.description).strip()

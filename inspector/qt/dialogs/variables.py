@@ -244,7 +244,7 @@ def value_text(value: JSON) -> str:
 
 
 def parse_value(text: str) -> JSON:
-    """Parse typed text: JSON if valid, else a string."""
+    """Parse typed text: JSON if valid, otherwise a string."""
     try:
         return read_exactly(text)
     except JSONError:

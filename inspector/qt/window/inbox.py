@@ -62,7 +62,7 @@ class InboxController(QObject):
         return panel
 
     def go_to(self, server: str, inbox_id: int) -> None:
-        """Show a request: in its server's tab if that server is current, else in the Inbox of all."""
+        """Show a request: in its server's tab if that server is current, otherwise in the Inbox of all."""
         workspace = self._window.workspace()
         if workspace is not None and workspace.view.name == server:
             workspace.show_tab("inbox")

@@ -64,7 +64,7 @@ class ReplyRuleForm(QWidget):
         self._rule: ReplyRule | None = None
         self.name = line("Rule name", "Name")
         self.filter = FilterField(theme, "All requests, or server:name method:sampling/*", complete)
-        self.filter.setAccessibleName("Filter: which server requests the rule answers")
+        self.filter.setAccessibleName("Filter: which server requests the rule replies to")
         self.kind = QComboBox()
         self.kind.setAccessibleName("Reply type")
         self.kind.addItems(list(KIND_LABELS.values()))

@@ -1,4 +1,4 @@
-"""Reply rules dialog: which server requests are answered automatically, and how.
+"""Reply rules dialog: which server requests get an automatic reply, and which one.
 
 Rules are tried in order and the first enabled match replies. Changes take effect and are saved at once;
 so is the Inbox timeout below (0 to 7 days, 0 meaning no limit), which applies to new requests.
@@ -342,7 +342,7 @@ class ReplyRulesDialog(QDialog):
         self._empty.show_empty(
             "inbox",
             "No rules yet",
-            "Server requests wait for you in the Inbox. Rules answer some of them automatically.",
+            "Server requests are pending in the Inbox until you reply. Rules can reply automatically.",
             [self.add_action],
         )
         self._right.addWidget(self._empty)
@@ -358,7 +358,7 @@ class ReplyRulesDialog(QDialog):
         column.setSpacing(SPACE_3)
         column.addWidget(Heading(self._theme, "Reply rules"))
         text = (
-            "The first enabled rule that matches a server request answers it; the reply is labeled "
+            "The first enabled rule that matches a server request replies to it; the reply is labeled "
             "with the rule's name. Requests that match no rule wait for you."
         )
         column.addWidget(MutedLabel(self._theme, text, wrap=True))
