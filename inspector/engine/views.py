@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # the window shows these before the protocol is imported
     from inspector.base.json.values import JSONObject
     from inspector.protocol.client_capabilities import ClientCapabilities
-    from inspector.protocol.handshake import Agreement
+    from inspector.protocol.handshake import NegotiationResult
     from inspector.protocol.revisions import Revision
     from inspector.traffic.operations import CallCost
 
@@ -58,7 +58,7 @@ class ServerView:
     reason: str = ""
     next_step: str = ""
     waits_for: str = ""
-    agreement: Agreement | None = None
+    negotiated: NegotiationResult | None = None
     pid: int | None = None
     was_connected: bool = False  # FAILED: the connection was lost, not refused
     is_verified: bool = True  # its TLS certificate is verified
@@ -76,7 +76,7 @@ class ServerView:
     is_logging_in: bool = False  # a login that the user started is running
 
     def offers(self, capability: str) -> bool:
-        return self.agreement is not None and capability in self.agreement.capabilities
+        return self.negotiated is not None and capability in self.negotiated.capabilities
 
 
 class OutcomeKind(Enum):

@@ -20,11 +20,11 @@ from inspector.base.errors import ConnectFailed, HttpRefused
 from inspector.base.json.values import JSON, JSONError, JSONObject, excerpt, shorten
 from inspector.base.plain_text import one_line
 from inspector.protocol.handshake import (
-    Agreement,
     ClientProfile,
     InitializeHandshake,
     Negotiation,
     NegotiationResponse,
+    NegotiationResult,
     NextRequest,
     NoResponse,
     StatelessDialect,
@@ -93,12 +93,12 @@ class ProbeFirst:
     def first(self) -> NextRequest:
         return self._discovery.request(None if self._over_http else PROBE_TIMEOUT)
 
-    def receive(self, response: NegotiationResponse) -> NextRequest | Agreement:
+    def receive(self, response: NegotiationResponse) -> NextRequest | NegotiationResult:
         if self._legacy is None or self._is_reprobing:
             return self._on_discover(response)
         return self._on_initialize(response, self._legacy)
 
-    def _on_discover(self, response: NegotiationResponse) -> NextRequest | Agreement:
+    def _on_discover(self, response: NegotiationResponse) -> NextRequest | NegotiationResult:
         step = self._discovery.receive(response)
         if not isinstance(step, NotModern):
             return self._with_history(step)
@@ -110,7 +110,9 @@ class ProbeFirst:
         self._legacy = step
         return replace(self._handshake.first(), needs_restart=step.has_exited)
 
-    def _on_initialize(self, response: NegotiationResponse, legacy: NotModern) -> NextRequest | Agreement:
+    def _on_initialize(
+        self, response: NegotiationResponse, legacy: NotModern
+    ) -> NextRequest | NegotiationResult:
         # A slow server may have been locked to the stateless era by a probe that timed out here.
         named = _stateless_revision_in(response)
         if named is not None:
@@ -118,16 +120,18 @@ class ProbeFirst:
             self._discovery = Discovery(self._profile, self._over_http, (named,))
             return self._discovery.request()
         try:
-            agreement = self._handshake.receive(response)
+            negotiated = self._handshake.receive(response)
         except ConnectFailed as exc:
             raise _with_hint(exc, legacy.hint) from exc
-        reported = f"{legacy.reason[0].upper()}{legacy.reason[1:]}, so MCP Lens sent initialize"
-        return replace(agreement, how=_sentences(f"{reported}: {agreement.how}.", legacy.hint))
+        how = f"{negotiated.description} · fallback: {legacy.reason}"
+        return replace(negotiated, description=f"{how}. {legacy.hint}" if legacy.hint else how)
 
-    def _with_history(self, step: NextRequest | Agreement) -> NextRequest | Agreement:
+    def _with_history(self, step: NextRequest | NegotiationResult) -> NextRequest | NegotiationResult:
         if not self._is_reprobing or isinstance(step, NextRequest):
             return step
-        return replace(step, how=f"The server rejected initialize and named {step.revision}. {step.how}")
+        return replace(
+            step, description=f"{step.description} · initialize was rejected, naming {step.revision}"
+        )
 
 
 class LegacyFirst:
@@ -141,7 +145,7 @@ class LegacyFirst:
     def first(self) -> NextRequest:
         return self._handshake.first()
 
-    def receive(self, response: NegotiationResponse) -> NextRequest | Agreement:
+    def receive(self, response: NegotiationResponse) -> NextRequest | NegotiationResult:
         if self._refusal is not None:
             return self._on_discover(response, self._refusal)
         if _error_of(response) is None:
@@ -152,13 +156,13 @@ class LegacyFirst:
 
     def _on_discover(
         self, response: NegotiationResponse, refusal: NegotiationResponse
-    ) -> NextRequest | Agreement:
+    ) -> NextRequest | NegotiationResult:
         step = self._discovery.receive(response)
         if isinstance(step, NotModern):
             return self._handshake.receive(refusal)  # raises: the rejection is what to report
         if isinstance(step, NextRequest):
             return step
-        return replace(step, how=f"The server rejected initialize. {step.how}")
+        return replace(step, description=f"{step.description} · initialize was rejected")
 
 
 class StatelessOnly:
@@ -171,7 +175,7 @@ class StatelessOnly:
     def first(self) -> NextRequest:
         return self._discovery.request()
 
-    def receive(self, response: NegotiationResponse) -> NextRequest | Agreement:
+    def receive(self, response: NegotiationResponse) -> NextRequest | NegotiationResult:
         step = self._discovery.receive(response)
         if not isinstance(step, NotModern):
             return step
@@ -223,7 +227,7 @@ class NotModern:
 class Discovery:
     """`server/discover`, repeated at most once if the server names a supported version.
 
-    It only judges the response; its owner decides what to do about a server of another era.
+    It only interprets the response; its owner decides what to do about a server of another era.
     """
 
     def __init__(
@@ -244,8 +248,8 @@ class Discovery:
             "server/discover", dialect.prepare("server/discover", None), self._requested, timeout
         )
 
-    def receive(self, response: NegotiationResponse) -> NextRequest | Agreement | NotModern:
-        """Judge a response. Raises ConnectFailed if it is inconclusive or there is no common version."""
+    def receive(self, response: NegotiationResponse) -> NextRequest | NegotiationResult | NotModern:
+        """Process a response. Raises ConnectFailed if it is inconclusive or there is no common version."""
         if isinstance(response, NoResponse):
             return self._on_silence(response)
         if isinstance(response, HttpRefused):
@@ -254,7 +258,7 @@ class Discovery:
             return (
                 self._on_error(error_of(response))
                 if response.kind is Kind.ERROR
-                else self._judge_result(response)
+                else self._on_result(response)
             )
         except JSONError as exc:
             return NotModern(f"its response to server/discover cannot be read ({exc})")
@@ -320,7 +324,7 @@ class Discovery:
             f"{theirs}; MCP Lens supports {ours}.",
         )
 
-    def _judge_result(self, response: Message) -> Agreement | NotModern:
+    def _on_result(self, response: Message) -> NegotiationResult | NotModern:
         result = response.result
         if not _is_discover_result(result):
             return NotModern("its response to server/discover is not a DiscoverResult")
@@ -332,26 +336,28 @@ class Discovery:
             else self._agree(revision, supported, result)
         )
 
-    def _agree(self, revision: Revision, supported: Sequence[str], result: JSONObject) -> Agreement:
+    def _agree(self, revision: Revision, supported: Sequence[str], result: JSONObject) -> NegotiationResult:
         capabilities, instructions = result.get("capabilities"), result.get("instructions")
         info, problems = _server_info(result)
         if not isinstance(capabilities, dict):
             problems.append('The result of server/discover has no "capabilities" object.')
-        return Agreement(
+        return NegotiationResult(
             revision=revision,
             server=Implementation.read(info),
             capabilities=capabilities if isinstance(capabilities, dict) else {},
             instructions=instructions if isinstance(instructions, str) else "",
-            how=self._how(revision),
+            description=self._description(revision),
             problems=tuple(problems),
             supported_versions=tuple(supported),
             cache=CacheHints.read(result),
         )
 
-    def _how(self, revision: Revision) -> str:
+    def _description(self, revision: Revision) -> str:
         if self._is_repeated:
-            return f"The server first rejected server/discover, named {revision}, and then accepted it."
-        return f"The server accepted server/discover in version {self._requested} and supports {revision}."
+            return f"server/discover · retried with {revision}"
+        if revision == self._requested:
+            return f"server/discover · {revision} accepted"
+        return f"server/discover · {self._requested} requested, {revision} supported"
 
 
 def is_conclusive(status: int) -> bool:

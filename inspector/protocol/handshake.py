@@ -4,8 +4,8 @@ In the handshake era everything is negotiated once and requests are sent unchang
 every request carries the protocol version, client info and client capabilities.
 
 A `Negotiation` returns its first request (`NextRequest`), then takes each response and returns the next
-request or the `Agreement`. The handshake needs one `initialize`; `discovery.py` has the negotiations that
-detect the era.
+request or the `NegotiationResult`. The handshake needs one `initialize`; `discovery.py` has the negotiations
+that detect the era.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class HandshakeDialect:
 
     def sends_cancelled_notification(self, method: str) -> bool:
         # "The initialize request MUST NOT be cancelled by clients." A server/discover in this era is a
-        # probe without a response: a server that does not know the method ignores its cancellation too.
+        # probe without a response: a server without the method ignores its cancellation, too.
         return method not in ("initialize", "server/discover")
 
 
@@ -183,14 +183,14 @@ NegotiationResponse: TypeAlias = Message | NoResponse | HttpRefused
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class NegotiationResult:
     """The negotiated version and capabilities, and how they were found."""
 
     revision: Revision
     server: Implementation
     capabilities: JSONObject
     instructions: str
-    how: str
+    description: str
     # Notification that completes it; the stateless era has none.
     completed_by: str = ""
     problems: tuple[str, ...] = ()
@@ -204,14 +204,14 @@ class Agreement:
 
 
 class Negotiation(Protocol):
-    """State machine that leads to an agreement."""
+    """State machine that leads to a `NegotiationResult`."""
 
     def first(self) -> NextRequest: ...
 
-    def receive(self, response: NegotiationResponse) -> NextRequest | Agreement:
+    def receive(self, response: NegotiationResponse) -> NextRequest | NegotiationResult:
         """Process a response.
 
-        Raises ConnectFailed if there is no agreement, NeedsLogin if a login must come first.
+        Raises ConnectFailed if negotiation fails, NeedsLogin if a login must come first.
         """
         ...
 
@@ -233,7 +233,7 @@ class InitializeHandshake:
             },
         )
 
-    def receive(self, response: NegotiationResponse) -> Agreement:
+    def receive(self, response: NegotiationResponse) -> NegotiationResult:
         if not isinstance(response, Message):
             raise inconclusive_error("initialize", response)
         try:
@@ -246,29 +246,26 @@ class InitializeHandshake:
                 "The raw message is in the Traffic view.",
             ) from exc
 
-    def _agree(self, result: JSONObject) -> Agreement:
+    def _agree(self, result: JSONObject) -> NegotiationResult:
         date = result.get("protocolVersion")
         revision = find_revision(date)
         # "If the client does not support the version in the server's response, it SHOULD disconnect."
         if revision is None or revision.era is not Era.SESSION:
             raise _unsupported_version_error(date)
-        return Agreement(
+        return NegotiationResult(
             revision=revision,
             server=Implementation.read(result.get("serverInfo")),
             capabilities=_capabilities(result),
             instructions=_instructions(result),
-            how=self._how(revision),
+            description=self._description(revision),
             completed_by="notifications/initialized",
             problems=tuple(_problems(result)),
         )
 
-    def _how(self, revision: Revision) -> str:
+    def _description(self, revision: Revision) -> str:
         if revision == self._revision:
-            return f"initialize with {revision}; the server agreed"
-        return (
-            f"initialize with {self._revision}; the server responded with {revision}, which MCP Lens also "
-            "supports"
-        )
+            return f"initialize · {revision} accepted"
+        return f"initialize · {self._revision} requested, server responded with {revision}"
 
 
 def inconclusive_error(method: str, response: NoResponse | HttpRefused) -> ConnectFailed:

@@ -16,7 +16,7 @@ from typing import Any
 from inspector.base.errors import CapabilityMissing, ConnectionLost, LensError, RemoteProtocolError
 from inspector.base.json.values import JSON, JSONError, JSONObject
 from inspector.base.signals import Signal
-from inspector.protocol.handshake import Agreement, declared_in
+from inspector.protocol.handshake import NegotiationResult, declared_in
 from inspector.protocol.http_rules import ParamHeaders, merge_headers, read_param_headers
 from inspector.protocol.jsonrpc import Kind, Message, error_of, read
 from inspector.protocol.revisions import Era, missing_capability
@@ -156,7 +156,7 @@ class Client:
         human: CallTimer | None = None,
         headers: Headers = (),
     ) -> CompletedCall:
-        if self._agreement.era is Era.SESSION:  # capabilities and log level are fixed for the session
+        if self._negotiated.era is Era.SESSION:  # capabilities and log level are fixed for the session
             return CompletedCall(
                 await self._session.request(
                     method, params, timeout=timeout, on_progress=on_progress, headers=headers, human=human
@@ -204,7 +204,7 @@ class Client:
 
     async def set_level(self, level: str) -> None:
         """Set the log level. In the stateless era, it is sent with each later call instead."""
-        if self._agreement.era is Era.SESSION:
+        if self._negotiated.era is Era.SESSION:
             await self._request("logging/setLevel", {"level": level})
         else:
             self._require("logging/setLevel")
@@ -212,15 +212,15 @@ class Client:
 
     async def ping(self) -> None:
         """Check that the server responds. The stateless era has no ping; `server/discover` is used."""
-        is_handshake = self._agreement.era is Era.SESSION
+        is_handshake = self._negotiated.era is Era.SESSION
         result_of((await self._session.request("ping" if is_handshake else "server/discover")).response)
 
     async def roots_changed(self) -> None:
         """Notify the server that our roots changed, where the protocol version has a notification."""
-        method, agreement = "notifications/roots/list_changed", self._agreement
-        if agreement.era is Era.STATELESS:
+        method, negotiated = "notifications/roots/list_changed", self._negotiated
+        if negotiated.era is Era.STATELESS:
             return
-        missing = missing_capability(method, self._declared(), agreement.revision)
+        missing = missing_capability(method, self._declared(), negotiated.revision)
         if missing:
             raise CapabilityMissing(
                 f"MCP Lens did not declare the capability “{missing}”.", "Nothing was sent."
@@ -240,7 +240,7 @@ class Client:
 
         Over HTTP a call is sent with the headers that mirror its arguments; `headers` override them.
         """
-        if self._session.state.agreement is not None and self._mirrors_arguments:
+        if self._session.state.negotiated is not None and self._mirrors_arguments:
             headers = merge_headers(self._header_mirror.headers_of(read(raw)), headers)
         return await self._session.send_raw(
             raw, headers=headers, resent_of=resent_of, timeout=timeout, split=split
@@ -265,13 +265,13 @@ class Client:
 
     def resume(self) -> None:
         """Restore all subscriptions on a new connection."""
-        if self._agreement.era is Era.SESSION and self._subscribed:
+        if self._negotiated.era is Era.SESSION and self._subscribed:
             self._session.spawn("subscribe again", self._subscribe_again())
         self._listen()
 
     async def _request_updates(self, method: str, uri: str) -> None:
         self._require(method)
-        if self._agreement.era is Era.SESSION:
+        if self._negotiated.era is Era.SESSION:
             await self._request(method, {"uri": uri})
 
     async def _subscribe_again(self) -> None:
@@ -281,11 +281,11 @@ class Client:
 
     def _listen(self) -> None:
         """Update the stream (stateless era). In the handshake era servers notify without a request."""
-        if self._agreement.era is Era.STATELESS:
+        if self._negotiated.era is Era.STATELESS:
             self.changes.set_filter(self._filter())
 
     def _filter(self) -> Filter:
-        offered = self._agreement.capabilities
+        offered = self._negotiated.capabilities
         return Filter(
             tools=_announces_changes(offered.get("tools")),
             prompts=_announces_changes(offered.get("prompts")),
@@ -296,31 +296,31 @@ class Client:
 
     @property
     def _offers_tasks(self) -> bool:
-        agreement = self._agreement
-        return not missing_capability("notifications/tasks", agreement.capabilities, agreement.revision)
+        negotiated = self._negotiated
+        return not missing_capability("notifications/tasks", negotiated.capabilities, negotiated.revision)
 
     def _declared(self) -> JSONObject:
         return self._session.declared or {}
 
     def _require_per_call_capabilities(self) -> None:
-        agreement = self._agreement
-        if agreement.era is Era.SESSION:
+        negotiated = self._negotiated
+        if negotiated.era is Era.SESSION:
             raise CapabilityMissing(
-                f"In {agreement.revision}, capabilities are declared once, on connect, not for a "
+                f"In {negotiated.revision}, capabilities are declared once, on connect, not for a "
                 "single call. Nothing was sent.",
                 "Change them on the Client tab and reconnect, or clear the capabilities of this call.",
             )
 
     @property
-    def _agreement(self) -> Agreement:
-        agreement = self._session.state.agreement
-        if agreement is None:
+    def _negotiated(self) -> NegotiationResult:
+        negotiated = self._session.state.negotiated
+        if negotiated is None:
             raise ConnectionLost("The server is not connected.", "Connect first.")
-        return agreement
+        return negotiated
 
     def _require(self, method: str) -> None:
-        agreement = self._agreement
-        missing = missing_capability(method, agreement.capabilities, agreement.revision)
+        negotiated = self._negotiated
+        missing = missing_capability(method, negotiated.capabilities, negotiated.revision)
         if missing:
             raise CapabilityMissing(
                 f"The server does not offer {method}: it did not declare the capability “{missing}”.",
@@ -334,7 +334,7 @@ class Client:
     @property
     def _mirrors_arguments(self) -> bool:
         """True over stateless HTTP, which requires some arguments in headers as well."""
-        return self._agreement.era is Era.STATELESS and self._session.is_over_http
+        return self._negotiated.era is Era.STATELESS and self._session.is_over_http
 
     def _mirrored(self, tool: str, arguments: JSONObject) -> Headers:
         return self._header_mirror.headers_for(tool, arguments) if self._mirrors_arguments else ()

@@ -33,11 +33,11 @@ from inspector.protocol.client_capabilities import (
 )
 from inspector.protocol.discovery import EraChoice, negotiation_for, read_era_choice
 from inspector.protocol.handshake import (
-    Agreement,
     ClientProfile,
     InitializeHandshake,
     Negotiation,
     NegotiationResponse,
+    NegotiationResult,
     NextRequest,
     NoResponse,
 )
@@ -207,15 +207,17 @@ class Negotiator:
         self._is_last_route = is_last_route
         self._lost: ConnectionLost | None = None
 
-    async def run(self, negotiation: Negotiation) -> Agreement:
-        step: NextRequest | Agreement = negotiation.first()
+    async def run(self, negotiation: Negotiation) -> NegotiationResult:
+        step: NextRequest | NegotiationResult = negotiation.first()
         while isinstance(step, NextRequest):
             if step.needs_restart:
                 await self._restart()
             step = self._receive(negotiation, await self._reply(step))
         return step
 
-    def _receive(self, negotiation: Negotiation, reply: NegotiationResponse) -> NextRequest | Agreement:
+    def _receive(
+        self, negotiation: Negotiation, reply: NegotiationResponse
+    ) -> NextRequest | NegotiationResult:
         try:
             return negotiation.receive(reply)
         except ConnectFailed as exc:

@@ -23,7 +23,7 @@ from inspector.base.plain_text import one_line
 from inspector.base.redaction import masked_command
 from inspector.base.signals import Signal
 from inspector.config.preferences.settings import Settings
-from inspector.protocol.handshake import Agreement, NextRequest, declared_in, dialect_for
+from inspector.protocol.handshake import NegotiationResult, NextRequest, declared_in, dialect_for
 from inspector.protocol.jsonrpc import Kind, Message
 from inspector.protocol.revisions import Era, Revision
 from inspector.protocol.subscriptions import Filter
@@ -91,7 +91,7 @@ class Session:
     @property
     def declared(self) -> JSONObject | None:
         """The capabilities declared on the current connection; None if there is none."""
-        return self._conversation.declared if self.state.agreement is not None else None
+        return self._conversation.declared if self.state.negotiated is not None else None
 
     @property
     def is_ending(self) -> bool:
@@ -104,9 +104,9 @@ class Session:
         In the stateless era, what they declare takes effect immediately, because each request declares it.
         """
         self._next_routes = routes
-        agreement = self.state.agreement
-        if agreement is not None and agreement.era is Era.STATELESS:
-            self._set_dialect(self._conversation, agreement.revision)
+        negotiated = self.state.negotiated
+        if negotiated is not None and negotiated.era is Era.STATELESS:
+            self._set_dialect(self._conversation, negotiated.revision)
 
     def set_settings(self, settings: Settings) -> None:
         """Use these settings from the next connect on."""
@@ -125,7 +125,7 @@ class Session:
                     self._next_routes = await find_routes()
                 self._routes = self._next_routes
                 self._begin(self._routes[0])
-                agreement = await self._connect_with_timeout()
+                negotiated = await self._connect_with_timeout()
             except UserError as exc:
                 status = Status.NEEDS_LOGIN if isinstance(exc, NeedsLogin) else Status.FAILED
                 await self._fail(SessionState(status, exc.summary, exc.next_step))
@@ -140,7 +140,7 @@ class Session:
                 await self._fail(SessionState(Status.FAILED, error.summary, error.next_step))
                 raise error from exc
             self._conversation.is_negotiated = True
-            self._set_state(SessionState(Status.CONNECTED, agreement=agreement, pid=self.state.pid))
+            self._set_state(SessionState(Status.CONNECTED, negotiated=negotiated, pid=self.state.pid))
 
     async def close(self) -> None:
         """Close the connection, including its process."""
@@ -155,9 +155,14 @@ class Session:
     async def _lose(self, closed: Closed) -> None:
         """Handle the end of the transport."""
         async with self._lifecycle:
-            lost = closed.is_session_lost
             await self._end(
-                SessionState(Status.FAILED, closed.summary, closed.next_step, is_session_lost=lost)
+                SessionState(
+                    Status.FAILED,
+                    closed.summary,
+                    closed.next_step,
+                    was_connected=self.state.status is Status.CONNECTED,
+                    is_session_lost=closed.is_session_lost,
+                )
             )
 
     def _begin(self, route: Route) -> None:
@@ -174,7 +179,7 @@ class Session:
         )
         self._set_state(SessionState(Status.CONNECTING, waits_for="the server to start"))
 
-    async def _connect_with_timeout(self) -> Agreement:
+    async def _connect_with_timeout(self) -> NegotiationResult:
         limit = self._settings.connect_timeout
         try:
             async with asyncio.timeout(limit):
@@ -188,7 +193,7 @@ class Session:
         except ConnectionLost as exc:
             raise ConnectFailed(exc.summary, exc.next_step, kind=exc.kind) from exc
 
-    async def _connect(self) -> Agreement:
+    async def _connect(self) -> NegotiationResult:
         """Try the routes in turn; the next one is tried if a route raises WrongRoute."""
         *others, last = self._routes
         refusals: list[WrongRoute] = []
@@ -204,9 +209,9 @@ class Session:
             return await self._connect_over(last)
         return await self._connect_over_fallback(last, refusals[0])
 
-    async def _connect_over_fallback(self, route: Route, refusal: WrongRoute) -> Agreement:
+    async def _connect_over_fallback(self, route: Route, refusal: WrongRoute) -> NegotiationResult:
         try:
-            agreement = await self._connect_over(route)
+            negotiated = await self._connect_over(route)
         except NeedsLogin:
             raise
         except (ConnectFailed, ConnectionLost) as exc:
@@ -215,23 +220,23 @@ class Session:
                 "Check the path of the URL; /mcp and /sse are common.",
                 kind=exc.kind,
             ) from exc
-        how = f"{agreement.how}. Streamable HTTP was rejected, so this is HTTP+SSE (2024-11-05)."
-        return replace(agreement, how=how)
+        description = f"{negotiated.description} · HTTP+SSE (2024-11-05): Streamable HTTP was rejected"
+        return replace(negotiated, description=description)
 
-    async def _connect_over(self, route: Route) -> Agreement:
+    async def _connect_over(self, route: Route) -> NegotiationResult:
         await self._conversation.transport.open(self._on_event)
         is_last = route is self._routes[-1]
         negotiator = Negotiator(self._ask, self._restart, is_process=route.is_process, is_last_route=is_last)
-        agreement = await negotiator.run(route.make_negotiation())
+        negotiated = await negotiator.run(route.make_negotiation())
         conversation = self._conversation
-        self._set_dialect(conversation, agreement.revision)
-        conversation.transport.set_revision(agreement.revision)
-        self._recorder.set_revision(str(agreement.revision))
-        if agreement.completed_by:
-            await conversation.send(conversation.connection.notify(agreement.completed_by))
-        for problem in agreement.problems:
+        self._set_dialect(conversation, negotiated.revision)
+        conversation.transport.set_revision(negotiated.revision)
+        self._recorder.set_revision(str(negotiated.revision))
+        if negotiated.completed_by:
+            await conversation.send(conversation.connection.notify(negotiated.completed_by))
+        for problem in negotiated.problems:
             self._recorder.note(RecordKind.LOCAL, problem)
-        return agreement
+        return negotiated
 
     async def _ask(self, ask: NextRequest) -> Message:
         waits_for = f"the response to {ask.method}"
@@ -388,9 +393,9 @@ class Session:
     def conversation(self) -> Conversation:
         """Return the current connection. Raises ConnectionLost if the server is not connected."""
         if self.state.status is not Status.CONNECTED:
-            raise ConnectionLost(
-                f"The server is not connected ({self.state.status.value}).", "Connect first."
-            )
+            status = self.state.status
+            detail = "" if status is Status.IDLE else f" ({status.value})"
+            raise ConnectionLost(f"The server is not connected{detail}.", "Connect first.")
         return self._conversation
 
     def _on_event(self, event: WireEvent) -> None:

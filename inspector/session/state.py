@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from inspector.base.json.values import JSONObject
-from inspector.protocol.handshake import Agreement, ClientProfile, Negotiation
+from inspector.protocol.handshake import ClientProfile, Negotiation, NegotiationResult
 from inspector.transport.base import Transport
 
 RequestHandler: TypeAlias = Callable[[JSONObject], Awaitable[JSONObject]]
@@ -30,7 +30,7 @@ class Route:
 
 
 class Status(Enum):
-    IDLE = "idle"
+    IDLE = "not connected"
     CONNECTING = "connecting"
     CONNECTED = "connected"
     NEEDS_LOGIN = "needs login"
@@ -48,7 +48,8 @@ class SessionState:
     status: Status = Status.IDLE
     reason: str = ""
     next_step: str = ""
-    agreement: Agreement | None = None
+    negotiated: NegotiationResult | None = None
     pid: int | None = None
     waits_for: str = ""
+    was_connected: bool = False  # FAILED: the connection was lost, not refused
     is_session_lost: bool = False  # the server dropped the session: a new one can be started at once

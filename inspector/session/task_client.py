@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from inspector.base.errors import CapabilityMissing, ConnectionLost, RemoteProtocolError, RequestCancelled
 from inspector.base.json.values import JSONObject
-from inspector.protocol.handshake import Agreement
+from inspector.protocol.handshake import NegotiationResult
 from inspector.protocol.revisions import TASKS_EXTENSION, missing_capability
 from inspector.protocol.round_trips import violation_of
 from inspector.protocol.tasks import Call, Task, TaskDesign, TaskStatus, tasks_of
@@ -45,15 +45,15 @@ class TaskClient:
 
     async def list(self) -> Listing[Task]:
         """List the server's tasks. Raises CapabilityMissing if the protocol version has no such list."""
-        call = self.design_for("tasks/list").list(self._agreement.capabilities)
+        call = self.design_for("tasks/list").list(self._negotiated.capabilities)
         if call is None:
-            revision = self._agreement.revision
+            revision = self._negotiated.revision
             raise CapabilityMissing(f"Protocol version {revision} cannot list tasks.", "Nothing was sent.")
         return await list_all(self._session, call[0], "tasks", Task.read, self.max_pages)
 
     async def cancel(self, id: str) -> Task | None:
         """Cancel a task. Returns its new state, if the design reports it."""
-        call = self.design_for("tasks/cancel").cancel(id, self._agreement.capabilities)
+        call = self.design_for("tasks/cancel").cancel(id, self._negotiated.capabilities)
         assert call is not None, "design_for checked the capability"
         result = await self._run(call)
         return task_of(result) if "taskId" in result else None
@@ -61,8 +61,8 @@ class TaskClient:
     @property
     def can_wait_for_result(self) -> bool:
         """True if the design has a request that waits for the result (`tasks/result`)."""
-        agreement = self._session.state.agreement
-        design = tasks_of(agreement.revision) if agreement is not None else None
+        negotiated = self._session.state.negotiated
+        design = tasks_of(negotiated.revision) if negotiated is not None else None
         return design is not None and design.outcome("") is not None
 
     async def outcome(self, task: Task, human: CallTimer | None = None) -> JSONObject:
@@ -122,7 +122,7 @@ class TaskClient:
     def design_for_calls(self) -> TaskDesign:
         """Return the task design, if tools may run as tasks. Raises CapabilityMissing."""
         design = self.design_for("tasks/get")
-        if not design.is_supported(self._agreement.capabilities):
+        if not design.is_supported(self._negotiated.capabilities):
             raise CapabilityMissing(
                 "The server cannot run tools as tasks: it did not declare the capability "
                 "“tasks.requests.tools.call”.",
@@ -132,13 +132,13 @@ class TaskClient:
 
     def design_for(self, method: str) -> TaskDesign:
         """Return the task design, if this method of it may be called. Raises CapabilityMissing."""
-        agreement = self._agreement
-        design = tasks_of(agreement.revision)
+        negotiated = self._negotiated
+        design = tasks_of(negotiated.revision)
         if design is None:
             raise CapabilityMissing(
-                f"Protocol version {agreement.revision} has no tasks.", "Nothing was sent."
+                f"Protocol version {negotiated.revision} has no tasks.", "Nothing was sent."
             )
-        missing = missing_capability(method, agreement.capabilities, agreement.revision)
+        missing = missing_capability(method, negotiated.capabilities, negotiated.revision)
         if missing:
             raise CapabilityMissing(
                 f"The server does not offer {method}: it did not declare the capability “{missing}”.",
@@ -147,11 +147,11 @@ class TaskClient:
         return design
 
     @property
-    def _agreement(self) -> Agreement:
-        agreement = self._session.state.agreement
-        if agreement is None:
+    def _negotiated(self) -> NegotiationResult:
+        negotiated = self._session.state.negotiated
+        if negotiated is None:
             raise ConnectionLost("The server is not connected.", "Connect first.")
-        return agreement
+        return negotiated
 
     async def _run(
         self, call: Call, timeout: float | None = None, human: CallTimer | None = None

@@ -71,8 +71,8 @@ async def _rounds(
     """Return calls per second of the bare client and of ours; the first round warms up."""
     bare, lens = [], []
     (view,) = thread.engine.views()
-    assert view.agreement is not None
-    async with BareClient(url, view.agreement.revision) as client:
+    assert view.negotiated is not None
+    async with BareClient(url, view.negotiated.revision) as client:
         for number in range(_ROUNDS + 1):
             with stopwatch() as floor:
                 for _ in range(options.count):

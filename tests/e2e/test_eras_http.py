@@ -18,7 +18,7 @@ from tests.helpers import httpfaults as faults
 from tests.helpers.httpfaults import JSON_TYPE, SSE_TYPE, Call, FaultServer
 from tests.helpers.servers import Lab
 
-SESSION_LOST = "The server no longer knows this session (HTTP 404)."
+SESSION_LOST = "The server no longer recognizes this session (HTTP 404)."
 STREAM = "io.modelcontextprotocol/subscriptionId"
 
 
@@ -39,9 +39,9 @@ class Net:
         entry = HttpEntry(name="srv", url=self.server.url(), auto_restart=auto_restart, type=type)
         self.lab.engine.add(entry)
         await self.lab.engine.connect("srv")
-        agreement = self.lab.view().agreement
-        assert agreement is not None
-        return f"{agreement.revision}: {agreement.how}"
+        negotiated = self.lab.view().negotiated
+        assert negotiated is not None
+        return f"{negotiated.revision}: {negotiated.description}"
 
     async def fails_to_connect(self) -> ConnectFailed:
         with pytest.raises(ConnectFailed) as caught:
@@ -92,7 +92,7 @@ def be_stateless(server: FaultServer, **capabilities: Any) -> None:
 
 async def test_stateless_server_is_detected_by_its_probe_response(net: Net, server: FaultServer) -> None:
     be_stateless(server)
-    assert (await net.connect()).startswith("2026-07-28: The server accepted server/discover")
+    assert (await net.connect()).startswith("2026-07-28: server/discover · 2026-07-28 accepted")
     assert [call.key for call in server.calls] == ["server/discover"]
 
 
@@ -170,7 +170,7 @@ async def test_lost_session_fails_the_call_and_a_new_one_starts(net: Net, server
     outcome = await net.call()
     assert outcome.kind is OutcomeKind.FAILED
     assert outcome.summary == SESSION_LOST
-    await net.lab.until(ServerStatus.RESTARTING)
+    await net.lab.until(ServerStatus.RECONNECTING)
     await net.lab.until(ServerStatus.CONNECTED)
     assert (await net.call()).kind is OutcomeKind.RESULT
     assert server.called("tools/call")[-1].headers["mcp-session-id"] == "s-2"

@@ -73,9 +73,9 @@ async def connect(lab: Lab, entry: StdioEntry) -> str:
     """Connect; return the protocol version and how it was negotiated."""
     lab.engine.add(entry)
     await lab.engine.connect("srv")
-    agreement = lab.view().agreement
-    assert agreement is not None
-    return f"{agreement.revision}: {agreement.how}"
+    negotiated = lab.view().negotiated
+    assert negotiated is not None
+    return f"{negotiated.revision}: {negotiated.description}"
 
 
 @pytest.fixture
@@ -85,23 +85,23 @@ async def stateless(lab: Lab) -> Lab:
 
 
 async def test_server_that_answers_the_probe_is_used_without_a_handshake(stateless: Lab) -> None:
-    agreement = stateless.view().agreement
-    assert agreement is not None
-    assert (agreement.revision.date, agreement.server.name) == ("2026-07-28", "new")
-    assert (
-        agreement.how == "The server accepted server/discover in version 2026-07-28 and supports 2026-07-28."
-    )
+    negotiated = stateless.view().negotiated
+    assert negotiated is not None
+    assert (negotiated.revision.date, negotiated.server.name) == ("2026-07-28", "new")
+    assert negotiated.description == "server/discover · 2026-07-28 accepted"
     assert "initialize" not in [row.method for row in stateless.rows(RecordKind.REQUEST)]
 
 
-async def test_session_server_is_detected_and_the_verdict_says_how(lab: Lab) -> None:
+async def test_session_server_is_detected_and_negotiation_says_how(lab: Lab) -> None:
     how = await connect(lab, fault_entry())
-    assert how.startswith("2025-11-25: It responded to server/discover with “Method not found")
+    fallback = "fallback: it responded to server/discover with “Method not found"
+    assert how.startswith(f"2025-11-25: initialize · 2025-11-25 accepted · {fallback}")
 
 
 async def test_process_that_exits_on_the_probe_is_restarted(lab: Lab) -> None:
     how = await connect(lab, script(FRAGILE))
-    assert how.startswith("2025-06-18: Its process exited on server/discover")
+    assert how.startswith("2025-06-18: ")
+    assert how.endswith(" · fallback: its process exited on server/discover")
     started = [row for row in lab.rows(RecordKind.PROCESS) if b" started" in row.raw]
     assert len(started) == 2
     assert lab.stderr() == [b"unexpected server/discover"]  # what it said is not lost
@@ -109,7 +109,7 @@ async def test_process_that_exits_on_the_probe_is_restarted(lab: Lab) -> None:
 
 async def test_legacy_first_does_not_probe_such_a_process(lab: Lab) -> None:
     how = await connect(lab, script(FRAGILE, era="legacy-first"))
-    assert how.startswith("2025-06-18: initialize with 2025-11-25")
+    assert how.startswith("2025-06-18: initialize · 2025-11-25 requested")
     assert len([row for row in lab.rows(RecordKind.PROCESS) if b" started" in row.raw]) == 1
 
 
@@ -175,7 +175,7 @@ async def test_crashed_server_is_restarted_automatically(monkeypatch: pytest.Mon
         outcome = await lab.call("dies", code=7)
         assert outcome.kind is OutcomeKind.FAILED
         assert outcome.summary == "The server exited with code 7."
-        await asyncio.wait_for(lab.until(ServerStatus.RESTARTING), 30)
+        await asyncio.wait_for(lab.until(ServerStatus.RECONNECTING), 30)
         view = await asyncio.wait_for(lab.until(ServerStatus.CONNECTED), 30)
         assert view.pid != first
         assert await lab.text("echo", text="back") == "back"

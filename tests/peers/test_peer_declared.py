@@ -66,7 +66,7 @@ async def test_server_sees_which_capabilities_are_switched_off(visit: Visit) -> 
     visit.engine.set_declared("sdk", NOTHING)
     ours = visit.view.client_side
     assert ours is not None
-    is_stateless = visit.agreement.era is Era.STATELESS
+    is_stateless = visit.negotiated.era is Era.STATELESS
     assert ours.differs is not is_stateless
     if not is_stateless:
         assert await visit.text("list_roots") == "The client has no roots."  # as was declared
@@ -83,13 +83,13 @@ async def test_server_gets_the_current_roots(visit: Visit, tmp_path: Path) -> No
         path = tmp_path / folder
         await visit.engine.set_roots("sdk", (str(path),))
         assert await visit.text("list_roots") == f"{path.as_uri()}  {folder}"
-    assert visit.reported("notifications/roots/list_changed") is (visit.agreement.era is Era.SESSION)
+    assert visit.reported("notifications/roots/list_changed") is (visit.negotiated.era is Era.SESSION)
 
 
 async def test_per_call_capabilities_apply_to_that_call_only(visit: Visit) -> None:
     own: JSONObject = ALL.with_member(("roots",), None).members
     outcome = await visit.engine.tool_caller.call("sdk", ToolCall("list_roots", capabilities=own))
-    if visit.agreement.era is Era.STATELESS:
+    if visit.negotiated.era is Era.STATELESS:
         assert outcome.kind is OutcomeKind.TOOL_ERROR
         assert "roots" in reported(outcome)
     else:

@@ -71,10 +71,12 @@ async def everything(entry: Entry) -> AsyncIterator[Visit]:
 
 
 async def test_handshake_is_used_after_the_stateless_probe_fails(everything: Visit) -> None:
-    agreement = everything.agreement
-    assert (agreement.era, agreement.revision.date) == (Era.SESSION, "2025-11-25")
-    assert agreement.server.name == "mcp-servers/everything"
-    assert {"tools", "resources", "prompts", "completions", "logging", "tasks"} <= set(agreement.capabilities)
+    negotiated = everything.negotiated
+    assert (negotiated.era, negotiated.revision.date) == (Era.SESSION, "2025-11-25")
+    assert negotiated.server.name == "mcp-servers/everything"
+    assert {"tools", "resources", "prompts", "completions", "logging", "tasks"} <= set(
+        negotiated.capabilities
+    )
 
 
 async def test_everything_the_server_offers_is_listed(everything: Visit) -> None:

@@ -32,7 +32,7 @@ async def test_filesystem_reads_within_its_folder_and_refuses_outside(
     file = tmp_path / "note.txt"
     file.write_text("grüß dich")
     async with visiting(node(node_modules, "server-filesystem", str(tmp_path))) as visit:
-        assert visit.agreement.revision.date == "2025-11-25"
+        assert visit.negotiated.revision.date == "2025-11-25"
         assert {"read_text_file", "list_directory"} <= set(await visit.tools())
         assert await visit.text("read_text_file", path=str(file)) == "grüß dich"
         assert "note.txt" in await visit.text("list_directory", path=str(tmp_path))
@@ -56,7 +56,7 @@ async def test_filesystem_uses_our_roots_as_its_folders(node_modules: Path, tmp_
 async def test_memory_stores_entities_and_notifies_about_changes(node_modules: Path, tmp_path: Path) -> None:
     entry = node(node_modules, "server-memory", MEMORY_FILE_PATH=str(tmp_path / "memory.jsonl"))
     async with visiting(entry) as visit:
-        assert visit.agreement.revision.date == "2025-11-25"
+        assert visit.negotiated.revision.date == "2025-11-25"
         assert {"create_entities", "read_graph"} <= set(await visit.tools())
         (graph,) = await visit.resources()
         await visit.client.subscribe(graph)
@@ -70,7 +70,7 @@ async def test_memory_stores_entities_and_notifies_about_changes(node_modules: P
 async def test_time_server_converts_times(reference_python: Path) -> None:
     entry = python(reference_python, "mcp_server_time", "--local-timezone", "Europe/Berlin")
     async with visiting(entry) as visit:
-        assert visit.agreement.revision.date == "2026-07-28"
+        assert visit.negotiated.revision.date == "2026-07-28"
         assert await visit.tools() == ["get_current_time", "convert_time"]
         arguments = {"source_timezone": "Asia/Tokyo", "time": "12:00", "target_timezone": "Asia/Kolkata"}
         response = parse(await visit.text("convert_time", **arguments))
@@ -89,7 +89,7 @@ def repository(tmp_path: Path) -> str:
 
 async def test_git_shows_a_repository(reference_python: Path, repository: str) -> None:
     async with visiting(python(reference_python, "mcp_server_git", "-r", repository)) as visit:
-        assert visit.agreement.revision.date == "2026-07-28"
+        assert visit.negotiated.revision.date == "2026-07-28"
         assert {"git_status", "git_log", "git_diff"} <= set(await visit.tools())
         assert "On branch trunk" in await visit.text("git_status", repo_path=repository)
         assert visit.complaints() == []
@@ -99,5 +99,5 @@ async def test_same_server_can_be_forced_into_session_mode(reference_python: Pat
     program = python(reference_python, "mcp_server_time")
     entry = StdioEntry(name="time", command=program.command, args=program.args, era="2025-06-18")
     async with visiting(entry) as visit:
-        assert visit.agreement.revision.date == "2025-06-18"
+        assert visit.negotiated.revision.date == "2025-06-18"
         assert await visit.tools() == ["get_current_time", "convert_time"]

@@ -40,8 +40,8 @@ async def peer(entry: Entry) -> AsyncIterator[Visit]:
 
 
 async def test_session_server_is_detected(peer: Visit) -> None:
-    assert peer.agreement.revision.date == "2025-11-25"
-    assert (peer.agreement.server.name, peer.agreement.instructions) == ("old-sdk", "Says hello.")
+    assert peer.negotiated.revision.date == "2025-11-25"
+    assert (peer.negotiated.server.name, peer.negotiated.instructions) == ("old-sdk", "Says hello.")
 
 
 async def test_server_features_are_listed_read_and_called(peer: Visit) -> None:

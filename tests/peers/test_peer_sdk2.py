@@ -52,7 +52,7 @@ async def peer(entry: Entry) -> AsyncIterator[Visit]:
 
 
 async def test_server_features_are_listed_read_and_called(entry: Entry, peer: Visit) -> None:
-    assert peer.agreement.revision.date == ERAS[entry.era]
+    assert peer.negotiated.revision.date == ERAS[entry.era]
     assert {"echo", "slow", "bump_counter"} <= set(await peer.tools())
     assert COUNTER in await peer.resources()
     assert "demo://cities/{city}" in await peer.templates()
@@ -74,13 +74,13 @@ async def test_calls_report_progress_send_server_requests_and_can_be_cancelled(p
     await peer.cancel_midway("slow", seconds=30, steps=300)
     assert await peer.text("echo", message="still here") == "still here"
     # In the stateless era a call over HTTP is cancelled by closing its exchange, without a word.
-    is_silent = peer.agreement.era is Era.STATELESS and peer.view.transport == "http"
+    is_silent = peer.negotiated.era is Era.STATELESS and peer.view.transport == "http"
     assert peer.reported("notifications/cancelled") is not is_silent
 
 
 async def test_tool_list_and_resource_changes_are_received(peer: Visit) -> None:
     await peer.client.subscribe(COUNTER)
-    if peer.agreement.era is Era.STATELESS:
+    if peer.negotiated.era is Era.STATELESS:
         # One stream was opened on connecting, and another one now: only that tells of the counter.
         await peer.received("notifications/subscriptions/acknowledged", mentioning=COUNTER)
     await peer.text("bump_counter")

@@ -103,7 +103,7 @@ async def test_task_is_followed_to_its_result(by_hand: TaskVisit) -> None:
     view = await by_hand.until(lambda view: view.tracking is TrackingState.ENDED)
     assert (view.tool, view.origin, view.outcome) == ("count", TaskOrigin.CALLED, outcome)
     assert by_hand.statuses() == ["working", "completed"]
-    is_core = by_hand.visit.agreement.revision.date == "2025-11-25"
+    is_core = by_hand.visit.negotiated.revision.date == "2025-11-25"
     assert [step.progress for step in by_hand.progress] == ([1, 2, 3] if is_core else [])
     assert by_hand.visit.complaints() == []
 

@@ -14,7 +14,7 @@ from inspector.engine.content.content import read_result
 from inspector.engine.engine import Engine
 from inspector.engine.inbox.inbox import Inbox
 from inspector.engine.views import CallOutcome, OutcomeKind, ServerView
-from inspector.protocol.handshake import Agreement
+from inspector.protocol.handshake import NegotiationResult
 from inspector.session.client import Client
 from inspector.session.pending_requests import OnProgress
 from inspector.session.state import RequestHandler
@@ -36,9 +36,9 @@ class Visit:
         return view
 
     @property
-    def agreement(self) -> Agreement:
-        assert self.view.agreement is not None
-        return self.view.agreement
+    def negotiated(self) -> NegotiationResult:
+        assert self.view.negotiated is not None
+        return self.view.negotiated
 
     @property
     def client(self) -> Client:

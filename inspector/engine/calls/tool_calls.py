@@ -32,7 +32,7 @@ from inspector.engine.calls import output_check, repetition
 from inspector.engine.calls.output_check import OutputCheck, OutputState
 from inspector.engine.calls.repetition import Observation, PollPlan, RepeatPlan, RepeatReport, poll, repeat
 from inspector.engine.views import CallOutcome, OutcomeKind, RawOutcome, ServerStatus, ServerView
-from inspector.protocol.handshake import Agreement
+from inspector.protocol.handshake import NegotiationResult
 from inspector.protocol.jsonrpc import Kind, Message, RequestId, error_of
 from inspector.protocol.revisions import R4
 from inspector.protocol.tasks import Task, tasks_of
@@ -449,12 +449,12 @@ class TaskChoice(Enum):
     MUST = "must"  # the tool rejects other calls
 
 
-def task_choice(tool: Tool, agreement: Agreement | None) -> TaskChoice:
+def task_choice(tool: Tool, negotiated: NegotiationResult | None) -> TaskChoice:
     """Return what the server offers for this tool. In the extension it decides per call."""
-    design = tasks_of(agreement.revision) if agreement is not None else None
-    if agreement is None or design is None or not design.is_supported(agreement.capabilities):
+    design = tasks_of(negotiated.revision) if negotiated is not None else None
+    if negotiated is None or design is None or not design.is_supported(negotiated.capabilities):
         return TaskChoice.NO
-    if agreement.revision != R4:
+    if negotiated.revision != R4:
         return TaskChoice.MAY
     choices = {"optional": TaskChoice.MAY, "required": TaskChoice.MUST}
     return choices.get(tool.task_support, TaskChoice.NO)

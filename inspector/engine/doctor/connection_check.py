@@ -13,7 +13,7 @@ from inspector.config.servers.entries import Entry
 from inspector.config.servers.placeholders import needs_expansion
 from inspector.engine.doctor.probe_session import ObservedTraffic, ProbeSession
 from inspector.engine.doctor.results import CheckResult, CheckState, Diagnosis
-from inspector.engine.doctor.rules.protocol import diagnose_agreement, diagnose_list
+from inspector.engine.doctor.rules.protocol import diagnose_list, diagnose_negotiated
 from inspector.protocol.client_capabilities import NOTHING
 from inspector.protocol.revisions import Era
 from inspector.session.connect import make_routes
@@ -141,14 +141,16 @@ class ConnectionCheck:
         self, session: ProbeSession, traffic: ObservedTraffic
     ) -> AsyncGenerator[CheckResult, None]:
         """Check version, capabilities and the first list."""
-        agreement = traffic.agreement
-        assert agreement is not None
-        shown = f"{agreement.server.name} {agreement.server.version}".strip()
+        negotiated = traffic.negotiated
+        assert negotiated is not None
+        shown = f"{negotiated.server.name} {negotiated.server.version}".strip()
         yield self.check_result(
-            "version", f"{agreement.revision}{f', {shown}' if shown else ''}", details=(agreement.how,)
+            "version",
+            f"{negotiated.revision}{f', {shown}' if shown else ''}",
+            details=(negotiated.description,),
         )
-        warnings = diagnose_agreement(agreement)
-        declared = ", ".join(agreement.capabilities) or "none"
+        warnings = diagnose_negotiated(negotiated)
+        declared = ", ".join(negotiated.capabilities) or "none"
         yield self.check_result("capabilities", declared, diagnosis=warnings[0] if warnings else None)
         self.warnings += warnings[1:]
         yield self.running("list")
@@ -164,10 +166,10 @@ class ConnectionCheck:
         yield self.check_result("list", text, listed.elapsed_ns, diagnose_list(listed))
 
     def era_text(self, traffic: ObservedTraffic) -> str:
-        assert traffic.agreement is not None
+        assert traffic.negotiated is not None
         return (
             "stateless (server/discover)"
-            if traffic.agreement.era is Era.STATELESS
+            if traffic.negotiated.era is Era.STATELESS
             else "session (initialize)"
         )
 

@@ -16,7 +16,7 @@ from inspector.base.errors import ConnectFailed, LensError, RequestTimedOut, Use
 from inspector.base.json.values import JSONError
 from inspector.config.preferences.settings import Settings
 from inspector.protocol.framing import Overlong
-from inspector.protocol.handshake import Agreement
+from inspector.protocol.handshake import NegotiationResult
 from inspector.protocol.jsonrpc import Kind, Message, error_of, read
 from inspector.protocol.revisions import Revision
 from inspector.session.server_requests import responder_of
@@ -92,7 +92,7 @@ class ObservedTraffic:
     events: list[str] = field(default_factory=list)  # SSE event names
     failures: list[UserError] = field(default_factory=list)  # local failures of single requests
     closed: str = ""
-    agreement: Agreement | None = None
+    negotiated: NegotiationResult | None = None
     error: UserError | None = None
 
     @property
@@ -309,7 +309,7 @@ class ProbeSession:
         traffic.began = self._clock.monotonic_ns()
         try:
             await self._session.connect()
-            traffic.agreement = self._session.state.agreement
+            traffic.negotiated = self._session.state.negotiated
             traffic.ended = self._clock.monotonic_ns()
         except UserError as exc:
             traffic.error = exc
@@ -317,8 +317,8 @@ class ProbeSession:
 
     async def list_first(self, timeout: float) -> ObservedList:
         """Request the first page of the first list that the server declares."""
-        agreement = self._session.state.agreement
-        declared = agreement.capabilities if agreement is not None else {}
+        negotiated = self._session.state.negotiated
+        declared = negotiated.capabilities if negotiated is not None else {}
         kind = next((kind for kind in ("tools", "resources", "prompts") if kind in declared), "")
         if not kind:
             return ObservedList()

@@ -119,7 +119,7 @@ class ProcessCheck(ConnectionCheck):
         self, session: ProbeSession, too_old: Diagnosis | None
     ) -> AsyncGenerator[CheckResult, None]:
         traffic = session.listener.traffic
-        if traffic.agreement is None:
+        if traffic.negotiated is None:
             diagnosis = await asyncio.to_thread(self._diagnose, traffic)  # scans the server's output
             if too_old is not None and diagnosis.id in _POSSIBLY_OLD_RUNTIME:
                 self.warnings = [each for each in self.warnings if each.id != too_old.id]

@@ -163,7 +163,7 @@ class UrlCheck(ConnectionCheck):
         self, session: ProbeSession, entry: HttpEntry | WebSocketEntry
     ) -> AsyncGenerator[CheckResult, None]:
         traffic = session.listener.traffic
-        if traffic.agreement is None and not _requires_login(traffic):
+        if traffic.negotiated is None and not _requires_login(traffic):
             diagnosis = await self._diagnose(traffic, entry)
             for result in self._failed_results(traffic, diagnosis):
                 yield result
@@ -177,7 +177,7 @@ class UrlCheck(ConnectionCheck):
             yield self._wellknown(documents, self.now() - began)
         else:
             documents = WellKnownDocuments()
-        if traffic.agreement is None:
+        if traffic.negotiated is None:
             observed = traffic.decisive_exchange
             assert observed is not None
             login = diagnose_login(
@@ -312,7 +312,7 @@ class UrlCheck(ConnectionCheck):
             self.settings = settings
         try:
             await session.connect()
-            return session.listener.traffic.agreement is not None
+            return session.listener.traffic.negotiated is not None
         finally:
             await session.close()
 
@@ -368,7 +368,7 @@ class UrlCheck(ConnectionCheck):
 
 def _requires_login(traffic: ObservedTraffic) -> bool:
     return (
-        traffic.agreement is None
+        traffic.negotiated is None
         and traffic.decisive_exchange is not None
         and traffic.decisive_exchange.status == 401
     )

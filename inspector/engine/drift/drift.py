@@ -31,7 +31,7 @@ from inspector.engine.drift.baseline import (
 from inspector.engine.views import ServerStatus, ServerView
 from inspector.engine.workers import INLINE_LIMIT
 from inspector.protocol.drift import LISTS, SERVER, ItemChange, keyed
-from inspector.protocol.handshake import Agreement
+from inspector.protocol.handshake import NegotiationResult
 from inspector.protocol.jsonrpc import METHOD_NOT_FOUND
 from inspector.protocol.types import Listing, Prompt, Resource, ResourceTemplate, Tool
 from inspector.traffic.compare.diff import Diff
@@ -169,13 +169,13 @@ class Drift:
     def _on_server_changed(self, view: ServerView) -> None:
         if view.status is not ServerStatus.CONNECTED:
             self._connected.discard(view.name)
-        elif view.name not in self._connected and view.agreement is not None:
+        elif view.name not in self._connected and view.negotiated is not None:
             self._connected.add(view.name)
             if self._engine.settings.save_baselines and self._folder is not None:
                 location = BaselineLocation(
                     self._folder, view.name, identity_of(self._engine.entry(view.name))
                 )
-                self._begin(view.name, _ServerLists(location, _initial_lists(view.agreement)))
+                self._begin(view.name, _ServerLists(location, _initial_lists(view.negotiated)))
 
     def _begin(self, server: str, lists: _ServerLists) -> None:
         before = self._lists.get(server)
@@ -293,15 +293,15 @@ class Drift:
         return await asyncio.to_thread(function, data)
 
 
-def _initial_lists(agreement: Agreement) -> dict[str, Sequence[JSONObject]]:
+def _initial_lists(negotiated: NegotiationResult) -> dict[str, Sequence[JSONObject]]:
     """Return what is known on connecting: the server's info, and the lists it does not lists."""
-    server = agreement.server
+    server = negotiated.server
     info: JSONObject = {"name": server.name, "title": server.title, "version": server.version}
     about: JSONObject = {"serverInfo": {name: text for name, text in info.items() if text}}
-    about["capabilities"] = agreement.capabilities
-    if agreement.instructions:
-        about["instructions"] = agreement.instructions
-    missing = (kind for kind, capability in _CAPABILITY.items() if capability not in agreement.capabilities)
+    about["capabilities"] = negotiated.capabilities
+    if negotiated.instructions:
+        about["instructions"] = negotiated.instructions
+    missing = (kind for kind, capability in _CAPABILITY.items() if capability not in negotiated.capabilities)
     return {SERVER: [about], **{kind: [] for kind in missing}}
 
 

@@ -414,8 +414,8 @@ class LoginController:
     def _revision(self, server: str) -> Revision:
         """Return the negotiated or configured protocol version, else the newest."""
         known = self._server_of(server)
-        agreement = known.session.state.agreement
-        return agreement.revision if agreement is not None else find_revision(known.entry.era) or R5
+        negotiated = known.session.state.negotiated
+        return negotiated.revision if negotiated is not None else find_revision(known.entry.era) or R5
 
     async def _open(self, server: str, url: str) -> None:
         self.url_requested.emit(server, url)

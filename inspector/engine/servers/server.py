@@ -197,25 +197,25 @@ class Server:
     async def set_roots(self, entry: Entry) -> None:
         """Use this entry's roots, and notify the server if `listChanged` was declared."""
         self.set_declared(entry)
-        agreement, capabilities = (
-            self.session.state.agreement,
+        negotiated, capabilities = (
+            self.session.state.negotiated,
             ClientCapabilities(self.session.declared or {}),
         )
         if (
-            agreement is not None
-            and agreement.era is Era.SESSION
+            negotiated is not None
+            and negotiated.era is Era.SESSION
             and capabilities.has(("roots", "listChanged"))
         ):
             await self.client.roots_changed()
 
     def _client_side(self) -> ClientSide:
-        agreement, declared = self.session.state.agreement, self.declared
-        revision = agreement.revision if agreement is not None else find_revision(self.entry.era)
+        negotiated, declared = self.session.state.negotiated, self.declared
+        revision = negotiated.revision if negotiated is not None else find_revision(self.entry.era)
         capabilities = self.session.declared
         # The handshake declared the capabilities for the proposed version, which may differ from the
         # negotiated one.
         proposed = revision
-        if agreement is not None and agreement.era is Era.SESSION:
+        if negotiated is not None and negotiated.era is Era.SESSION:
             proposed = find_revision(self.entry.era) or NEWEST_HANDSHAKE
         return ClientSide(
             declared=declared,
@@ -365,7 +365,7 @@ def view_of(entry: Entry, state: SessionState, is_saved: bool, restarting: str =
         reason=restarting or state.reason,
         next_step=state.next_step,
         waits_for=state.waits_for,
-        agreement=state.agreement,
+        negotiated=state.negotiated,
         pid=state.pid,
         was_connected=state.was_connected,
         is_verified=isinstance(entry, StdioEntry) or entry.network.verify,

@@ -35,7 +35,7 @@ UP_STATUSES = (
     ServerStatus.CONNECTED,
     ServerStatus.CONNECTING,
     ServerStatus.LOGGING_IN,
-    ServerStatus.RESTARTING,
+    ServerStatus.RECONNECTING,
 )
 
 PlaceholderKind: TypeAlias = Literal["empty", "loading", "failed"]
@@ -118,8 +118,9 @@ class ServersModel(QAbstractListModel):
             return plain_tip(text) if text else None
         if role == Qt.ItemDataRole.AccessibleTextRole:
             waiting = self._waiting.get(view.name, 0)
-            needs_input = f", {plural(waiting, 'request')} in the Inbox" if waiting else ""
-            return f"{one_line(view.name)}, {view.transport}, {state_text(view)}{needs_input}"
+            needs_input = f", {plural(waiting, 'pending request')}" if waiting else ""
+            failed = "failed: " if view.status is ServerStatus.FAILED else ""
+            return f"{one_line(view.name)}, {view.transport}, {failed}{state_text(view)}{needs_input}"
         return None
 
 
@@ -133,15 +134,31 @@ def _tip_text(view: ServerView) -> str:
 
 def state_text(view: ServerView) -> str:
     """Return a one-line status, shown below the server's name."""
+    if view.is_logging_in and view.status not in UP_STATUSES:
+        return ServerStatus.LOGGING_IN.value
     match view.status:
-        case ServerStatus.CONNECTED if view.agreement is not None:
-            text = f"connected · {view.agreement.revision}"
+        case ServerStatus.CONNECTED if view.negotiated is not None:
+            text = f"connected · {view.negotiated.revision}"
             return f"{text} · changed; reconnect to apply" if view.is_outdated else text
         case ServerStatus.CONNECTING | ServerStatus.LOGGING_IN:
             return f"waiting for {view.waits_for}" if view.waits_for else "connecting"
-        case ServerStatus.FAILED | ServerStatus.NEEDS_LOGIN | ServerStatus.RESTARTING:
+        case ServerStatus.FAILED:
+            return _short_reason(view) or view.status.value
+        case ServerStatus.NEEDS_LOGIN:
             return one_line(f"{view.status.value}: {view.reason}")
+        case ServerStatus.RECONNECTING:
+            return one_line(view.reason) or view.status.value
     return str(view.status.value)
+
+
+def _short_reason(view: ServerView) -> str:
+    """Return why the connection failed, cause first: `not found on PATH`, `connection refused`."""
+    text = one_line(view.reason)
+    before, colon, after = text.partition(": ")
+    if colon:
+        text = after if before.startswith("Could not ") else before
+    text = text.removesuffix(".")
+    return text if text[1:2].isupper() else text[:1].lower() + text[1:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +183,7 @@ def connection_placeholder(view: ServerView) -> ConnectionPlaceholder | None:
         case ServerStatus.LOGGING_IN:
             text = f"Waiting for {view.waits_for}."
             return ConnectionPlaceholder("loading", "Logging in", text, command="server.disconnect")
-        case ServerStatus.RESTARTING:
+        case ServerStatus.RECONNECTING:
             return ConnectionPlaceholder(
                 "loading", "Connection lost", view.reason, command="server.disconnect"
             )
@@ -178,10 +195,13 @@ def connection_placeholder(view: ServerView) -> ConnectionPlaceholder | None:
                 "failed", "Login required", view.reason, view.next_step, "server.connect"
             )
         case ServerStatus.FAILED:
-            return ConnectionPlaceholder(
-                "failed", "Connection failed", view.reason, view.next_step, "server.connect"
+            title, command = (
+                ("Connection lost", "server.reconnect")
+                if view.was_connected
+                else ("Connection failed", "server.connect")
             )
-    text = "Connect to see what this server offers."
+            return ConnectionPlaceholder("failed", title, view.reason, view.next_step, command)
+    text = "Connect to list its tools, resources and prompts."
     return ConnectionPlaceholder("empty", "Not connected", text, command="server.connect")
 
 

@@ -1,4 +1,4 @@
-"""Overview panel: a server's identity, negotiated version, capabilities and instructions."""
+"""Overview panel: a server's name, negotiated version, capabilities and instructions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from inspector.base.plain_text import one_line
 from inspector.base.units import plural
 from inspector.engine.views import ServerStatus, ServerView
 from inspector.protocol.client_capabilities import capabilities_text
-from inspector.protocol.handshake import Agreement
+from inspector.protocol.handshake import NegotiationResult
 from inspector.protocol.revisions import Era
 from inspector.qt.actions import Actions
 from inspector.qt.models.servers import connection_placeholder
@@ -53,28 +53,28 @@ class OverviewPanel(QWidget):
         self._findings = KeyValueList(theme)
         self._findings_heading = Heading(theme, "Findings")
         self.alert = Alert(theme)
-        self._gate = ContentStack(theme, self._make_content())
+        self._stack = ContentStack(theme, self._make_content())
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.alert)
         column.addWidget(self._disconnected_facts)
-        column.addWidget(self._gate, 1)
+        column.addWidget(self._stack, 1)
 
     def set_view(self, view: ServerView) -> None:
         self._show_secrets_note(view.plain_secrets)
         self._show_outdated_note(view)
         self._show_configured(view)
         placeholder = connection_placeholder(view)
-        if placeholder is None and view.agreement is not None:
-            self._show(view, view.agreement)
-            self._gate.open()
+        if placeholder is None and view.negotiated is not None:
+            self._show(view, view.negotiated)
+            self._stack.open()
             return
         assert placeholder is not None
         action = self._actions[placeholder.command]
         other = self._actions["server.doctor"] if view.status is ServerStatus.FAILED else None
         text = (placeholder.title, placeholder.text, placeholder.next_step)
-        self._gate.explain(placeholder.appearance, "server", *text, action, other)
+        self._stack.explain(placeholder.appearance, "server", *text, action, other)
 
     def _show_secrets_note(self, names: tuple[str, ...]) -> None:
         if not names or names == self._accepted_plain:
@@ -107,16 +107,16 @@ class OverviewPanel(QWidget):
         self._accepted_plain = self._plain
         self.alert.close_topic("secrets")
 
-    def _show(self, view: ServerView, agreement: Agreement) -> None:
-        self._server.set_facts(_server_facts(agreement))
-        self._connection.set_facts(_connection_facts(view, agreement))
-        self._capabilities.set_facts(_capability_facts(agreement))
+    def _show(self, view: ServerView, negotiated: NegotiationResult) -> None:
+        self._server.set_facts(_server_facts(negotiated))
+        self._connection.set_facts(_connection_facts(view, negotiated))
+        self._capabilities.set_facts(_capability_facts(negotiated))
         for widget in (self._instructions, self._instructions_heading):
-            widget.setVisible(bool(agreement.instructions))
-        self._instructions.setText(shorten(agreement.instructions, 20_000))
-        self._findings.set_facts([Fact("", finding, tone="warn") for finding in agreement.problems])
-        self._findings.setVisible(bool(agreement.problems))
-        self._findings_heading.setVisible(bool(agreement.problems))
+            widget.setVisible(bool(negotiated.instructions))
+        self._instructions.setText(shorten(negotiated.instructions, 20_000))
+        self._findings.set_facts([Fact("", finding, tone="warn") for finding in negotiated.problems])
+        self._findings.setVisible(bool(negotiated.problems))
+        self._findings_heading.setVisible(bool(negotiated.problems))
 
     def _make_content(self) -> QWidget:
         page = QWidget()
@@ -128,7 +128,7 @@ class OverviewPanel(QWidget):
             (self._configured_heading, self._configured),
             (Heading(self._theme, "Server"), self._server),
             (Heading(self._theme, "Connection"), self._connection),
-            (Heading(self._theme, "Capabilities"), self._capabilities),
+            (Heading(self._theme, "Server capabilities"), self._capabilities),
             (self._instructions_heading, self._instructions),
             (self._findings_heading, self._findings),
         ]
@@ -146,51 +146,51 @@ class OverviewPanel(QWidget):
 
 
 def _configured_facts(view: ServerView) -> list[Fact]:
-    """Return what the configuration says; nothing of it comes from the server."""
+    """Return facts from the configuration; none of them come from the server."""
     names = ", ".join(f"${{{name}}}" for name in view.expands)
     facts = [
         Fact("Notes", shorten(view.notes, _MAX_NOTES_LENGTH)) if view.notes.strip() else None,
-        Fact("Defined in", f"{one_line(view.origin)} — read-only, trusted by you") if view.origin else None,
+        Fact("Defined in", f"{one_line(view.origin)} (read-only, trusted)") if view.origin else None,
         Fact("Resolved variables", shorten(one_line(names), 500), mono=True) if names else None,
         Fact("On startup", "connects when MCP Lens starts") if view.auto_connect else None,
-        None if view.is_saved or view.origin else Fact("Saved", "no (this session only)"),
+        None if view.is_saved or view.origin else Fact("Saved", "no (until you close MCP Lens)"),
     ]
     return [fact for fact in facts if fact is not None]
 
 
-def _server_facts(agreement: Agreement) -> list[Fact]:
-    server = agreement.server
+def _server_facts(negotiated: NegotiationResult) -> list[Fact]:
+    server = negotiated.server
     facts = [Fact("Name", server.name or "not specified", mono=True)]
     if server.title:
         facts.insert(0, Fact("Title", server.title))
     return [*facts, Fact("Version", server.version or "not specified", mono=True)]
 
 
-def _connection_facts(view: ServerView, agreement: Agreement) -> list[Fact]:
+def _connection_facts(view: ServerView, negotiated: NegotiationResult) -> list[Fact]:
     facts = [
         Fact("Status", view.status.value, tone="ok" if view.status is ServerStatus.CONNECTED else "text"),
-        Fact("Protocol version", f"{agreement.revision} · {_session_text(agreement)}", mono=True),
-        Fact("Negotiated by", agreement.how),
+        Fact("Protocol version", f"{negotiated.revision} · {_session_text(negotiated)}", mono=True),
+        Fact("Negotiation", negotiated.description),
         Fact("Transport", view.transport),
         Fact("Command" if view.transport == "stdio" else "URL", view.address, mono=True),
     ]
-    others = [date for date in agreement.supported_versions if date != agreement.revision.date]
+    others = [date for date in negotiated.supported_versions if date != negotiated.revision.date]
     if others:
         facts.insert(3, Fact("Also supports", ", ".join(others), mono=True))
     if view.client_side is not None and view.client_side.sent is not None:
         facts.append(Fact("Client capabilities", shorten(capabilities_text(view.client_side.sent), 300)))
     if not view.is_verified:
         facts.append(Fact("TLS", "certificate not verified", tone="warn"))
-    return [*facts, Fact("Process", str(view.pid), mono=True)] if view.pid is not None else facts
+    return [*facts, Fact("PID", str(view.pid), mono=True)] if view.pid is not None else facts
 
 
-def _session_text(agreement: Agreement) -> str:
-    return "stateless" if agreement.era is Era.STATELESS else "session"
+def _session_text(negotiated: NegotiationResult) -> str:
+    return "stateless" if negotiated.era is Era.STATELESS else "session"
 
 
-def _capability_facts(agreement: Agreement) -> list[Fact]:
-    """Return the known capabilities, offered or not, then the others the server declared."""
-    declared = agreement.capabilities
+def _capability_facts(negotiated: NegotiationResult) -> list[Fact]:
+    """Return the known capabilities, declared or not, then the other declared ones."""
+    declared = negotiated.capabilities
     names = [*_CAPABILITIES, *(name for name in declared if name not in _CAPABILITIES)]
     return [_capability_fact(name, declared) for name in names]
 
@@ -198,7 +198,7 @@ def _capability_facts(agreement: Agreement) -> list[Fact]:
 def _capability_fact(name: str, declared: dict[str, JSON]) -> Fact:
     label = shorten(one_line(name), 100)
     if name not in declared:
-        return Fact(label, "not offered", tone="muted")
+        return Fact(label, "not declared", tone="muted")
     detail = declared[name]
-    text = f"offered  {shorten(compact(detail), 200)}" if detail not in ({}, True) else "offered"
+    text = f"declared  {shorten(compact(detail), 200)}" if detail not in ({}, True) else "declared"
     return Fact(label, text)

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
 from inspector.base.errors import LensError, UserError
 from inspector.engine.views import ServerStatus, ServerView
-from inspector.protocol.handshake import Agreement
+from inspector.protocol.handshake import NegotiationResult
 from inspector.protocol.types import Listing
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
@@ -34,7 +34,7 @@ _LIST_FAILED = "list"
 
 
 class FeaturePanel(QWidget):
-    """Base class for panels that list what a server offers.
+    """Base class for panels that list a feature of a server.
 
     Lists on connect and on list_changed notifications. While there is nothing to show it explains why and
     what to do. A subclass sets `kind` (e.g. `tool`), calls `_lay_out` once its parts exist, and implements
@@ -76,8 +76,8 @@ class FeaturePanel(QWidget):
     async def _list_all(self) -> None:
         raise NotImplementedError
 
-    def _on_connected(self, agreement: Agreement) -> None:
-        """Called on connect if the server offers this kind; other capabilities may matter."""
+    def _on_connected(self, negotiated: NegotiationResult) -> None:
+        """Called on connect if the server declares this capability; others may matter."""
 
     @property
     def _is_connected(self) -> bool:
@@ -95,23 +95,23 @@ class FeaturePanel(QWidget):
         whole.addWidget(self.change_strip)
         whole.addWidget(self.alert)
         whole.addWidget(splitter, 1)
-        self._gate = ContentStack(self._theme, inside)
-        column_in(self).addWidget(self._gate)
+        self._stack = ContentStack(self._theme, inside)
+        column_in(self).addWidget(self._stack)
         self._bridge.list_changed.connect(self._on_list_changed)
 
     def _explain_listing(self) -> None:
         if not self.total:
             text = f"Waiting for the {self.list_method} response."
-            self._gate.explain("loading", self.kind, f"Listing {self._what}", text)
+            self._stack.explain("loading", self.kind, f"Listing {self._what}", text)
 
     def _open(self, when_empty: str) -> None:
         """Show the list, or `when_empty` if there is nothing in it."""
         self.alert.close_topic(_LIST_FAILED)
         if self.total:
-            self._gate.open()
+            self._stack.open()
         else:
             again = self._actions[f"{self.kind}.refresh"]
-            self._gate.explain("empty", self.kind, f"No {self._what}", when_empty, "", again)
+            self._stack.explain("empty", self.kind, f"No {self._what}", when_empty, "", again)
 
     def _show_failure(self, error: LensError) -> None:
         """Show why listing failed; an existing list stays."""
@@ -123,21 +123,21 @@ class FeaturePanel(QWidget):
         if self.total:
             text = f"Could not refresh the {self._what}: {summary}"
             self.alert.show_message(_LIST_FAILED, text, f"Showing the previous list. {next_step}", [again])
-            self._gate.open()
+            self._stack.open()
         else:
             title = f"Could not list the {self._what}"
-            self._gate.explain("failed", self.kind, title, summary, next_step, again)
+            self._stack.explain("failed", self.kind, title, summary, next_step, again)
 
     def _show_placeholder(self, view: ServerView) -> None:
         placeholder = connection_placeholder(view)
         if placeholder is not None:
             text = (placeholder.title, placeholder.text, placeholder.next_step)
-            self._gate.explain(placeholder.appearance, self.kind, *text, self._actions[placeholder.command])
-        elif view.agreement is None or not view.offers(self._what):
+            self._stack.explain(placeholder.appearance, self.kind, *text, self._actions[placeholder.command])
+        elif view.negotiated is None or not view.offers(self._what):
             sentence = f"This server does not offer {self._what}: it did not declare the capability."
-            self._gate.explain("empty", self.kind, f"No {self._what}", sentence)
+            self._stack.explain("empty", self.kind, f"No {self._what}", sentence)
         else:
-            self._on_connected(view.agreement)
+            self._on_connected(view.negotiated)
             self._explain_listing()
             self.refresh()
 

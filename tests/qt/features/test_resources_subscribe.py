@@ -21,7 +21,7 @@ def test_change_of_a_subscribed_resource_is_marked_and_the_diff_shown(lens: Lens
     assert panel.lists.resources.mark_of("counter://it") == "subscribed"
     read_aside(lens, "do://touch")
     lens.until(lambda: panel.lists.resources.mark_of("counter://it") == "changed")
-    assert "The resource changed after it was read." in visible_text(panel.contents)
+    assert "This resource has changed since you read it." in visible_text(panel.contents)
     with lens.bot.waitSignal(panel.contents.shown, timeout=TIMEOUT):
         lens.press("Read again", panel.contents)
     assert panel.lists.resources.mark_of("counter://it") == "subscribed"
@@ -46,8 +46,8 @@ def test_subscribing_works_on_a_stateless_server(lens: Lens) -> None:
 def test_subscribing_works_on_a_stateless_http_server(lens: Lens, http_demo: HttpEntry) -> None:
     panel = _subscribe(lens, http_demo)
     view = lens.run(lens.app.bridge.view("demo"))
-    assert view.agreement is not None
-    assert (view.transport, view.agreement.revision.date) == ("http", "2026-07-28")
+    assert view.negotiated is not None
+    assert (view.transport, view.negotiated.revision.date) == ("http", "2026-07-28")
     with lens.bot.waitSignal(panel.contents.shown, timeout=TIMEOUT):
         lens.press("Read again", panel.contents)
     assert panel.contents.content.text.shown_text() == "1"

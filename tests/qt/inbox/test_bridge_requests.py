@@ -21,7 +21,7 @@ def test_request_reaches_the_window_and_its_reply_goes_back(lens: Lens, era: str
     args = ("-m", "inspector.demo", "everything")
     lens.run(bridge.add_server(StdioEntry(name="demo", command=sys.executable, args=args, era=era)))
     bridge.connect_server("demo")
-    lens.until(lambda: lens.run(bridge.view("demo")).agreement is not None)
+    lens.until(lambda: lens.run(bridge.view("demo")).negotiated is not None)
     call = bridge.start("call", bridge.call_tool("demo", "elicit_form", {}, lambda event: None))
     lens.until(lambda: seen)
     (inbox_request,) = seen

@@ -115,15 +115,15 @@ def test_pending_requests_are_exposed_to_screen_readers(lens: Lens) -> None:
     begin(lens)
     model = lens.window.servers.model
     spoken = str(model.data(model.index(0), Qt.ItemDataRole.AccessibleTextRole))
-    assert spoken.endswith("1 request in the Inbox")
-    assert lens.window.servers.inbox.accessibleDescription() == "1 request waits for you"
+    assert spoken.endswith("1 pending request")
+    assert lens.window.servers.inbox.accessibleDescription() == "1 pending request"
 
 
 def test_workspace_created_later_shows_pending_requests(lens: Lens) -> None:
     lens.connect(requesting_server("one"))
     lens.add(requesting_server("two"))
     lens.app.bridge.connect_server("two")
-    lens.until(lambda: lens.view("two").agreement is not None)
+    lens.until(lambda: lens.view("two").negotiated is not None)
     call = lens.app.bridge.call_tool("two", "asks", {}, lambda progress: None)
     lens.app.bridge.start("direct call", call)
     lens.until(lambda: waiting(lens, "two") == 1)
@@ -162,7 +162,7 @@ def test_server_activity_does_not_leave_the_global_inbox(lens: Lens) -> None:
     lens.choose("one")
     lens.do("app.inbox")
     lens.app.bridge.connect_server("one")
-    lens.until(lambda: lens.view("one").agreement is not None)
+    lens.until(lambda: lens.view("one").negotiated is not None)
     lens.run(lens.app.bridge.ask_servers(lambda servers: servers.remove("one")))
     lens.until(lambda: lens.window.servers.model.row_of("one") is None)
     assert inboxes(lens).overall.isVisible()
@@ -199,7 +199,7 @@ def test_toast_names_the_server_and_opens_its_request(lens: Lens) -> None:
     toasts = inboxes(lens).toasts
     assert [toast.key for toast in toasts.shown] == [first.id, second.id]
     text = visible_text(toasts)
-    for expected in ("one", "two", "Asks you to fill in a form", "First?", "Second?", "tool asks"):
+    for expected in ("one", "two", "Form elicitation", "First?", "Second?", "Call to asks"):
         assert expected in text.splitlines()
     lens.press("Reply", toasts.shown[1])
     panel = lens.workspace.inbox

@@ -33,15 +33,15 @@ def test_connected_server_is_described_in_facts(lens: Lens) -> None:
         assert expected in text, expected
     assert str(lens.view("scripted").pid) in text
     assert json.dumps({"depth": 3}, separators=(",", ":")) in text
-    assert "not offered" in text
+    assert "not declared" in text
 
 
 def test_handshake_findings_are_listed(lens: Lens) -> None:
     lens.connect(scripted(info={}, capabilities={"tools": {}}))
-    agreement = lens.view("scripted").agreement
-    assert agreement is not None
-    assert agreement.problems
-    assert agreement.problems[0] in visible_text(lens.workspace.overview)
+    negotiated = lens.view("scripted").negotiated
+    assert negotiated is not None
+    assert negotiated.problems
+    assert negotiated.problems[0] in visible_text(lens.workspace.overview)
 
 
 def test_failed_server_shows_cause_next_step_and_a_retry_button(lens: Lens) -> None:
@@ -110,4 +110,4 @@ def test_changed_configuration_is_announced_until_reconnected(lens: Lens) -> Non
 
 def test_unsaved_server_says_that_it_is_not_saved(lens: Lens) -> None:
     lens.add(scripted("one"))
-    assert "no (this session only)" in visible_text(lens.workspace.overview)
+    assert "no (until you close MCP Lens)" in visible_text(lens.workspace.overview)

@@ -64,9 +64,9 @@ class Guest:
 
     @property
     def is_stateless(self) -> bool:
-        agreement = self.engine.view("demo").agreement
-        assert agreement is not None
-        return agreement.era is Era.STATELESS
+        negotiated = self.engine.view("demo").negotiated
+        assert negotiated is not None
+        return negotiated.era is Era.STATELESS
 
     async def call(self, tool: str, **arguments: JSON) -> CallOutcome:
         return await self.engine.tool_caller.call("demo", ToolCall(tool, arguments))

@@ -1,4 +1,4 @@
-"""Playbooks for era detection: responses of a server, and the next request or agreement."""
+"""Playbooks for era detection: responses of a server, and the next request or negotiated."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from inspector.base.json.values import JSON, JSONObject, to_wire
 from inspector.protocol.client_capabilities import exact_capabilities
 from inspector.protocol.discovery import PROBE_TIMEOUT, ProbeFirst
 from inspector.protocol.handshake import (
-    Agreement,
     ClientProfile,
     Negotiation,
     NegotiationResponse,
+    NegotiationResult,
     NextRequest,
     NoResponse,
 )
@@ -55,12 +55,12 @@ INITIALIZED: JSONObject = {
     "capabilities": {"prompts": {}},
     "serverInfo": SERVER,
 }
-MODERN = Agreement(
+MODERN = NegotiationResult(
     revision=R5,
     server=Implementation("srv", "", "3.2"),
     capabilities={"tools": {}},
     instructions="Be kind.",
-    how="The server accepted server/discover in version 2026-07-28 and supports 2026-07-28.",
+    description="server/discover · 2026-07-28 accepted",
     supported_versions=("2025-11-25", "2026-07-28"),
     cache=CacheHints(5000, "public"),
 )
@@ -87,9 +87,9 @@ class NegotiationPlaybook(Playbook):
     def __enter__(self) -> NegotiationPlaybook:
         return self
 
-    def agreement(self) -> Agreement:
+    def negotiated(self) -> NegotiationResult:
         event = self.next()
-        assert isinstance(event, Agreement), event
+        assert isinstance(event, NegotiationResult), event
         return event
 
 
@@ -126,8 +126,9 @@ def falls_back(play: NegotiationPlaybook, reason: str) -> None:
     """Play the rest of a fallback to initialize, and check the reason."""
     play << INITIALIZE
     play >> result(INITIALIZED)
-    agreement = play.agreement()
-    assert agreement.revision.date == "2025-06-18"
-    assert agreement.completed_by == "notifications/initialized"
-    assert agreement.how.startswith(f"{reason}, so MCP Lens sent initialize: initialize with 2025-11-25; ")
-    assert agreement.how.endswith(".")
+    negotiated = play.negotiated()
+    assert negotiated.revision.date == "2025-06-18"
+    assert negotiated.completed_by == "notifications/initialized"
+    reason = reason[0].lower() + reason[1:]
+    how = "initialize · 2025-11-25 requested, server responded with 2025-06-18"
+    assert negotiated.description.startswith(f"{how} · fallback: {reason}")

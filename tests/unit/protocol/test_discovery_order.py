@@ -17,7 +17,7 @@ from inspector.protocol.discovery import (
     negotiation_for,
     read_era_choice,
 )
-from inspector.protocol.handshake import Agreement, InitializeHandshake, NoResponse
+from inspector.protocol.handshake import InitializeHandshake, NegotiationResult, NoResponse
 from inspector.protocol.revisions import R2, R4, R5
 from inspector.protocol.types import CacheHints, Implementation
 from tests.helpers.playbook import Failed, Received
@@ -39,33 +39,33 @@ from tests.unit.protocol.era_stage import (
 )
 
 
-def agreed(**members: JSON) -> Agreement:
+def agreed(**members: JSON) -> NegotiationResult:
     with pipe() as play:
         play << PROBE
         play >> result(DISCOVERED | members)
-        return play.agreement()
+        return play.negotiated()
 
 
 def test_server_info_at_the_top_level_is_read_and_the_violation_is_reported() -> None:
-    agreement = agreed(_meta={}, serverInfo={"name": "old", "version": "1"})
-    assert agreement.server == Implementation("old", "", "1")
-    assert agreement.problems == ('The result of server/discover has "serverInfo" outside "_meta".',)
+    negotiated = agreed(_meta={}, serverInfo={"name": "old", "version": "1"})
+    assert negotiated.server == Implementation("old", "", "1")
+    assert negotiated.problems == ('The result of server/discover has "serverInfo" outside "_meta".',)
 
 
 def test_server_info_in_meta_takes_precedence() -> None:
-    agreement = agreed(serverInfo={"name": "old", "version": "1"})
-    assert (agreement.server.name, agreement.problems) == ("srv", ())
+    negotiated = agreed(serverInfo={"name": "old", "version": "1"})
+    assert (negotiated.server.name, negotiated.problems) == ("srv", ())
 
 
 def test_missing_server_info_is_allowed() -> None:
-    agreement = agreed(_meta=None)
-    assert (agreement.server, agreement.problems) == (Implementation("", "", ""), ())
+    negotiated = agreed(_meta=None)
+    assert (negotiated.server, negotiated.problems) == (Implementation("", "", ""), ())
 
 
 def test_missing_capabilities_are_reported_and_nothing_is_offered() -> None:
-    agreement = agreed(capabilities=True)
-    assert agreement.capabilities == {}
-    assert agreement.problems == ('The result of server/discover has no "capabilities" object.',)
+    negotiated = agreed(capabilities=True)
+    assert negotiated.capabilities == {}
+    assert negotiated.problems == ('The result of server/discover has no "capabilities" object.',)
 
 
 @pytest.mark.parametrize(
@@ -82,8 +82,8 @@ def test_caching_hints_are_read_where_they_make_sense(ttl: JSON, scope: JSON, hi
 
 
 def test_optional_members_of_the_wrong_type_are_treated_as_absent() -> None:
-    agreement = agreed(instructions=7, supportedVersions=[1, "2026-07-28"])
-    assert (agreement.instructions, agreement.supported_versions) == ("", ("2026-07-28",))
+    negotiated = agreed(instructions=7, supportedVersions=[1, "2026-07-28"])
+    assert (negotiated.instructions, negotiated.supported_versions) == ("", ("2026-07-28",))
 
 
 def pinned(*, over_http: bool = False) -> NegotiationPlaybook:
@@ -136,7 +136,7 @@ def test_handshake_first_does_not_probe_when_it_succeeds() -> None:
     with legacy_first() as play:
         play << INITIALIZE
         play >> result(INITIALIZED)
-        assert play.agreement().how.startswith("initialize with 2025-11-25; ")
+        assert play.negotiated().description.startswith("initialize · 2025-11-25 ")
 
 
 @pytest.mark.parametrize("code", [-32022, -32020, -32601, -32602])
@@ -146,7 +146,7 @@ def test_server_that_rejects_the_handshake_is_probed(code: int) -> None:
         play >> error(code)
         play << DISCOVER
         play >> result(DISCOVERED)
-        play << replace(MODERN, how=f"The server rejected initialize. {MODERN.how}")
+        play << replace(MODERN, description=f"{MODERN.description} · initialize was rejected")
 
 
 def test_400_with_a_message_is_probed_too() -> None:
@@ -157,7 +157,7 @@ def test_400_with_a_message_is_probed_too() -> None:
         play >> unsupported("2026-07-28")
         play << DISCOVER
         play >> result(DISCOVERED)
-        assert play.agreement().revision is R5
+        assert play.negotiated().revision is R5
 
 
 def test_server_that_supports_neither_is_reported_with_its_first_rejection() -> None:

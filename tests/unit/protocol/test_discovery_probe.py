@@ -98,8 +98,8 @@ def test_rejected_version_is_retried_with_a_mutual_one(versions: tuple[JSON, ...
         play >> unsupported(*versions)
         play << DISCOVER
         play >> result(DISCOVERED)
-        how = "The server first rejected server/discover, named 2026-07-28, and then accepted it."
-        play << replace(MODERN, how=how)
+        how = "server/discover · retried with 2026-07-28"
+        play << replace(MODERN, description=how)
 
 
 def test_version_that_is_repeatedly_rejected_and_offered_fails() -> None:
@@ -183,7 +183,7 @@ def test_pre_release_error_codes_are_no_evidence_but_a_hint(code: int, name: str
         play >> error(code)
         play << INITIALIZE
         play >> result(INITIALIZED)
-        assert play.agreement().how.endswith(hint)
+        assert play.negotiated().description.endswith(hint)
     with pipe() as play:
         play << PROBE
         play >> error(code)
@@ -207,7 +207,7 @@ def test_process_that_exits_is_restarted_and_initialized() -> None:
         play >> NoResponse("exited")
         play << replace(INITIALIZE, needs_restart=True)
         play >> result(INITIALIZED)
-        assert play.agreement().how.startswith("Its process exited on server/discover, so")
+        assert play.negotiated().description.endswith(" · fallback: its process exited on server/discover")
 
 
 def test_process_that_exits_again_fails() -> None:
@@ -241,8 +241,8 @@ def test_slow_stateless_server_that_rejects_initialize_with_its_version_is_probe
         play >> error(code, data={"supported": ["2026-07-28"], "requested": "2025-11-25"})
         play << DISCOVER
         play >> result(DISCOVERED)
-        how = "The server rejected initialize and named 2026-07-28. "
-        play << replace(MODERN, how=how + MODERN.how)
+        how = " · initialize was rejected, naming 2026-07-28"
+        play << replace(MODERN, description=MODERN.description + how)
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def test_400_with_a_mutual_version_is_retried() -> None:
         play >> refused_with(400, -32022, {"supported": ["2026-07-28"], "requested": "2026-07-28"})
         play << DISCOVER
         play >> result(DISCOVERED)
-        assert play.agreement().revision is R5
+        assert play.negotiated().revision is R5
 
 
 @pytest.mark.parametrize("code", [-32020, -32021])
@@ -319,7 +319,7 @@ def test_4xx_without_a_message_means_session_mode(status: int, body: bytes) -> N
         play << INITIALIZE
 
 
-def test_the_status_is_named_in_the_verdict() -> None:
+def test_http_status_is_named_in_the_reason() -> None:
     with http() as play:
         play << DISCOVER
         play >> refused(405)
@@ -335,7 +335,7 @@ def test_4xx_with_another_error_means_session_mode() -> None:
 
 @pytest.mark.parametrize("status", [202, 301, 307, 401, 403, 500, 502, 503, 504])
 @pytest.mark.parametrize("code", [None, -32601, -32022])
-def test_login_outage_redirect_and_empty_202_give_no_verdict(status: int, code: int | None) -> None:
+def test_login_outage_redirect_and_empty_202_are_inconclusive(status: int, code: int | None) -> None:
     with http() as play:
         play << DISCOVER
         play >> (refused(status) if code is None else refused_with(status, code))
@@ -346,7 +346,7 @@ def test_login_outage_redirect_and_empty_202_give_no_verdict(status: int, code: 
 
 
 @pytest.mark.parametrize("kind", ["timeout", "exited"])
-def test_silence_over_http_gives_no_verdict(kind: str) -> None:
+def test_silence_over_http_is_inconclusive(kind: str) -> None:
     with http() as play:
         play << DISCOVER
         play >> (NoResponse("timeout") if kind == "timeout" else NoResponse("exited"))

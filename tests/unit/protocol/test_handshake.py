@@ -6,7 +6,7 @@ import pytest
 
 from inspector.base.json.values import JSON, JSONObject
 from inspector.protocol.client_capabilities import exact_capabilities
-from inspector.protocol.handshake import Agreement, ClientProfile, InitializeHandshake, NextRequest
+from inspector.protocol.handshake import ClientProfile, InitializeHandshake, NegotiationResult, NextRequest
 from inspector.protocol.revisions import HANDSHAKE_REVISIONS, R2, R4, Era, Revision
 from inspector.protocol.types import Implementation
 from tests.helpers.playbook import Failed, Playbook, Received, frame, negotiating
@@ -32,17 +32,17 @@ def start(revision: Revision = R4) -> Playbook:
     return negotiating(InitializeHandshake(PROFILE, revision))
 
 
-def agreement(
+def negotiated(
     revision: Revision = R4, *problems: str, how: str = "", but: JSONObject | None = None
-) -> Agreement:
+) -> NegotiationResult:
     result = GOOD | (but or {})
     capabilities, instructions = result["capabilities"], result["instructions"]
-    return Agreement(
+    return NegotiationResult(
         revision=revision,
         server=Implementation.read(result["serverInfo"]),
         capabilities=capabilities if isinstance(capabilities, dict) else {},
         instructions=instructions if isinstance(instructions, str) else "",
-        how=how or "initialize with 2025-11-25; the server agreed",
+        description=how or "initialize · 2025-11-25 accepted",
         completed_by="notifications/initialized",
         problems=problems,
     )
@@ -52,25 +52,25 @@ def test_matching_version_is_negotiated() -> None:
     with start() as play:
         play << ASK
         play >> Received(frame(id=1, result=GOOD))
-        play << agreement()
-    assert agreement().era is Era.SESSION
+        play << negotiated()
+    assert negotiated().era is Era.SESSION
 
 
 @pytest.mark.parametrize("revision", HANDSHAKE_REVISIONS[:-1])
 def test_older_session_version_is_adopted_and_reported(revision: Revision) -> None:
-    how = f"initialize with 2025-11-25; the server responded with {revision}, which MCP Lens also supports"
+    how = f"initialize · 2025-11-25 requested, server responded with {revision}"
     with start() as play:
         play << ASK
         play >> Received(frame(id=1, result=GOOD | {"protocolVersion": revision.date}))
-        play << agreement(revision, how=how)
+        play << negotiated(revision, how=how)
 
 
 def test_version_newer_than_requested_is_adopted_too() -> None:
     with start(R2) as play:
         play << NextRequest(ASK.method, ASK.params | {"protocolVersion": "2025-03-26"})
         play >> Received(frame(id=1, result=GOOD))
-        how = "initialize with 2025-03-26; the server responded with 2025-11-25"
-        play << agreement(how=f"{how}, which MCP Lens also supports")
+        how = "initialize · 2025-03-26 requested, server responded with 2025-11-25"
+        play << negotiated(how=how)
 
 
 @pytest.mark.parametrize(
@@ -117,14 +117,14 @@ def test_incomplete_response_is_used_and_the_missing_parts_are_reported(
     with start() as play:
         play << ASK
         play >> Received(frame(id=1, result=GOOD | members))
-        play << agreement(R4, problem, but=members)
+        play << negotiated(R4, problem, but=members)
 
 
 def test_optional_members_of_the_wrong_type_are_treated_as_absent() -> None:
     with start() as play:
         play << ASK
         play >> Received(frame(id=1, result=GOOD | {"instructions": 5}))
-        play << agreement(but={"instructions": ""})
+        play << negotiated(but={"instructions": ""})
 
 
 def test_error_is_shown_with_its_code() -> None:

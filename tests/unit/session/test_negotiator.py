@@ -20,6 +20,7 @@ from inspector.session.state import Route, Status
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recorder import Recorder
 from inspector.traffic.records import RecordKind
+from inspector.traffic.records import Status as TrafficStatus
 from inspector.transport.base import RequestFailed
 from tests.helpers.fakes import INITIALIZED, FakeClock, LoopTime, MemoryWire
 from tests.unit.session.session_stage import params_of, settle
@@ -81,11 +82,11 @@ class EraDetection:
     async def agree(self) -> str:
         """Return the negotiated version and how it was found, and close the session."""
         await self.connecting
-        agreement = self.session.state.agreement
-        assert agreement is not None
-        assert self.wires[-1].revision is agreement.revision
+        negotiated = self.session.state.negotiated
+        assert negotiated is not None
+        assert self.wires[-1].revision is negotiated.revision
         await self.session.close()
-        return f"{agreement.revision}: {agreement.how}"
+        return f"{negotiated.revision}: {negotiated.description}"
 
     async def fail(self) -> ConnectFailed:
         with pytest.raises(ConnectFailed) as caught:
@@ -103,7 +104,7 @@ async def test_server_that_answers_the_probe_is_stateless() -> None:
     detection = EraDetection()
     request = await detection.reply("server/discover", DISCOVERED)
     assert "_meta" in request["params"]  # type: ignore[operator]
-    assert (await detection.agree()).startswith("2026-07-28: The server accepted server/discover")
+    assert (await detection.agree()).startswith("2026-07-28: server/discover · 2026-07-28 accepted")
     await detection.nothing_more()  # no initialized: there is nothing to seal
 
 
@@ -151,7 +152,7 @@ async def test_silent_process_is_initialized_and_its_late_response_changes_nothi
     detection.wires[0].show_message(id=request["id"], result=INITIALIZED)
     assert (await detection.agree()).startswith("2025-11-25")
     (late,) = (row for row in detection.log.find("srv", RecordKind.RESULT) if row.id == probe["id"])
-    assert late.problem  # it is there to be seen, and marked
+    assert late.status is TrafficStatus.LATE
     sent = [row.method for row in detection.log.find("srv", RecordKind.NOTIFICATION)]
     assert "notifications/cancelled" not in sent
 
@@ -182,7 +183,7 @@ async def test_connection_shows_what_it_waits_for() -> None:
 async def test_legacy_first_never_probes_a_server_that_can_be_initialized() -> None:
     detection = EraDetection(LEGACY_FIRST)
     await detection.reply("initialize", INITIALIZED)
-    assert (await detection.agree()).startswith("2025-11-25: initialize with 2025-11-25")
+    assert (await detection.agree()).startswith("2025-11-25: initialize · 2025-11-25 accepted")
     assert [row.method for row in detection.log.find("srv", RecordKind.REQUEST)] == ["initialize"]
 
 
@@ -210,7 +211,7 @@ async def test_pinned_stateless_version_never_falls_back() -> None:
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 403])
-async def test_outage_gives_no_verdict_and_never_falls_back(status: int) -> None:
+async def test_outage_is_inconclusive_and_never_falls_back(status: int) -> None:
     detection = EraDetection(AUTO, HTTP, HTTP)
     await detection.refuse_http("server/discover", status)
     assert str(await detection.fail()) == f"HTTP {status}. Look at its log."

@@ -8,7 +8,7 @@ from inspector.base.plain_text import one_line
 from inspector.config.servers.entries import Entry
 from inspector.engine.doctor.probe_session import ObservedList, ObservedTraffic
 from inspector.engine.doctor.results import Action, ActionKind, Diagnosis
-from inspector.protocol.handshake import Agreement
+from inspector.protocol.handshake import NegotiationResult
 from inspector.protocol.jsonrpc import ErrorObject, Kind, Message, error_of
 from inspector.protocol.revisions import REVISIONS, find_revision
 
@@ -145,20 +145,20 @@ def _line(message: Message) -> str:
     return shorten(one_line(message.raw[:400].decode(errors="replace")), 300)
 
 
-def diagnose_agreement(agreement: Agreement) -> list[Diagnosis]:
+def diagnose_negotiated(negotiated: NegotiationResult) -> list[Diagnosis]:
     """Return warnings about the negotiation."""
     found: list[Diagnosis] = []
-    if agreement.problems:
+    if negotiated.problems:
         found.append(
             Diagnosis(
                 "incomplete-answer",
                 "capabilities",
-                " ".join(agreement.problems),
+                " ".join(negotiated.problems),
                 "This is a server bug; strict clients reject it.",
                 is_warning=True,
             )
         )
-    if not {"tools", "resources", "prompts"} & set(agreement.capabilities):
+    if not {"tools", "resources", "prompts"} & set(negotiated.capabilities):
         found.append(
             Diagnosis(
                 "nothing-offered",

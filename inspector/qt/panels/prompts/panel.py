@@ -16,7 +16,7 @@ from inspector.base.plain_text import one_line
 from inspector.base.units import plural
 from inspector.engine.content.content import Content, PromptContent, read_prompt
 from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus, ServerView
-from inspector.protocol.handshake import Agreement
+from inspector.protocol.handshake import NegotiationResult
 from inspector.protocol.revisions import missing_capability
 from inspector.protocol.types import Listing, Malformed, Prompt
 from inspector.qt.actions import Actions
@@ -62,8 +62,8 @@ class PromptsPanel(SingleListPanel):
     async def _fetch(self) -> Listing[Prompt]:
         return await self._bridge.list_prompts(self._server)
 
-    def _on_connected(self, agreement: Agreement) -> None:
-        missing = missing_capability("completion/complete", agreement.capabilities, agreement.revision)
+    def _on_connected(self, negotiated: NegotiationResult) -> None:
+        missing = missing_capability("completion/complete", negotiated.capabilities, negotiated.revision)
         self.view.completes = not missing
 
     def _show_item(self, item: Item) -> None:

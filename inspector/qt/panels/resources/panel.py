@@ -17,7 +17,7 @@ from inspector.base.errors import LensError, RpcError
 from inspector.base.json.values import JSONObject
 from inspector.engine.content.content import Content, read_contents
 from inspector.engine.views import CallOutcome, OutcomeKind, ServerView
-from inspector.protocol.handshake import Agreement
+from inspector.protocol.handshake import NegotiationResult
 from inspector.protocol.jsonrpc import METHOD_NOT_FOUND
 from inspector.protocol.revisions import missing_capability
 from inspector.protocol.types import Listing, Malformed, Resource, ResourceTemplate
@@ -99,7 +99,7 @@ class ResourcesPanel(FeaturePanel):
         item = found or Resource(uri=uri, name="", title="", description="", mime_type="", source=source)
         self.lists.choose(item)
         self._show_item(item)
-        self._gate.open()
+        self._stack.open()
         self.read()
 
     def read(self) -> None:
@@ -293,8 +293,8 @@ class ResourcesPanel(FeaturePanel):
             self._show_item(item)
         self.lists.choose(item)
 
-    def _on_connected(self, agreement: Agreement) -> None:
-        capabilities, revision = agreement.capabilities, agreement.revision
+    def _on_connected(self, negotiated: NegotiationResult) -> None:
+        capabilities, revision = negotiated.capabilities, negotiated.revision
         self._supports_subscriptions = not missing_capability("resources/subscribe", capabilities, revision)
         self.head.completes = not missing_capability("completion/complete", capabilities, revision)
 

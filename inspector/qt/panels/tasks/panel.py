@@ -97,7 +97,7 @@ class TasksPanel(QWidget):
         self.remove_ended.setToolTip("Remove ended tasks from this list; the server is not notified")
         self.count = MutedLabel(theme)
         self.alert = Alert(theme)
-        self.gate = ContentStack(theme, self._make_split(theme))
+        self.stack = ContentStack(theme, self._make_split(theme))
         self._timer = QTimer(self, interval=_TICK_MS)
         self._lay_out()
         self._connect()
@@ -145,7 +145,7 @@ class TasksPanel(QWidget):
         column.setSpacing(0)
         column.addLayout(bar)
         column.addWidget(self.alert)
-        column.addWidget(self.gate, 1)
+        column.addWidget(self.stack, 1)
 
     def _connect(self) -> None:
         self._bridge.tasks_changed.connect(self._on_changed)
@@ -182,18 +182,18 @@ class TasksPanel(QWidget):
     def set_view(self, view: ServerView) -> None:
         was_connected = self._is_connected
         self._view = view
-        agreement = view.agreement if self._is_connected else None
-        if agreement is not None:
-            task_protocol = tasks_of(agreement.revision)
-            negotiated = agreement.capabilities, agreement.revision
+        negotiated = view.negotiated if self._is_connected else None
+        if negotiated is not None:
+            task_protocol = tasks_of(negotiated.revision)
+            support = negotiated.capabilities, negotiated.revision
             self._can_list = (
                 task_protocol is not None
-                and task_protocol.list(agreement.capabilities) is not None
-                and not missing_capability("tasks/list", *negotiated)
+                and task_protocol.list(negotiated.capabilities) is not None
+                and not missing_capability("tasks/list", *support)
             )
             self.detail.fetches_result = task_protocol is not None and task_protocol.outcome("") is not None
             self.detail.can_cancel = task_protocol is not None and not missing_capability(
-                "tasks/cancel", *negotiated
+                "tasks/cancel", *support
             )
         self.detail.is_connected = self._is_connected
         self.detail.update_actions()
@@ -291,7 +291,7 @@ class TasksPanel(QWidget):
         self.remove_ended.setEnabled(total > running)
         self._set_ticking()
         if total:
-            self.gate.open()
+            self.stack.open()
         elif self._view is not None:
             self._explain(self._view)
 
@@ -299,18 +299,18 @@ class TasksPanel(QWidget):
         placeholder = connection_placeholder(view)
         if placeholder is not None:
             text = (placeholder.title, placeholder.text, placeholder.next_step)
-            self.gate.explain(placeholder.appearance, "tasks", *text, self._actions[placeholder.command])
+            self.stack.explain(placeholder.appearance, "tasks", *text, self._actions[placeholder.command])
             return
-        agreement = view.agreement
-        task_protocol = tasks_of(agreement.revision) if agreement is not None else None
-        if agreement is None or task_protocol is None:
-            revision = agreement.revision if agreement is not None else ""
+        negotiated = view.negotiated
+        task_protocol = tasks_of(negotiated.revision) if negotiated is not None else None
+        if negotiated is None or task_protocol is None:
+            revision = negotiated.revision if negotiated is not None else ""
             sentence = f"Protocol version {revision} has no tasks; they were added in 2025-11-25."
-        elif missing_capability("tasks/get", agreement.capabilities, agreement.revision):
+        elif missing_capability("tasks/get", negotiated.capabilities, negotiated.revision):
             sentence = "This server does not offer tasks: it did not declare the capability."
         else:
             sentence = "Call a tool as a task (see Call options), or add a task by its ID."
-        self.gate.explain("empty", "tasks", "No tasks", sentence)
+        self.stack.explain("empty", "tasks", "No tasks", sentence)
 
     def _mark(self, view: TaskView) -> QIcon:
         shape = DotShape.CROSS if view.tracking is TrackingState.UNKNOWN else _SHAPES[view.task.status]

@@ -19,7 +19,7 @@ from inspector.engine.calls.repetition import PollPlan, RepeatPlan
 from inspector.engine.calls.tool_calls import TaskChoice, ToolCall, task_choice
 from inspector.engine.inbox.views import InboxRequest
 from inspector.engine.views import CallOutcome, ServerStatus, ServerView
-from inspector.protocol.handshake import Agreement
+from inspector.protocol.handshake import NegotiationResult
 from inspector.protocol.types import Listing, Malformed, Tool
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
@@ -57,7 +57,7 @@ class ToolsPanel(SingleListPanel):
         self._lay_out_side_by_side(self.call_view, 240)
 
     def set_view(self, view: ServerView) -> None:
-        self.call_view.set_connected(view.status is ServerStatus.CONNECTED, view.agreement)
+        self.call_view.set_connected(view.status is ServerStatus.CONNECTED, view.negotiated)
         self.call_view.drawer.options.set_client_side(view.client_side)
         super().set_view(view)
 
@@ -112,7 +112,7 @@ class CallView(QWidget):
         self._actions = actions
         self._theme = theme
         self._tool: Tool | None = None
-        self._agreement: Agreement | None = None
+        self._negotiated: NegotiationResult | None = None
         self._is_connected = False
         self.head = ToolHeader(theme)
         self.arguments_stack = ToolArguments(bridge, server, theme, self.head.description)
@@ -183,14 +183,14 @@ class CallView(QWidget):
         """Set the pending server requests: some may belong to the running call."""
         self.pending_strip.show_requests(inbox_requests)
 
-    def set_connected(self, connected: bool, agreement: Agreement | None = None) -> None:
+    def set_connected(self, connected: bool, negotiated: NegotiationResult | None = None) -> None:
         self._is_connected = connected
-        self._agreement = agreement
+        self._negotiated = negotiated
         self._show_options()
         self.readiness_changed.emit()
 
     def _show_options(self) -> None:
-        choice = task_choice(self._tool, self._agreement) if self._tool is not None else TaskChoice.NO
+        choice = task_choice(self._tool, self._negotiated) if self._tool is not None else TaskChoice.NO
         self.drawer.show_options(self._tool.name if self._tool is not None else "", choice)
         self._summary.setText(self.drawer.options.summary())
 
