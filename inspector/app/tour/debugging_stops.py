@@ -109,7 +109,7 @@ async def rerun_after_an_edit(guide: Guide) -> None:
     regression_calls.accept_all.trigger()
     await guide.until("the results to be accepted", lambda: "as expected" in workspace.regression_badge.text)
     _write(source, "Goodbye", "number_of_words")
-    await guide.until("red", lambda: "not as expected" in workspace.regression_badge.text)
+    await guide.until("red", lambda: "differ" in workspace.regression_badge.text)
     await guide.screenshot("edit-save-red")
 
 

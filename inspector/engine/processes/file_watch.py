@@ -37,7 +37,7 @@ _WATCHED_STATUSES = (
     ServerStatus.CONNECTING,
     ServerStatus.CONNECTED,
     ServerStatus.FAILED,
-    ServerStatus.RESTARTING,
+    ServerStatus.RECONNECTING,
 )
 _MAX_NAMED = 3
 _MAX_CHANGED = 100

@@ -284,9 +284,7 @@ def _files(
     note = ""
     for process in processes:
         if handles.get(process.pid, 0) > _MAX_HANDLES:
-            note = (
-                f"Process {process.pid} has {handles[process.pid]:,} open handles; its files are not listed."
-            )
+            note = f"PID {process.pid} has {handles[process.pid]:,} open files; they are not listed."
             continue
         for each in _query(process.open_files) or []:
             files.append(OpenFile(process.pid, one_line(each.path), getattr(each, "mode", "")))

@@ -30,7 +30,7 @@ _NOT_IDLE = (
     ServerStatus.CONNECTING,
     ServerStatus.CONNECTED,
     ServerStatus.LOGGING_IN,
-    ServerStatus.RESTARTING,
+    ServerStatus.RECONNECTING,
 )
 
 
@@ -197,7 +197,12 @@ class RemovedServers:
 
 RenameHook: TypeAlias = Callable[[str, str], Awaitable[None]]
 
-_IN_USE = (ServerStatus.CONNECTED, ServerStatus.CONNECTING, ServerStatus.RESTARTING, ServerStatus.LOGGING_IN)
+_IN_USE = (
+    ServerStatus.CONNECTED,
+    ServerStatus.CONNECTING,
+    ServerStatus.RECONNECTING,
+    ServerStatus.LOGGING_IN,
+)
 
 
 class ServerRenamer:

@@ -34,6 +34,7 @@ from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
 MAX_ROWS = 200
 _MAX_COMPLETIONS = 100
 _LIST_LINES = 3
+_SET, _NOT_SET = "set", "not set"
 _MIN_HEIGHT = 130
 Value: TypeAlias = "str | list[str]"
 
@@ -168,7 +169,7 @@ class NamedValues(QScrollArea):
 
 
 class NamedRow(QWidget):
-    """A name, its value and a button that distinguishes an empty text from none.
+    """A name, its value and a button that sets it to an empty string.
 
     Signals:
         changed, completions_requested, completions_dismissed: As in `NamedValues`.
@@ -189,15 +190,17 @@ class NamedRow(QWidget):
         self._error.hide()
         self._note.hide()
         self.empty_button = QToolButton()
-        self.empty_button.setText("“”")
         self.empty_button.setCheckable(True)
+        width = self.empty_button.fontMetrics().horizontalAdvance(_NOT_SET) + 2 * SPACE_3
+        self.empty_button.setMinimumWidth(width)  # the same for both texts
         self.empty_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.empty_button.setToolTip("Send an empty string; otherwise an empty field is not sent")
+        self.empty_button.setToolTip("Choose whether an empty field is sent as an empty string or not at all")
         self.empty_button.setAccessibleName(f"Send {one_line(named.name)} as an empty string")
         editor = self._make_lines() if named.takes_list else self._make_line(completes)
         self._lay_out(editor)
         self.setFocusProxy(editor)
         self.empty_button.toggled.connect(self._on_empty_toggled)
+        self._show_whether_set()
 
     def text(self) -> str | None:
         """Return the text as typed; None if nothing is sent."""
@@ -245,7 +248,7 @@ class NamedRow(QWidget):
         self.line = CompletionLineEdit(self._theme)
         self.line.completes = completes
         self.line.setAccessibleName(one_line(self.named.name))
-        self.line.setPlaceholderText("required" if self.named.is_required else "not sent")
+        self.line.setPlaceholderText("required" if self.named.is_required else _NOT_SET)
         self.line.textChanged.connect(self._on_changed)
         self.line.completions_requested.connect(self.completions_requested)
         self.line.completions_dismissed.connect(self.completions_dismissed)
@@ -256,7 +259,7 @@ class NamedRow(QWidget):
         lines.setProperty("kind", "input")
         lines.setFont(self._theme.mono_font())
         lines.setAccessibleName(one_line(self.named.name))
-        lines.setPlaceholderText("not sent; one value per line")
+        lines.setPlaceholderText(f"{_NOT_SET}; one value per line")
         lines.setTabChangesFocus(True)
         lines.setFixedHeight(lines.fontMetrics().lineSpacing() * _LIST_LINES + SPACE_3)
         lines.textChanged.connect(self._on_changed)
@@ -291,14 +294,18 @@ class NamedRow(QWidget):
         if self._typed() and self.empty_button.isChecked():
             self.empty_button.setChecked(False)
         self.empty_button.setEnabled(not self._typed())
+        self._show_whether_set()
         if not self._error.isHidden():
             self.set_error("")
         self.changed.emit()
 
+    def _show_whether_set(self) -> None:
+        self.empty_button.setText(_NOT_SET if self.text() is None else _SET)
+
     def _on_empty_toggled(self, is_on: bool) -> None:
         if self.line is not None:
-            not_sent_text = "required" if self.named.is_required else "not sent"
-            self.line.setPlaceholderText("empty string" if is_on else not_sent_text)
+            unset_text = "required" if self.named.is_required else _NOT_SET
+            self.line.setPlaceholderText("empty string" if is_on else unset_text)
         self._on_changed()
 
 

@@ -1,4 +1,4 @@
-"""Texts about servers discovered in other tools' files."""
+"""Texts about servers discovered in other clients' files."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ def short_path(path: Path) -> str:
 def status_text(view: DiscoveredServerView) -> str:
     """Return the status shown beside the name: why it is not used, or its trust."""
     if view.problem:
-        return "unusable"
+        return "invalid"
     if view.overridden_by is not None:
         return f"overridden by {one_line(view.overridden_by.tool)}"
     return view.trust.value if view.is_enabled else f"{view.trust.value}, disabled in its file"
 
 
 def order_text(view: DiscoveredServerView) -> str:
-    """Return what overrides what; "" if no other server has the name."""
+    """Return which server of the same name takes precedence; "" if there is no other."""
     if view.overridden_by is not None:
         return (
             f"{location_text(view.overridden_by)} defines a server with the same name and takes precedence."
         )
     if view.overrides:
         others = "; ".join(location_text(source) for source in view.overrides)
-        return f"Used instead of {others}."
+        return f"Overrides {others}."
     return ""
 
 
@@ -61,9 +61,8 @@ def arguments_text(arguments: Sequence[str]) -> str:
 
 def action_text(view: DiscoveredServerView) -> str:
     if view.url:
-        return "Would connect to"
-    count = len(view.args)
-    return f"Would run this command, with {plural(count, 'argument')}" if count else "Would run this command"
+        return "URL"
+    return f"Command ({plural(len(view.args), 'argument')})" if view.args else "Command"
 
 
 def file_text(file: DiscoveredFile) -> str:
@@ -75,14 +74,29 @@ def file_text(file: DiscoveredFile) -> str:
 def summary_text(report: DiscoveryReport) -> str:
     """Return the summary for the list's header."""
     servers = plural(len(report.servers), "server")
-    return f"{servers} in {plural(len(report.files), 'file')}"
+    unreadable = _unreadable_text(report)
+    text = f"{servers} in {plural(len(report.files) - _unreadable_count(report), 'file')}"
+    return f"{text}, {unreadable}" if unreadable else text
 
 
-def tool_text(report: DiscoveryReport) -> str:
-    """Return the tools that own the files: `Claude Code, Cursor and Zed`."""
-    tools = [one_line(tool) for tool in dict.fromkeys(file.source.tool for file in report.files)]
-    *others, last = tools or ["other tools"]
-    return f"{', '.join(others)} and {last}" if others else last
+def configured_text(report: DiscoveryReport) -> str:
+    """Return sentences such as `3 servers are configured in Claude Code, Cursor and Zed.`"""
+    clients = [one_line(file.source.tool) for file in report.files if file.servers]
+    *others, last = dict.fromkeys(clients) or ["other clients"]
+    names = f"{', '.join(others)} and {last}" if others else last
+    unreadable = _unreadable_text(report)
+    text = f"{plural(len(report.servers), 'server')} configured in {names}."
+    return f"{text} {unreadable[:1].upper()}{unreadable[1:]}." if unreadable else text
+
+
+def _unreadable_text(report: DiscoveryReport) -> str:
+    count = _unreadable_count(report)
+    return f"{plural(count, 'file')} could not be read" if count else ""
+
+
+def _unreadable_count(report: DiscoveryReport) -> int:
+    """Return how many files yielded no servers because of an error."""
+    return sum(bool(file.problem) and not file.servers for file in report.files)
 
 
 def no_servers_text(folder: Path | None = None) -> str:

@@ -52,7 +52,7 @@ class ItemTexts:
 
 
 class FeatureListModel(QAbstractListModel):
-    """The searchable list of what a server offers.
+    """The searchable list of one feature of a server.
 
     Names that start with the query come first, then names that contain it, then other matches. Malformed
     items are last, marked. `marks` are labels beside a row, by item key. While a new list is being
@@ -354,10 +354,11 @@ class ListChanges:
             tuple(name for name in changed if name not in removed_later and name not in added_before),
         )
 
-    def sentence(self) -> str:
-        """Return a summary such as `2 added: a, b. 1 removed: c.`."""
+    def sentence(self, what: str) -> str:
+        """Return a sentence about the list `what`: `Tools changed: 2 added (a, b), 1 removed (c).`"""
         parts = (("added", self.added), ("removed", self.removed), ("changed", self.changed))
-        return " ".join(f"{len(names):,} {change}: {_named(names)}." for change, names in parts if names)
+        counts = (f"{len(names):,} {change} ({_named(names)})" for change, names in parts if names)
+        return f"{what[:1].upper()}{what[1:]} changed: {', '.join(counts)}."
 
 
 def change_slices(

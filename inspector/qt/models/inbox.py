@@ -25,7 +25,7 @@ AgeRole = Qt.ItemDataRole.UserRole + 2
 MAX_EARLIER = 500
 EARLIER = "Earlier"
 
-_MAX_ROWS = 500  # remembered log rows: as many as the Inbox has ended requests
+_MAX_ROWS = 500  # indexed log rows: as many as the Inbox has ended requests
 
 _MAX_NAME_LENGTH = 40  # of a server, in a one-line text
 _ENDS = {
@@ -42,12 +42,6 @@ _KINDS = {
     "url": "URL elicitation",
     SAMPLING: "Sampling request",
     ROOTS: "Roots request",
-}
-_PHRASES = {
-    "form": "asks you to fill in a form",
-    "url": "asks you to open a URL",
-    SAMPLING: "requests sampling",
-    ROOTS: "requests the roots",
 }
 _ACTIONS = {ACCEPT: "accepted", DECLINE: "declined", CANCEL: "cancelled"}
 _DRAFTED = "drafted"
@@ -76,7 +70,7 @@ class PendingRequestIndex(QObject):
         """Add, update or end a request."""
         is_new = inbox_request.id not in self._open
         if inbox_request.row is not None:
-            self._remember(inbox_request.row, inbox_request)
+            self._index_row(inbox_request.row, inbox_request)
         if inbox_request.is_open:
             self._open[inbox_request.id] = inbox_request
         else:
@@ -103,7 +97,7 @@ class PendingRequestIndex(QObject):
         """Return the server and the Inbox id of the request in a row of the live traffic."""
         return self._rows.get(row)
 
-    def _remember(self, row: int, inbox_request: InboxRequest) -> None:
+    def _index_row(self, row: int, inbox_request: InboxRequest) -> None:
         self._rows[row] = (inbox_request.server, inbox_request.id)
         if len(self._rows) > _MAX_ROWS:
             del self._rows[next(iter(self._rows))]
@@ -166,7 +160,7 @@ class InboxModel(QAbstractListModel):
             self.dataChanged.emit(self.index(position), self.index(position))
         elif all(
             known.id != inbox_request.id for known in self._earlier
-        ):  # else a late update of an ended request
+        ):  # otherwise it is a late update of an ended request
             at = sum(known.id < inbox_request.id for known in self._open)
             self.beginInsertRows(ROOT, at, at)
             self._open.insert(at, inbox_request)
@@ -247,11 +241,10 @@ def _about(inbox_request: InboxRequest) -> str:
 
 def toast_text(inbox_request: InboxRequest) -> tuple[str, str, str, str]:
     """Return the server, its request, an excerpt and the waiting call."""
-    phrase = request_phrase(inbox_request).removeprefix(one_line(inbox_request.server)).strip()
     about = next((text for text in map(excerpt_of, for_user(inbox_request)) if text), "")
     return (
         one_line(inbox_request.server),
-        phrase[:1].upper() + phrase[1:],
+        what_text(inbox_request),
         about,
         waiting_call_text(inbox_request),
     )
@@ -272,7 +265,7 @@ def ended_text(inbox_requests: Sequence[InboxRequest]) -> str:
 
 
 def request_of_call(inbox_requests: Sequence[InboxRequest], tool: str, since_ns: int) -> InboxRequest | None:
-    """Return the oldest server request that a tool call waits for, or may be waiting for.
+    """Return the oldest server request that a tool call is or may be waiting for.
 
     Not every request says which call it belongs to. `since_ns` is when the call started: earlier requests
     belong to other calls.
@@ -315,7 +308,7 @@ def kind_text(input_request: RequestItem) -> str:
 
 
 def for_user(inbox_request: InboxRequest) -> tuple[RequestItem, ...]:
-    """Return the requests that only the user, or a reply rule, can answer."""
+    """Return the requests that only the user, or a reply rule, can reply to."""
     return tuple(
         each for each in inbox_request.input_requests if each.reply is None or not each.reply.is_built_in
     )
@@ -331,12 +324,8 @@ def what_text(inbox_request: InboxRequest) -> str:
 
 
 def request_phrase(inbox_request: InboxRequest) -> str:
-    """Return e.g. "everything asks you to fill in a form"."""
-    requested = for_user(inbox_request) or inbox_request.input_requests
-    phrase = _PHRASES.get(_kind(requested[0]), f"sent {one_line(requested[0].method)}")
-    if len(requested) > 1:
-        phrase = f"sent {plural(len(requested), 'request')}"
-    return f"{one_line(inbox_request.server)} {phrase}"
+    """Return e.g. "Form elicitation from everything"."""
+    return f"{what_text(inbox_request)} from {one_line(inbox_request.server)}"
 
 
 def excerpt_of(input_request: RequestItem) -> str:
@@ -364,12 +353,12 @@ def _last_user_text(messages: object) -> str:
 
 
 def waiting_call_text(inbox_request: InboxRequest) -> str:
-    """Return which call waits for the reply, e.g. "tool roll_dice"."""
+    """Return which call is waiting for the reply, e.g. "Call to roll_dice"."""
     if inbox_request.subject:
-        what = {"tools/call": "tool ", "prompts/get": "prompt ", "resources/read": "resource "}
+        what = {"tools/call": "Call to ", "prompts/get": "Prompt ", "resources/read": "Resource "}
         return f"{what.get(inbox_request.method, '')}{one_line(shorten(inbox_request.subject, 120))}"
     if inbox_request.task_id:
-        return f"task {one_line(shorten(inbox_request.task_id, 60))}"
+        return f"Task {one_line(shorten(inbox_request.task_id, 60))}"
     return one_line(inbox_request.method)
 
 
@@ -416,7 +405,7 @@ def reply_text(reply: Reply) -> str:
     if reply.is_built_in:
         return "answered automatically"
     if reply.result is None:
-        return "declined" if reply.code == USER_REJECTED else f"rejected with error {reply.code}"
+        return "rejected" if reply.code == USER_REJECTED else f"rejected with error {reply.code}"
     action = reply.result.get("action")
     return _ACTIONS.get(action, "answered") if isinstance(action, str) else "answered"
 

@@ -28,7 +28,7 @@ class Column(IntEnum):
     AGE = 6
 
 
-HEADERS = ("Process", "PID", "CPU", "Memory", "Threads", "Handles", "Uptime")
+HEADERS = ("Process", "PID", "CPU", "Memory", "Threads", "Files", "Uptime")
 _NUMBERS = (Column.PID, Column.CPU, Column.MEMORY, Column.THREADS, Column.HANDLES, Column.AGE)
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
@@ -114,10 +114,10 @@ def cell_text(process: ProcessFacts, column: int, now_ns: int) -> str:
 
 
 def percent_text(share: float | None) -> str:
-    """Format a share of one core: 250 % is two and a half cores."""
+    """Format a share of one core: 250% is two and a half cores."""
     if share is None:
         return _UNKNOWN
-    return f"{share * 100:.1f} %" if 0.0005 <= share < 0.0995 else f"{share * 100:.0f} %"
+    return f"{share * 100:.1f}%" if 0.0005 <= share < 0.0995 else f"{share * 100:.0f}%"
 
 
 def age_text(nanoseconds: int) -> str:

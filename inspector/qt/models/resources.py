@@ -1,6 +1,6 @@
-"""Tree model of resources by URI: scheme, authority, path segments; and texts about them.
+"""Tree model of resources by URI (scheme, authority, path segments), and their display texts.
 
-Nodes are created when their parent is opened.
+Nodes are created when their parent is expanded.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from inspector.qt.models.row_models import Index
 _RESOURCE_TYPES = (Resource, ResourceTemplate)
 
 _ROOT = 2**32 - 1
-_MAX_KNOWN = 50_000
+_MAX_CACHED = 50_000
 _SLICE = 2_000
 
 _MEMBERS = (("Name", "name"), ("Type", "mimeType"))
@@ -37,7 +37,7 @@ class ResourceTreeModel(QAbstractItemModel):
         self._features = features
         self._items: Sequence[Item] = ()
         self._parts: list[list[str]] = []
-        self._known: dict[str, list[str]] = {}
+        self._parts_cache: dict[str, list[str]] = {}
         self._nodes: list[_Node] = []
         self._top: list[int] = []
 
@@ -61,14 +61,14 @@ class ResourceTreeModel(QAbstractItemModel):
             await asyncio.sleep(0)
 
     def _parts_of(self, item: Item) -> list[str]:
-        """Return an item's URI parts, cached between trees: each search word builds one."""
+        """Return an item's URI parts, cached across rebuilds: every search rebuilds the tree."""
         if not isinstance(item, Resource):
             return []
-        parts = self._known.get(item.uri)
+        parts = self._parts_cache.get(item.uri)
         if parts is None:
-            if len(self._known) > _MAX_KNOWN:
-                self._known.clear()
-            parts = self._known[item.uri] = uri_parts(item.uri)
+            if len(self._parts_cache) > _MAX_CACHED:
+                self._parts_cache.clear()
+            parts = self._parts_cache[item.uri] = uri_parts(item.uri)
         return parts
 
     def item(self, index: Index) -> Item | None:
@@ -89,7 +89,7 @@ class ResourceTreeModel(QAbstractItemModel):
         return QModelIndex()
 
     def folders(self, parent: Index | None = None) -> Iterator[tuple[str, QModelIndex]]:
-        """Yield a folder's subfolders, or the top ones: their URI prefix and index."""
+        """Yield the URI prefix and index of each subfolder of `parent`, or of each top-level folder."""
         for row, at in enumerate(self._children_of(parent)):
             node = self._nodes[at]
             if node.item is None:
@@ -148,7 +148,10 @@ class ResourceTreeModel(QAbstractItemModel):
         return node.children
 
     def _make_children(self, parent: int, items: list[int], depth: int) -> list[int]:
-        """Create folders by their next part in order of appearance, with the resources in place."""
+        """Create one folder per distinct next URI part, with the resources among them.
+
+        Both are in order of first appearance.
+        """
         folders: dict[str, int] = {}
         children: list[int] = []
         for position in items:
@@ -200,14 +203,14 @@ class _Node:
 def uri_parts(uri: str) -> list[str]:
     """Split a URI: `file:///a/b.txt` -> `file://`, `/`, `a/`, `b.txt`.
 
-    The parts join to the URI; a query stays whole. Uses plain string methods for speed: there may be ten
-    thousand URIs while the user waits for the tree.
+    Joining the parts restores the URI; a query is never split. Uses plain string methods for speed: the
+    user may be waiting for the tree of ten thousand URIs.
     """
     scheme, colon, rest = uri.partition(":")
     if not colon:
         return [uri]
     slashes = "//" if rest.startswith("//") else ""
-    path, tail = _cut(rest.removeprefix(slashes))
+    path, tail = _split_query(rest.removeprefix(slashes))
     *folders, last = path.split("/")
     parts = [f"{scheme}:{slashes}", *[f"{folder}/" for folder in folders]]
     if last:
@@ -217,7 +220,7 @@ def uri_parts(uri: str) -> list[str]:
     return parts
 
 
-def _cut(path: str) -> tuple[str, str]:
+def _split_query(path: str) -> tuple[str, str]:
     """Split off a query or fragment."""
     if "?" not in path and "#" not in path:
         return path, ""
@@ -239,14 +242,14 @@ def _note(item: Item) -> str:
     return short_type(item.mime_type) if isinstance(item, _RESOURCE_TYPES) else ""
 
 
-def _rest(item: Item) -> str:
+def _search_text(item: Item) -> str:
     if not isinstance(item, _RESOURCE_TYPES):
         return ""
     return f"{item.name}\n{_uri(item)}\n{item.mime_type}\n{item.description}"
 
 
-RESOURCES = ItemTexts(_uri, _text, _note, _rest)
-TEMPLATES = ItemTexts(_uri, _text, _uri, _rest)
+RESOURCES = ItemTexts(_uri, _text, _note, _search_text)
+TEMPLATES = ItemTexts(_uri, _text, _uri, _search_text)
 
 
 def short_type(mime_type: str) -> str:
@@ -281,11 +284,11 @@ def _annotation(name: str, value: JSON) -> str:
     if name == "audience" and isinstance(value, list):
         return ", ".join(excerpt(each, 40) for each in value[:10])
     if name == "lastModified" and isinstance(value, str):
-        return _moment(value)
+        return _local_time(value)
     return _string(value)
 
 
-def _moment(text: str) -> str:
+def _local_time(text: str) -> str:
     """Format a time in the local zone; return unparsable text as sent."""
     try:
         return f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M:%S}"

@@ -44,10 +44,10 @@ class ConsolePanel(QWidget):
         self.table.setModel(self.model)
         style_table(self.table, theme)
         self._size_columns()
-        self._gate = ContentStack(theme, self.table)
+        self._stack = ContentStack(theme, self.table)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._gate)
+        column.addWidget(self._stack)
         copy = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.table)
         copy.setContext(Qt.ShortcutContext.WidgetShortcut)  # the window copies other things
         copy.activated.connect(self._on_copy)
@@ -70,10 +70,10 @@ class ConsolePanel(QWidget):
 
     def _show_or_explain(self) -> None:
         if self.model.rowCount():
-            self._gate.open()
+            self._stack.open()
         else:
             sentence = "The server's stderr output appears here."
-            self._gate.explain("empty", "console", "No output yet", sentence)
+            self._stack.explain("empty", "console", "No output yet", sentence)
 
     def _on_copy(self) -> None:
         rows = sorted(index.row() for index in self.table.selectionModel().selectedRows())
@@ -131,7 +131,7 @@ class RawConsole(QWidget):
         self.table = QTableView()
         self._show_action = QAction("Show in Traffic", self)
         self.response = RawResponse(bridge, theme, [self._show_action])
-        self.gate = ContentStack(theme, self._make_right(server))
+        self.stack = ContentStack(theme, self._make_right(server))
         self._lay_out()
         self._connect()
         self._explain()
@@ -206,10 +206,10 @@ class RawConsole(QWidget):
 
     def _explain(self) -> None:
         if self.model.rowCount():
-            self.gate.open()
+            self.stack.open()
         else:
             sentence = "Write any JSON-RPC message, or anything else, and see how the server reacts."
-            self.gate.explain("empty", "edit", "Nothing sent yet", sentence)
+            self.stack.explain("empty", "edit", "Nothing sent yet", sentence)
 
     def _make_right(self, server: str) -> QWidget:
         self.table.setAccessibleName(f"Messages sent to and received from {one_line(server)}")
@@ -253,7 +253,7 @@ class RawConsole(QWidget):
         splitter = QSplitter(Qt.Orientation.Horizontal)
         splitter.setChildrenCollapsible(False)
         splitter.addWidget(self.composer)
-        splitter.addWidget(self.gate)
+        splitter.addWidget(self.stack)
         splitter.setSizes([460, 540])
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)

@@ -48,7 +48,7 @@ MARKS: dict[ServerStatus, tuple[DotShape, Tone]] = {
     ServerStatus.NEEDS_LOGIN: (DotShape.TRIANGLE, "warn"),
     ServerStatus.LOGGING_IN: (DotShape.RING, "wait"),
     ServerStatus.FAILED: (DotShape.CROSS, "error"),
-    ServerStatus.RESTARTING: (DotShape.RING, "warn"),
+    ServerStatus.RECONNECTING: (DotShape.RING, "warn"),
 }
 
 
@@ -58,7 +58,7 @@ class ServerListPanel(QWidget):
     Signals:
         server_chosen: The user selected another server; carries its name, or "" for none.
         inbox_chosen: The user selected the Inbox of all servers.
-        discovered_chosen: The user selected the servers found in other tools' files.
+        discovered_chosen: The user selected the servers found in other clients' files.
     """
 
     help_page = "servers"
@@ -81,7 +81,7 @@ class ServerListPanel(QWidget):
         self.list.setItemDelegate(ServerRowDelegate(theme, self.list))
         self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self._empty = EmptyState(theme)
-        self._empty.show_empty("server", "No servers yet", "Paste a command, a URL or a configuration.")
+        self._empty.show_empty("server", "No servers yet", "Add a server to get started.")
         self._pages = QStackedWidget()
         self._awaited = ""
         self._removed_selection = ""  # the selected server when it was removed
@@ -112,7 +112,7 @@ class ServerListPanel(QWidget):
         self.inbox_chosen.emit()
 
     def choose_discovered(self) -> None:
-        """Show the servers found in other tools' files; the list keeps its position."""
+        """Show the servers found in other clients' files; the list keeps its position."""
         self.inbox.setChecked(False)
         self.discovered.setChecked(True)
         self.list.clearSelection()
@@ -186,7 +186,9 @@ class ServerListPanel(QWidget):
         from inspector.qt.models.discovered_servers import summary_text, untrusted_count
 
         self.discovered.setVisible(bool(report.files))
-        self.discovered.show_count(untrusted_count(report), f"{summary_text(report)} of other tools")
+        count = untrusted_count(report)
+        text = f"{plural(count, 'server')} not trusted yet" if count else summary_text(report)
+        self.discovered.show_count(count, text)
 
     def _on_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
         view = self.model.view(current.row())
@@ -235,8 +237,7 @@ class InboxEntry(SidebarEntry):
 
     def set_count(self, count: int) -> None:
         """Show the number of pending server requests."""
-        verb = "waits" if count == 1 else "wait"
-        text = f"{plural(count, 'request')} {verb} for you" if count else "No pending requests"
+        text = plural(count, "pending request") if count else "No pending requests"
         self.show_count(count, text, "Ctrl+I")
 
 
@@ -298,7 +299,7 @@ class ServerRowDelegate(QStyledItemDelegate):
         """Paint the number of pending requests at the right; return the remaining rectangle."""
         if not count:
             return rect
-        text = f"{count:,} in Inbox"
+        text = f"{count:,} pending"
         size = badge_size(self._theme, text)
         position = QRect(rect.right() - size.width(), rect.center().y() - size.height() // 2, *size.toTuple())
         paint_badge(painter, position, self._theme, text, "wait")

@@ -14,7 +14,7 @@ from inspector.engine.servers.discovered_servers import ServerDiscovery
 from inspector.engine.servers.views import DiscoveryReport
 from inspector.qt.bridge import Bridge
 from inspector.qt.forms.server.input_fields import PasteBox
-from inspector.qt.models.discovered_servers import no_servers_text, summary_text, tool_text
+from inspector.qt.models.discovered_servers import configured_text, no_servers_text
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_6, SPACE_8, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
@@ -22,12 +22,12 @@ from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 _MAX_WIDTH = 720
 _MIN_FULL_HEIGHT = 330  # height in pixels from which the texts fit, too
 _PASTE = (
-    "A command, a URL, the configuration of any tool, or an install link. You can review it before "
+    "Paste a command, a URL, an MCP client configuration or an install link. You review it before "
     "anything is started."
 )
 _DEMO = (
-    "They demonstrate every MCP feature; one is faulty on purpose. They run on this machine until you "
-    "close MCP Lens."
+    "They demonstrate every MCP feature; one violates the protocol on purpose. They run on this machine "
+    "until you close MCP Lens."
 )
 
 
@@ -36,7 +36,7 @@ class WelcomePanel(QWidget):
 
     Signals:
         pasted: The user wants to add this; carries the text. This adds nothing by itself.
-        review_requested: The user wants to see the servers found in other tools' files.
+        review_requested: The user wants to see the servers found in other clients' files.
     """
 
     pasted = Signal(str)
@@ -50,7 +50,7 @@ class WelcomePanel(QWidget):
         self._folder: Path | None = None
         self.report: DiscoveryReport | None = None
         self.box = PasteBox(theme, lines=(3, 6))
-        self.go_action = self._action("Continue…", self._on_entered)
+        self.go_action = self._action("Add server…", self._on_entered)
         self.review_action = self._action("Review…", self.review_requested.emit)
         self.search_action = self._action("Search again", self._scan)
         self._title = _TitleLabel(theme, "Inspect an MCP server")
@@ -96,7 +96,7 @@ class WelcomePanel(QWidget):
         column.setSpacing(SPACE_2)
         column.addStretch(2)
         column.addWidget(self._title)
-        column.addWidget(Heading(self._theme, "Paste a command, URL or configuration"))
+        column.addWidget(Heading(self._theme, "Add a server"))
         column.addWidget(self._about_paste)
         column.addLayout(self._paste_row(open_file))
         column.addWidget(self._gap)
@@ -159,9 +159,7 @@ class WelcomePanel(QWidget):
         if report is None:
             self.found_text.setText("Searching…")
         elif has_files:
-            self.found_text.setText(
-                f"{summary_text(report)} of {tool_text(report)}. None is started without your consent."
-            )
+            self.found_text.setText(f"{configured_text(report)} Nothing is started until you approve it.")
         else:
             self.found_text.setText(no_servers_text(self._folder))
 

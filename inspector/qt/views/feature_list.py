@@ -140,9 +140,7 @@ class ChangeStrip(Alert):
         self.reported.emit(what, changes)
         self._changes[what] = reported = self._changes.get(what, ListChanges()).then(changes)
         if reported:
-            self.show_message(
-                what, f"The list of {what} changed. {reported.sentence()}", "", [self._dismiss], "wait"
-            )
+            self.show_message(what, reported.sentence(what), "", [self._dismiss], "wait")
             self._timer.start()
         else:  # the changes cancelled each other out
             self.close_topic(what)

@@ -21,7 +21,7 @@ BATCH_SIZE = 50
 _MAX_TEXT_LENGTH = 4_000
 _MAX_IMAGE_SIZE = 1024 * 1024
 _IMAGE_HEIGHT = 180
-_TONES: dict[str, Tone] = {"user": "outbound", "assistant": "inbound", "system": "wait"}
+_TONES: dict[str, Tone] = {"user": "outbound", "assistant": "inbound", "system prompt": "wait"}
 _MONO = (ContentKind.JSON, ContentKind.TABLE, ContentKind.UNKNOWN, ContentKind.LINK)
 
 

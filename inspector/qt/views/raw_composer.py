@@ -301,22 +301,22 @@ class RawResponse(QWidget):
         self._facts = MutedLabel(theme)
         self.alert = Alert(theme)
         self.text = JsonView(theme, "Response")
-        self._gate = ContentStack(theme, self.text)
+        self._stack = ContentStack(theme, self.text)
         self._buttons = [ActionButton(action, "quiet") for action in actions]
         self._lay_out()
 
     def explain(self, icon: str, title: str, sentence: str) -> None:
         """Show why there is no message, yet or at all."""
         self._reset(None, "", "muted", "")
-        self._gate.explain("empty", icon, title, sentence)
+        self._stack.explain("empty", icon, title, sentence)
 
     def show_waiting(self, sentence: str, cancel: QAction) -> None:
         self._reset(None, "", "muted", "")
-        self._gate.explain("loading", "", "Waiting for the response", sentence, action=cancel)
+        self._stack.explain("loading", "", "Waiting for the response", sentence, action=cancel)
 
     def show_failed(self, summary: str, next_step: str) -> None:
         self._reset(None, "not sent", "error", "")
-        self._gate.explain("failed", "", "Not sent", summary, next_step)
+        self._stack.explain("failed", "", "Not sent", summary, next_step)
 
     async def show_outcome(self, outcome: RawOutcome) -> None:
         """Show the response, or why there is none."""
@@ -346,7 +346,7 @@ class RawResponse(QWidget):
                 body.body.decode(errors="replace"), is_json=body.body.lstrip()[:1] in (b"{", b"[")
             )
         elif of_response:
-            self._gate.explain("empty", "arrow-out", "Sent", _no_response_text(log, row))
+            self._stack.explain("empty", "arrow-out", "Sent", _no_response_text(log, row))
         else:
             pretty = await self._bridge.pretty(log, row)
             if generation == self._generation:
@@ -363,7 +363,7 @@ class RawResponse(QWidget):
 
     def _show_text(self, text: str, *, is_json: bool) -> None:
         self.text.set_text(text, "json" if is_json else "text")
-        self._gate.open()
+        self._stack.open()
 
     def _lay_out(self) -> None:
         strip = QHBoxLayout()
@@ -379,7 +379,7 @@ class RawResponse(QWidget):
         column.setSpacing(0)
         column.addLayout(strip)
         column.addWidget(self.alert)
-        column.addWidget(self._gate, 1)
+        column.addWidget(self._stack, 1)
 
 
 def _no_response_text(log: TrafficLog, row: int) -> str:

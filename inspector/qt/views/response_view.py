@@ -61,10 +61,10 @@ class ResponseView(QWidget):
         self._inside = QVBoxLayout(inside)
         self._inside.setContentsMargins(0, 0, 0, 0)
         self._inside.setSpacing(0)
-        self._gate = ContentStack(theme, inside)
+        self._stack = ContentStack(theme, inside)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._gate)
+        column.addWidget(self._stack)
         self.views.chosen.connect(self._on_view_chosen)
 
     @cached_property
@@ -89,7 +89,7 @@ class ResponseView(QWidget):
         raise NotImplementedError
 
     def _open(self) -> None:
-        self._gate.open()
+        self._stack.open()
 
     def _explain(
         self,
@@ -101,7 +101,7 @@ class ResponseView(QWidget):
     ) -> None:
         """Explain why there is no result, yet or at all."""
         icon = "stop" if title == _CANCELLED else self._icon
-        self._gate.explain(appearance, icon, title, sentence, next_step, action)
+        self._stack.explain(appearance, icon, title, sentence, next_step, action)
 
     def _explain_missing_result(self, outcome: CallOutcome) -> bool:
         """Explain why the call ended without a result; return False if it has one."""

@@ -126,9 +126,10 @@ class RowDelegate(QStyledItemDelegate):
         room: QRect,
         text: str,
         side: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft,
+        elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
     ) -> None:
-        """Draw one line, elided at the end."""
-        shown = QFontMetrics(painter.font()).elidedText(text, Qt.TextElideMode.ElideRight, room.width())
+        """Draw one line, elided to fit."""
+        shown = QFontMetrics(painter.font()).elidedText(text, elide, room.width())
         flags = Qt.AlignmentFlag.AlignVCenter.value | side.value | Qt.TextFlag.TextSingleLine.value
         painter.drawText(room, flags, shown)
 
@@ -136,11 +137,20 @@ class RowDelegate(QStyledItemDelegate):
 class NoteDelegate(RowDelegate):
     """Paints rows with a note on the right, and a dot unless its tone is muted.
 
-    `note_role` and `tone_role` are the model's roles for the note and its tone.
+    `note_role` and `tone_role` are the model's roles for the note and its tone. `elide` says where a long
+    note is cut.
     """
 
-    def __init__(self, theme: Theme, note_role: int, tone_role: int, parent: QWidget) -> None:
+    def __init__(
+        self,
+        theme: Theme,
+        note_role: int,
+        tone_role: int,
+        parent: QWidget,
+        elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+    ) -> None:
         super().__init__(theme, parent)
+        self._elide = elide
         self._note_role = note_role
         self._tone_role = tone_role
 
@@ -174,6 +184,7 @@ class NoteDelegate(RowDelegate):
             QRect(box.right() - width, box.top(), width, box.height()),
             note,
             Qt.AlignmentFlag.AlignRight,
+            self._elide,
         )
         left = box.right() - width
         if tone != "muted":

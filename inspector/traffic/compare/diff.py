@@ -115,20 +115,20 @@ class Diff:
         return path_text(self.path(index))
 
     def summary(self) -> str:
-        """Summarize as `3 changed, 1 added, 2 ignored`, or that there is no difference."""
+        """Summarize as `3 changes, 1 addition, 2 ignored`, or that there is no difference."""
         counts = Counter(entry.kind for _, entry in self.differences())
-        parts = [f"{counts[kind]:,} {word}" for kind, word in _KIND_LABELS.items() if counts[kind]]
+        parts = [plural(counts[kind], noun) for kind, noun in _KIND_NOUNS.items() if counts[kind]]
         ignored = sum(entry.kind is ChangeKind.IGNORED for entry in self.entries)
         if not parts:
             return f"No differences, apart from {plural(ignored, 'ignored value')}" if ignored else "Equal"
         return ", ".join([*parts, f"{ignored:,} ignored"] if ignored else parts)
 
 
-_KIND_LABELS = {
-    ChangeKind.CHANGED: "changed",
-    ChangeKind.ADDED: "added",
-    ChangeKind.REMOVED: "removed",
-    ChangeKind.MOVED: "moved",
+_KIND_NOUNS = {
+    ChangeKind.CHANGED: "change",
+    ChangeKind.ADDED: "addition",
+    ChangeKind.REMOVED: "removal",
+    ChangeKind.MOVED: "move",
 }
 
 

@@ -88,7 +88,7 @@ def test_edits_survive_a_lost_connection_and_connect_is_offered(lens: Lens) -> N
     dialog = opened(lens)
     lens.do("server.disconnect")
     lens.wait_for("scripted", ServerStatus.IDLE)
-    lens.until(lambda: "idle" in dialog.server.currentText())
+    lens.until(lambda: "not connected" in dialog.server.currentText())
     typed = dialog.composer.editor.raw().replace(b"tools/call", b"tools/list")
     dialog.composer.editor.set_raw(typed)
     send(lens, dialog)

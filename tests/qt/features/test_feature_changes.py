@@ -55,14 +55,14 @@ def test_changed_list_keeps_selection_and_scroll_position_and_says_what_changed(
     view.verticalScrollBar().setValue(40 * view.rowHeight(0) + 7)
     position = on_top(view)
     read_aside(lens, f"do://{kind}/grow")
-    lens.until(lambda: "1 added: " in panel.change_strip.text(what))
+    lens.until(lambda: "1 added (" in panel.change_strip.text(what))
     assert view.currentIndex().data() == chosen
     assert on_top(view) == position, "the scroll position changed"
     key = model.key(model.items()[0])
     lens.until(lambda: model.mark_of(key) == "new")
     panel.change_strip.dismiss()
     read_aside(lens, f"do://{kind}/edit")
-    lens.until(lambda: panel.change_strip.text(what).endswith(f"1 changed: {key}."))
+    lens.until(lambda: panel.change_strip.text(what).endswith(f"1 changed ({key})."))
     assert on_top(view) == position
     assert view.currentIndex().data() == chosen
     view.setCurrentIndex(model.index(0))
@@ -70,7 +70,7 @@ def test_changed_list_keeps_selection_and_scroll_position_and_says_what_changed(
     panel.change_strip.dismiss()
     read_aside(lens, f"do://{kind}/shrink")
     lens.until(lambda: not model.total)
-    lens.until(lambda: "201 removed: " in panel.change_strip.text(what))
+    lens.until(lambda: "201 removed (" in panel.change_strip.text(what))
 
 
 def test_list_that_changes_during_a_search_is_searched_again_and_keeps_its_position(lens: Lens) -> None:
@@ -89,7 +89,7 @@ def test_consecutive_changes_are_all_reported(lens: Lens) -> None:
     _, _, panel = open_list(lens, "prompts")
     for _ in range(3):
         read_aside(lens, "do://prompts/grow")
-    text = "The list of prompts changed. 3 added: "
+    text = "Prompts changed: 3 added ("
     lens.until(lambda: panel.change_strip.text("prompts").startswith(text))
 
 
@@ -133,11 +133,11 @@ def test_removed_tool_stays_in_front_and_a_changed_one_is_updated(lens: Lens) ->
     panel = lens.connect(scripted(tools=tools))
     panel.choose("last")
     lens.run(lens.app.bridge.call_tool("scripted", "alters", {}, lambda event: None))
-    lens.until(lambda: panel.change_strip.text("tools").endswith("1 changed: last."))
+    lens.until(lambda: panel.change_strip.text("tools").endswith("1 changed (last)."))
     assert "Another." in visible_text(panel.call_view.head)
     assert panel.list.currentIndex().data() == "last"
     lens.run(lens.app.bridge.call_tool("scripted", "drops", {}, lambda event: None))
-    lens.until(lambda: "1 removed: last." in panel.change_strip.text("tools"))
+    lens.until(lambda: "1 removed (last)" in panel.change_strip.text("tools"))
     assert not panel.list.currentIndex().isValid()
     assert "last" in visible_text(panel.call_view.head), "the selected item stays"
 
@@ -163,5 +163,5 @@ def test_tool_list_change_is_reported_in_session_and_stateless_mode(lens: Lens, 
         lens.until(lambda: any(each.method == text for each in lens.records()))
     lens.run(lens.app.bridge.call_tool("demo", "toggle_bonus_tool", {}, lambda event: None))
     lens.until(lambda: panel.model.total > before)
-    lens.until(lambda: "added: " in panel.change_strip.text("tools"))
+    lens.until(lambda: "added (" in panel.change_strip.text("tools"))
     assert panel.list.currentIndex().data() == "echo"

@@ -53,7 +53,9 @@ def test_first_list_is_not_a_change_and_templates_are_named_by_their_uri_templat
     model.set_listing(Listing((template,)))
     assert not asyncio.run(model.take_changes())
     model.set_listing(Listing())
-    assert asyncio.run(model.take_changes()).sentence() == "1 removed: x://{a}."
+    assert (
+        asyncio.run(model.take_changes()).sentence("templates") == "Templates changed: 1 removed (x://{a})."
+    )
 
 
 def changes_of(before: list[JSONObject], after: list[JSONObject]) -> ListChanges:
@@ -70,7 +72,7 @@ def test_change_summary_names_what_was_added_removed_and_changed() -> None:
         [{"name": "b", "title": "B"}, {"name": "c"}, {"name": "d"}],
     )
     assert changes == ListChanges(("d",), ("a",), ("b",))
-    assert changes.sentence() == "1 added: d. 1 removed: a. 1 changed: b."
+    assert changes.sentence("tools") == "Tools changed: 1 added (d), 1 removed (a), 1 changed (b)."
 
 
 def test_reordering_and_duplicate_names_are_not_changes() -> None:

@@ -215,7 +215,7 @@ def test_many_tools_are_listed_changed_and_searched(lens: Lens, page: int, looke
     assert len(looked_at) <= MAX_ON_SCREEN, "only rows on screen are read"
     panel.choose("tool_05000")
     form = panel.call_view.arguments.form
-    for tool, changes in (("grows", "1 added: new_10000."), ("alters", "1 changed: tool_09999.")):
+    for tool, changes in (("grows", "1 added (new_10000)."), ("alters", "1 changed (tool_09999).")):
         looked_at.clear()
         lens.run(lens.app.bridge.call_tool("scripted", tool, {}, lambda event: None))
         lens.until(partial(_reports, panel, changes))
@@ -240,6 +240,6 @@ def test_many_resources_are_shown_changed_and_searched(
         text = panel.change_strip.text("resources")
         panel.change_strip.dismiss()
         assert len(looked_at) <= 2 * MAX_ON_SCREEN
-    assert text.endswith(f"1 removed: file:///{(MANY - 1) % 100}/{MANY - 1}.txt.")
+    assert text.endswith(f"1 removed (file:///{(MANY - 1) % 100}/{MANY - 1}.txt).")
     type_slowly(lens, panel.lists.search, panel.lists.resources, "name 99")
     assert panel.lists.resources.rowCount() == 110

@@ -72,7 +72,7 @@ def test_periodic_read_continues_in_the_background_and_marks_changes(lens: Lens)
     go_to(panel, "counter://it")
     assert panel.lists.resources.mark_of("counter://it") == ""
     assert panel.contents.content.text.shown_text() == "count\n1\nend"
-    assert "The resource changed after it was read" not in visible_text(panel.contents)
+    assert "This resource has changed since you read it" not in visible_text(panel.contents)
     assert "Reading counter" not in visible_text(panel.periodic_read)
     go_to(panel, "file:///home/ada/notes.md")
     lens.press("Stop", panel.periodic_read)

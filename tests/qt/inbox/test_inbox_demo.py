@@ -104,7 +104,7 @@ def test_roots_alongside_another_request_get_an_automatic_reply(lens: Lens, era:
     stage = InboxStage(lens, demo(era))
     call = stage.call("everything", "ask_twice", second="roots")
     stage.wait_for(1)
-    assert "asks you to fill in a form" in stage.text()
+    assert "Form elicitation from" in stage.text()
     stage.press("Decline")
     text = result_text(lens, call)
     assert "decline" in text

@@ -30,7 +30,7 @@ def test_accepted_form_sends_typed_values_and_defaults(lens: Lens) -> None:
     call = stage.call(ask=[form("Book it", ("name",), **ALL_FIELDS)])
     stage.wait_for(1)
     text = stage.text()
-    for expected in ("asking asks you to fill in a form", "tool ask is waiting", "Book it"):
+    for expected in ("Form elicitation from asking", "Call to ask is waiting", "Book it"):
         assert expected in text
     section = stage.form()
     line = section.editor.form.findChild(QLineEdit)

@@ -52,21 +52,21 @@ def test_reply_is_sent_as_written(lens: Lens) -> None:
     assert "4,\nI think" in stage.text()
 
 
-def test_declined_sampling_sends_an_error(lens: Lens) -> None:
+def test_rejected_sampling_sends_an_error(lens: Lens) -> None:
     stage = InboxStage(lens)
     call = stage.call(ask=[sampling()])
     stage.wait_for(1)
-    stage.press("Decline")
+    stage.press("Reject")
     assert stage.replies(call) == [{"code": -1, "message": "The user rejected the sampling request"}]
-    lens.until(lambda: "declined after" in stage.text())
+    lens.until(lambda: "rejected after" in stage.text())
 
 
-def test_declined_sampling_in_a_round_ends_the_call(lens: Lens) -> None:
+def test_rejected_sampling_in_a_round_ends_the_call(lens: Lens) -> None:
     stage = InboxStage(lens, requesting_server(era="2026-07-28"))
     call = stage.call(rounds=[{"a": sampling(), "b": sampling("3 + 3?")}])
     stage.wait_for(1)
-    assert "the call ends" in stage.sampling("a").decline_action.toolTip()
-    lens.press("Decline", stage.section("a"))
+    assert "the call ends" in stage.sampling("a").reject_action.toolTip()
+    lens.press("Reject", stage.section("a"))
     lens.until(call.done)
     assert len(lens.sent("tools/call")) == 1
     stage.wait_for(0)
@@ -100,21 +100,21 @@ def test_prompt_is_shown_with_everything_the_server_sent(lens: Lens) -> None:
         "Be <b>terse</b>.",
         "uses the tool weather · c1",
         "tool result · c1",
-        "at most 100 tokens · temperature 0.5",
+        "max tokens 100 · temperature 0.5",
         '"\\n\\n", "END"',
         "small",
         '{"trace":7}',
-        "1 tool offered: weather",
+        "1 tool: weather",
     ):
         assert expected in text, expected
     bars = [each.accessibleName() for each in stage.sampling().prompt.findChildren(ShareBar)]
     assert bars == ["Cost 0.1", "Speed 0.9"]
-    stage.press("1 tool offered: weather")
+    stage.press("1 tool: weather")
     assert "Looks out of the window." in stage.text()
     lens.press("Open", stage.sampling().prompt.cards[-1])
     assert stage.view.content.form() is ContentForm.IMAGE
     stage.press("Back to request")
-    stage.press("Decline")
+    stage.press("Reject")
 
 
 def test_latest_of_many_messages_are_shown_first(lens: Lens) -> None:
@@ -128,7 +128,7 @@ def test_latest_of_many_messages_are_shown_first(lens: Lens) -> None:
     stage.press("Show 24 earlier messages")
     assert len(prompt.cards) == 30
     assert "m0" in visible_text(prompt.cards[0])
-    stage.press("Decline")
+    stage.press("Reject")
 
 
 def test_reply_with_a_tool_use_is_filled_in_with_the_form_of_the_tool(lens: Lens) -> None:
@@ -232,7 +232,7 @@ def test_invalid_json_is_not_sent(lens: Lens) -> None:
     assert "Can't send" in stage.sampling().bar.alert.text("reply")
     lens.settle()
     assert not call.done()
-    stage.press("Decline")
+    stage.press("Reject")
 
 
 def test_rule_gets_the_edited_prompt_and_its_reply_is_a_draft(lens: Lens) -> None:
@@ -317,5 +317,5 @@ def test_deeply_nested_and_hostile_prompts_are_shown(lens: Lens, era: str) -> No
         stage.call(rounds=[{"q": input_request}])
     stage.wait_for(1)
     assert "⟨U+202E⟩<img src=x>" in stage.text()
-    stage.press("Decline")
+    stage.press("Reject")
     stage.wait_for(0)

@@ -303,7 +303,7 @@ def test_inbox_timeout_is_chosen_here_and_saved(lens: Lens) -> None:
     assert within.text() == "no limit"
     within.setValue(45)
     path = lens.folder / "preferences.json"
-    lens.until(lambda: path.exists() and json.loads(path.read_text()).get("inbox") == {"answerWithin": 45})
+    lens.until(lambda: path.exists() and json.loads(path.read_text()).get("inbox") == {"timeout": 45})
     assert lens.run(lens.app.bridge.ask_inbox(lambda inbox: inbox.reply_timeout)) == 45
     dialog.close()
     again = opened(lens)

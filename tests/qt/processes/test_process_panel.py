@@ -60,7 +60,7 @@ def test_running_process_is_shown_with_its_metrics(lens: Lens, tmp_path: Path) -
     panel = opened(lens, str(file))
     pid = lens.view("work").pid
     assert text(panel, Column.PID) == str(pid)
-    assert f"Process {pid} · up" in visible_text(panel)
+    assert f"PID {pid} · up" in visible_text(panel)
     assert str(WORK) in panel.running.command.text()
     assert panel.running.metrics.value("Memory").endswith("MiB")
     assert panel.running.metrics.value("Threads") == "1"
@@ -76,10 +76,10 @@ def test_stale_sample_from_before_the_exit_is_not_kept(lens: Lens) -> None:
     running = ProcessView("work", pid=lens.view("work").pid)
     lens.do("server.disconnect")
     lens.wait_for("work", ServerStatus.IDLE)
-    lens.until(lambda: not panel.running.gate.is_open())
+    lens.until(lambda: not panel.running.stack.is_open())
     panel.running.show_processes(running)
     panel.running.show_processes(ProcessView("work"))
-    assert not panel.running.gate.is_open()
+    assert not panel.running.stack.is_open()
     assert "Not connected" in visible_text(panel.running)
 
 
@@ -141,7 +141,7 @@ def test_crash_is_in_the_history_with_its_last_output(lens: Lens) -> None:
     assert item.text(1) == "was terminated by signal SIGKILL"
     assert item.child(0).text(0) == "about to crash"  # type: ignore[union-attr]
     assert item.isExpanded()
-    assert "Connection failed" in visible_text(panel)
+    assert "Connection lost" in visible_text(panel)
     lens.window.activateWindow()
     panel.running.ended.setFocus()
     panel.running.ended.setCurrentItem(item)
@@ -168,7 +168,7 @@ def test_new_process_resets_the_metrics(lens: Lens) -> None:
     assert len(panel.running.metrics.lines["Memory"].values) == 1
     item = panel.running.ended.topLevelItem(0)
     assert item is not None
-    assert "(by MCP Lens)" in item.text(1)
+    assert "(stopped by MCP Lens)" in item.text(1)
     assert not item.isExpanded()
 
 
@@ -225,13 +225,13 @@ def test_rows_are_stable_while_the_processes_are_the_same(theme: Theme) -> None:
     model.modelReset.connect(lambda: resets.append(1))
     model.show(Sample(2, (facts(1, share=0.9), facts(2))))
     assert resets == []
-    assert model.index(0, Column.CPU).data() == "90 %"
+    assert model.index(0, Column.CPU).data() == "90%"
     assert not model.index(5, 0, QModelIndex()).isValid()
 
 
 def test_cells_are_numbers_with_units_and_hidden_values_are_a_dash() -> None:
     words = [cell_text(facts(), column, NOW) for column in Column]
-    assert words == ["python", "7", "50 %", "2.0 KiB", "3", "4", "1 min 05 s"]
+    assert words == ["python", "7", "50%", "2.0 KiB", "3", "4", "1 min 05 s"]
     hidden = facts(share=None, rss=None, threads=None, handles=None)
     assert [cell_text(hidden, column, NOW) for column in Column][2:6] == ["—"] * 4
     assert cell_text(facts(is_stray=True, depth=1), Column.NAME, NOW) == "    python (orphan)"
@@ -247,7 +247,7 @@ def test_ages_have_at_most_two_units(seconds: int, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("share", "text"),
-    [(None, "—"), (0.0, "0 %"), (0.0001, "0 %"), (0.004, "0.4 %"), (0.0999, "10 %"), (2.5, "250 %")],
+    [(None, "—"), (0.0, "0%"), (0.0001, "0%"), (0.004, "0.4%"), (0.0999, "10%"), (2.5, "250%")],
 )
 def test_cpu_shares_are_relative_to_one_core(share: float | None, text: str) -> None:
     assert percent_text(share) == text

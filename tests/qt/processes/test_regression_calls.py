@@ -46,20 +46,20 @@ def test_edit_turns_a_regression_call_red_and_reverting_it_green(lens: Lens, sta
     stage.run()
     panel.regression_calls.accept_all.trigger()
     lens.until(lambda: (stage.state("one"), stage.state("two")) == ("as expected", "as expected"))
-    lens.until(lambda: lens.workspace.regression_badge.text == "2 of 2 calls as expected")
+    lens.until(lambda: lens.workspace.regression_badge.text == "2 of 2 regression calls as expected")
     stage.until_files_are_watched()
     stage.write(one="first", two="other", three="new")
     stage.until_ran(2)
-    assert (stage.state("one"), stage.state("two")) == ("as expected", "different")
-    assert lens.workspace.regression_badge.text == "1 of 2 calls not as expected"
+    assert (stage.state("one"), stage.state("two")) == ("as expected", "differs")
+    assert lens.workspace.regression_badge.text == "1 of 2 regression calls differs"
     lens.until(lambda: "other" in panel.regression_calls.changes.rows.as_text())
     assert "second" in panel.regression_calls.changes.rows.as_text()
     assert "Differs from the expected result: 1 change." in visible_text(panel.regression_calls)
-    lens.until(lambda: "1 added: three" in panel.files.alert.text("changes tools"))
+    lens.until(lambda: "1 added (three)" in panel.files.alert.text("changes tools"))
     assert "server.py changed: restarted in" in panel.files.text.text()
     stage.write(one="first", two="second", three="new")
     stage.until_ran(3)
-    assert lens.workspace.regression_badge.text == "2 of 2 calls as expected"
+    assert lens.workspace.regression_badge.text == "2 of 2 regression calls as expected"
     assert panel.files.alert.text("changes tools") == ""
 
 
@@ -68,11 +68,11 @@ def test_badge_is_red_while_the_edited_server_fails_to_start(lens: Lens, stage: 
     panel = stage.start("*.py", one="first")
     stage.run()
     panel.regression_calls.accept_all.trigger()
-    lens.until(lambda: lens.workspace.regression_badge.text == "1 of 1 calls as expected")
+    lens.until(lambda: lens.workspace.regression_badge.text == "1 of 1 regression calls as expected")
     stage.until_files_are_watched()
     (stage.folder / "server.py").write_text("no ( server")
     stage.until_ran(2)
-    assert lens.workspace.regression_badge.text == "1 of 1 calls not as expected"
+    assert lens.workspace.regression_badge.text == "1 of 1 regression calls failed"
     lens.until(lambda: "The server did not start." in visible_text(panel.regression_calls.placeholder))
     assert not panel.regression_calls.accept_all.isEnabled()
 
@@ -264,10 +264,13 @@ def test_model_satisfies_the_contract(theme: Theme, qtmodeltester: Any) -> None:
 def test_the_verdict_is_red_green_or_neither() -> None:
     same, red, new = RegressionState.SAME, RegressionState.DIFFERENT, RegressionState.NEW
     assert badge(results()) == ("", "muted")
-    assert badge(results(same, same)) == ("2 of 2 calls as expected", "ok")
-    assert badge(results(same, red, RegressionState.FAILED)) == ("2 of 3 calls not as expected", "error")
-    assert badge(results(same, new)) == ("1 of 2 calls as expected", "warn")
-    assert summary_text(results(same, red, same)) == "1 different, 2 as expected"
+    assert badge(results(same, same)) == ("2 of 2 regression calls as expected", "ok")
+    assert badge(results(same, red, RegressionState.FAILED)) == (
+        "2 of 3 regression calls failed or differ",
+        "error",
+    )
+    assert badge(results(same, new)) == ("1 of 2 regression calls as expected", "warn")
+    assert summary_text(results(same, red, same)) == "1 differs, 2 as expected"
 
 
 def test_call_from_a_project_folder_is_shown_before_it_runs(

@@ -280,7 +280,7 @@ def test_program_beside_the_file_is_not_trusted_but_can_be_imported(project: Pat
     panel = open_panel(lens)
     choose(panel, "mine")
     assert not panel.review.trust_action.isEnabled()
-    assert "Import copy" in all_text(panel)
+    assert "Import a copy" in all_text(panel)
     panel.review.import_action.trigger()
     lens.until(lambda: names(lens) == ["mine"])
 

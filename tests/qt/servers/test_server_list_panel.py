@@ -46,7 +46,7 @@ def test_first_server_is_selected_and_shown_as_stopped(lens: Lens) -> None:
     view = lens.window.current_view()
     assert view is not None
     assert view.name == "scripted"
-    assert state_text(view) == "idle"
+    assert state_text(view) == "not connected"
     assert not lens.actions["server.disconnect"].isEnabled()
 
 
@@ -71,13 +71,16 @@ def test_failed_server_says_why(lens: Lens) -> None:
     lens.add(faulty("broken", "exit"))
     lens.do("server.connect")
     view = lens.wait_for("broken", STATES.FAILED)
-    assert state_text(view).startswith("failed: ")
+    assert not state_text(view).startswith("failed")
     assert "3" in view.reason
     assert lens.actions["server.connect"].isEnabled()
     lens.add(StdioEntry(name="missing", command="no-such-program-anywhere"))
     lens.choose("missing")
     lens.do("server.connect")
-    assert "no-such-program-anywhere" in lens.wait_for("missing", STATES.FAILED).reason
+    missing = lens.wait_for("missing", STATES.FAILED)
+    assert "no-such-program-anywhere" in missing.reason
+    assert state_text(missing) == "not found on PATH"
+    assert "Connection failed" in visible_text(lens.workspace.overview)
 
 
 def test_server_that_answers_401_needs_a_login(lens: Lens, login_url: str) -> None:
@@ -129,7 +132,7 @@ def test_removed_server_leaves_the_list_and_its_neighbor_is_selected(lens: Lens)
     assert lens.window.windowTitle().startswith("one")
     lens.do("server.remove")
     lens.until(lambda: lens.window.workspace() is None)
-    assert "Paste a command, URL or configuration" in visible_text(lens.window)
+    assert "Add a server" in visible_text(lens.window)
     assert lens.window.windowTitle() == "MCP Lens"
     assert not lens.actions["server.remove"].isEnabled()
 

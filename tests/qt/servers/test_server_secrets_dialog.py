@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit
 
-from inspector.config.secrets.records import StorageLevel
+from inspector.config.secrets.records import StorageKind
 from inspector.config.servers.entries import HttpEntry, NetworkSettings, StdioEntry
 from inspector.engine.views import ServerStatus
 from inspector.qt.dialogs.servers.add_server import AddServerDialog
@@ -127,7 +127,7 @@ def test_plain_text_secrets_are_offered_for_moving_and_unselected_ones_stay(lens
 
 @pytest.mark.usefixtures("keychain")
 def test_secrets_are_not_moved_into_memory_and_the_dialog_says_why(lens: Lens) -> None:
-    lens.run(lens.app.bridge.ask_secrets(lambda secrets: secrets.move_to(StorageLevel.MEMORY)))
+    lens.run(lens.app.bridge.ask_secrets(lambda secrets: secrets.move_to(StorageKind.MEMORY)))
     keep_plain(lens, Authorization=f"Bearer {SECRET}")
     lens.do("server.secrets")
     dialog = lens.dialog(ServerSecretsDialog)

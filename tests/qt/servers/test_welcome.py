@@ -34,7 +34,7 @@ def test_window_without_servers_says_where_it_searched_and_can_search_again(
     assert "Review…" not in visible_text(panel)
     (project / ".mcp.json").write_text(json.dumps({"mcpServers": {"a": {"command": "x"}, "b": {"url": "y"}}}))
     lens.press("Search again", panel)
-    lens.until(lambda: "2 servers in 1 file of Claude Code" in panel.found_text.text())
+    lens.until(lambda: "2 servers configured in Claude Code" in panel.found_text.text())
     lens.press("Review…", panel)
     assert lens.window.discovered_servers.isVisible()
     lens.until(lambda: lens.window.discovered_servers.report.files)
@@ -80,7 +80,7 @@ def test_tab_reaches_the_options_in_reading_order(project: Path, style_sheet: No
         focused = QApplication.focusWidget()
         assert isinstance(focused, QAbstractButton)
         reached.append(focused.text())
-    assert reached == ["Continue…", "Import servers from file…", "Search again", "Start demo servers"]
+    assert reached == ["Add server…", "Import servers from file…", "Search again", "Start demo servers"]
 
 
 def test_every_control_of_the_welcome_page_has_a_name(project: Path, lens: Lens) -> None:

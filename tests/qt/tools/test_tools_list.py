@@ -85,7 +85,7 @@ def test_changed_list_says_what_was_added_and_marks_it_until_viewed(lens: Lens) 
     panel = lens.connect(scripted())
     lens.call("grows")
     lens.until(lambda: panel.change_strip.text("tools"))
-    assert panel.change_strip.text("tools").startswith("The list of tools changed. 1 added: new_9.")
+    assert panel.change_strip.text("tools").startswith("Tools changed: 1 added (new_9)")
     lens.until(lambda: panel.model.mark_of("new_9") == "new")
     assert chosen(panel) == "grows"
     panel.choose("new_9")

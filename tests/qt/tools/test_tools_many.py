@@ -69,7 +69,7 @@ def test_repeat_at_interval_shows_changes_since_the_previous_call_until_stopped(
     assert strip.plan().interval == 1, "the minimum interval is one second"
     lens.press("Repeat", strip)
     lens.until(lambda: view.result.change_badge.text == "changed")
-    assert "Changed since the previous call: 1 changed." in view.result.alert.text("change")
+    assert "Changed since the previous call: 1 change." in view.result.alert.text("change")
     lens.until(lambda: "Changes" in tab_labels(view.result))
     assert "1 change" in strip.text()
     view.result.tabs.setCurrentWidget(view.result.changes)

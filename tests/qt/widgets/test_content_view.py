@@ -183,9 +183,12 @@ def test_cells_are_shown_on_one_line_and_copied_in_full(qtbot: QtBot, theme: The
 
 def test_summary_of_many_changes_names_a_few_and_escapes_hidden_characters() -> None:
     changes = ListChanges(added=tuple(f"tool {n}" for n in range(1200)), removed=("x" * 500, "\u202eevil\n"))
-    assert changes.sentence().startswith("1,200 added: tool 0, tool 1, tool 2 and 1,197 more. 2 removed: xxx")
-    assert "⟨U+202E⟩evil " in changes.sentence()
-    assert len(changes.sentence()) < 200
+    text = changes.sentence("tools")
+    assert text.startswith(
+        "Tools changed: 1,200 added (tool 0, tool 1, tool 2 and 1,197 more), 2 removed (xxx"
+    )
+    assert "⟨U+202E⟩evil " in text
+    assert len(text) < 210
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias, cast
 
@@ -17,7 +18,7 @@ from inspector.engine.views import ServerStatus, ServerView
 from inspector.protocol.jsonrpc import read
 from inspector.protocol.types import Listing, Malformed, Tool
 from inspector.qt.models.feature_list import ToolsModel
-from inspector.qt.models.servers import ServersModel, connection_placeholder
+from inspector.qt.models.servers import ServersModel, connection_placeholder, state_text
 from inspector.qt.models.traffic.columns import Column
 from inspector.qt.models.traffic.console import ConsoleModel
 from inspector.qt.models.traffic.traffic_model import TrafficModel
@@ -191,7 +192,7 @@ def test_unexpected_response_is_shown_as_a_finding(wire: Wire, theme: Theme) -> 
     model = TrafficModel(wire.log, theme)
     wire.response(99)
     model.extend(len(wire.log))
-    assert cells(model, Column.MESSAGE) == ["response to an unknown request"]
+    assert cells(model, Column.MESSAGE) == ["response without a matching request"]
     assert cells(model, Column.STATUS) == ["finding"]
     assert "99" in model.index(0, Column.STATUS).data(Qt.ItemDataRole.ToolTipRole)
 
@@ -279,6 +280,32 @@ def test_panel_without_a_connection_explains_itself_and_offers_a_next_step(statu
     assert placeholder.title
     assert placeholder.text
     assert placeholder.command
+
+
+@pytest.mark.parametrize(
+    ("was_connected", "title", "command"),
+    [(True, "Connection lost", "server.reconnect"), (False, "Connection failed", "server.connect")],
+)
+def test_lost_connection_is_distinguished_from_a_failed_one(
+    was_connected: bool, title: str, command: str
+) -> None:
+    view = replace(server("one", ServerStatus.FAILED, "It ended."), was_connected=was_connected)
+    placeholder = connection_placeholder(view)
+    assert placeholder is not None
+    assert (placeholder.title, placeholder.command) == (title, command)
+
+
+@pytest.mark.parametrize(
+    ("reason", "text"),
+    [
+        ("Could not start x: not found on PATH.", "not found on PATH"),
+        ("Connection refused: nothing is listening on 127.0.0.1:9.", "connection refused"),
+        ("HTTP 500 from the server.", "HTTP 500 from the server"),
+        ("", "failed"),
+    ],
+)
+def test_status_of_a_failed_server_starts_with_the_cause(reason: str, text: str) -> None:
+    assert state_text(server("one", ServerStatus.FAILED, reason)) == text
 
 
 def test_stopped_disabled_server_is_shown_as_disabled() -> None:

@@ -415,7 +415,7 @@ class ExampleFiller(QObject):
         return self._slices is not None
 
     def start(self, field: Field, put: Callable[[JSON], None]) -> None:
-        """Generate an example and pass it to `put`, usually at once, else when done."""
+        """Generate an example and pass it to `put`, usually at once, otherwise when done."""
         self._slices, self._put = example_steps(field), put
         self._timer.start()
         self._run_slice()

@@ -1,6 +1,6 @@
 """List of the servers found in pasted text, each with all its effects and a check box.
 
-Shows in full what a server would run or contact, with fields for what the text leaves open.
+Shows the complete command or URL of a server, with fields for what the text leaves open.
 """
 
 from __future__ import annotations

@@ -70,9 +70,11 @@ class ReviewPage(QWidget):
         self.inputs: dict[str, QLineEdit | QComboBox] = {}
         self._input_fields: InputFields | None = None
         self.trust_action = self._action("Trust and connect", lambda view: self.trust_requested.emit(view))
-        self.import_action = self._action("Import copy", lambda view: self.import_requested.emit(view))
+        self.import_action = self._action("Import a copy", lambda view: self.import_requested.emit(view))
         self.import_action.setToolTip("Add a copy to your server list; the file is not changed")
-        self.check_action = self._action("Check", lambda view: self.check_requested.emit(view))
+        self.check_action = self._action(
+            "Check without starting", lambda view: self.check_requested.emit(view)
+        )
         self.check_action.setToolTip(
             "Check whether the server could start, without starting or contacting it"
         )
@@ -110,7 +112,7 @@ class ReviewPage(QWidget):
             )
         for note in file.notes:
             column.addWidget(self._text(visible(note)))
-        message = "Read-only: MCP Lens never writes to the files of other tools."
+        message = "Read-only: MCP Lens never writes to other clients' files."
         column.addWidget(MutedLabel(self._theme, message, wrap=True))
         self._show_page(page, column)
 
@@ -208,11 +210,11 @@ class ReviewPage(QWidget):
         if len(others) > _MAX_ROWS:
             self._add_lines(column, "All settings", [f"{position} = {text}" for position, text in others])
         if view.scripts:
-            self._add_lines(column, "Files in the arguments that it would run", view.scripts)
+            self._add_lines(column, "Script files in the arguments", view.scripts)
 
     def _add_environment(self, column: QVBoxLayout, view: DiscoveredServerView) -> None:
         """Add environment variables and headers as text: the last matters as much as the first."""
-        for member, message in (("env.", "Environment variables it sets"), ("headers.", "Headers it sends")):
+        for member, message in (("env.", "Environment variables"), ("headers.", "Headers")):
             pairs = [(position, text) for position, text in view.facts if position.startswith(member)]
             if lines := [f"{position.removeprefix(member)} = {text}" for position, text in pairs]:
                 self._add_lines(column, message, lines)
@@ -226,10 +228,10 @@ class ReviewPage(QWidget):
     def _add_variables(self, column: QVBoxLayout, view: DiscoveredServerView) -> None:
         if not view.variables:
             return
-        column.addWidget(Heading(self._theme, "Environment variables that it uses"))
+        column.addWidget(Heading(self._theme, "Referenced environment variables"))
         message = (
-            "Only the selected variables are passed to the server; a copy needs all of them. The "
-            "server and the author of the file can read them."
+            "Only the selected variables are passed to the server, which can read their values. An "
+            "imported copy needs all of them."
         )
         column.addWidget(MutedLabel(self._theme, message, wrap=True))
         for name in view.variables[:_MAX_FIELDS]:

@@ -109,7 +109,7 @@ class FormSection(Section):
     def submit(self) -> None:
         self.accept()
 
-    def enter(self) -> bool:
+    def focus_first_field(self) -> bool:
         if self._request.properties:
             self.editor.set_focus()
         return bool(self._request.properties)
@@ -226,7 +226,7 @@ class UrlSection(Section):
             return
         self._accept()
 
-    def open_again(self) -> None:
+    def reopen_url(self) -> None:
         """Open the page again, after the reply was sent."""
         try:
             self._opener.open(self._request.url)
@@ -263,6 +263,6 @@ class UrlSection(Section):
 
     def _warn(self) -> None:
         if reason := self._link.problem:
-            self.warnings.show_message("problem", f"MCP Lens does not open this URL. {reason}", tone="error")
+            self.warnings.show_message("problem", f"MCP Lens blocked this URL. {reason}", tone="error")
         for number, warning in enumerate(self._link.warnings):
             self.warnings.show_message(str(number), warning)

@@ -160,7 +160,7 @@ class InboxPanel(QWidget):
 
     def _on_entered(self) -> None:
         if self.request_view is not None:
-            self.request_view.enter()
+            self.request_view.focus_first_item()
 
     def _show_view(self, inbox_request: InboxRequest) -> None:
         if inbox_request.is_open:

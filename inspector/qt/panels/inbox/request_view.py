@@ -1,6 +1,6 @@
-"""View of one Inbox request, with a section for each of its server requests.
+"""View of one Inbox request, with a section for each of its items (server requests).
 
-The reply to a single request is sent at once; replies to several are sent together.
+The reply to a single item is sent at once; replies to several are sent together.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _MAX_NAMES = 5
 
 
 class RequestView(QWidget):
-    """The view of an Inbox request. Keeps typed input, also after the request has ended.
+    """The view of an Inbox request. Keeps what the user typed, even after the request has ended.
 
     With one item, its buttons reply at once. With several, each reply is stored in the engine; the last
     one is held here until the user sends them all.
@@ -52,7 +52,7 @@ class RequestView(QWidget):
     Signals:
         operation_requested: Show the waiting call; carries the server and the row.
         uri_requested: Read a resource; carries the server and the URI.
-        task_requested: Show the task behind the request; carries the server and the task's id.
+        task_requested: Show the task behind the request; carries the server and the task's ID.
         replied: The user has sent the last missing reply.
     """
 
@@ -133,12 +133,12 @@ class RequestView(QWidget):
             if section.needs_reply and (self.is_single or has_focus):
                 section.submit()
 
-    def enter(self) -> None:
+    def focus_first_item(self) -> None:
         """Focus the first item that needs a reply."""
         self._pages.setCurrentWidget(self._scroll)
         section = next((each for each in self.sections.values() if each.needs_reply), None)
-        if section is None or not section.enter():
-            # Arrow keys scroll and Tab leads to the buttons. No key may accept what was not read yet.
+        if section is None or not section.focus_first_field():
+            # Arrow keys scroll, Tab leads to the buttons: no key press may accept an unread request.
             self._scroll.setFocus()
 
     def send(self) -> None:
@@ -164,7 +164,7 @@ class RequestView(QWidget):
             self._start(lambda inbox: inbox.retract(self._inbox_request.id, key))
 
     def _update_held(self) -> None:
-        """Hold a reply only while it is the last missing one; else store it in the engine."""
+        """Hold a reply only while it is the last missing one; otherwise store it in the engine."""
         if self._held is None:
             return
         key, reply = self._held
@@ -189,7 +189,7 @@ class RequestView(QWidget):
 
     def _reply(self, key: str, reply: Reply, *, is_last: bool = False) -> None:
         if is_last and self.isAncestorOf(QApplication.focusWidget() or self):
-            self._scroll.setFocus()  # the focused button disappears; else the focus would leave the view
+            self._scroll.setFocus()  # otherwise the focus leaves the view with the button
         self._start(lambda inbox: inbox.reply(self._inbox_request.id, key, reply), is_last=is_last)
 
     def _start(self, change: Callable[[Inbox], None], *, is_last: bool = False) -> None:
@@ -205,14 +205,14 @@ class RequestView(QWidget):
         if is_last:
             self.replied.emit()
 
-    def _open_again(self) -> None:
+    def _reopen_url(self) -> None:
         for section in self.sections.values():
             if isinstance(section, UrlSection):
-                section.open_again()
+                section.reopen_url()
 
     @cached_property
     def content(self) -> ContentView:
-        """A single content, such as an image or a long text. Created on first use."""
+        """Viewer for one content block, such as an image or a long text. Created on first use."""
         view = ContentView(self._theme)
         view.uri_requested.connect(self._on_uri_requested)
         return view
@@ -317,7 +317,7 @@ class RequestView(QWidget):
         footer.send_requested.connect(self.send)
         footer.done_requested.connect(lambda: self._start(lambda inbox: inbox.mark_completed(id)))
         footer.dismiss_requested.connect(lambda: self._start(lambda inbox: inbox.dismiss(id)))
-        footer.again_requested.connect(self._open_again)
+        footer.again_requested.connect(self._reopen_url)
 
     def _lay_out(self) -> None:
         body = QWidget()

@@ -34,10 +34,8 @@ from inspector.schema.values import FormError
 _NO_RULES = "No rule matches. Add one under Reply rules"
 _CHECK_MS = 200
 _MAX_ERRORS = 5
-_DECLINE_TIP = "Decline: the server gets the error “The user rejected the sampling request”"
-_DECLINE_ENDS_CALL_TIP = (
-    "Decline: the call ends, because this protocol version has no way to notify the server"
-)
+_REJECT_TIP = "Reject: the server gets the error “The user rejected the sampling request”"
+_REJECT_ENDS_CALL_TIP = "Reject: the call ends, because this protocol version has no way to notify the server"
 
 
 class SamplingSection(Section):
@@ -65,10 +63,10 @@ class SamplingSection(Section):
         send_tip = "Send the reply to the server (Ctrl+Return)"
         self.send_action = self._action("Send reply", lambda: self.send(), send_tip)
         self.anyway_action = self._action("Send anyway", lambda: self.send(force=True))
-        tip = _DECLINE_ENDS_CALL_TIP if inbox_request.round else _DECLINE_TIP
-        self.decline_action = self._action("Decline", self._decline, tip)
+        tip = _REJECT_ENDS_CALL_TIP if inbox_request.round else _REJECT_TIP
+        self.reject_action = self._action("Reject", self._reject, tip)
         self.bar.add(self.send_action, "primary")
-        self.bar.add(self.decline_action)
+        self.bar.add(self.reject_action)
         self._check_timer = QTimer(self, singleShot=True, interval=_CHECK_MS)
         self._check_timer.timeout.connect(self.check)
         self.editor.changed.connect(self._on_changed)
@@ -96,7 +94,7 @@ class SamplingSection(Section):
     def submit(self) -> None:
         self.send()
 
-    def enter(self) -> bool:
+    def focus_first_field(self) -> bool:
         self.editor.set_focus()
         return True
 
@@ -140,7 +138,7 @@ class SamplingSection(Section):
         self.bar.alert.close_topic("reply")
         self._check_timer.start()
 
-    def _decline(self) -> None:
+    def _reject(self) -> None:
         self._decide(SAMPLING_REJECTED)
 
 
@@ -166,7 +164,7 @@ class ReplyDraft(QWidget):
         self._task: asyncio.Task[object] | None = None
         self.menu = QMenu(self)
         self.menu.aboutToShow.connect(self.fill_menu)
-        action = QAction("Draft with rule", self)
+        action = QAction("Draft reply with rule", self)
         action.setToolTip("Let a reply rule draft the reply; nothing is sent until you send it")
         action.setMenu(self.menu)
         self.button = QToolButton()
@@ -231,7 +229,7 @@ class ReplyDraft(QWidget):
         result: JSONObject | None = reply.result
         if result is None:
             text = f"“{rule.title}” would reject the request: {reply.message} ({reply.code})."
-            self._alert.show_message("draft", text, "Decline has the same effect.")
+            self._alert.show_message("draft", text, "Reject has the same effect.")
         else:
             self.drafted.emit(result, rule.title)
 

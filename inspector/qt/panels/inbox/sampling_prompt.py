@@ -1,4 +1,4 @@
-"""Prompt of a sampling request: system prompt, messages, model preferences, limits, tools.
+"""Prompt of a sampling request: system prompt, messages, parameters, model preferences, tools.
 
 The prompt can be edited before a reply rule's model gets it. The server's request itself is unchanged.
 """
@@ -102,7 +102,7 @@ class PromptView(QWidget):
             row.addStretch(1)
             below.addLayout(row)
         if request.tools:
-            text = f"{plural(len(request.tools), 'tool')} offered: {_names(request.tools)}"
+            text = f"{plural(len(request.tools), 'tool')}: {_names(request.tools)}"
             below.addWidget(CollapsibleSection(self._theme, text, partial(self._make_tools, request.tools)))
         self._column.addLayout(below)
 
@@ -134,24 +134,22 @@ def _shown(request: SamplingRequest) -> list[Message]:
 
 def _system(text: str) -> Message:
     data = text.encode(errors="surrogatepass")
-    return Message("system", Content(ContentKind.TEXT, data), "system prompt")
+    return Message("system prompt", Content(ContentKind.TEXT, data))
 
 
 def _facts(request: SamplingRequest) -> list[Fact]:
     """Return only what the server specified."""
-    limits = (
-        f"at most {plural(request.max_tokens, 'token')}" if request.max_tokens is not None else "",
+    hints = (one_line(shorten(each, 80)) for each in request.preferences.hints[:_MAX_ITEMS])
+    parameters = (
+        f"max tokens {request.max_tokens:,}" if request.max_tokens is not None else "",
         f"temperature {request.temperature:g}" if request.temperature is not None else "",
-        f"stops at {_quoted(request.stop_sequences)}" if request.stop_sequences else "",
-    )
-    preferences = (
-        ", ".join(one_line(shorten(each, 80)) for each in request.preferences.hints[:_MAX_ITEMS]),
+        f"stop sequences {_quoted(request.stop_sequences)}" if request.stop_sequences else "",
         f"context {one_line(request.include_context)}" if request.include_context else "",
         f"tool choice {one_line(request.tool_choice)}" if request.tool_choice else "",
     )
     facts = {
-        "Limits": " · ".join(filter(None, limits)),
-        "Model": " · ".join(filter(None, preferences)),
+        "Parameters": " · ".join(filter(None, parameters)),
+        "Model hints": ", ".join(hints),
         "Metadata": excerpt(request.metadata, 2_000) if request.metadata else "",
     }
     return [Fact(label, value, mono=label == "Metadata") for label, value in facts.items() if value]

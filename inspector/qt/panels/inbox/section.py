@@ -1,6 +1,6 @@
 """Inbox section of one server request: the request, the reply controls, then the reply.
 
-Base class of the sections by kind; also the views of a reply and of earlier rounds of a call.
+Base class of the sections, and the views of a reply and of earlier rounds of a call.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Section(QWidget):
     def submit(self) -> None:
         """Reply with the current input, as Ctrl+Return does."""
 
-    def enter(self) -> bool:
+    def focus_first_field(self) -> bool:
         """Focus the input; return False if there is none."""
         return False
 

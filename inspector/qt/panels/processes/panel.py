@@ -86,7 +86,7 @@ class FileWatchBar(QWidget):
 
     def show_changes(self, what: str, sentence: str) -> None:
         """Show what changed in a list since the restart."""
-        self.alert.show_message(f"changes {what}", f"The list of {what} changed. {sentence}", tone="wait")
+        self.alert.show_message(f"changes {what}", sentence, tone="wait")
 
     def clear_changes(self) -> None:
         """Clear the list changes before lists are fetched again."""
@@ -216,7 +216,7 @@ class ProcessPanel(QWidget):
     def show_changes(self, what: str, changes: ListChanges) -> None:
         """Show what changed in a refetched list after a restart by the file watch."""
         if changes and self.files.was_restarted:
-            self.files.show_changes(what, changes.sentence())
+            self.files.show_changes(what, changes.sentence(what))
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

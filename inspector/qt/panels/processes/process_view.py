@@ -52,12 +52,12 @@ _MIN_ENDED_ROWS = 5
 MAX_SAMPLES = 120
 _MIB = 1024 * 1024
 _TIPS = {
-    "CPU": "All processes combined; 100 % is one core",
+    "CPU": "All processes combined; 100% is one core",
     "Memory": "All processes combined (RSS); PSS counts shared memory proportionally",
     "Threads": "All processes combined",
-    "Open handles": "Open files, pipes and sockets of all processes",
+    "Open files": "Open files, pipes and sockets of all processes combined",
 }
-_MIN_TOPS = {"CPU": 0.1, "Memory": 8.0 * _MIB, "Threads": 4.0, "Open handles": 16.0}
+_MIN_TOPS = {"CPU": 0.1, "Memory": 8.0 * _MIB, "Threads": 4.0, "Open files": 16.0}
 
 
 class RunningProcesses(QWidget):
@@ -82,7 +82,7 @@ class RunningProcesses(QWidget):
         self.files_fold = CollapsibleSection(theme, "Open files", lambda: self.files)
         self._ended_heading = Heading(theme, "Exited processes")
         self.ended = EndedProcesses(theme)
-        self.gate = ContentStack(theme, self._make_running())
+        self.stack = ContentStack(theme, self._make_running())
         self._lay_out()
 
     def set_view(self, view: ServerView) -> None:
@@ -94,12 +94,12 @@ class RunningProcesses(QWidget):
     def _explain(self, view: ServerView) -> None:
         placeholder = connection_placeholder(view)
         if placeholder is None:  # connected, but not a child process
-            self.gate.explain(
+            self.stack.explain(
                 "empty", "server", "No process", "MCP Lens has not started a process for this server."
             )
         else:
             text = (placeholder.title, placeholder.text, placeholder.next_step)
-            self.gate.explain(placeholder.appearance, "server", *text, self._actions[placeholder.command])
+            self.stack.explain(placeholder.appearance, "server", *text, self._actions[placeholder.command])
 
     def show_processes(self, view: ProcessView) -> None:
         if view.pid != self._pid:
@@ -110,18 +110,18 @@ class RunningProcesses(QWidget):
             widget.setVisible(bool(view.ended))
         if view.pid is None:
             self.model.show(None)
-            if self._server is not None:  # an older sample may have opened the gate since
+            if self._server is not None:  # an older sample may have opened the stack since
                 self._explain(self._server)
             return
         self._show_head(view)
         if view.sample is not None:
             self._show_sample(view.sample)
-        self.gate.open()
+        self.stack.open()
 
     def _show_head(self, view: ProcessView) -> None:
         uptime = age_text(time.time_ns() - view.started_ns)
         where = f" · in {one_line(view.folder)}" if view.folder else ""
-        self.head.setText(f"Process {view.pid} · up {uptime}{where}")
+        self.head.setText(f"PID {view.pid} · up {uptime}{where}")
         self.head.setToolTip(plain_tooltip(f"Started {full_time(view.started_ns)}"))
 
     def _show_sample(self, sample: Sample) -> None:
@@ -204,7 +204,7 @@ class RunningProcesses(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addWidget(self.gate, 3)
+        column.addWidget(self.stack, 3)
         column.addLayout(below, 2)
         for widget in (self._ended_heading, self.ended):
             widget.hide()
@@ -272,7 +272,7 @@ class EndedProcesses(QTreeWidget):
 
 def exit_text(ended: EndedProcess) -> str:
     """Return e.g. `exited with code 1`; with a note if MCP Lens stopped it."""
-    return f"{ended.status} (by MCP Lens)" if ended.was_requested else ended.status
+    return f"{ended.status} (stopped by MCP Lens)" if ended.was_requested else ended.status
 
 
 def _text(ended: EndedProcess) -> str:
@@ -324,12 +324,12 @@ class ProcessMetrics(QWidget):
             return
         self._at_ns = sample.at_ns
         handles = sample.handles
-        self._put("CPU", sample.share, percent_text(sample.share), "of one core")
+        self._put("CPU", sample.share, percent_text(sample.share), "100% = one core")
         pss = f"PSS {size(sample.pss)}" if sample.pss is not None else ""
         self._put("Memory", float(sample.rss), size(sample.rss), pss)
         self._put("Threads", float(sample.threads), f"{sample.threads:,}", "")
         text = f"{handles:,}" if handles is not None else "—"
-        self._put("Open handles", None if handles is None else float(handles), text, "")
+        self._put("Open files", None if handles is None else float(handles), text, "")
 
     def _put(self, name: str, value: float | None, text: str, note: str) -> None:
         self._values[name].setText(text)

@@ -92,9 +92,8 @@ class ContentsView(ResponseView):
 
     def show_changed_note(self, read_again: QAction) -> None:
         """Show that the server reported a change since it was read."""
-        self.alert.show_message(
-            "changed", "The resource changed after it was read.", "", [read_again], "wait"
-        )
+        text = "This resource has changed since you read it."
+        self.alert.show_message("changed", text, "", [read_again], "wait")
 
     def _explain(
         self,

@@ -71,6 +71,8 @@ class ResourceLists(QWidget):
         self.view_switch.setAccessibleName("Resource view")
         self.list = FeatureList(theme, self.resources, "Resources")
         self.template_list = FeatureList(theme, self.templates, "Resource templates")
+        elide = Qt.TextElideMode.ElideMiddle  # both ends of a URI template matter
+        self.template_list.setItemDelegate(NoteDelegate(theme, NoteRole, ToneRole, self.template_list, elide))
         self.tree = QTreeView()
         self._views = QStackedWidget()
         self._no_matches = MutedLabel(theme, wrap=True)

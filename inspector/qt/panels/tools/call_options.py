@@ -1,6 +1,6 @@
 """Call options (timeouts, `_meta`, task, capabilities) and the bars for repeated calls.
 
-All are below the form and closed until opened. Options are remembered per tool.
+All are below the form and closed until opened. Options are kept per tool.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ NO_OPTIONS = CallOptions()
 class CallDrawer(QWidget):
     """The strips of a call: options, repeat, and repeat at an interval; one open at a time.
 
-    Options are remembered per tool.
+    Options are kept per tool.
     """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:

@@ -412,24 +412,24 @@ class ProgressRate:
         return max((self._total - progress) / rate - (now - latest), 0)
 
     def counted(self) -> str:
-        """Return `4 of 10`; `40 %` if the total is 1 or 100; `4` without a total."""
+        """Return `4 of 10`; `40%` if the total is 1 or 100; `4` without a total."""
         if not self._samples:
             return ""
         progress = self._samples[-1][1]
         if self._total is None:
             return f"{progress:,.6g}"
         if self._is_share:
-            return f"{100 * progress / self._total:.3g} %"
+            return f"{100 * progress / self._total:.3g}%"
         return f"{progress:,.6g} of {self._total:,.6g}"
 
     def text(self, now: float) -> str:
-        """Return `12 %/s · 5 s left`; "" if unknown."""
+        """Return `12%/s · 5 s left`; "" if unknown."""
         rate = self.rate()
         if rate is None:
             return ""
         unit = ""
         if self._is_share and self._total is not None:
-            rate, unit = 100 * rate / self._total, " %"
+            rate, unit = 100 * rate / self._total, "%"
         speed = f"{three_digits(rate)}{unit}/s" if rate >= _SLOW else f"{three_digits(60 * rate)}{unit}/min"
         left = self.seconds_left(now)
         return speed if left is None else f"{speed} · {_rounded(left)} left"

@@ -1,6 +1,6 @@
 """Header of a tool (name, annotations, description), and the strip for pending requests.
 
-The strip says that a running call waits for the user's reply to a server request.
+The strip appears while a running call is waiting for the user's reply to a server request.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def _defaults(hints: ToolAnnotations) -> str:
 
 
 class PendingRequestStrip(QWidget):
-    """A line with a button that leads to the Inbox. Hidden while the call waits for nothing.
+    """A line with a button that leads to the Inbox. Hidden unless the call is waiting.
 
     Signals:
         reply_requested: Carries the Inbox ID of the request.

@@ -29,7 +29,7 @@ def test_rate_and_time_left_are_derived_from_two_samples() -> None:
 @pytest.mark.parametrize("total", [1, 100])
 def test_total_of_a_hundred_or_one_is_shown_in_percent(total: float) -> None:
     pace = reported((0, 0), (1, total / 4), total=total)
-    assert (pace.counted(), pace.text(1)) == ("25 %", "25 %/s · 3 s left")
+    assert (pace.counted(), pace.text(1)) == ("25%", "25%/s · 3 s left")
 
 
 def test_without_a_total_there_is_a_rate_and_no_time_left() -> None:
