@@ -41,7 +41,7 @@ _IN, _OUT = Direction.IN, Direction.OUT
 
 _MAX_REMEMBERED = 4096
 _MAX_PENDING_INPUTS = 256
-_MAX_TASK_ID_LENGTH = 1000  # longer ones are not remembered
+_MAX_TASK_ID_LENGTH = 1000  # longer ones are not tracked
 _PEEKED_BYTES = 64 * 1024
 _MAX_READ_SIZE = 1024 * 1024
 
@@ -151,7 +151,7 @@ class OperationLinker:
         return operation
 
     def _continued_by_retry(self, row: int, params: JSONObject) -> int | None:
-        """Return the operation that waits for this retry; None if there is none, or it is ambiguous."""
+        """Return the operation that this retry continues; None if there is none, or it is ambiguous."""
         state, target = _fingerprint(params.get("requestState")), self._method_and_subject(row)
         waiting = [
             pending
@@ -242,7 +242,7 @@ class OperationLinker:
 
 @dataclass(frozen=True, slots=True)
 class _PendingInput:
-    """What the latest `input_required` result of an operation waits for."""
+    """What the latest `input_required` result of an operation requested."""
 
     operation: int
     method_and_subject: tuple[int, int]  # indices into the string table

@@ -30,7 +30,7 @@ class RecordKind(IntEnum):
     ERROR = 4
     BATCH = 5
     INVALID = 6
-    TEXT = 7  # stray output: a line on stdout that is not a message
+    TEXT = 7  # a line on stdout that is not JSON
     STDERR = 16
     PROCESS = 17  # started, exited
     STATE = 18  # of the connection

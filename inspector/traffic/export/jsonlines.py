@@ -9,9 +9,9 @@ The first line describes the file: `format`, `version`, `app`, the number of `ro
     server, kind, direction ("out" is to the server), method, subject, id, status, duration_ns, size,
     problem, revision, marked, comment              omitted if empty
     http            of an HTTP exchange: method, url, headers, status, timings, …
-    message         the message as JSON, if compact serialization gives exactly the wire's bytes; else
-    raw             the bytes as text; or, if they are not UTF-8,
-    raw_base64
+    message         the message as JSON, if compact serialization gives exactly the wire's bytes;
+    raw             otherwise, the bytes as text
+    raw_base64      otherwise (not UTF-8), the bytes in Base64
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Secret detection in text: by the name before a value, or by the value's format.
 
 Purely lexical, on bytes, so that it works on JSON, JSON in JSON strings, forms, URLs, command lines and
-log lines, also when malformed. A `Hit` covers exactly the secret and never a quote, so that its
+log lines, even malformed ones. A `Hit` covers exactly the secret and never a quote, so that its
 surroundings stay intact. The first step is one search for the few words that such names contain; most
 messages have none.
 

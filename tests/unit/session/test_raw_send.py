@@ -171,7 +171,7 @@ async def test_reusing_a_pending_id_gives_the_response_to_the_newer_request(
     listed, called = connected.rows(RecordKind.REQUEST)[-2:]
     assert (listed.status, called.status) == (Status.CANCELLED, Status.OK)
     connected.wire.show_message(id=id, result={})
-    assert connected.rows()[-1].problem == "second response to the same request (id 2)"
+    assert connected.rows()[-1].problem == "second response to the same request (ID 2)"
 
 
 async def test_failure_of_the_older_request_does_not_affect_the_newer(connected: Stage) -> None:

@@ -75,7 +75,8 @@ async def test_late_response_is_recorded_and_otherwise_ignored(connected: Stage)
     with pytest.raises(RequestTimedOut):
         await call
     connected.wire.show_message(id=2, result={})
-    assert connected.rows()[-1].problem == "response to a cancelled or timed-out request (id 2)"
+    response = connected.rows()[-1]
+    assert (response.status, response.problem) == (Status.LATE, "")
 
 
 async def test_progress_extends_the_timeout_but_not_endlessly(connected: Stage) -> None:

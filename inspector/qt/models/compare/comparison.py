@@ -103,7 +103,7 @@ class Side:
 
     @property
     def request(self) -> int:
-        """The row of the exchange's request, if it is known; else the row itself."""
+        """The row of the exchange's request, if it is known; otherwise the row itself."""
         request = self.exchange.request
         return self.row if request is None else request
 

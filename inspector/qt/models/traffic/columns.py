@@ -213,6 +213,8 @@ class TrafficCells:
             return full_time(self._log.wall_ns(number))
         if column in (Column.STATUS, Column.FINDING) and self._log.problem(number):
             return plain_tip(self._log.problem(number))
+        if column == Column.STATUS and self._log.status(number) is Status.LATE:
+            return "Response to a request that was cancelled or timed out"
         if column == Column.DIRECTION:
             return _DIRECTION_LABELS[Direction(self._log.direction(number))]
         if column == Column.MARK:

@@ -41,7 +41,7 @@ class TrafficModel(QAbstractTableModel):
     `tint` returns the background of a row (color rules), or None.
 
     Signals:
-        reordering: The rows are about to be reordered: remember the selected ones.
+        reordering: The rows are about to be reordered: save the selection.
         reordered: The rows were reordered: select them again at their new positions (`positions_of`).
     """
 

@@ -178,6 +178,14 @@ def test_protocol_violation_is_the_first_finding_of_a_row(view: DetailView, stag
     assert "never-used" in visible_text(view.findings)
 
 
+def test_late_response_is_not_a_finding(view: DetailView, stage: Stage) -> None:
+    stage.request("ping")
+    stage.recorder.end_request(1, Status.CANCELLED)
+    view.show_row(stage.result({}))
+    assert "Findings" in tab_titles(view)
+    assert "late" in visible_text(view).splitlines()
+
+
 def test_findings_from_other_sources_are_listed_and_counted(view: DetailView, stage: Stage) -> None:
     row = stage.request("ping")
     view.show_row(row)

@@ -105,7 +105,7 @@ class JsonTreeView(QWidget):
         self.setFocusProxy(self.view)
 
     def set_secret(self, is_secret: bool) -> None:
-        """Set whether unmasked secrets are shown: copying then asks first."""
+        """Set whether unmasked secrets are shown: copying then needs confirmation."""
         self._is_secret = is_secret
         if self._full_value is not None:
             self._full_value.set_secret(is_secret)
