@@ -93,7 +93,7 @@ async def test_duplicate_response_is_recorded_as_a_duplicate(connected: Lab) -> 
     await connected.text("echo", text="so that the second one has come")
     first, second, _ = arrived(connected)
     assert (first.status, first.problem) == (Status.OK, "")
-    assert second.problem.startswith("second response to the same request (id ")
+    assert second.problem.startswith("second response to the same request (ID ")
     await connected.still_works()
 
 
