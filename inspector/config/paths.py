@@ -35,9 +35,9 @@ class Files:
     calls: Path | None = None  # folder; saved calls and variables
     secrets: Path | None = None  # folder; secrets encrypted with a key from the keychain
     reply_rules: Path | None = None
-    trust: Path | None = None  # what the user trusts; without it, no files of other tools are read
+    trust: Path | None = None  # what the user trusts; without it, no files of other clients are read
     baselines: Path | None = None  # folder; baselines
-    home: Path | None = None  # where to look for other tools' files; None: the user's home
+    home: Path | None = None  # where to look for other clients' files; None: the user's home
 
 
 def server_list_path() -> Path:
@@ -62,7 +62,7 @@ def reply_rules_path() -> Path:
 
 
 def trust_path() -> Path:
-    """Return the path of the trust decisions about servers from other tools' files."""
+    """Return the path of the trust decisions about servers from other clients' files."""
     from platformdirs import user_config_path
 
     return user_config_path(_APP) / "trust.json"

@@ -176,7 +176,7 @@ class Fault:
 
 
 def _stray_stdout(output: Output, call: Call) -> None:
-    output.write(b"DEBUG: a print() that was forgotten\n\n")
+    output.write(b"DEBUG: leftover print()\n\n")
     output.respond(call.id, text_result("Stray text came before this response, and more follows it."))
     output.write(b"{'almost': 'JSON'}\n")
 
@@ -189,12 +189,12 @@ def _wrong_id_type(output: Output, call: Call) -> None:
     output.respond(str(call.id), text_result("The id was sent as a number and returned as a string."))
 
 
-def _answers_twice(output: Output, call: Call) -> None:
+def _duplicate_response(output: Output, call: Call) -> None:
     output.respond(call.id, text_result("First response."))
     output.respond(call.id, text_result("Second response, with the same id."))
 
 
-def _orphan_response(output: Output, call: Call) -> None:
+def _unmatched_response(output: Output, call: Call) -> None:
     output.respond(987654, text_result("No request asked for this."))
     output.respond(call.id, text_result("The previous response matched no request."))
 
@@ -246,7 +246,7 @@ def _closes_stdout(output: Output, call: Call) -> None:
     output.close()
 
 
-def _dies_mid_call(output: Output, call: Call) -> None:
+def _exits_mid_call(output: Output, call: Call) -> None:
     if call.progress_token is not None:
         params = {"progressToken": call.progress_token, "progress": 1, "total": 3, "message": "Still running"}
         output.send({"method": "notifications/progress", "params": params})
@@ -270,11 +270,11 @@ FAULTS: dict[str, Fault] = {
         Fault("stray_stdout", "Prints stray text to stdout before and after its response.", _stray_stdout),
         Fault("wrong_id", "Responds with an id that was never used.", _wrong_id),
         Fault("wrong_id_type", "Responds with the id as a string.", _wrong_id_type),
-        Fault("answers_twice", "Responds to the same request twice.", _answers_twice),
+        Fault("duplicate_response", "Responds to the same request twice.", _duplicate_response),
         Fault(
-            "orphan_response",
+            "unmatched_response",
             "Sends a response that matches no request, then the real response.",
-            _orphan_response,
+            _unmatched_response,
         ),
         Fault("invalid_result", "Returns a result whose content is not an array.", _invalid_result),
         Fault(
@@ -304,9 +304,9 @@ FAULTS: dict[str, Fault] = {
         Fault("no_answer", "Never responds to the call, even when it is cancelled.", _no_answer),
         Fault("closes_stdout", "Closes stdout instead of responding, but keeps running.", _closes_stdout),
         Fault(
-            "dies_mid_call",
+            "exits_mid_call",
             "Exits in the middle of the call, after a progress notification and two lines on stderr.",
-            _dies_mid_call,
+            _exits_mid_call,
             {"code": _number(9, "The exit code.")},
         ),
     )

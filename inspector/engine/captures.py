@@ -147,12 +147,12 @@ class Captures:
         )
 
     def limits(self) -> CapturePrefs:
-        """Return the retention settings; problems in the file are reported."""
+        """Return the retention settings; warnings about the file are reported."""
         if self._preferences is None:
             return CapturePrefs()
-        prefs, problems = self._preferences.load()
-        for problem in problems:
-            self.problem_found.emit(problem)
+        prefs, warnings = self._preferences.load()
+        for warning in warnings:
+            self.problem_found.emit(warning)
         return prefs
 
     async def get_limits(self) -> CapturePrefs:
@@ -200,7 +200,9 @@ class Captures:
     def _prune(self) -> None:
         if self._folder is not None:
             prefs = self.limits()
-            self._folder.prune(RetentionLimits(prefs.days, prefs.bytes), time.time_ns(), keep=self._in_use())
+            self._folder.prune(
+                RetentionLimits(prefs.max_days, prefs.max_bytes), time.time_ns(), keep=self._in_use()
+            )
 
     def _in_use(self) -> set[Path]:
         """Return captures that may still be read, as real paths (a file can have several paths)."""

@@ -29,7 +29,7 @@ from inspector.base.redaction import (
     url_start,
 )
 from inspector.base.signals import Signal
-from inspector.config.secrets.records import StorageLevel, make_name, parts_of
+from inspector.config.secrets.records import StorageKind, make_name, parts_of
 from inspector.config.servers.entries import Entry, StdioEntry
 from inspector.config.servers.entry_secrets import (
     own_secrets_of,
@@ -105,7 +105,7 @@ class Secrets:
     async def lock(self) -> None:
         await self._run(lambda store: store.lock())
 
-    async def move_to(self, level: StorageLevel, passphrase: str = "", *, unprotected: bool = False) -> None:
+    async def move_to(self, level: StorageKind, passphrase: str = "", *, unprotected: bool = False) -> None:
         await self._run(lambda store: store.move_to(level, passphrase, unprotected=unprotected))
 
     async def reset(self) -> None:
@@ -195,7 +195,7 @@ class ServerSecrets:
     async def require_lasting(self) -> None:
         """Raise ConfigError if secrets are in memory only: those moved there would be lost."""
         state = await self._secrets.open()
-        if state.level is StorageLevel.MEMORY:
+        if state.level is StorageKind.MEMORY:
             raise ConfigError(
                 "Secrets are held only in memory, so these would be lost when MCP Lens quits.",
                 "Choose another secret storage in the Secrets dialog first.",

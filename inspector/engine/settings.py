@@ -28,13 +28,17 @@ from inspector.config.preferences.settings import (
 if TYPE_CHECKING:
     from inspector.engine.engine import Engine
 
-_CAPTURES = {"captures.record": "is_on", "captures.keepDays": "days", "captures.keepMebibytes": "mebibytes"}
+_CAPTURES = {
+    "captures.record": "is_on",
+    "captures.keepDays": "max_days",
+    "captures.keepMebibytes": "max_mebibytes",
+}
 _CALLS = {
     "calls.keepHistory": "keep_history",
     "calls.keepSecrets": "keep_secrets",
     "calls.environment": "environment",
 }
-_REPLY_TIMEOUT = "inbox.answerWithin"
+_REPLY_TIMEOUT = "inbox.timeout"
 
 
 class SettingsStore:
@@ -54,12 +58,12 @@ class SettingsStore:
         self._lock = asyncio.Lock()  # one at a time: each builds on the previous result
 
     async def begin(self) -> None:
-        """Apply the saved settings; problems in the file are reported."""
+        """Apply the saved settings; warnings about the file are reported."""
         if self._file is not None:
-            settings, problems = await asyncio.to_thread(self._file.load)
+            settings, warnings = await asyncio.to_thread(self._file.load)
             self._engine.use_settings(settings)
-            for problem in problems:
-                self.problem_found.emit(problem)
+            for warning in warnings:
+                self.problem_found.emit(warning)
 
     async def values(self) -> Mapping[str, JSON]:
         """Return all settings by id, except the window's own."""
@@ -78,6 +82,7 @@ class SettingsStore:
             await self._set(id, value)
 
     async def _set(self, id: str, value: JSON) -> None:
+        id = setting_of(id).id
         if id in IDS:
             await self._set_setting(id, value)
             return

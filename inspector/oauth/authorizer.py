@@ -23,7 +23,7 @@ from inspector.oauth.token_endpoint import RefreshRefused, TokenLifecycle
 from inspector.protocol.auth.challenge import choose_challenge, read_challenges
 from inspector.protocol.auth.dpop import SCHEME, USE_NONCE, Nonces
 from inspector.protocol.auth.scopes import ScopeChoice
-from inspector.protocol.auth.step_up import Attempt, Judgment, Move, Refusal, StepUps, judge_refusal
+from inspector.protocol.auth.step_up import Attempt, Move, Refusal, RefusalDecision, StepUps, check_refusal
 from inspector.protocol.auth.tokens import Renewal, TokenSet, decide_renewal
 from inspector.protocol.http_rules import Headers
 from inspector.protocol.revisions import Revision
@@ -202,14 +202,14 @@ class TokenAuthorization:
         refused = RejectedResponse(status, headers, body, with_token=self._used is not None)
         if self._used is None:
             return await self._start_login(refused)
-        verdict = self._judge(self._used, refused)
-        if verdict.move is Move.STOP:
-            return self._raise_rejected(verdict, refused)
-        cause = LoginReason.STEP_UP if verdict.move is Move.STEP_UP else LoginReason.TOKEN_REJECTED
-        need = LoginRequirement(cause, verdict.reason, refused, verdict.scopes)
+        decision = self._decide(self._used, refused)
+        if decision.move is Move.STOP:
+            return self._raise_rejected(decision, refused)
+        cause = LoginReason.STEP_UP if decision.move is Move.STEP_UP else LoginReason.TOKEN_REJECTED
+        need = LoginRequirement(cause, decision.reason, refused, decision.scopes)
         self._renewals += 1
-        await self._owner.renew(self._used, need, by_refresh=verdict.move is Move.REFRESH)
-        if verdict.move is Move.STEP_UP:  # only now: an attempt without a login does not count
+        await self._owner.renew(self._used, need, by_refresh=decision.move is Move.REFRESH)
+        if decision.move is Move.STEP_UP:  # only now: an attempt without a login does not count
             self._owner.step_ups.record(self._operation, read_refusal(status, headers).scopes)
             self._step_ups += 1
         return True
@@ -223,7 +223,7 @@ class TokenAuthorization:
         await self._owner.renew(None, LoginRequirement(LoginReason.CALL, reason, refused), by_refresh=False)
         return True
 
-    def _judge(self, used: StoredLogin, refused: RejectedResponse) -> Judgment:
+    def _decide(self, used: StoredLogin, refused: RejectedResponse) -> RefusalDecision:
         attempt = Attempt(
             self._operation,
             used.tokens,
@@ -231,20 +231,20 @@ class TokenAuthorization:
             renewals=self._renewals,
             step_ups=self._step_ups,
         )
-        verdict = judge_refusal(
+        decision = check_refusal(
             read_refusal(refused.status, refused.headers),
             attempt,
             self._owner.step_ups,
             self._owner.revision(),
             used.server_scopes,
         )
-        self._owner.lifecycle.record_findings(verdict.findings)
-        return verdict
+        self._owner.lifecycle.record_findings(decision.findings)
+        return decision
 
-    def _raise_rejected(self, verdict: Judgment, refused: RejectedResponse) -> bool:
+    def _raise_rejected(self, decision: RefusalDecision, refused: RejectedResponse) -> bool:
         refusal = read_refusal(refused.status, refused.headers)
         wanted = f" It requires {quote_names(refusal.scopes)}." if refusal.scopes else ""
-        summary = f"The server rejected {self._operation} (HTTP {refused.status}).{wanted} {verdict.reason}"
+        summary = f"The server rejected {self._operation} (HTTP {refused.status}).{wanted} {decision.reason}"
         if refused.status == 401:
             raise NeedsLogin(summary, "Log in again.", refused.status, refused.headers)
         raise HttpRefused(summary, "Ask the server operator for access.", refused.status, refused.body)

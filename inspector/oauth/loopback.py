@@ -40,7 +40,7 @@ class _Request(NamedTuple):
     hosts: list[str]
 
 
-class _Verdict(NamedTuple):
+class _Reply(NamedTuple):
     status: str
     refusal: str = ""
     shown: str = ""
@@ -123,11 +123,11 @@ class LoopbackListener:
         response: str | None = None
         try:
             async with asyncio.timeout(_CONNECTION_TIMEOUT):
-                verdict = await self._judge_head(reader)
-                if verdict is not None:
-                    response = verdict.response
-                    self.wait.record(verdict.shown, verdict.refusal)
-                    await _write_page(reader, writer, verdict)
+                reply = await self._check_head(reader)
+                if reply is not None:
+                    response = reply.response
+                    self.wait.record(reply.shown, reply.refusal)
+                    await _write_page(reader, writer, reply)
                 writer.close()
         except (OSError, TimeoutError):
             pass  # the client disconnected or is too slow
@@ -138,37 +138,35 @@ class LoopbackListener:
             if response is not None:
                 self.wait.deliver(response)
 
-    async def _judge_head(self, reader: asyncio.StreamReader) -> _Verdict | None:
-        """Read and judge a request; None if nothing was sent: browsers preconnect."""
+    async def _check_head(self, reader: asyncio.StreamReader) -> _Reply | None:
+        """Read and check a request; None if nothing was sent: browsers preconnect."""
         try:
             head = await reader.readuntil(b"\r\n\r\n")
         except asyncio.LimitOverrunError:
-            return _Verdict("431 Request Header Fields Too Large", "It is too long.", "oversized request")
+            return _Reply("431 Request Header Fields Too Large", "It is too long.", "oversized request")
         except asyncio.IncompleteReadError as exc:
             return (
-                _Verdict("400 Bad Request", "It is incomplete.", "incomplete request")
-                if exc.partial
-                else None
+                _Reply("400 Bad Request", "It is incomplete.", "incomplete request") if exc.partial else None
             )
         request = _read_head(head)
         if request is None:
-            return _Verdict("400 Bad Request", "It is not a valid HTTP request.", "malformed request")
-        return self._judge(request)
+            return _Reply("400 Bad Request", "It is not a valid HTTP request.", "malformed request")
+        return self._check(request)
 
-    def _judge(self, request: _Request) -> _Verdict:
+    def _check(self, request: _Request) -> _Reply:
         shown = masked_target(request.method, request.target)
         path, _, query = request.target.partition("?")
         # DNS rebinding: a page on a name that resolves to this machine is detected by its Host header.
         if len(request.hosts) != 1 or request.hosts[0] not in self._hosts:
-            return _Verdict("403 Forbidden", f"Its Host header is not {self._hosts[0]}.", shown)
+            return _Reply("403 Forbidden", f"Its Host header is not {self._hosts[0]}.", shown)
         if path != self._path:
-            return _Verdict("404 Not Found", OTHER_PATH, shown)
+            return _Reply("404 Not Found", OTHER_PATH, shown)
         if request.method != "GET":
-            return _Verdict("405 Method Not Allowed", "It is not a GET request.", shown)
+            return _Reply("405 Method Not Allowed", "It is not a GET request.", shown)
         refusal = self.wait.claim(f"?{query}")
         if refusal:
-            return _Verdict("400 Bad Request", refusal, shown)
-        return _Verdict("200 OK", shown=shown, response=f"?{query}")
+            return _Reply("400 Bad Request", refusal, shown)
+        return _Reply("200 OK", shown=shown, response=f"?{query}")
 
 
 def _read_head(head: bytes) -> _Request | None:
@@ -214,14 +212,14 @@ _HEADERS = (
 )
 
 
-async def _write_page(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, verdict: _Verdict) -> None:
-    body = (_REJECTED_PAGE if verdict.response is None else _RECEIVED_PAGE).encode()
-    allow = ("Allow: GET",) if verdict.status.startswith("405") else ()
-    lines = (f"HTTP/1.1 {verdict.status}", *_HEADERS, *allow, f"Content-Length: {len(body)}", "", "")
+async def _write_page(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, reply: _Reply) -> None:
+    body = (_REJECTED_PAGE if reply.response is None else _RECEIVED_PAGE).encode()
+    allow = ("Allow: GET",) if reply.status.startswith("405") else ()
+    lines = (f"HTTP/1.1 {reply.status}", *_HEADERS, *allow, f"Content-Length: {len(body)}", "", "")
     writer.write("\r\n".join(lines).encode() + body)
     await writer.drain()
     writer.write_eof()
-    if verdict.response is None:
+    if reply.response is None:
         await _discard_rest(reader)
 
 

@@ -22,7 +22,13 @@ from inspector.base.json.values import (
     strings_of,
     text_of,
 )
-from inspector.config.secrets.records import SecretsUnavailable, StoredSecret, make_name, parts_of, shown_name
+from inspector.config.secrets.records import (
+    SecretsUnavailable,
+    StoredSecret,
+    display_name,
+    make_name,
+    parts_of,
+)
 from inspector.config.servers.entries import SecretRef
 from inspector.oauth.signing import SigningKey, new_key, read_key
 from inspector.protocol.auth.client_registration import Client, ClientSource
@@ -185,7 +191,7 @@ class LoginStore:
         value = await self._secrets.get(ref.ref)
         if value is None:
             raise ConfigError(
-                f"Could not read the secret “{shown_name(ref.ref)}”, which is set as the {what}.",
+                f"Could not read the secret “{display_name(ref.ref)}”, which is set as the {what}.",
                 "Enter it again under Secrets.",
             )
         return value

@@ -210,7 +210,7 @@ _NAMES = {
     Kind.TEXT: "the invalid message",
 }
 _SUMMARIES = {
-    StatusMeaning.SESSION_LOST: "The server no longer knows this session (HTTP 404).",
+    StatusMeaning.SESSION_LOST: "The server no longer recognizes this session (HTTP 404).",
     StatusMeaning.UNANSWERED: (
         "The server accepted the request like a notification (HTTP 202) and will not respond to it."
     ),

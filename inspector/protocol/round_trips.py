@@ -1,7 +1,7 @@
-"""Multi round-trip requests: calls repeated with the input that their result requests.
+"""Multi round-trip requests: a call is retried with the input that its result requested.
 
 The stateless era has no server requests. A result of type `input_required` contains them instead; the
-client replies to all and repeats the original request under a new id, with the replies and the server's
+client replies to all and retries the original request under a new ID, with the replies and the server's
 opaque `requestState`.
 """
 
@@ -37,7 +37,7 @@ class Complete:
 
 @dataclass(frozen=True, slots=True)
 class InputRequired:
-    """The server needs input. Without requests it only wants a retry, now or later."""
+    """The server needs input. If `requests` is empty, the server only asks for a retry."""
 
     requests: dict[str, InputRequest]
     round: int
@@ -63,7 +63,7 @@ RoundOutcome: TypeAlias = Complete | InputRequired | TaskCreated | Invalid
 class RoundTrips:
     """One request through all its rounds. `capabilities` are those it declares.
 
-    A server request without a negative reply (roots) is refused by not sending the next round.
+    A roots request cannot be declined; refuse it by not sending the next round.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class RoundTrips:
         self._state: str | None = None
 
     def receive(self, result: JSONObject) -> RoundOutcome:
-        """Return what a result means. It replaces the previous round's requests."""
+        """Classify a result. Its input requests replace those of the previous round."""
         self._requested, self._state = None, None
         # "The client MUST treat the absent field as "complete"." Some servers write it as null.
         kind = result.get("resultType")
@@ -96,16 +96,16 @@ class RoundTrips:
         return Invalid(f"its resultType {_shown(kind)} is not allowed for this request")
 
     def retry(self, responses: Mapping[str, JSONObject]) -> JSONObject:
-        """Return the params of the next round. `responses` must answer each request, by key."""
+        """Return the params of the next round. `responses` has one for each request, by key."""
         if self._requested is None:
             raise LocalProtocolError("the server has not requested any input")
         if responses.keys() != self._requested.requests.keys():
             requested = ", ".join(sorted(self._requested.requests)) or "nothing"
-            raise LocalProtocolError(f"exactly these input requests must be answered: {requested}")
+            raise LocalProtocolError(f"expected responses for exactly: {requested}")
         params = dict(self._params)
         if responses:
             params["inputResponses"] = dict(responses)
-        if self._state is not None:  # an empty one counts
+        if self._state is not None:  # an empty string is a valid state
             params["requestState"] = self._state
         self._requested = None
         return params
@@ -114,9 +114,7 @@ class RoundTrips:
         if self._method not in INPUT_REQUIRED_METHODS:
             return Invalid(f"a result of {self._method} must not request input")
         if self._round == self._max_rounds:
-            return Invalid(
-                f"the server requested input {self._max_rounds} times in a row and requests it again"
-            )
+            return Invalid(f"the server requested input more than {self._max_rounds} times in a row")
         try:
             requests, state = _requests(result), _state(result)
         except ValueError as exc:

@@ -118,7 +118,7 @@ async def handle_required_urls(
             if missing := missing_capability_for(elicitation, conversation.declared):
                 raise ValueError(f"MCP Lens did not declare {missing}")
         if collector.round == MAX_ROUNDS:
-            raise ValueError(f"the server requested input {MAX_ROUNDS} times in a row and requests it again")
+            raise ValueError(f"the server requested input more than {MAX_ROUNDS} times in a row")
         replies = await collector.ask(elicitations, exchange, awaits_urls=True)
     except (ValueError, RemoteProtocolError) as exc:
         conversation.recorder.note(

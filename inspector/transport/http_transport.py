@@ -1,7 +1,7 @@
 """Common part of the HTTP transports: background requests, redirects and retries.
 
 `run_exchange` repeats a request at a redirect's target where that is safe, and with new credentials after
-a 401 or 403; each attempt is a separate exchange. `judge_response` decides what a response body is to the
+a 401 or 403; each attempt is a separate exchange. `check_response` decides what a response body is to the
 posted message: its response, another message, or an error.
 """
 
@@ -171,25 +171,25 @@ def _not_followed(exchange: Exchange, location: str, body: bytes) -> HttpRefused
     )
 
 
-def judge_response(
+def check_response(
     status: int, content_type: str, posted: Message, body: bytes, *, has_session: bool = False
-) -> BodyVerdict:
-    """Judge a complete body; it takes precedence over the status where the protocol says so."""
+) -> BodyCheck:
+    """Check a complete body; it takes precedence over the status where the protocol says so."""
     meaning = status_meaning(status, posted, has_session=has_session)
     message = read(body) if body.strip() else None
     is_message = message is not None and _is_message(message, content_type, status)
     if meaning is StatusMeaning.ACCEPTED:
-        return BodyVerdict(is_message)
+        return BodyCheck(is_message)
     responded = message is not None and is_message and is_response(message, posted.id)
     if responded and posted.kind is Kind.REQUEST and may_respond(meaning, posted):
-        return BodyVerdict(True)
+        return BodyCheck(True)
     if meaning in (StatusMeaning.BODY, StatusMeaning.UNANSWERED) and body.strip():
-        return BodyVerdict(is_message, _wrong_response(status, content_type, posted, message, body))
-    return BodyVerdict(is_message, refusal(status, posted, body, has_session=has_session))
+        return BodyCheck(is_message, _wrong_response(status, content_type, posted, message, body))
+    return BodyCheck(is_message, refusal(status, posted, body, has_session=has_session))
 
 
 @dataclass(frozen=True, slots=True)
-class BodyVerdict:
+class BodyCheck:
     """What a response body is.
 
     `is_message`: it is recorded as a frame. `error`: why it is not the response to the message.

@@ -1,9 +1,9 @@
 """Streamable HTTP in both eras: each message is a POST, answered with JSON or SSE.
 
-In the handshake era the server may assign a session id, a GET stream stays open for messages outside of
-responses, and an interrupted stream is resumed from its last event. In the stateless era there are only
-POSTs, and closing one cancels it. The era depends on the protocol version that a message is sent with, so
-that the other era can be probed at any time.
+In the session era the server may assign a session ID, a GET stream stays open for server messages that
+belong to no request, and an interrupted stream is resumed from its last event. In the stateless era there
+are only POSTs, and closing its connection cancels the request. The era depends on the protocol version
+that a message is sent with, so that the other era can be probed at any time.
 
 Requests run in the background, and one that fails does not affect others (RequestFailed). Only a lost
 session, or an event stream that cannot be reopened, ends the connection (Closed).
@@ -37,7 +37,7 @@ from inspector.transport.base import (
     RequestFailed,
 )
 from inspector.transport.http_exchange import Exchange, Exchanges, StreamPosition
-from inspector.transport.http_transport import HttpTransport, judge_response, no_stream_error, run_exchange
+from inspector.transport.http_transport import HttpTransport, check_response, no_stream_error, run_exchange
 from inspector.transport.network import Network
 
 _POST_HEADERS: Headers = (
@@ -51,10 +51,10 @@ _MAX_REOPEN_DELAY = 30.0
 _ACCEPT_TIMEOUT = 30.0
 _DELETE_TIMEOUT = 2.0
 _SESSION_LOST = (
-    "The server no longer knows this session (HTTP 404).",
-    "A new session is started. Nothing is sent again automatically.",
+    "The server no longer recognizes this session (HTTP 404).",
+    "MCP Lens starts a new session. Requests are not resent.",
 )
-_NO_STREAM = "The server has no such stream. Earlier messages are in Traffic."
+_NO_STREAM = "The server does not provide this event stream. Messages received so far are in Traffic."
 
 
 class StreamableHttpTransport(HttpTransport):
@@ -74,7 +74,8 @@ class StreamableHttpTransport(HttpTransport):
     async def send(self, message: Message, envelope: Envelope = PLAIN) -> None:
         """Send a message.
 
-        A request is answered in the background; anything else has been accepted when this returns.
+        Responses to requests arrive in the background. Any other message has been accepted by the server
+        when this returns.
         """
         self._require_open()
         post = self._make_post(message, envelope)
@@ -135,9 +136,9 @@ class StreamableHttpTransport(HttpTransport):
             await self._resume(post, stream)
 
     async def _post_one_way(self, post: _Post) -> None:
-        """Send a message without a response.
+        """Send a message that expects no response.
 
-        Returns when the status accepts it; an event stream in the response is read in the background.
+        Returns when the server accepts it (2xx); an event stream in the response is read in the background.
         """
         accepted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         name = message_name(post.message)
@@ -148,7 +149,7 @@ class StreamableHttpTransport(HttpTransport):
         except TimeoutError:
             raise ConnectionLost(
                 f"The server did not accept {name} within {_ACCEPT_TIMEOUT:.0f} s.",
-                "It may hang: check its log.",
+                "The server may be stuck. Check its log.",
             ) from None
         except UserError as exc:
             self._check_session(post, exc)
@@ -192,17 +193,17 @@ class StreamableHttpTransport(HttpTransport):
         body = await self._read(exchange, stream)
         if body is None and (exchange.is_success or stream.is_responded):
             return
-        verdict = judge_response(
+        body_check = check_response(
             exchange.status, exchange.content_type, post.message, body or b"", has_session=post.has_session
         )
-        if verdict.is_message and body is not None:
+        if body_check.is_message and body is not None:
             # An error without an id belongs to the request only if it is the response to it.
-            request = stream.request if verdict.error is None else None
+            request = stream.request if body_check.error is None else None
             self._report(FramesReceived([body], self._now(), exchange.number, request))
         elif body:
             exchange.store_body(body)
-        if verdict.error is not None:
-            raise verdict.error
+        if body_check.error is not None:
+            raise body_check.error
         stream.is_responded = True
 
     async def _read(self, exchange: Exchange, stream: StreamPosition) -> bytes | None:
@@ -297,7 +298,7 @@ class StreamableHttpTransport(HttpTransport):
 
 @dataclass(frozen=True, slots=True)
 class _Post:
-    """A message to send; `has_session` is set if its headers have a session id."""
+    """A message to send; `has_session` is set if its headers have a session ID."""
 
     message: Message
     headers: Headers
@@ -312,14 +313,14 @@ class _Post:
 
 
 def _can_resume(post: _Post, stream: StreamPosition) -> bool:
-    """True if a stream can be resumed: its events have ids, and the era is not stateless."""
+    """True if a stream can be resumed: its events have IDs, and the era is not stateless."""
     return stream.is_responded or (bool(stream.last_id) and not post.is_stateless)
 
 
 def _lost(post: _Post) -> ConnectionLost:
-    why = "" if post.is_stateless else ", and its events had no ids to resume from"
+    why = "" if post.is_stateless else ", and its events had no IDs to resume from"
     return ConnectionLost(
         f"The event stream of {post.message.method} ended before the response{why}.",
-        "Call again; the server may already have done the work.",
+        "Before you retry, note that the server may already have processed the request.",
         kind=FailureKind.EVENT_STREAM,
     )

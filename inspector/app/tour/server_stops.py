@@ -207,7 +207,8 @@ async def welcome(guide: Guide) -> None:
     """The welcome page of an empty server list."""
     await guide.app.bridge.ask_found(lambda found: found.scan(guide.project))
     await guide.until("the welcome page", lambda: guide.window.welcome.isVisible())
-    await guide.until("the servers found", lambda: "servers in" in guide.window.welcome.found_text.text())
+    found = guide.window.welcome.found_text
+    await guide.until("the servers found", lambda: "servers configured in" in found.text())
     await guide.screenshot("welcome")
 
 

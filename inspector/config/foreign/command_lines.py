@@ -1,4 +1,4 @@
-"""Parser of pasted command lines: a server's own, or one that adds a server to another tool.
+"""Parser of pasted command lines: a server's own, or one that adds a server to another client.
 
 A line is split as a shell would do it, but no shell is involved. What only a shell can do (a pipe, a
 second command, `$(…)`) is rejected rather than passed on as an argument.

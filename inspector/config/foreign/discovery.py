@@ -1,4 +1,4 @@
-"""Discovered servers: where other tools store their servers on each platform, and what is there.
+"""Discovered servers: where other clients store their servers on each platform, and what is there.
 
 Read-only: nothing is started, contacted, written or expanded. The result is untrusted content;
 discovering a server is not permission to use it.

@@ -1,6 +1,6 @@
-"""Import of one server from another tool's configuration into an `Entry`.
+"""Import of one server from another client's configuration into an `Entry`.
 
-Only known members are taken over, one by one: another tool's file must not contain a reference to the
+Only known members are taken over, one by one: another client's file must not contain a reference to the
 secret store or network settings. Omitted members are reported, and stay in `DiscoveredServer.raw`.
 """
 
@@ -19,7 +19,7 @@ from inspector.config.servers.server_list import read_entry
 _STDIO_TYPES = ("stdio", "local")
 _URLS = ("url", "serverUrl", "httpUrl")  # serverUrl: Windsurf; httpUrl: Gemini CLI, for Streamable HTTP only
 _COPIED = ("command", "args", "cwd", "disabled", "enabled", "era", "notes", "color")
-# Irrelevant here: presentation or provenance in the other tool.
+# Irrelevant here: presentation or provenance in the other client.
 _IGNORED = ("name", "description", "gallery", "version", "$schema", "source", "remoteConfigured", "icon")
 _MS_PER_SECOND = 1000
 _BARE_VARIABLE = re.compile(r"\$(?=[A-Za-z_])([A-Za-z_][A-Za-z0-9_]*)")
@@ -192,7 +192,7 @@ def _number(value: JSON) -> float:
 
 
 def _read_login(source: _Translation) -> None:
-    """Read other tools' OAuth client settings; the client secret belongs in the secret store."""
+    """Read other clients' OAuth client settings; the client secret belongs in the secret store."""
     login = source.take("oauth", "auth")
     if login is None or "url" not in source.translated:
         return

@@ -1,7 +1,7 @@
-"""Export of servers to other tools' configuration formats (`EXPORT_FORMATS`), without secrets.
+"""Export of servers to other clients' configuration formats (`EXPORT_FORMATS`), without secrets.
 
 Secrets never leave: a reference to the secret store becomes `${NAME}`, and so does a plain-text value
-that looks like a secret. Settings that the other tool does not support are left out and reported.
+that looks like a secret. Settings that the other client does not support are left out and reported.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _HTTP = {"http": "http", "sse": "sse"}
 
 @dataclass(frozen=True, slots=True)
 class ExportFormat:
-    """The configuration file format of another tool.
+    """The configuration file format of another client.
 
     `types` maps transports to the tool's names; "" writes no type. `members` are the other settings it
     supports: `cwd`, `disabled` or `enabled`, `timeout` by unit, `oauth`, `watch`, and `defaults` of

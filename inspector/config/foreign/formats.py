@@ -1,4 +1,4 @@
-"""File formats of other tools: JSONC and TOML parsers, and the server table of each tool.
+"""File formats of other clients: JSONC and TOML parsers, and the server table of each client.
 
 A parsed `Document` knows the line of each member. In JSON, comments, trailing commas and a byte order
 mark are replaced by spaces, so that every other character keeps its offset and errors name the line and
@@ -46,7 +46,7 @@ _NO_LINE_BREAK = re.compile(r"[^\r\n]")
 class FileFormat:
     """A file format; `table` is where the tool stores its servers.
 
-    A dedicated file contains only servers: there the tables of other tools are accepted too, and servers
+    A dedicated file contains only servers: there the tables of other clients are accepted too, and servers
     without any table. `content` says what is read: servers, servers per folder, only which servers
     are disabled, or a `server.json` of the registry.
     """

@@ -1,4 +1,4 @@
-"""Reader of other tools' configuration files, with size limits and per-server errors.
+"""Reader of other clients' configuration files, with size limits and per-server errors.
 
 Each server is parsed separately, so that an invalid one does not affect the others. A server that another
 file of the same tool disables is marked as disabled.

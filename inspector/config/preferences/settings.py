@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from inspector.base.errors import ConfigError
-from inspector.base.json.values import JSON, JSONObject, excerpt
+from inspector.base.json.values import JSON, JSONObject, compact, excerpt
 from inspector.base.plain_text import one_line
 from inspector.config.json_file import JsonDocument
-from inspector.config.preferences.sections import CallPrefs, CapturePrefs
+from inspector.config.preferences.sections import CallPrefs, CapturePrefs, invalid_value
 from inspector.protocol.framing import DEFAULT_LINE_CAP
 
 
@@ -132,21 +132,21 @@ SETTINGS = (
             Kind.FLAG, _captures.is_on),
     Setting("captures.keepDays", "Traffic and captures", "Keep captures for",
             "Older captures are deleted, immediately and at every startup.",
-            Kind.NUMBER, _captures.days, 1, 3650, is_integer=True, unit="days"),
+            Kind.NUMBER, _captures.max_days, 1, 3650, is_integer=True, unit="days"),
     Setting("captures.keepMebibytes", "Traffic and captures", "Maximum total size of captures",
             "When all captures together exceed this size, the oldest are deleted, immediately and at "
                 "every startup.",
-            Kind.NUMBER, _captures.mebibytes, 1, 1024 * 1024, is_integer=True, unit="MiB"),
+            Kind.NUMBER, _captures.max_mebibytes, 1, 1024 * 1024, is_integer=True, unit="MiB"),
     Setting("window.keptCaptures", "Traffic and captures", "Manage captures",
             "Open or delete saved captures.", Kind.COMMAND, target="capture.kept"),
     Setting("window.colorRules", "Traffic and captures", "Color rules",
             "Highlight matching rows in Traffic.", Kind.COMMAND, target="traffic.colors"),
-    Setting("inbox.answerWithin", "Inbox", "Inbox timeout",
+    Setting("inbox.timeout", "Inbox", "Inbox timeout",
             "After this time, elicitations are cancelled and sampling requests are rejected. Applies "
                 "to new server requests.",
             Kind.NUMBER, None, 0, 7 * _DAY, unit="s", zero_text="no limit"),
     Setting("window.answerRules", "Inbox", "Reply rules",
-            "Answer server requests automatically.",
+            "Reply to server requests automatically.",
             Kind.COMMAND, target="app.answers"),
     Setting("calls.keepHistory", "Calls", "Save call history",
             "Saves the arguments of your calls for each tool. Turning this off keeps the existing history.",
@@ -191,7 +191,7 @@ SETTINGS = (
             "Baselines used to detect changes, one file per server.",
             Kind.FILE, target="baselines"),
     Setting("files.trust", "Files", "Trusted servers",
-            "Servers from other tools that you trust, and exactly what you approved (JSON).",
+            "Servers from other clients that you trust, and exactly what you approved (JSON).",
             Kind.FILE, target="trust"),
     Setting("files.secrets", "Files", "Secrets", "Keys and tokens, encrypted.",
             Kind.FILE, target="secrets"),
@@ -201,13 +201,14 @@ SETTINGS = (
 
 IN_LAYOUT = frozenset({"look.scheme"})
 _BY_ID = {setting.id: setting for setting in SETTINGS}
+_OLD_IDS = {"inbox.answerWithin": "inbox.timeout"}
 _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_()]*")
 
 
 def setting_of(id: str) -> Setting:
-    """Return a setting by id. Raises ConfigError."""
+    """Return a setting by its current or former id. Raises ConfigError."""
     try:
-        return _BY_ID[id]
+        return _BY_ID[_OLD_IDS.get(id, id)]
     except KeyError:
         raise ConfigError(f"Unknown setting {id!r}.") from None
 
@@ -239,6 +240,11 @@ def expected_text(setting: Setting) -> str:
         return "a list of environment variable names"
     number = "an integer" if setting.is_integer else "a number"
     return f"{number} from {setting.minimum:g} to {setting.maximum:,.10g}"
+
+
+def _default_text(setting: Setting) -> str:
+    is_number = isinstance(setting.default, int | float) and not isinstance(setting.default, bool)
+    return f"{setting.default:,.10g}" if is_number else compact(setting.default)
 
 
 def _is_number(setting: Setting, value: JSON) -> bool:
@@ -291,7 +297,7 @@ class SettingsFile:
         self._file = JsonDocument(path)
 
     def load(self) -> tuple[Settings, list[str]]:
-        """Return the settings and one description per problem. Never raises."""
+        """Return the settings and warnings about invalid values. Never raises."""
         try:
             return self._settings(self._file.read())
         except ConfigError as exc:
@@ -310,10 +316,10 @@ class SettingsFile:
         return self._settings(document)[0]
 
     def _settings(self, document: JSONObject) -> tuple[Settings, list[str]]:
-        settings, problems = Settings(), list[str]()
+        settings, warnings = Settings(), list[str]()
         for section in dict.fromkeys(setting_of(id).json_section for id in IDS):
             if not isinstance(document.get(section, {}), dict):
-                problems.append(self._problem(f"“{section}” must be an object"))
+                warnings.append(invalid_value(self._file.path, section, "an object"))
         for id in IDS:
             setting = setting_of(id)
             members = document.get(setting.json_section)
@@ -321,11 +327,9 @@ class SettingsFile:
                 try:
                     settings = with_value(settings, id, members[setting.member])
                 except ConfigError:
-                    problems.append(self._problem(f"“{id}” must be {expected_text(setting)}"))
-        return settings, problems
-
-    def _problem(self, text: str) -> str:
-        return f"{self._file.path.name}: {text}. The default is used."
+                    expected, default = expected_text(setting), _default_text(setting)
+                    warnings.append(invalid_value(self._file.path, id, expected, default))
+        return settings, warnings
 
 
 def _put(document: JSONObject, setting: Setting, value: JSON) -> None:

@@ -235,7 +235,7 @@ def _absent(others: list[str]) -> SecretsUnavailable:
 
 def _silent() -> SecretsUnavailable:
     return SecretsUnavailable(
-        StorageStatus.SILENT,
+        StorageStatus.UNRESPONSIVE,
         "The keychain does not respond.",
         "It may be waiting for you: find its window, unlock it, and try again.",
     )

@@ -1,8 +1,8 @@
 """Names of secrets, and the values that describe the state of the secret store.
 
 Names are paths: `header/<server>/<name>`, `oauth/<issuer>/…`, `answers/endpoint/<id>`. The first part is
-a kind; the others are percent-encoded, so that a server may have any name and an issuer may be a URL.
-Names are not secret: they are shown, and stored as they are.
+the kind; the others are percent-encoded, so that a server may have any name and an issuer may be a URL.
+Names are not secret: they are displayed and stored in plain text.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def parts_of(name: str) -> tuple[str, ...]:
     return tuple(unquote(part, errors="replace") for part in name.split("/"))
 
 
-def shown_name(name: str) -> str:
+def display_name(name: str) -> str:
     """Return the name for display: header › My server › X-Key."""
     return one_line(" › ".join(parts_of(name)))
 
@@ -49,12 +49,12 @@ def require_name(name: str) -> None:
     if not is_name(name):
         raise ConfigError(
             f"{one_line(shorten(name, 60))!r} is not a valid secret name.",
-            f"Use at most {_MAX_LENGTH} plain characters, with single slashes between parts.",
+            f"Use at most {_MAX_LENGTH} printable characters, with single slashes between parts.",
         )
 
 
-class StorageLevel(Enum):
-    """Where secrets are stored, best first. Only the user can choose the last one."""
+class StorageKind(Enum):
+    """Where secrets are stored, most secure first. PLAIN is never chosen automatically."""
 
     KEYCHAIN = "keychain"
     PASSPHRASE = "passphrase"  # noqa: S105
@@ -65,11 +65,11 @@ class StorageLevel(Enum):
 class StorageStatus(Enum):
     """Whether secrets can be read now, and if not, why."""
 
-    UNTRIED = "untried"  # keychain not asked yet: most runs never need it
-    OPEN = "open"
+    UNTRIED = "untried"  # keychain not accessed yet: it is often never needed
+    UNLOCKED = "unlocked"
     LOCKED = "locked"  # the user can unlock it
     ABSENT = "absent"  # there is no keychain
-    SILENT = "silent"  # the keychain does not respond; it may be prompting the user
+    UNRESPONSIVE = "unresponsive"  # the keychain does not respond; it may be prompting the user
     FAILED = "failed"  # the keychain returned an error
     KEY_LOST = "key lost"  # the keychain has no key, or the wrong one, for this file
     UNREADABLE = "unreadable"  # the file cannot be used
@@ -85,18 +85,18 @@ class SecretsUnavailable(ConfigError):
 
 @dataclass(frozen=True, slots=True)
 class StoredSecret:
-    """A stored secret, without its value. `changed` is in seconds since 1970, 0 if unknown."""
+    """A stored secret, without its value. `changed_at` is a Unix timestamp in seconds, 0 if unknown."""
 
     name: str
     is_saved: bool  # False: in memory only, lost at exit
-    changed: int = 0
+    changed_at: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class SecretsState:
     """State of the secret store. `text` and `next_step` describe a problem; empty if none."""
 
-    level: StorageLevel
+    level: StorageKind
     status: StorageStatus
     text: str = ""
     next_step: str = ""
@@ -107,5 +107,5 @@ class SecretsState:
 
     @property
     def can_read(self) -> bool:
-        """True as far as is known: an untried keychain usually opens."""
-        return self.status in (StorageStatus.OPEN, StorageStatus.UNTRIED)
+        """True if secrets can be read. An untried keychain counts as readable."""
+        return self.status in (StorageStatus.UNLOCKED, StorageStatus.UNTRIED)

@@ -22,12 +22,12 @@ from inspector.config.secrets.keychain import Keychain
 from inspector.config.secrets.records import (
     SecretsState,
     SecretsUnavailable,
-    StorageLevel,
+    StorageKind,
     StorageStatus,
     StoredSecret,
+    display_name,
     is_below,
     require_name,
-    shown_name,
 )
 from inspector.config.secrets.vault_file import KeyDerivationCost, Vault, VaultFile, VaultTampered
 from inspector.config.secrets.vault_keys import VaultKeys, locked
@@ -165,7 +165,7 @@ class SecretStore:
         """Unlock until exit or `lock`. Raises ConfigError for a wrong passphrase."""
         with self._guard:
             vault = self._read()
-            if vault is None or vault.level is not StorageLevel.PASSPHRASE:
+            if vault is None or vault.level is not StorageKind.PASSPHRASE:
                 raise ConfigError("The secrets are not encrypted with a passphrase.")
             if not self._keys.unlock(vault, passphrase):
                 raise ConfigError("Wrong passphrase.", "Try again. Nothing was changed.")
@@ -177,25 +177,25 @@ class SecretStore:
             self._keys.drop()
             self.read_state()
 
-    def move_to(self, level: StorageLevel, passphrase: str = "", *, unprotected: bool = False) -> None:
+    def move_to(self, level: StorageKind, passphrase: str = "", *, unprotected: bool = False) -> None:
         """Move all secrets to another storage level, including those in memory, and re-encrypt each.
 
         `unprotected` confirms that the user knows what a plain file means. Raises ConfigError, leaving
         everything unchanged.
         """
-        if level is StorageLevel.PLAIN and not unprotected:
+        if level is StorageKind.PLAIN and not unprotected:
             raise ConfigError("A plain file gives no protection.", "Confirm that you want this.")
-        if level is StorageLevel.PASSPHRASE:
+        if level is StorageKind.PASSPHRASE:
             _require_passphrase(passphrase)
         with self._guard, self._writing() as file:
             before = self._read()
             values = {**self._keys.open_all(before), **self._memory}
             vault = created = self._keys.make_vault(level, passphrase)
-            if level is not StorageLevel.MEMORY:
+            if level is not StorageKind.MEMORY:
                 for name, value in values.items():
                     vault = self._keys.with_secret(vault, name, value)
             self._write(file, vault, created=created)
-            self._memory = values if level is StorageLevel.MEMORY else {}
+            self._memory = values if level is StorageKind.MEMORY else {}
             self._keys.discard(before)
             self._set_status(vault)
 
@@ -224,7 +224,7 @@ class SecretStore:
         try:
             if vault is None:
                 vault = self._first_vault()
-            if vault is None or vault.level is StorageLevel.MEMORY:
+            if vault is None or vault.level is StorageKind.MEMORY:
                 self._put_into_memory(name, value)
                 return
             vault = self._keys.with_secret(vault, name, value)
@@ -246,7 +246,7 @@ class SecretStore:
         A keychain that fails does not count as none.
         """
         try:
-            return self._keys.make_vault(StorageLevel.KEYCHAIN)
+            return self._keys.make_vault(StorageKind.KEYCHAIN)
         except SecretsUnavailable as exc:
             if exc.status is not StorageStatus.ABSENT:
                 raise
@@ -313,7 +313,7 @@ class SecretStore:
     def _set_status(
         self, vault: Vault | None, problem: SecretsUnavailable | None = None, *, is_tried: bool = False
     ) -> None:
-        if problem is None and vault is not None and vault.level is StorageLevel.PASSPHRASE:
+        if problem is None and vault is not None and vault.level is StorageKind.PASSPHRASE:
             problem = None if self._keys.holds(vault) else locked()
         state = self._state_of(vault, problem, is_tried=is_tried)
         if state != self._state:
@@ -324,7 +324,7 @@ class SecretStore:
         self, vault: Vault | None, problem: SecretsUnavailable | None, *, is_tried: bool
     ) -> SecretsState:
         is_open = is_tried or self._file is None or (vault is not None and self._keys.holds(vault))
-        status = StorageStatus.OPEN if is_open else StorageStatus.UNTRIED
+        status = StorageStatus.UNLOCKED if is_open else StorageStatus.UNTRIED
         return SecretsState(
             self._level(vault, problem),
             problem.status if problem is not None else status,
@@ -336,17 +336,17 @@ class SecretStore:
             vault is not None,
         )
 
-    def _level(self, vault: Vault | None, problem: SecretsUnavailable | None) -> StorageLevel:
+    def _level(self, vault: Vault | None, problem: SecretsUnavailable | None) -> StorageKind:
         if vault is not None:
             return vault.level
         is_absent = problem is not None and problem.status is StorageStatus.ABSENT
-        return StorageLevel.MEMORY if self._file is None or is_absent else StorageLevel.KEYCHAIN
+        return StorageKind.MEMORY if self._file is None or is_absent else StorageKind.KEYCHAIN
 
     def _report_damaged(self, vault: Vault, name: str) -> None:
         if (vault.id, name) not in self._reported:
             self._reported.add((vault.id, name))
             self.problem_found.emit(
-                f"The secret “{shown_name(name)}” was changed outside MCP Lens and is not used. Enter "
+                f"The secret “{display_name(name)}” was changed outside MCP Lens and is not used. Enter "
                 "it again, or delete it under Secrets."
             )
 

@@ -29,7 +29,7 @@ from inspector.base.errors import ConfigError
 from inspector.base.json.values import JSON, JSONError, JSONObject, compact, parse, pretty
 from inspector.base.plain_text import one_line
 from inspector.base.units import size
-from inspector.config.secrets.records import SecretsUnavailable, StorageLevel, StorageStatus, is_name
+from inspector.config.secrets.records import SecretsUnavailable, StorageKind, StorageStatus, is_name
 
 VERSION = 1
 MAX_BYTES = 16 * 1024 * 1024
@@ -81,7 +81,7 @@ class Record:
 class Vault:
     """Content of the vault file. `unknown` members are preserved."""
 
-    level: StorageLevel
+    level: StorageKind
     id: str
     check: str = ""  # encrypted with an empty name: verifies the key
     salt: bytes = b""
@@ -90,7 +90,7 @@ class Vault:
     unknown: JSONObject = field(default_factory=dict)
 
     def with_record(self, name: str, text: str) -> Vault:
-        record = Record(text, self.level is not StorageLevel.PLAIN, int(time.time()))
+        record = Record(text, self.level is not StorageKind.PLAIN, int(time.time()))
         return replace(self, records={**self.records, name: record})
 
     def without(self, names: set[str]) -> Vault:
@@ -186,9 +186,9 @@ class VaultFile:
             )
         id, check, records = document.get("id"), document.get("check", ""), document.get("records", {})
         try:
-            level = StorageLevel(document.get("kept"))
+            level = StorageKind(document.get("kept"))
             salt, cost = b"", KeyDerivationCost()
-            if level is StorageLevel.PASSPHRASE:
+            if level is StorageKind.PASSPHRASE:
                 salt, cost = _scrypt(document.get("scrypt"))
         except ValueError as exc:
             raise self._unreadable("is damaged: it does not say how it is encrypted") from exc
@@ -255,7 +255,7 @@ def _document(vault: Vault) -> JSONObject:
     document: JSONObject = {"version": VERSION, "kept": vault.level.value, "id": vault.id}
     if vault.check:
         document["check"] = vault.check
-    if vault.level is StorageLevel.PASSPHRASE:
+    if vault.level is StorageKind.PASSPHRASE:
         cost = vault.cost
         document["scrypt"] = {"salt": to_text(vault.salt), "n": cost.n, "r": cost.r, "p": cost.p}
     document["records"] = {

@@ -7,7 +7,7 @@ import contextlib
 from inspector.base.errors import ConfigError
 from inspector.base.units import plural
 from inspector.config.secrets.keychain import Keychain
-from inspector.config.secrets.records import SecretsUnavailable, StorageLevel, StorageStatus, shown_name
+from inspector.config.secrets.records import SecretsUnavailable, StorageKind, StorageStatus, display_name
 from inspector.config.secrets.vault_file import (
     KeyDerivationCost,
     Vault,
@@ -21,7 +21,7 @@ from inspector.config.secrets.vault_file import (
 )
 
 _CHECK_TEXT = "mcp-lens"
-_KEYLESS = (StorageLevel.PLAIN, StorageLevel.MEMORY)
+_KEYLESS = (StorageKind.PLAIN, StorageKind.MEMORY)
 
 
 class VaultKeys:
@@ -44,7 +44,7 @@ class VaultKeys:
         """Get the vault's key from the keychain unless held. Raises SecretsUnavailable."""
         if self.holds(vault):
             return
-        if vault.level is StorageLevel.PASSPHRASE:
+        if vault.level is StorageKind.PASSPHRASE:
             raise locked()
         key = self._keychain.read(_account(vault))
         if key is None or not _matches(key, vault):
@@ -67,16 +67,16 @@ class VaultKeys:
         """Forget all keys, locking the vaults."""
         self._held.clear()
 
-    def make_vault(self, level: StorageLevel, passphrase: str = "") -> Vault:
+    def make_vault(self, level: StorageKind, passphrase: str = "") -> Vault:
         """Create an empty vault and hold its key. Raises SecretsUnavailable."""
         if level in _KEYLESS:
             return Vault(level, new_id())
         id, salt, key = new_id(), b"", new_key()
-        if level is StorageLevel.PASSPHRASE:
+        if level is StorageKind.PASSPHRASE:
             salt = new_salt()
             key = derive_key(passphrase, salt, self._cost)
         vault = Vault(level, id, encrypt(key, id, "", _CHECK_TEXT), salt, self._cost)
-        if level is StorageLevel.KEYCHAIN:
+        if level is StorageKind.KEYCHAIN:
             self._keychain.write(_account(vault), key)
         self._held[id] = key
         return vault
@@ -86,13 +86,13 @@ class VaultKeys:
         if vault is None:
             return
         self._held.pop(vault.id, None)
-        if vault.level is StorageLevel.KEYCHAIN:
+        if vault.level is StorageKind.KEYCHAIN:
             with contextlib.suppress(SecretsUnavailable):
                 self._keychain.delete(_account(vault))
 
     def with_secret(self, vault: Vault, name: str, value: str) -> Vault:
         """Return the vault with a secret added. Raises SecretsUnavailable."""
-        is_plain = vault.level is StorageLevel.PLAIN
+        is_plain = vault.level is StorageKind.PLAIN
         return vault.with_record(
             name, value if is_plain else encrypt(self._key(vault), vault.id, name, value)
         )
@@ -117,7 +117,7 @@ class VaultKeys:
         if damaged:
             raise ConfigError(
                 f"{plural(len(damaged), 'secret')} cannot be decrypted and would be lost, including "
-                f"“{shown_name(damaged[0])}”.",
+                f"“{display_name(damaged[0])}”.",
                 "Delete the secrets that cannot be decrypted, then try again.",
             )
         return values

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from inspector.base.errors import ConfigError
 from inspector.base.redaction import is_secret_name
-from inspector.config.secrets.records import is_below, make_name, shown_name
+from inspector.config.secrets.records import display_name, is_below, make_name
 from inspector.config.servers.entries import (
     BearerSettings,
     Entry,
@@ -128,7 +128,7 @@ def resolve_secrets(entry: Entry, values: Mapping[str, str]) -> Entry:
     resolved: dict[str, str] = {}
     for name, reference in secret_references(entry).items():
         value = values.get(reference.ref)
-        subject = f"The secret “{shown_name(reference.ref)}”, used by {_usage(entry, name)},"
+        subject = f"The secret “{display_name(reference.ref)}”, used by {_usage(entry, name)},"
         if not value:
             raise ConfigError(
                 f"{subject} is not available: it is not in the secret store, or the store is locked. "

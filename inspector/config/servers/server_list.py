@@ -116,7 +116,7 @@ class ServerListFile:
         return value if isinstance(value, dict) else {}
 
     def replace(self, name: str, entry: Entry, draft: JSONObject | None = None) -> None:
-        """Write `entry` in place of the server called `name`, which may differ; else append it.
+        """Write `entry` in place of the server called `name`, which may differ; otherwise append it.
 
         Unknown members are taken from `draft`, or else stay as they are in the file.
         """

@@ -1,4 +1,4 @@
-"""Trust in servers from other tools' files: the user's approvals, and warnings.
+"""Trust in servers from other clients' files: the user's approvals, and warnings.
 
 An approval is for one server in one file with exactly this content: the program (its path and hash),
 arguments, environment variables and folder, or the URL and headers, and everything else that the
@@ -50,7 +50,7 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """The user's approval of a server from another tool's file.
+    """The user's approval of a server from another client's file.
 
     `key` is the digest of exactly what was approved; `content` is for showing changes, with secrets
     replaced by digests. `folder`: one file may define servers for several folders. `variables` are the
@@ -199,14 +199,14 @@ def _written(approval: Approval) -> JSONObject:
 
 
 def check_command(command: str, is_absolute: bool) -> None:
-    """Raise ConfigError for a relative command from another tool's file.
+    """Raise ConfigError for a relative command from another client's file.
 
     Only a program on the PATH or with its full path is certain to be the one that the user saw.
     """
     if is_relative(command, is_absolute):
         raise ConfigError(
             f"It starts a program by a relative path, {command!r}. That is not allowed for servers "
-            "from other tools' files.",
+            "from other clients' files.",
             "Import a copy, which uses the full path.",
         )
 
@@ -314,7 +314,7 @@ def _command_warnings(entry: StdioEntry) -> Iterator[str]:
     if any(word.partition("=")[0] in _CODE_OPTIONS.get(_without_version(name), ()) for word in own):
         yield f"Its arguments are code for {name}. Review all of it."
     if name in _FETCHERS and _fetches(name, args):
-        yield f"{name} downloads the code it runs; MCP Lens does not notice when that code changes."
+        yield f"{name} downloads the code it runs. MCP Lens cannot detect changes to that code."
     if name in _CONTAINERS:
         access = [word.partition("=")[0] for word in args if word.partition("=")[0] in _ACCESS_OPTIONS]
         if access:

@@ -130,7 +130,7 @@ FORMATS = schema(
         **STRING,
         "pattern": "^[A-Z]{2}-[0-9]{3}$",
         "examples": ["AB-123"],
-        "description": "For example AB-123.",
+        "description": "Example: AB-123",
     },
     script={**STRING, "contentMediaType": "text/x-python", "description": "Multi-line text."},
 )

@@ -86,7 +86,7 @@ def behavior_tools() -> list[DemoTool]:
             "Fail",
             "Returns a tool error (isError).",
             _fail,
-            schema(message=_label("The tool failed.", "Text of the error.")),
+            schema(message=_label("The tool failed.", "Error message to return.")),
         ),
         tool(
             "protocol_error",

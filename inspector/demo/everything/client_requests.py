@@ -31,6 +31,9 @@ Reply = TypeVar("Reply", bound=BaseModel)
 
 OPEN_WORLD = types.ToolAnnotations(read_only_hint=True, open_world_hint=True)
 
+# Actions of an ElicitResult, for texts.
+PAST_TENSE: Mapping[str, str] = {"accept": "accepted", "decline": "declined", "cancel": "cancelled"}
+
 _REQUEST_KEY = "question"
 _SIGNING_KEY = secrets.token_bytes(32)
 # Detects clients that trim, fold or re-encode what they must return unchanged.

@@ -19,7 +19,7 @@ _FORECAST = schema(
 
 def result_tools() -> list[DemoTool]:
     blocks = schema(blocks={"type": "integer", "default": 1, "minimum": 1, "maximum": 50})
-    city = schema(["city"], city={"type": "string", "description": "For example Lisbon."})
+    city = schema(["city"], city={"type": "string", "description": "Example: Lisbon"})
     return [
         tool("return_text", "Text", "One or more blocks of text.", _return_text, blocks),
         tool("return_image", "Image", "A small PNG.", _return_image),
@@ -35,7 +35,7 @@ def result_tools() -> list[DemoTool]:
         tool(
             "forecast",
             "Forecast",
-            "Structured content with an output schema.",
+            "Returns structured content that matches the output schema.",
             _forecast,
             city,
             output_schema=_FORECAST,

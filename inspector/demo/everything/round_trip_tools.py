@@ -1,4 +1,4 @@
-"""Tools with several server requests: two at once, three in sequence, or without end."""
+"""Tools that send several server requests: two at once, three in sequence, or endlessly."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from inspector.demo.everything.client_requests import (
+    PAST_TENSE,
     declared,
     form,
     is_stateless,
@@ -74,7 +75,7 @@ def round_trip_tools() -> list[DemoTool]:
         request_tool(
             "book_trip",
             "Book a trip",
-            "Sends three form elicitations, each after the response to the previous one.",
+            "Sends three form elicitations, each after the reply to the previous one.",
             _book_trip,
         ),
         request_tool(
@@ -87,7 +88,7 @@ def round_trip_tools() -> list[DemoTool]:
 
 
 async def _ask_twice(call: Call) -> Outcome:
-    """Send two requests at the same time; they may be answered in either order."""
+    """Send two requests at the same time; their replies may come in either order."""
     second = call.arguments["second"]
     if not supports_forms(call):
         return undeclared("elicitation (form)")
@@ -137,9 +138,9 @@ async def _book_by_requests(call: Call) -> Outcome:
 
 
 def _book_by_rounds(call: Call) -> Outcome:
-    """Book in rounds.
+    """Book over several rounds.
 
-    The answers so far are carried in the requestState: the server is stateless.
+    `requestState` carries the replies so far, because the server is stateless.
     """
     booking: dict[str, Any] = {}
     if call.params.input_responses is not None or call.params.request_state is not None:
@@ -170,7 +171,7 @@ def _booked(booking: Mapping[str, Any]) -> types.CallToolResult:
 
 
 def _not_booked(action: str, step: int) -> types.CallToolResult:
-    return text(f"Nothing was booked: {action} at step {step + 1}.")
+    return text(f"Nothing was booked: {PAST_TENSE[action]} at step {step + 1}.")
 
 
 async def _ask_forever(call: Call) -> Outcome:
@@ -201,8 +202,8 @@ def _next_round(call: Call) -> Outcome:
 
 
 def _next_form(number: int) -> types.ElicitRequest:
-    return form(f"Question {number}: may I ask another one?", {"type": "object", "properties": {}})
+    return form(f"Request {number}: send another one?", {"type": "object", "properties": {}})
 
 
 def _stopped(action: str, number: int) -> types.CallToolResult:
-    return text(f"Stopped by the user ({action}) at question {number}.")
+    return text(f"Stopped by the user ({PAST_TENSE[action]}) at request {number}.")

@@ -148,7 +148,7 @@ _MISSING_CAPABILITY = -32021
 
 
 class TaskUpdateParams(types.RequestParams):
-    """Parameters of `tasks/update`, which the SDK does not know."""
+    """Parameters of `tasks/update`, which the SDK does not support."""
 
     task_id: str
     input_responses: dict[str, dict[str, Any]]
@@ -242,7 +242,7 @@ class ExtensionTasks:
     ) -> types.SubscriptionsListenResult:
         """Handle `subscriptions/listen`.
 
-        Delegates to the SDK's handler, unless tasks are requested, which it does not know.
+        Delegates to the SDK's handler, unless tasks are requested, which it does not support.
         """
         requested = (params.notifications.model_extra or {}).get("taskIds")
         known = {run.id for run in self._runs.all()}

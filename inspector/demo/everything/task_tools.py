@@ -13,7 +13,13 @@ from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel
 
 from inspector.demo.everything import task_designs
-from inspector.demo.everything.client_requests import form, is_stateless, supports_forms, undeclared
+from inspector.demo.everything.client_requests import (
+    PAST_TENSE,
+    form,
+    is_stateless,
+    supports_forms,
+    undeclared,
+)
 from inspector.demo.everything.state import Background, State
 from inspector.demo.everything.task_designs import Body, TaskRuns, Work
 from inspector.demo.toolbox import (
@@ -53,7 +59,7 @@ async def _question(work: Work) -> types.CallToolResult:
             f"question-{number}", form(f"Question {number}: continue?", _TRIP), types.ElicitResult
         )
         if response.action != "accept":
-            return text(f"Stopped at question {number}: {response.action}.")
+            return text(f"Stopped at question {number}: {PAST_TENSE[response.action]}.")
     return text(f"Received {work.arguments['questions']} responses.")
 
 

@@ -176,11 +176,11 @@ async def check_response(context: LoginContext) -> None:
     server, client = _authorization_server(context)
     callback = read_callback(facts.response)
     is_assumed = server.source is MetadataSource.DEFAULTS
-    verdict = check_callback(
+    checked = check_callback(
         callback,
         CallbackExpectation(
             state=facts.state,
-            issuer=None if is_assumed else server.recorded_issuer,
+            issuer=None if is_assumed else server.expected_iss,
             iss_advertised=server.advertises_iss,
             redirect_uri=facts.redirect_uri,
             client_id=client.client_id,
@@ -188,16 +188,16 @@ async def check_response(context: LoginContext) -> None:
             revision=context.revision,
         ),
     )
-    context.add_findings(verdict.findings)
+    context.add_findings(checked.findings)
     context.add_table(
         "Checks in order",
         ("Check", "Result", ""),
-        ((check.name, check.result.value, check.text) for check in verdict.checks),
+        ((check.name, check.result.value, check.text) for check in checked.checks),
     )
     await context.close_listener()
-    if verdict.problem or not verdict.code:
+    if checked.problem or not checked.code:
         raise LoginStopped(
-            verdict.problem or "The authorization response contains no code.",
+            checked.problem or "The authorization response contains no code.",
             "Go back to “Open browser”: this authorization response cannot be used again.",
         )
     for name, value in callback.parameters.items():
@@ -208,4 +208,4 @@ async def check_response(context: LoginContext) -> None:
                 "from the authorization response",
                 is_secret=name in ("code", "state", "session_state"),
             )
-    facts.code = verdict.code
+    facts.code = checked.code

@@ -14,7 +14,7 @@ from inspector.oauth.login.steps import LoginGrant
 from inspector.oauth.signing import SigningKey, read_key
 from inspector.oauth.store import StoredLogin
 from inspector.oauth.token_endpoint import TokenRequest, request_token
-from inspector.protocol.auth.id_token import judge_id_jag
+from inspector.protocol.auth.id_token import check_id_jag
 from inspector.protocol.auth.scopes import compare_scopes
 from inspector.protocol.auth.server_metadata import MetadataSource
 from inspector.protocol.auth.token_request import (
@@ -71,7 +71,7 @@ async def exchange(context: LoginContext) -> None:
     context.add_input("ID-JAG", facts.assertion, "from the identity provider", is_secret=True)
     context.add_claims("ID-JAG", facts.assertion)
     client = facts.client.client_id if facts.client is not None else ""
-    context.add_findings(judge_id_jag(facts.assertion, facts.server.issuer, client, context.revision))
+    context.add_findings(check_id_jag(facts.assertion, facts.server.issuer, client, context.revision))
 
 
 async def _delete_id_token(context: LoginContext, issuer: str) -> bool:

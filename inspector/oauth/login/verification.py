@@ -17,7 +17,7 @@ from inspector.oauth.http import LoginRequest, LoginResponse
 from inspector.oauth.login.context import LoginContext, LoginStopped
 from inspector.oauth.login.steps import LoginGrant
 from inspector.protocol import jsonrpc
-from inspector.protocol.auth.step_up import Attempt, StepUps, judge_refusal
+from inspector.protocol.auth.step_up import Attempt, StepUps, check_refusal
 from inspector.protocol.auth.tokens import TokenSet, decide_renewal, refresh_margin
 from inspector.protocol.client_capabilities import ClientCapabilities
 from inspector.protocol.discovery import Discovery
@@ -60,8 +60,8 @@ async def call(context: LoginContext) -> None:
 def _report_rejection(context: LoginContext, response: LoginResponse) -> None:
     attempt = Attempt("initialize", _tokens(context), is_first_use=True)
     refusal = read_refusal(response.status, response.headers)
-    verdict = judge_refusal(refusal, attempt, StepUps(), context.revision)
-    context.add_findings(verdict.findings)
+    decision = check_refusal(refusal, attempt, StepUps(), context.revision)
+    context.add_findings(decision.findings)
     context.add_table(
         "Why a server rejects a new token",
         ("Cause", "What to check"),
@@ -72,7 +72,7 @@ def _report_rejection(context: LoginContext, response: LoginResponse) -> None:
             ("scope", "granted scopes against the scope in the challenge"),
         ),
     )
-    raise LoginStopped(f"The server rejected the new token ({response.status}). {verdict.reason}")
+    raise LoginStopped(f"The server rejected the new token ({response.status}). {decision.reason}")
 
 
 async def verify(context: LoginContext) -> None:
@@ -95,9 +95,9 @@ async def verify(context: LoginContext) -> None:
     if response.status in (401, 403):
         refusal = read_refusal(response.status, response.headers)
         attempt = Attempt("tools/list", _tokens(context), is_first_use=False)
-        verdict = judge_refusal(refusal, attempt, StepUps(), context.revision)
-        context.add_findings(verdict.findings)
-        context.add_decision(f"The server rejected tools/list ({response.status}). {verdict.reason}")
+        decision = check_refusal(refusal, attempt, StepUps(), context.revision)
+        context.add_findings(decision.findings)
+        context.add_decision(f"The server rejected tools/list ({response.status}). {decision.reason}")
         return
     context.add_decision(_listed(response))
 

@@ -167,7 +167,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class CallbackVerdict:
+class CallbackResult:
     """Result of the checks: a code, a credible error, or a problem as a sentence."""
 
     checks: tuple[Check, ...]
@@ -203,12 +203,12 @@ def _is_response(pairs: list[tuple[str, str]]) -> bool:
     return any(name in ("code", "error", "access_token") for name, _ in pairs)
 
 
-def check_callback(callback: Callback, expected: CallbackExpectation) -> CallbackVerdict:
+def check_callback(callback: Callback, expected: CallbackExpectation) -> CallbackResult:
     """Check a callback: state, iss, error, code. Stops at the first failed check."""
     if callback.problem:
         return _failed((), (), "URL", callback.problem)
     state = _check_state(callback, expected)
-    if isinstance(state, CallbackVerdict):
+    if isinstance(state, CallbackResult):
         return state
     found = (*_about_location(callback, expected),)
     if callback.repeated:
@@ -223,7 +223,7 @@ def check_callback(callback: Callback, expected: CallbackExpectation) -> Callbac
     return _check_issuer(callback, expected, (state,), found)
 
 
-def _check_state(callback: Callback, expected: CallbackExpectation) -> Check | CallbackVerdict:
+def _check_state(callback: Callback, expected: CallbackExpectation) -> Check | CallbackResult:
     received = callback.parameters.get("state", "")
     if not received:
         about = finding("AZ-001", expected.revision)
@@ -236,7 +236,7 @@ def _check_state(callback: Callback, expected: CallbackExpectation) -> Check | C
 
 def _check_issuer(
     callback: Callback, expected: CallbackExpectation, checks: tuple[Check, ...], found: tuple[Finding, ...]
-) -> CallbackVerdict:
+) -> CallbackResult:
     received = callback.parameters.get("iss")
     if expected.issuer is None:
         text = "Present, but there is no issuer to compare it with." if received else "Absent."
@@ -255,7 +255,7 @@ def _check_issuer(
 
 def _missing_issuer(
     callback: Callback, expected: CallbackExpectation, checks: tuple[Check, ...], found: tuple[Finding, ...]
-) -> CallbackVerdict:
+) -> CallbackResult:
     """Handle an `iss` that was advertised but is missing, or is empty.
 
     Before 2026-07-28 no MCP rule forbids continuing.
@@ -270,25 +270,25 @@ def _missing_issuer(
 
 def _outcome(
     callback: Callback, expected: CallbackExpectation, checks: tuple[Check, ...], found: tuple[Finding, ...]
-) -> CallbackVerdict:
+) -> CallbackResult:
     error = read_error(dict(callback.parameters))
     if error is not None:
         problem = f"The authorization server rejected the login: {error.sentence}"
         check = Check("error", CheckResult.FAILED, error.sentence)
         findings = (*found, *_about_error(error, expected))
-        return CallbackVerdict((*checks, check), error=error, findings=findings, problem=problem)
+        return CallbackResult((*checks, check), error=error, findings=findings, problem=problem)
     checks = (*checks, Check("error", CheckResult.PASSED, "None."))
     code = callback.parameters.get("code", "")
     if not code:
         text = "The authorization response has neither a code nor an error. Start the login again."
         return _failed(checks, found, "code", "Missing.", text)
-    return CallbackVerdict((*checks, Check("code", CheckResult.PASSED, "Present.")), code, findings=found)
+    return CallbackResult((*checks, Check("code", CheckResult.PASSED, "Present.")), code, findings=found)
 
 
 def _failed(
     checks: tuple[Check, ...], found: tuple[Finding, ...], name: str, text: str, problem: str = ""
-) -> CallbackVerdict:
-    return CallbackVerdict(
+) -> CallbackResult:
+    return CallbackResult(
         (*checks, Check(name, CheckResult.FAILED, text)), findings=found, problem=problem or text
     )
 

@@ -97,7 +97,7 @@ def read_challenges(values: Sequence[str]) -> Challenges:
 def choose_challenge(challenges: Challenges, status: int) -> Challenge | None:
     """Return the challenge to act on.
 
-    On 403 one that asks for scopes; else the first with `resource_metadata`, or else the first.
+    On 403, one that asks for scopes; otherwise the first with `resource_metadata`, or just the first.
     """
     supported = challenges.supported
     if status == 403:
@@ -137,7 +137,7 @@ def access_status(status: int, challenge: Challenge | None, *, with_token: bool)
     return AccessStatus.FORBIDDEN if status == 403 else AccessStatus.WRONG_URL
 
 
-def judge_response(
+def check_response(
     status: int,
     challenges: Challenges,
     revision: Revision,
@@ -148,15 +148,15 @@ def judge_response(
     """Return what is wrong with a rejection. `error` is the JSON-RPC error in the body, if any."""
     found: list[Finding] = []
     if not with_token:
-        found += _judge_status(status, challenges, revision, error)
+        found += _check_status(status, challenges, revision, error)
     if status == 401:
-        found += _judge_refusal(challenges, revision)
+        found += _check_refusal(challenges, revision)
     found += (
         finding("AUTH-008", revision, column=problem.column, problem=problem.text, evidence=problem.header)
         for problem in challenges.problems
     )
     for challenge in challenges.supported:
-        found += _judge_parameters(challenge, revision)
+        found += _check_parameters(challenge, revision)
     return tuple(found)
 
 
@@ -168,7 +168,7 @@ _REFUSAL = re.compile(
 )
 
 
-def _judge_status(
+def _check_status(
     status: int, challenges: Challenges, revision: Revision, error: ErrorObject | None
 ) -> Iterator[Finding]:
     if status >= 500:
@@ -179,7 +179,7 @@ def _judge_status(
         yield finding("AUTH-013", revision, status=status, evidence=error.message)
 
 
-def _judge_refusal(challenges: Challenges, revision: Revision) -> Iterator[Finding]:
+def _check_refusal(challenges: Challenges, revision: Revision) -> Iterator[Finding]:
     if not challenges.all:
         if not challenges.problems:
             yield finding("AUTH-003", revision)
@@ -191,7 +191,7 @@ def _judge_refusal(challenges: Challenges, revision: Revision) -> Iterator[Findi
         yield finding("AUTH-004", revision)
 
 
-def _judge_parameters(challenge: Challenge, revision: Revision) -> Iterator[Finding]:
+def _check_parameters(challenge: Challenge, revision: Revision) -> Iterator[Finding]:
     for name in dict.fromkeys(challenge.repeated):
         yield finding("AUTH-012", revision, parameter=name, what="repeated; MCP Lens uses the first value")
     for name in dict.fromkeys(challenge.unquoted):

@@ -3,7 +3,7 @@
 Unlike with access tokens, the claims of an ID token decide something. It must be signed, but the
 signature is not verified: the token came directly from the provider's token endpoint, which section
 3.1.3.7 accepts instead. A token from elsewhere, such as one that the user entered, is only shown; its
-provider will judge it.
+provider will check it.
 
 An ID-JAG is meant for the MCP server's authorization server, which verifies it. Only whether it is for
 that server is checked here, as it cannot be revoked once sent.
@@ -40,7 +40,7 @@ class IdTokenExpectation:
 
 
 @dataclass(frozen=True, slots=True)
-class IdTokenVerdict:
+class IdTokenResult:
     """The checks in order; `problem` is one sentence, `findings` have the details."""
 
     checks: tuple[Check, ...]
@@ -65,7 +65,7 @@ def provider_scope(offered: Sequence[str] | None, typed: str | None = None) -> s
 def is_expired(id_token: str, now: float, *, soon: bool = False) -> bool:
     """True if expired, or with `soon` so close that it should be refreshed.
 
-    Unreadable tokens are left to the provider to judge.
+    Unreadable tokens are left to the provider to check.
     """
     view = read_jwt(id_token)
     end = view.time_of("exp") if view is not None else None
@@ -78,7 +78,7 @@ def is_expired(id_token: str, now: float, *, soon: bool = False) -> bool:
 
 def check_id_token(
     id_token: str, expected: IdTokenExpectation, now: float, revision: Revision
-) -> IdTokenVerdict:
+) -> IdTokenResult:
     """Check an ID token (OpenID Connect Core, sections 3.1.3.7 and 12.2). Never raises.
 
     Stops at the first failed check.
@@ -86,23 +86,23 @@ def check_id_token(
     view = read_jwt(id_token)
     if view is None:
         found = finding("IDT-002", revision)
-        return IdTokenVerdict((Check("form", CheckResult.FAILED, found.seen),), found.seen, (found,))
+        return IdTokenResult((Check("form", CheckResult.FAILED, found.seen),), found.seen, (found,))
     checks: list[Check] = []
     for check, about in _checks(view, expected, now):
         checks.append(check)
         if check.result is CheckResult.FAILED:
             id, seen = about
             problem = f"The ID token is invalid. {check.name}: {check.text}"
-            return IdTokenVerdict(tuple(checks), problem, (finding(id, revision, **seen),))
+            return IdTokenResult(tuple(checks), problem, (finding(id, revision, **seen),))
     subject, end = text_of(view.claims, "sub"), view.time_of("exp")
-    return IdTokenVerdict(tuple(checks), subject=subject, expires_at=end)
+    return IdTokenResult(tuple(checks), subject=subject, expires_at=end)
 
 
 # A check, plus the id and values of its finding in case it failed.
-_Judged = tuple[Check, tuple[str, dict[str, str]]]
+_CheckedClaim = tuple[Check, tuple[str, dict[str, str]]]
 
 
-def _checks(view: JwtView, expected: IdTokenExpectation, now: float) -> Iterator[_Judged]:
+def _checks(view: JwtView, expected: IdTokenExpectation, now: float) -> Iterator[_CheckedClaim]:
     algorithm = quote_value(text_of(view.header, "alg"))
     problem = "it has no signature" if algorithm != "none" else "its algorithm is none"
     yield (
@@ -149,7 +149,7 @@ def _checks(view: JwtView, expected: IdTokenExpectation, now: float) -> Iterator
     yield _check("sub", is_same_user, "It identifies the user.", f"It {other}."), ("IDT-009", about)
 
 
-def _about_times(view: JwtView, now: float) -> Iterator[_Judged]:
+def _about_times(view: JwtView, now: float) -> Iterator[_CheckedClaim]:
     end, begin = view.time_of("exp"), view.time_of("iat")
     late = "it has no exp" if end is None else f"it expired {now - end:,.0f} seconds ago"
     is_valid = end is not None and end + MAX_CLOCK_SKEW > now
@@ -162,7 +162,7 @@ def _about_times(view: JwtView, now: float) -> Iterator[_Judged]:
     )
 
 
-def _about_nonce(received: str, expected: IdTokenExpectation) -> _Judged:
+def _about_nonce(received: str, expected: IdTokenExpectation) -> _CheckedClaim:
     """Check the nonce. A refreshed token may omit it; any other must have it."""
     is_refresh = bool(expected.subject)
     problem = "does not match this login" if received else "is missing"
@@ -184,7 +184,7 @@ def _check(name: str, is_valid: bool, good: str, bad: str) -> Check:
 ID_JAG_TYPE = "oauth-id-jag+jwt"
 
 
-def judge_id_jag(text: str, issuer: str, client_id: str, revision: Revision) -> Iterator[Finding]:
+def check_id_jag(text: str, issuer: str, client_id: str, revision: Revision) -> Iterator[Finding]:
     """Yield what is wrong with an ID-JAG for the authorization server `issuer` and `client_id`."""
     view = read_jwt(text)
     if view is None:

@@ -1,6 +1,6 @@
 """Protected resource metadata (RFC 9728), and the `resource` parameter (RFC 8707).
 
-In order: where to look, how to judge a response, whether the document is about this server, which of its
+In order: where to look, how to interpret a response, whether the document is about this server, which of its
 authorization servers to use. The `resource` value is the same in every request of a login.
 """
 
@@ -63,7 +63,7 @@ def resource_metadata_urls(
         return ResourceMetadataUrls(known, findings=(found,))
     first = Candidate(url.url, "Named in the challenge.")
     others = tuple(candidate for candidate in known if candidate.url != url.url)
-    findings = _judge_origin(named, server_url, revision)
+    findings = _check_origin(named, server_url, revision)
     return ResourceMetadataUrls((first, *others), from_challenge=True, findings=tuple(findings))
 
 
@@ -80,7 +80,7 @@ def _well_known(server_url: str) -> tuple[Candidate, ...]:
     )
 
 
-def _judge_origin(named: str, server_url: str, revision: Revision) -> Iterator[Finding]:
+def _check_origin(named: str, server_url: str, revision: Revision) -> Iterator[Finding]:
     one, other = read_link(named), read_link(server_url)
     if _origin(one) != _origin(other):
         yield finding("AUTH-007", revision, host=_host_text(one), server=_host_text(other))
@@ -94,7 +94,7 @@ class NoResourceMetadata:
     findings: tuple[Finding, ...]
 
 
-def judge_metadata_response(
+def check_metadata_response(
     response: MetadataResponse, document: Document, revision: Revision
 ) -> tuple[Finding, ...]:
     """Return what is wrong with a response, regardless of the document's content."""
@@ -112,7 +112,7 @@ def judge_metadata_response(
     return ()
 
 
-def judge_search(
+def check_search(
     locations: ResourceMetadataUrls, responses: Sequence[MetadataResponse], revision: Revision
 ) -> tuple[Finding, ...]:
     """Return findings about where it was found; `responses` are all up to the first document."""
@@ -123,8 +123,8 @@ def judge_search(
     return (finding("PRM-009", revision, difference=difference),)
 
 
-def judge_missing_metadata(responses: Sequence[MetadataResponse], revision: Revision) -> NoResourceMetadata:
-    """Judge a search in which no candidate had a document."""
+def check_missing_metadata(responses: Sequence[MetadataResponse], revision: Revision) -> NoResourceMetadata:
+    """Interpret a search in which no candidate had a document."""
     unsure = [response for response in responses if read_document(response).outcome is LookupOutcome.UNSURE]
     if not unsure:
         found = finding("AUTH-005", revision, tried=tried_text(responses))
@@ -134,7 +134,7 @@ def judge_missing_metadata(responses: Sequence[MetadataResponse], revision: Revi
     return NoResourceMetadata(may_fall_back=False, findings=(found,))
 
 
-def judge_copies(one: JSONObject, other: JSONObject, revision: Revision) -> tuple[Finding, ...]:
+def check_copies(one: JSONObject, other: JSONObject, revision: Revision) -> tuple[Finding, ...]:
     """Return findings if the documents for the path and for the root differ.
 
     Fetching both is optional.
@@ -180,7 +180,7 @@ def relation_of(resource: str, server_url: str) -> Relation:
     return Relation.PARENT if is_parent else Relation.OTHER_PATH
 
 
-def _judge_resource(
+def _check_resource(
     resource: str | None, server_url: str, revision: Revision
 ) -> tuple[Relation | None, tuple[Finding, ...]]:
     if resource is None:
@@ -227,7 +227,7 @@ def read_resource_metadata(
     """Parse a document. Never raises for its content."""
     members = DocumentMembers(content, "PRM-016", revision)
     resource = members.text("resource")
-    relation, about_resource = _judge_resource(resource, server_url, revision)
+    relation, about_resource = _check_resource(resource, server_url, revision)
     issuers, about_issuers = _read_issuers(members.texts("authorization_servers"), revision, allowance)
     metadata = ResourceMetadata(
         content=content,
@@ -241,7 +241,7 @@ def read_resource_metadata(
         name=members.text("resource_name") or "",
         documentation=members.text("resource_documentation") or "",
     )
-    lists = _judge_lists(metadata, revision)
+    lists = _check_lists(metadata, revision)
     return ResourceMetadataResult(metadata, (*about_resource, *about_issuers, *lists, *members.findings))
 
 
@@ -272,7 +272,7 @@ def issuer_problem(entry: str, allowance: Allowance) -> str:
     return "it has a query" if "?" in entry else ""
 
 
-def _judge_lists(metadata: ResourceMetadata, revision: Revision) -> Iterator[Finding]:
+def _check_lists(metadata: ResourceMetadata, revision: Revision) -> Iterator[Finding]:
     methods = metadata.bearer_methods
     if methods is not None and "header" not in methods:
         yield finding("PRM-012", revision, methods=methods or "empty")
@@ -281,7 +281,7 @@ def _judge_lists(metadata: ResourceMetadata, revision: Revision) -> Iterator[Fin
         yield finding("PRM-014", revision, scopes=broad)
 
 
-def judge_scopes(
+def check_scopes(
     challenge: Challenge | None, metadata: ResourceMetadata | None, revision: Revision
 ) -> tuple[Finding, ...]:
     """Return findings about the scopes in the challenge and the metadata together."""
@@ -318,7 +318,7 @@ def choose_issuer(
     return IssuerChoice(issuers[0], reason)
 
 
-def judge_migration(
+def check_migration(
     before: str | None, issuers: Sequence[str], choice: IssuerChoice, revision: Revision
 ) -> tuple[Finding, ...]:
     """Report a changed authorization server; `before` is the one of the last login."""

@@ -1,8 +1,8 @@
 """Authorization server metadata (RFC 8414, OpenID Connect Discovery).
 
-Where the document is, whose it is, and what it says. The issuer is compared as text, character by
-character: URL normalization would let one server speak for another. Every endpoint passes `url_guard`
-before it can be used. What the server supports is judged in `server_support.py`.
+Candidate URLs, issuer validation and parsing. The issuer is compared as text, character by character:
+URL normalization would let one server impersonate another. Every endpoint passes `url_guard` before it
+can be used. `server_support.py` checks what the server supports.
 """
 
 from __future__ import annotations
@@ -83,12 +83,12 @@ def provider_metadata_urls(issuer: str) -> tuple[Candidate, ...]:
 
 
 def no_server_metadata(issuer: str, responses: Sequence[MetadataResponse], revision: Revision) -> Finding:
-    """Return the finding if there is no document. Failing candidates are listed with status."""
+    """Return the finding for missing metadata; it lists every URL tried with its HTTP status."""
     return finding("ASM-001", revision, issuer=issuer, tried=tried_text(responses))
 
 
-def judge_cors(response: MetadataResponse, sent: Headers, revision: Revision) -> tuple[Finding, ...]:
-    """Check whether a client in a browser could read it.
+def check_cors(response: MetadataResponse, sent: Headers, revision: Revision) -> tuple[Finding, ...]:
+    """Check whether browser-based clients could read the document (CORS).
 
     Many servers send CORS headers only if the request has an Origin; without one nothing is reported.
     """
@@ -98,7 +98,7 @@ def judge_cors(response: MetadataResponse, sent: Headers, revision: Revision) ->
     return (finding("ASM-024", revision, url=response.url),)
 
 
-def judge_server_copies(oauth: JSONObject, openid: JSONObject, revision: Revision) -> tuple[Finding, ...]:
+def check_server_copies(oauth: JSONObject, openid: JSONObject, revision: Revision) -> tuple[Finding, ...]:
     """Return findings if both documents are served but differ. Fetching both is optional."""
     fields = differing_members(oauth, openid)
     return (finding("ASM-021", revision, fields=fields),) if fields else ()
@@ -135,17 +135,20 @@ class MetadataSource(Enum):
 
 
 class Pkce(Enum):
-    """What a document says about S256."""
+    """PKCE support according to the metadata."""
 
     S256 = "S256 is supported"
     NOT_DECLARED = "not advertised"
-    NOT_OFFERED = "advertised, without S256"
+    NOT_OFFERED = "advertised without S256"
     UNKNOWN = "unknown: no metadata found"
 
 
 @dataclass(frozen=True, slots=True)
 class ServerMetadata:
-    """A parsed document. None is an absent list. Contains only endpoints that may be contacted."""
+    """Parsed metadata.
+
+    A list is None if absent; endpoints that may not be contacted are left out.
+    """
 
     content: JSONObject
     issuer: str  # as requested: the key of all stored data
@@ -162,10 +165,10 @@ class ServerMetadata:
     grant_profiles: tuple[str, ...] | None = None
     response_modes: tuple[str, ...] | None = None
     advertises_iss: bool = False
-    supports_client_documents: bool = False
+    supports_client_id_metadata: bool = False
 
     @property
-    def recorded_issuer(self) -> str:
+    def expected_iss(self) -> str:
         """The issuer to compare the callback's `iss` with."""
         return self.stated_issuer or self.issuer
 
@@ -219,7 +222,7 @@ class EndpointHost:
 
 @dataclass(frozen=True, slots=True)
 class ServerMetadataResult:
-    """A document and its findings, except about what it offers."""
+    """Parsed metadata and its findings, without those about supported features (`server_support.py`)."""
 
     metadata: ServerMetadata
     hosts: tuple[EndpointHost, ...] = ()
@@ -245,12 +248,13 @@ def read_server_metadata(
     """Parse a document. Never raises for its content.
 
     `allowed_hosts` are those that the user allowed for this issuer; `tolerates_slash` is the user's consent
-    to a trailing slash after an issuer without a path. `needs_code` is False without a browser.
+    to a trailing slash after an issuer without a path. `needs_code` is False for grant types without an
+    authorization code.
     """
     members = DocumentMembers(content, "ASM-020", revision)
     stated = members.text("issuer")
-    about_issuer = _judge_issuer(stated, issuer, revision, source, tolerates_slash)
-    endpoints, about_endpoints = _read_endpoints(members, revision, allowance, needs_code)
+    issuer_findings = _check_issuer(stated, issuer, revision, source, tolerates_slash)
+    endpoints, endpoint_findings = _read_endpoints(members, revision, allowance, needs_code)
     hosts = tuple(_hosts(endpoints, issuer, allowed_hosts))
     metadata = ServerMetadata(
         content=content,
@@ -268,15 +272,15 @@ def read_server_metadata(
         grant_profiles=members.texts("authorization_grant_profiles_supported"),
         response_modes=members.texts("response_modes_supported"),
         advertises_iss=members.flag("authorization_response_iss_parameter_supported") is True,
-        supports_client_documents=members.flag("client_id_metadata_document_supported") is True,
+        supports_client_id_metadata=members.flag("client_id_metadata_document_supported") is True,
     )
-    about_hosts = _judge_hosts(hosts, issuer, revision)
+    host_findings = _check_hosts(hosts, issuer, revision)
     return ServerMetadataResult(
-        metadata, hosts, (*about_issuer, *about_endpoints, *about_hosts, *members.findings)
+        metadata, hosts, (*issuer_findings, *endpoint_findings, *host_findings, *members.findings)
     )
 
 
-def _judge_issuer(
+def _check_issuer(
     stated: str | None, issuer: str, revision: Revision, source: MetadataSource, tolerates_slash: bool
 ) -> tuple[Finding, ...]:
     if not stated:
@@ -330,7 +334,7 @@ def _read_endpoints(
         except UrlBlocked as blocked:
             findings.append(_blocked(name, url, blocked, revision, is_needed=name in needed))
         else:
-            findings += _judge_consented(name, endpoints[name], revision)
+            findings += _check_consented(name, endpoints[name], revision)
     return endpoints, findings
 
 
@@ -339,11 +343,11 @@ def _blocked(name: str, url: str, blocked: UrlBlocked, revision: Revision, *, is
         found = finding("ASM-011", revision, field=name, url=url)
     else:
         found = finding("ASM-012", revision, field=name, url=url, reason=blocked.clause)
-    return found if is_needed else replace(found, stops=False)  # just not used
+    return found if is_needed else replace(found, stops=False)  # an optional endpoint is simply not used
 
 
-def _judge_consented(name: str, url: GuardedUrl, revision: Revision) -> Iterator[Finding]:
-    """Yield warnings about what the user allowed but is still not compliant."""
+def _check_consented(name: str, url: GuardedUrl, revision: Revision) -> Iterator[Finding]:
+    """Yield warnings about URLs that the user allowed but that are not compliant."""
     if url.scheme == "http" and url.kind is not AddressKind.LOOPBACK:
         found = finding("ASM-011", revision, field=name, url=url.raw)
         yield replace(found, severity=Severity.WARNING, stops=False)
@@ -361,7 +365,7 @@ def _hosts(
             yield EndpointHost(name, url.raw, url.host, is_issuer_host, is_allowed)
 
 
-def _judge_hosts(hosts: Sequence[EndpointHost], issuer: str, revision: Revision) -> Iterator[Finding]:
+def _check_hosts(hosts: Sequence[EndpointHost], issuer: str, revision: Revision) -> Iterator[Finding]:
     for host in dict.fromkeys(one.host for one in hosts if not one.is_allowed):
         names = [one.field for one in hosts if one.host == host]
         fields = f"{', '.join(names)} {'is' if len(names) == 1 else 'are'}"

@@ -16,7 +16,7 @@ from inspector.protocol.auth.token_request import ID_JAG_PROFILE
 from inspector.protocol.revisions import Revision
 
 
-def judge_support(
+def check_support(
     metadata: ServerMetadata, revision: Revision, *, needs_code: bool = True, has_secret: bool = False
 ) -> tuple[Finding, ...]:
     """Return what is wrong with what the server supports.
@@ -26,18 +26,18 @@ def judge_support(
     if metadata.source is MetadataSource.DEFAULTS:
         return ()  # nothing was stated
     found = [
-        *_judge_methods(metadata, revision, needs_code and not has_secret),
-        *_judge_dpop(metadata, revision),
+        *_check_methods(metadata, revision, needs_code and not has_secret),
+        *_check_dpop(metadata, revision),
     ]
     if needs_code:
-        found += _judge_code_flow(metadata, revision)
-        found += _judge_pkce(metadata, revision)
-        found += _judge_registration(metadata, revision, has_secret)
-        found += _judge_refresh(metadata, revision)
+        found += _check_code_flow(metadata, revision)
+        found += _check_pkce(metadata, revision)
+        found += _check_registration(metadata, revision, has_secret)
+        found += _check_refresh(metadata, revision)
     return tuple(sorted(found, key=lambda one: one.id))
 
 
-def _judge_code_flow(metadata: ServerMetadata, revision: Revision) -> Iterator[Finding]:
+def _check_code_flow(metadata: ServerMetadata, revision: Revision) -> Iterator[Finding]:
     if "code" not in (metadata.response_types or ()):
         types = (
             "absent" if metadata.response_types is None else quote_names(metadata.response_types) or "empty"
@@ -49,7 +49,7 @@ def _judge_code_flow(metadata: ServerMetadata, revision: Revision) -> Iterator[F
         yield finding("ASM-019", revision)
 
 
-def _judge_pkce(metadata: ServerMetadata, revision: Revision) -> Iterator[Finding]:
+def _check_pkce(metadata: ServerMetadata, revision: Revision) -> Iterator[Finding]:
     methods = metadata.challenge_methods or ()
     if metadata.pkce is Pkce.NOT_DECLARED:
         yield finding("ASM-006", revision)
@@ -59,8 +59,8 @@ def _judge_pkce(metadata: ServerMetadata, revision: Revision) -> Iterator[Findin
         yield finding("ASM-008", revision)
 
 
-def _judge_registration(metadata: ServerMetadata, revision: Revision, has_secret: bool) -> Iterator[Finding]:
-    if metadata.supports_client_documents:
+def _check_registration(metadata: ServerMetadata, revision: Revision, has_secret: bool) -> Iterator[Finding]:
+    if metadata.supports_client_id_metadata:
         return
     if metadata.registration_endpoint is not None:
         yield finding("ASM-016", revision)
@@ -68,7 +68,7 @@ def _judge_registration(metadata: ServerMetadata, revision: Revision, has_secret
         yield finding("ASM-015", revision)
 
 
-def _judge_methods(metadata: ServerMetadata, revision: Revision, is_public: bool) -> Iterator[Finding]:
+def _check_methods(metadata: ServerMetadata, revision: Revision, is_public: bool) -> Iterator[Finding]:
     methods = metadata.auth_methods
     if methods is None:
         yield finding("ASM-018", revision)
@@ -76,12 +76,12 @@ def _judge_methods(metadata: ServerMetadata, revision: Revision, is_public: bool
         yield finding("ASM-017", revision, methods=quote_names(methods) or "empty")
 
 
-def _judge_refresh(metadata: ServerMetadata, revision: Revision) -> Iterator[Finding]:
+def _check_refresh(metadata: ServerMetadata, revision: Revision) -> Iterator[Finding]:
     if "refresh_token" not in metadata.effective_grants and OFFLINE not in (metadata.scopes or ()):
         yield finding("ASM-022", revision)
 
 
-def _judge_dpop(metadata: ServerMetadata, revision: Revision) -> Iterator[Finding]:
+def _check_dpop(metadata: ServerMetadata, revision: Revision) -> Iterator[Finding]:
     algorithms = metadata.dpop_algorithms
     if algorithms is None:
         return

@@ -55,7 +55,7 @@ class Move(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Judgment:
+class RefusalDecision:
     """The next move and why, as a sentence; `scopes` are for a step-up."""
 
     move: Move
@@ -95,13 +95,13 @@ class Attempt:
     step_ups: int = 0  # how many of those were step-ups
 
 
-def judge_refusal(
+def check_refusal(
     refusal: Refusal,
     attempt: Attempt,
     history: StepUps,
     revision: Revision,
     server_scopes: tuple[str, ...] | None = None,
-) -> Judgment:
+) -> RefusalDecision:
     """Decide what to do about a rejection.
 
     Only reads the history: record a step-up once it is made.
@@ -112,25 +112,25 @@ def judge_refusal(
         return _insufficient_scope(refusal, attempt, history, revision, server_scopes)
     if refusal.status == 403:
         return _forbidden(refusal, revision)
-    return Judgment(Move.STOP, f"Status {refusal.status} is not about authorization.")
+    return RefusalDecision(Move.STOP, f"Status {refusal.status} is not about authorization.")
 
 
-def _unauthorized(refusal: Refusal, attempt: Attempt, revision: Revision) -> Judgment:
+def _unauthorized(refusal: Refusal, attempt: Attempt, revision: Revision) -> RefusalDecision:
     found: tuple[Finding, ...] = ()
     if refusal.error == INSUFFICIENT_SCOPE:
         found = (finding("RS-008", revision, status=401, cause="insufficient scope"),)
     elif attempt.is_first_use:
         reason = "The server rejects a new token; another one would not help."
-        return Judgment(Move.STOP, reason, _rejected_new_token(refusal, revision))
+        return RefusalDecision(Move.STOP, reason, _rejected_new_token(refusal, revision))
     if attempt.renewals:
-        return Judgment(Move.STOP, "The token was already refreshed for this request.", found)
+        return RefusalDecision(Move.STOP, "The token was already refreshed for this request.", found)
     if found:
-        return Judgment(
+        return RefusalDecision(
             Move.LOG_IN, "The token is not sufficient: log in with the scopes in the challenge.", found
         )
     if attempt.tokens.refresh_token:
-        return Judgment(Move.REFRESH, "The server no longer accepts the token: refresh it.")
-    return Judgment(Move.LOG_IN, "The server no longer accepts the token: log in again.")
+        return RefusalDecision(Move.REFRESH, "The server no longer accepts the token: refresh it.")
+    return RefusalDecision(Move.LOG_IN, "The server no longer accepts the token: log in again.")
 
 
 def _rejected_new_token(refusal: Refusal, revision: Revision) -> tuple[Finding, ...]:
@@ -144,22 +144,22 @@ def _insufficient_scope(
     history: StepUps,
     revision: Revision,
     server_scopes: tuple[str, ...] | None,
-) -> Judgment:
+) -> RefusalDecision:
     wanted = refusal.scopes
     found = (*_about_challenge(refusal, revision), *_about_repeats(wanted, attempt, history, revision))
     if not wanted:
-        return Judgment(Move.STOP, "The server does not say which scope is missing.", found)
+        return RefusalDecision(Move.STOP, "The server does not say which scope is missing.", found)
     if any(one.id == "RS-007" for one in found):
-        return Judgment(Move.STOP, "The required scopes are already granted.", found)
+        return RefusalDecision(Move.STOP, "The required scopes are already granted.", found)
     if attempt.step_ups or not history.remaining(attempt.operation, wanted):
         reason = "More scopes were already requested, but the server still rejects the request."
-        return Judgment(Move.STOP, reason, found)
+        return RefusalDecision(Move.STOP, reason, found)
     scopes = step_up_scopes(
         attempt.tokens.requested, attempt.tokens.scopes, refusal.parameter("scope"), server_scopes
     )
     missing = compare_scopes(wanted, attempt.tokens.scopes).missing
     reason = f"The server requires {quote_names(missing or wanted)}, which the token does not have."
-    return Judgment(Move.STEP_UP, reason, found, scopes)
+    return RefusalDecision(Move.STEP_UP, reason, found, scopes)
 
 
 def _about_challenge(refusal: Refusal, revision: Revision) -> Iterator[Finding]:
@@ -183,9 +183,11 @@ def _about_repeats(
         yield finding("RS-006", revision, operation=attempt.operation, first=before, second=wanted)
 
 
-def _forbidden(refusal: Refusal, revision: Revision) -> Judgment:
+def _forbidden(refusal: Refusal, revision: Revision) -> RefusalDecision:
     if refusal.error == INVALID_TOKEN:
         found = finding("RS-008", revision, status=403, cause="an invalid token")
-        return Judgment(Move.STOP, found.seen, (found,))
+        return RefusalDecision(Move.STOP, found.seen, (found,))
     found = finding("RS-004", revision)
-    return Judgment(Move.STOP, "The server denies access and names no scope that would allow it.", (found,))
+    return RefusalDecision(
+        Move.STOP, "The server denies access and names no scope that would allow it.", (found,)
+    )

@@ -59,7 +59,7 @@ class FormElicitation:
 class UrlElicitation:
     """A URL elicitation.
 
-    `elicitation_id` is how 2025-11-25 reports completion later; else "".
+    `elicitation_id` is how 2025-11-25 reports completion later; otherwise "".
     """
 
     message: str

@@ -6,19 +6,19 @@ from dataclasses import dataclass
 
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural
-from inspector.config.secrets.records import SecretsState, StorageLevel, StorageStatus, parts_of
+from inspector.config.secrets.records import SecretsState, StorageKind, StorageStatus, parts_of
 from inspector.qt.theme import Tone
 
 _STATUS = {
-    StorageLevel.KEYCHAIN: "Secrets: keychain",
-    StorageLevel.PASSPHRASE: "Secrets: passphrase",
-    StorageLevel.MEMORY: "Secrets: in memory",
-    StorageLevel.PLAIN: "Secrets: unprotected",
+    StorageKind.KEYCHAIN: "Secrets: keychain",
+    StorageKind.PASSPHRASE: "Secrets: passphrase",
+    StorageKind.MEMORY: "Secrets: in memory",
+    StorageKind.PLAIN: "Secrets: unprotected",
 }
 _FAILURES = {
     StorageStatus.LOCKED: "Secrets: locked",
     StorageStatus.ABSENT: "Secrets: no keychain",
-    StorageStatus.SILENT: "Secrets: keychain not responding",
+    StorageStatus.UNRESPONSIVE: "Secrets: keychain not responding",
     StorageStatus.FAILED: "Secrets: keychain failed",
     StorageStatus.KEY_LOST: "Secrets: key lost",
     StorageStatus.UNREADABLE: "Secrets: file unusable",
@@ -37,26 +37,26 @@ _KINDS = {
 class StorageOption:
     """Where secrets can be stored, as offered to the user."""
 
-    level: StorageLevel
+    level: StorageKind
     name: str
     description: str
 
 
 STORAGE_OPTIONS = (
     StorageOption(
-        StorageLevel.KEYCHAIN,
+        StorageKind.KEYCHAIN,
         "System keychain",
         "Secrets are encrypted in a file; its key is in the system keychain.",
     ),
     StorageOption(
-        StorageLevel.PASSPHRASE,
+        StorageKind.PASSPHRASE,
         "Passphrase",
         "Secrets are encrypted in a file; you enter the passphrase once per session. A lost passphrase "
         "can't be recovered.",
     ),
-    StorageOption(StorageLevel.MEMORY, "Memory only", "Secrets are lost when you close MCP Lens."),
+    StorageOption(StorageKind.MEMORY, "Memory only", "Secrets are lost when you close MCP Lens."),
     StorageOption(
-        StorageLevel.PLAIN,
+        StorageKind.PLAIN,
         "Plain file, unprotected",
         "Every program that can read your files or their backups can read the secrets.",
     ),
@@ -69,15 +69,15 @@ def is_worth_showing(state: SecretsState) -> bool:
 
 
 def status_text(state: SecretsState) -> str:
-    if state.level is StorageLevel.MEMORY:  # then a missing keychain is the reason, not another failure
+    if state.level is StorageKind.MEMORY:  # then a missing keychain is the reason, not another failure
         return _STATUS[state.level]
     return _FAILURES.get(state.status, _STATUS[state.level])
 
 
 def status_tone(state: SecretsState) -> Tone:
-    if state.level is StorageLevel.MEMORY:
+    if state.level is StorageKind.MEMORY:
         return "muted"
-    return "warn" if state.level is StorageLevel.PLAIN or state.status in _FAILURES else "muted"
+    return "warn" if state.level is StorageKind.PLAIN or state.status in _FAILURES else "muted"
 
 
 def status_hint(state: SecretsState) -> str:

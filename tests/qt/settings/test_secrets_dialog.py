@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit
 
 from inspector.config.secrets import keychain as keychains
-from inspector.config.secrets.records import SecretsState, StorageLevel, StorageStatus, make_name
+from inspector.config.secrets.records import SecretsState, StorageKind, StorageStatus, make_name
 from inspector.qt.dialogs.secrets import SecretsDialog
 from inspector.qt.models.secrets import is_worth_showing, status_hint, status_text, status_tone
 from inspector.qt.window.status_bar import SecretsStatus
@@ -87,7 +87,7 @@ def status(lens: Lens) -> SecretsStatus | None:
     return lens.window.secrets_status
 
 
-def choose(dialog: SecretsDialog, level: StorageLevel) -> None:
+def choose(dialog: SecretsDialog, level: StorageKind) -> None:
     dialog.storage.buttons[level].click()
 
 
@@ -110,8 +110,8 @@ def test_the_list_shows_names_and_never_values(lens: Lens, keychain: MemoryKeych
         ["Header", "My <b>server</b> › X-Key", "in the file"],
     ]
     assert VALUE not in visible_text(dialog)
-    assert dialog.storage.level is StorageLevel.KEYCHAIN
-    assert dialog.storage.buttons[StorageLevel.KEYCHAIN].hasFocus()
+    assert dialog.storage.level is StorageKind.KEYCHAIN
+    assert dialog.storage.buttons[StorageKind.KEYCHAIN].hasFocus()
     assert not dialog.storage.apply_action.isEnabled()
     assert str(lens.folder / "secrets") in visible_text(dialog)
 
@@ -140,14 +140,14 @@ def test_selected_secrets_are_deleted(lens: Lens, keychain: MemoryKeychain) -> N
 def test_a_passphrase_is_set_changed_locked_and_unlocked(lens: Lens, keychain: MemoryKeychain) -> None:
     put(lens)
     dialog = open_dialog(lens)
-    choose(dialog, StorageLevel.PASSPHRASE)
+    choose(dialog, StorageKind.PASSPHRASE)
     QTest.keyClicks(dialog.storage.passphrase, PASSPHRASE)
     QTest.keyClicks(dialog.storage.again, "other")
     assert "The passphrases do not match" in visible_text(dialog)
     assert not dialog.storage.apply_action.isEnabled()
     dialog.storage.again.setText(PASSPHRASE)
     lens.press("Apply", dialog)
-    lens.until(lambda: state(lens).level is StorageLevel.PASSPHRASE)
+    lens.until(lambda: state(lens).level is StorageKind.PASSPHRASE)
     settle(lens, dialog)
     assert keychain.entries == {}
     assert dialog.storage.passphrase.text() == ""
@@ -164,7 +164,7 @@ def test_a_passphrase_is_set_changed_locked_and_unlocked(lens: Lens, keychain: M
     assert dialog.passphrase.text() == ""
     QTest.keyClicks(dialog.passphrase, PASSPHRASE)
     lens.press("Unlock", dialog)
-    lens.until(lambda: state(lens).status is StorageStatus.OPEN)
+    lens.until(lambda: state(lens).status is StorageStatus.UNLOCKED)
     settle(lens, dialog)
     assert not dialog.passphrase.isVisible()
     assert dialog.alert.text("problem") == ""
@@ -174,7 +174,7 @@ def test_a_passphrase_is_set_changed_locked_and_unlocked(lens: Lens, keychain: M
 
 def test_too_short_passphrase_is_rejected_with_the_reason(lens: Lens, keychain: MemoryKeychain) -> None:
     dialog = open_dialog(lens)
-    choose(dialog, StorageLevel.PASSPHRASE)
+    choose(dialog, StorageKind.PASSPHRASE)
     for field in (dialog.storage.passphrase, dialog.storage.again):
         QTest.keyClicks(field, "short")
     lens.press("Apply", dialog)
@@ -185,27 +185,27 @@ def test_too_short_passphrase_is_rejected_with_the_reason(lens: Lens, keychain: 
 def test_typed_input_survives_added_and_removed_secrets(lens: Lens, keychain: MemoryKeychain) -> None:
     put(lens)
     dialog = open_dialog(lens)
-    choose(dialog, StorageLevel.PASSPHRASE)
+    choose(dialog, StorageKind.PASSPHRASE)
     QTest.keyClicks(dialog.storage.passphrase, PASSPHRASE)
     put(lens, "a/b", "other")
     lens.until(lambda: len(rows(dialog)) == 2)
-    assert dialog.storage.level is StorageLevel.PASSPHRASE
+    assert dialog.storage.level is StorageKind.PASSPHRASE
     assert dialog.storage.passphrase.text() == PASSPHRASE
 
 
 def test_plain_text_file_needs_a_second_confirmation(lens: Lens, keychain: MemoryKeychain) -> None:
     put(lens)
     dialog = open_dialog(lens)
-    choose(dialog, StorageLevel.PLAIN)
+    choose(dialog, StorageKind.PLAIN)
     assert not dialog.storage.apply_action.isEnabled()
     dialog.storage.unprotected.click()
     lens.press("Apply", dialog)
-    lens.until(lambda: state(lens).level is StorageLevel.PLAIN)
+    lens.until(lambda: state(lens).level is StorageKind.PLAIN)
     settle(lens, dialog)
     assert VALUE in on_disk(lens)
-    choose(dialog, StorageLevel.KEYCHAIN)
+    choose(dialog, StorageKind.KEYCHAIN)
     lens.press("Apply", dialog)
-    lens.until(lambda: state(lens).level is StorageLevel.KEYCHAIN)
+    lens.until(lambda: state(lens).level is StorageKind.KEYCHAIN)
     settle(lens, dialog)
     assert VALUE not in on_disk(lens)
     assert get(lens) == VALUE
@@ -214,12 +214,12 @@ def test_plain_text_file_needs_a_second_confirmation(lens: Lens, keychain: Memor
 def test_moving_stored_secrets_into_memory_needs_confirmation(lens: Lens, keychain: MemoryKeychain) -> None:
     put(lens)
     dialog = open_dialog(lens)
-    choose(dialog, StorageLevel.MEMORY)
+    choose(dialog, StorageKind.MEMORY)
     lens.press("Apply", dialog)
     assert "1 secret would be lost" in dialog.alert.text("ask")
-    assert state(lens).level is StorageLevel.KEYCHAIN
+    assert state(lens).level is StorageKind.KEYCHAIN
     lens.press("Store in memory only", dialog)
-    lens.until(lambda: state(lens).level is StorageLevel.MEMORY)
+    lens.until(lambda: state(lens).level is StorageKind.MEMORY)
     settle(lens, dialog)
     assert get(lens) == VALUE
     assert rows(dialog)[0][2] == "in memory"
@@ -247,7 +247,7 @@ def test_locked_keychain_is_reported_and_can_be_retried(lens: Lens, failing: Fai
     assert "The keychain is locked." in dialog.alert.text("state")
     failing.error = None
     lens.press("Retry", dialog)
-    lens.until(lambda: state(lens).status is StorageStatus.OPEN)
+    lens.until(lambda: state(lens).status is StorageStatus.UNLOCKED)
     settle(lens, dialog)
     assert dialog.alert.text("state") == ""
 
@@ -269,13 +269,13 @@ def test_without_a_keychain_memory_is_used_and_the_reason_shown(lens: Lens) -> N
     put(lens)
     dialog = open_dialog(lens)
     assert "keyring is configured to use keyring.backends.null.Keyring" in dialog.alert.text("state")
-    assert dialog.storage.level is StorageLevel.MEMORY
-    assert dialog.storage.buttons[StorageLevel.MEMORY].hasFocus()
-    choose(dialog, StorageLevel.PASSPHRASE)
+    assert dialog.storage.level is StorageKind.MEMORY
+    assert dialog.storage.buttons[StorageKind.MEMORY].hasFocus()
+    choose(dialog, StorageKind.PASSPHRASE)
     for field in (dialog.storage.passphrase, dialog.storage.again):
         QTest.keyClicks(field, PASSPHRASE)
     QTest.keyClick(dialog.storage.again, Qt.Key.Key_Return)
-    lens.until(lambda: state(lens).level is StorageLevel.PASSPHRASE)
+    lens.until(lambda: state(lens).level is StorageKind.PASSPHRASE)
     settle(lens, dialog)
     assert dialog.alert.text("state") == ""
     assert (state(lens).saved, state(lens).in_memory) == (1, 0)
@@ -326,9 +326,9 @@ def test_empty_secret_store_adds_nothing_to_the_status_bar(lens: Lens) -> None:
     assert status(lens) is None
 
 
-@pytest.mark.parametrize("level", list(StorageLevel))
+@pytest.mark.parametrize("level", list(StorageKind))
 @pytest.mark.parametrize("status", list(StorageStatus))
-def test_every_store_state_has_a_description(level: StorageLevel, status: StorageStatus) -> None:
+def test_every_store_state_has_a_description(level: StorageKind, status: StorageStatus) -> None:
     found = SecretsState(level, status, "It is so.", "Do that.", 2, 1, Path("x"), True)
     assert is_worth_showing(found)
     assert status_text(found).startswith("Secrets: ")

@@ -173,11 +173,11 @@ def test_out_of_range_number_is_clamped(lens: Lens) -> None:
 def test_special_value_is_shown_as_a_word_instead_of_a_misleading_number(lens: Lens) -> None:
     dialog = open_settings(lens)
     show_section(dialog, "Inbox")
-    box = number(dialog, "inbox.answerWithin").box
+    box = number(dialog, "inbox.timeout").box
     assert box.text() == "no limit"
-    type_number(dialog, "inbox.answerWithin", "60")
-    lens.until(lambda: saved_settings(lens).get("inbox") == {"answerWithin": 60})
-    type_number(dialog, "inbox.answerWithin", "0")
+    type_number(dialog, "inbox.timeout", "60")
+    lens.until(lambda: saved_settings(lens).get("inbox") == {"timeout": 60})
+    type_number(dialog, "inbox.timeout", "0")
     lens.until(lambda: saved_settings(lens).get("inbox") == {})
     assert box.text() == "no limit"
 

@@ -109,7 +109,7 @@ def test_sections_of_the_preferences_are_never_written_concurrently(path: Path) 
     """Each writer reads and writes the whole file."""
     writers: list[Callable[[int], object]] = [
         lambda turn: SettingsFile(path).set("connections.connectTimeout", turn + 1),
-        lambda turn: CapturePrefsFile(path).save(CapturePrefs(days=turn + 1)),
+        lambda turn: CapturePrefsFile(path).save(CapturePrefs(max_days=turn + 1)),
         lambda turn: CallPrefsFile(path).save(CallPrefs(environment=(f"V{turn}",))),
         lambda turn: InboxPrefsFile(path).save(InboxPrefs(turn + 1)),
         lambda turn: TrafficPrefsFile(path).save(TrafficPrefs({f"f{turn}": "dur>1s"})),
@@ -125,7 +125,7 @@ def test_sections_of_the_preferences_are_never_written_concurrently(path: Path) 
     with ThreadPoolExecutor() as threads:
         list(threads.map(write, writers))
     assert SettingsFile(path).load()[0].connect_timeout == last + 1
-    assert CapturePrefsFile(path).load()[0].days == last + 1
+    assert CapturePrefsFile(path).load()[0].max_days == last + 1
     assert CallPrefsFile(path).load()[0].environment == (f"V{last}",)
     assert InboxPrefsFile(path).load()[0].timeout == last + 1
     assert list(TrafficPrefsFile(path).load()[0].filters) == [f"f{last}"]

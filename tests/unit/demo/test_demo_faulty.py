@@ -40,7 +40,7 @@ def test_invalid_json_gets_a_parse_error(faulty: DemoProcess) -> None:
 
 def test_stray_text_surrounds_the_response(faulty: DemoProcess) -> None:
     request = call(faulty, "stray_stdout")
-    assert [faulty.read_line() for _ in range(2)] == [b"DEBUG: a print() that was forgotten", b""]
+    assert [faulty.read_line() for _ in range(2)] == [b"DEBUG: leftover print()", b""]
     assert faulty.read()["id"] == request
     assert faulty.read_line() == b"{'almost': 'JSON'}"
 
@@ -53,14 +53,14 @@ def test_responses_have_wrong_ids(faulty: DemoProcess) -> None:
 
 
 def test_request_gets_two_responses(faulty: DemoProcess) -> None:
-    request = call(faulty, "answers_twice")
+    request = call(faulty, "duplicate_response")
     first, second = faulty.read(), faulty.read()
     assert first["id"] == second["id"] == request
     assert first["result"] != second["result"]
 
 
 def test_unsolicited_response_is_sent(faulty: DemoProcess) -> None:
-    request = call(faulty, "orphan_response")
+    request = call(faulty, "unmatched_response")
     assert [faulty.read()["id"], faulty.read()["id"]] == [987654, request]
 
 
@@ -116,7 +116,7 @@ def test_closed_stdout_leaves_the_process_alive_until_stdin_ends(faulty: DemoPro
 
 
 def test_server_dies_during_a_call(faulty: DemoProcess) -> None:
-    params = {"name": "dies_mid_call", "arguments": {"code": 12}, "_meta": {"progressToken": "t"}}
+    params = {"name": "exits_mid_call", "arguments": {"code": 12}, "_meta": {"progressToken": "t"}}
     faulty.start("tools/call", params)
     assert faulty.read()["params"]["progressToken"] == "t"
     assert faulty.read_chunk() == b""

@@ -110,7 +110,7 @@ async def test_turning_recording_off_writes_nothing(tmp_path: Path) -> None:
 async def test_enabling_recording_starts_it_and_disabling_closes_the_file(tmp_path: Path) -> None:
     log = TrafficLog()
     captures = Captures(log, tmp_path / "captures", CapturePrefsFile(tmp_path / "preferences.json"))
-    await captures.set_limits(CapturePrefs(days=1))
+    await captures.set_limits(CapturePrefs(max_days=1))
     _append(log, 3)
     await captures.set_limits(CapturePrefs(is_on=False))
     (kept,) = await captures.stored()
@@ -122,7 +122,7 @@ async def test_recording_disabled_and_enabled_again_continues_in_one_capture(tmp
     captures = Captures(log, tmp_path / "captures", CapturePrefsFile(tmp_path / "preferences.json"))
     await captures.begin()
     _append(log, 3)
-    await captures.set_limits(CapturePrefs(days=1, mebibytes=1, is_on=False))
+    await captures.set_limits(CapturePrefs(max_days=1, max_mebibytes=1, is_on=False))
     (kept,) = await captures.stored()
     with pytest.raises(UserError, match="is the capture being recorded"):
         await captures.delete(kept.path)
@@ -145,9 +145,9 @@ async def test_limits_are_saved_and_old_captures_are_removed_immediately(tmp_pat
     preferences = CapturePrefsFile(tmp_path / "preferences.json")
     captures = Captures(TrafficLog(), tmp_path / "captures", preferences)
     assert len(await captures.stored()) == 2
-    await captures.set_limits(CapturePrefs(mebibytes=2, is_on=False))
+    await captures.set_limits(CapturePrefs(max_mebibytes=2, is_on=False))
     assert len(await captures.stored()) == 1
-    assert preferences.load()[0].mebibytes == 2
+    assert preferences.load()[0].max_mebibytes == 2
 
 
 async def test_an_open_capture_is_neither_pruned_nor_deleted(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ async def test_an_open_capture_is_neither_pruned_nor_deleted(tmp_path: Path) -> 
     captures = Captures(TrafficLog(), tmp_path / "captures", CapturePrefsFile(tmp_path / "preferences.json"))
     (kept,) = await captures.stored()
     opened = await captures.open(kept.path.parent / ".." / "captures" / kept.path.name)
-    await captures.set_limits(CapturePrefs(mebibytes=1, is_on=False))
+    await captures.set_limits(CapturePrefs(max_mebibytes=1, is_on=False))
     assert len(await captures.stored()) == 1
     with pytest.raises(UserError, match="is open"):
         await captures.delete(kept.path)

@@ -10,7 +10,7 @@ import pytest
 
 from inspector.base.errors import ConfigError
 from inspector.config.secrets.keychain import Keychain
-from inspector.config.secrets.records import SecretsUnavailable, StorageLevel
+from inspector.config.secrets.records import SecretsUnavailable, StorageKind
 from inspector.config.secrets.store import SecretStore
 from inspector.engine.engine import Engine
 from inspector.engine.secrets import Secrets
@@ -46,7 +46,7 @@ async def test_an_engine_without_a_folder_keeps_secrets_in_memory() -> None:
     assert await engine.secrets.get(NAME) == VALUE
     assert await engine.secrets.delete(NAME) is True
     assert engine.secrets.state is not None
-    assert engine.secrets.state.level is StorageLevel.MEMORY
+    assert engine.secrets.state.level is StorageKind.MEMORY
     await engine.close()
 
 
@@ -62,7 +62,7 @@ async def test_nothing_is_loaded_before_it_is_needed() -> None:
 async def test_storage_changes_run_on_the_secrets_thread(tmp_path: Path) -> None:
     secrets = secrets_in(tmp_path, MemoryKeychain())
     await secrets.put(NAME, VALUE)
-    await secrets.move_to(StorageLevel.PASSPHRASE, PASSPHRASE)
+    await secrets.move_to(StorageKind.PASSPHRASE, PASSPHRASE)
     await secrets.lock()
     assert await secrets.get(NAME) is None
     await secrets.unlock(PASSPHRASE)

@@ -69,7 +69,7 @@ CHOICES: dict[str, JSON] = {
     "captures.record": False,
     "captures.keepDays": 4,
     "captures.keepMebibytes": 5,
-    "inbox.answerWithin": 60,
+    "inbox.timeout": 60,
     "calls.keepHistory": False,
     "calls.keepSecrets": True,
     "calls.environment": ["HOME", "API_URL"],
@@ -131,11 +131,16 @@ async def test_lists_stop_at_the_new_pagination_limit(run: Run) -> None:
 
 
 async def test_cleared_timeout_means_unlimited(run: Run) -> None:
-    await run.harness.set("inbox.answerWithin", 5)
+    await run.harness.set("inbox.timeout", 5)
     for never in (None, 0):
-        await run.harness.set("inbox.answerWithin", never)
-        assert (await run.harness.values())["inbox.answerWithin"] is None
+        await run.harness.set("inbox.timeout", never)
+        assert (await run.harness.values())["inbox.timeout"] is None
         assert run.kept()["inbox"] == {}
+
+
+async def test_former_id_of_a_setting_is_accepted(run: Run) -> None:
+    await run.harness.set("inbox.answerWithin", 5)
+    assert run.kept()["inbox"] == {"timeout": 5}
 
 
 async def test_file_paths_of_this_run_are_known(run: Run) -> None:

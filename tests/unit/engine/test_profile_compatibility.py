@@ -70,7 +70,7 @@ def test_settings_are_read(profile: Path) -> None:
     settings, problems = SettingsFile(path).load()
     assert problems == []
     assert (settings.total_timeout, settings.max_pages) == (600, 50)
-    assert CapturePrefsFile(path).load()[0].days == 7
+    assert CapturePrefsFile(path).load()[0].max_days == 7
     assert InboxPrefsFile(path).load()[0].timeout == 30
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from inspector.base.errors import ConfigError, RequestCancelled
 from inspector.config.secrets.keychain import Keychain
-from inspector.config.secrets.records import StorageLevel
+from inspector.config.secrets.records import StorageKind
 from inspector.config.secrets.store import SecretStore
 from inspector.config.servers.entries import HttpEntry, SecretRef
 from inspector.config.servers.server_list import ServerListFile
@@ -152,7 +152,7 @@ async def test_moving_moves_the_selected_secrets_and_leaves_the_rest(
 async def test_secrets_are_not_moved_where_they_would_be_lost(
     engine: Engine, server: FaultServer, tmp_path: Path
 ) -> None:
-    await engine.secrets.move_to(StorageLevel.MEMORY)
+    await engine.secrets.move_to(StorageKind.MEMORY)
     engine.save(entry(server, X_Key="hush"))
     with pytest.raises(ConfigError, match="held only in memory"):
         await engine.set_secrets("a", ["X-Key"], {})

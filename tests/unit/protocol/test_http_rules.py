@@ -242,7 +242,7 @@ def test_outage_during_a_probe_is_not_a_response_even_with_a_message() -> None:
             "The complete response",
         ),
         (404, False, "The server responded to tools/list with HTTP 404", "Check the path of the server URL"),
-        (404, True, "The server no longer knows this session (HTTP 404).", "Reconnect"),
+        (404, True, "The server no longer recognizes this session (HTTP 404).", "Reconnect"),
         (405, False, "The server responded to tools/list with HTTP 405", "The URL does not accept POST"),
         (403, False, "The server responded to tools/list with HTTP 403", "The server rejects this origin"),
         (302, False, "The server responded to tools/list with HTTP 302", "Only redirects to the same host"),

@@ -24,9 +24,9 @@ async def test_connecting_says_what_it_waits_for_and_ends_with_a_negotiated_vers
         (Status.CONNECTING, "the response to initialize"),
         (Status.CONNECTED, ""),
     ]
-    agreement = stage.session.state.agreement
-    assert agreement is not None
-    assert agreement.revision is R4
+    negotiated = stage.session.state.negotiated
+    assert negotiated is not None
+    assert negotiated.revision is R4
     assert stage.wire.revision is R4
 
 

@@ -137,11 +137,11 @@ async def test_lost_session_ends_the_connection_once(server: FaultServer, stage:
     server.order("tools/call", gone, gone)
     requests = [await stage.request(), await stage.request()]
     for request in requests:
-        assert "no longer knows this session (HTTP 404)" in str(await stage.log.failure(request))
+        assert "no longer recognizes this session (HTTP 404)" in str(await stage.log.failure(request))
     (closed,) = stage.log.all(Closed)
-    assert closed.summary == "The server no longer knows this session (HTTP 404)."
+    assert closed.summary == "The server no longer recognizes this session (HTTP 404)."
     assert closed.is_session_lost
-    with pytest.raises(ConnectionLost, match="no longer knows this session"):
+    with pytest.raises(ConnectionLost, match="no longer recognizes this session"):
         await stage.request()
     await stage.transport.close()
     assert server.called("DELETE") == []  # there is nothing left to delete
@@ -177,7 +177,7 @@ async def test_stream_answering_a_notification_is_read_in_the_background(
 async def test_a_lost_session_is_noticed_by_a_notification_too(server: FaultServer, stage: Stage) -> None:
     await stage.handshake()
     server.order("notifications/x", faults.replies(404))
-    with pytest.raises(HttpRefused, match="no longer knows"):
+    with pytest.raises(HttpRefused, match="no longer recognizes"):
         await stage.notify("notifications/x")
     await stage.log.first(Closed)
 
@@ -229,7 +229,7 @@ async def test_a_404_for_a_stream_that_was_open_is_a_lost_session(server: FaultS
     server.order("GET", primed(), faults.replies(404))
     await stage.handshake()
     closed = await stage.log.first(Closed)
-    assert "no longer knows this session" in closed.summary
+    assert "no longer recognizes this session" in closed.summary
 
 
 async def test_stream_that_cannot_be_reopened_ends_the_connection(server: FaultServer, stage: Stage) -> None:

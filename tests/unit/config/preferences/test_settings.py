@@ -70,7 +70,7 @@ def test_ids_are_unique_and_every_limit_has_one() -> None:
         ("calls.environment", "HOME"),
         ("calls.environment", ["A B"]),
         ("calls.environment", [7]),
-        ("inbox.answerWithin", -1),
+        ("inbox.timeout", -1),
         ("files.captures", "/tmp"),
     ],
 )
@@ -133,14 +133,14 @@ def test_concurrent_manual_edits_are_preserved_and_applied(path: Path) -> None:
 def test_unusable_setting_has_its_default_and_the_rest_applies(path: Path) -> None:
     wrong = {"connections": {"connectTimeout": "long", "mostPages": 5, "keepAlive": -1}, "lists": []}
     path.write_text(json.dumps(wrong))
-    settings, problems = SettingsFile(path).load()
+    settings, warnings = SettingsFile(path).load()
     assert settings == Settings(max_pages=5)
     expected = [
-        "“lists” must be an object",
-        "“connections.connectTimeout” must be a number from 0.1 to 3,600",
-        "“connections.keepAlive” must be a number from 0 to 86,400",
+        "“lists” must be an object. Using the defaults.",
+        "“connections.connectTimeout” must be a number from 0.1 to 3,600. Using the default (15).",
+        "“connections.keepAlive” must be a number from 0 to 86,400. Using the default (0).",
     ]
-    assert problems == [f"preferences.json: {each}. The default is used." for each in expected]
+    assert warnings == [f"preferences.json: {each}" for each in expected]
 
 
 def test_unreadable_file_is_reported_and_not_overwritten(path: Path) -> None:

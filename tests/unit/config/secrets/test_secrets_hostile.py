@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from inspector.base.errors import ConfigError
-from inspector.config.secrets.records import SecretsUnavailable, StorageLevel, StorageStatus
+from inspector.config.secrets.records import SecretsUnavailable, StorageKind, StorageStatus
 from tests.helpers.keychains import MemoryKeychain
 from tests.helpers.secretsstage import NAME, PASSPHRASE, VALUE, Machine
 
@@ -83,9 +83,9 @@ def test_damaged_secret_blocks_a_move_until_it_is_deleted(machine: Machine) -> N
     machine.rewrite(document)
     store = machine.store
     with pytest.raises(ConfigError, match="would be lost"):
-        store.move_to(StorageLevel.PASSPHRASE, PASSPHRASE)
+        store.move_to(StorageKind.PASSPHRASE, PASSPHRASE)
     store.delete(NAME)
-    store.move_to(StorageLevel.PASSPHRASE, PASSPHRASE)
+    store.move_to(StorageKind.PASSPHRASE, PASSPHRASE)
     assert store.get("a/b") == "other"
 
 
@@ -119,7 +119,7 @@ def test_foreign_file_is_left_alone_and_reported(machine: Machine, text: str) ->
     with pytest.raises(SecretsUnavailable, match="damaged"):
         store.put(NAME, "x")
     with pytest.raises(SecretsUnavailable, match="damaged"):
-        store.move_to(StorageLevel.PLAIN, unprotected=True)
+        store.move_to(StorageKind.PLAIN, unprotected=True)
     assert machine.path.read_text() == text
     store.put(NAME, "for now", in_memory=True)
     assert store.get(NAME) == "for now"
@@ -145,7 +145,7 @@ _MADE_UP = [
 def test_passphrase_is_not_tried_with_tampered_kdf_parameters(
     machine: Machine, n: int, r: int, p: int
 ) -> None:
-    machine.store.move_to(StorageLevel.PASSPHRASE, PASSPHRASE)
+    machine.store.move_to(StorageKind.PASSPHRASE, PASSPHRASE)
     document = machine.document()
     document["scrypt"] |= {"n": n, "r": r, "p": p}
     machine.rewrite(document)

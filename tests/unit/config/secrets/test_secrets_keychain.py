@@ -13,7 +13,7 @@ from keyring.errors import InitError, KeyringLocked, NoKeyringError
 
 from inspector.config.secrets import keychain as keychains
 from inspector.config.secrets.keychain import SERVICE, Keychain, find_backend
-from inspector.config.secrets.records import SecretsUnavailable, StorageLevel, StorageStatus
+from inspector.config.secrets.records import SecretsUnavailable, StorageKind, StorageStatus
 from inspector.config.secrets.vault_file import new_key, to_text
 from tests.helpers.keychains import FailingKeychain, ForgetfulKeychain, MemoryKeychain, WaitingKeychain
 from tests.helpers.secretsstage import NAME, VALUE, Machine, status
@@ -78,7 +78,7 @@ def test_keychain_unlocked_meanwhile_is_used(tmp_path: Path) -> None:
     assert run.store.open().status is StorageStatus.LOCKED
     assert run.store.read_state().status is StorageStatus.LOCKED
     backend.error = None
-    assert run.store.open().status is StorageStatus.OPEN
+    assert run.store.open().status is StorageStatus.UNLOCKED
     assert run.store.get(NAME) == VALUE
 
 
@@ -112,16 +112,16 @@ def test_unresponsive_keychain_is_reported_and_its_late_response_is_used(
     machine.backend = waiting
     store = machine.run(timeout=0.05).store
     assert store.get(NAME) is None
-    assert status(store) is StorageStatus.SILENT
+    assert status(store) is StorageStatus.UNRESPONSIVE
     assert "unlock" in store.state.next_step
     thread = next(each for each in threading.enumerate() if each.name == "keychain")
     waiting.is_requested.clear()
-    assert store.open().status is StorageStatus.SILENT
+    assert store.open().status is StorageStatus.UNRESPONSIVE
     assert not waiting.is_requested.is_set()  # the user is not prompted twice
     waiting.release_bodies.set()
     thread.join()
     assert store.get(NAME) == VALUE
-    assert status(store) is StorageStatus.OPEN
+    assert status(store) is StorageStatus.UNLOCKED
 
 
 def test_closing_ends_the_wait_for_a_keychain(tmp_path: Path, waiting: WaitingKeychain) -> None:
@@ -175,4 +175,4 @@ def test_keychain_started_later_is_found(restored_backend: None, monkeypatch: py
 def test_missing_keychain_is_absent(tmp_path: Path) -> None:
     store = Machine(tmp_path, FailingKeychain(NoKeyringError("none"))).store
     assert store.open().status is StorageStatus.ABSENT
-    assert store.state.level is StorageLevel.MEMORY
+    assert store.state.level is StorageKind.MEMORY

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from inspector.config.json_file import FileLock
-from inspector.config.secrets.records import StorageLevel
+from inspector.config.secrets.records import StorageKind
 from inspector.config.secrets.store import SecretStore
 from tests.helpers.secretsstage import NAME, PASSPHRASE, VALUE, Machine
 
@@ -48,7 +48,7 @@ def _start(program: str, *arguments: str) -> subprocess.Popen[str]:
 
 def test_two_processes_writing_concurrently_lose_nothing(tmp_path: Path) -> None:
     store = SecretStore(tmp_path / "secrets")
-    store.move_to(StorageLevel.PLAIN, unprotected=True)
+    store.move_to(StorageKind.PLAIN, unprotected=True)
     writers = [_start(_WRITER, str(tmp_path / "secrets"), name) for name in ("a", "b")]
     for number in range(25):
         store.put(f"from/c/{number}", "c")
@@ -60,7 +60,7 @@ def test_two_processes_writing_concurrently_lose_nothing(tmp_path: Path) -> None
 
 def test_two_processes_refresh_a_secret_once(tmp_path: Path) -> None:
     store = SecretStore(tmp_path / "secrets")
-    store.move_to(StorageLevel.PLAIN, unprotected=True)
+    store.move_to(StorageKind.PLAIN, unprotected=True)
     store.put("oauth/token", "old")
     lock = store.try_lock("oauth/token")
     assert lock is not None
@@ -96,14 +96,14 @@ def test_process_sees_the_changes_of_another_including_the_storage_location(tmp_
     one, other = machine.store, machine.store
     one.put(NAME, VALUE)
     assert other.get(NAME) == VALUE
-    one.move_to(StorageLevel.PASSPHRASE, PASSPHRASE)
+    one.move_to(StorageKind.PASSPHRASE, PASSPHRASE)
     assert other.get(NAME) is None
     assert "locked" in other.state.text
     other.unlock(PASSPHRASE)
     assert other.get(NAME) == VALUE
-    other.move_to(StorageLevel.KEYCHAIN)
+    other.move_to(StorageKind.KEYCHAIN)
     assert one.get(NAME) == VALUE
-    assert one.read_state().level is StorageLevel.KEYCHAIN
+    assert one.read_state().level is StorageKind.KEYCHAIN
 
 
 def test_two_simultaneous_first_secrets_create_one_file_with_one_key(tmp_path: Path) -> None:
@@ -144,8 +144,8 @@ def test_reading_the_state_imports_neither_keyring_nor_cryptography(tmp_path: Pa
     assert done.stdout.strip() == "[]", done.stderr
 
 
-@pytest.mark.parametrize("level", [StorageLevel.KEYCHAIN, StorageLevel.PASSPHRASE])
-def test_same_secret_is_encrypted_differently_each_time(tmp_path: Path, level: StorageLevel) -> None:
+@pytest.mark.parametrize("level", [StorageKind.KEYCHAIN, StorageKind.PASSPHRASE])
+def test_same_secret_is_encrypted_differently_each_time(tmp_path: Path, level: StorageKind) -> None:
     machine = Machine(tmp_path)
     store = machine.store
     store.move_to(level, PASSPHRASE)

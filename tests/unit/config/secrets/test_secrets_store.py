@@ -15,7 +15,7 @@ from inspector.base.errors import ConfigError
 from inspector.config.secrets.records import (
     SecretsState,
     SecretsUnavailable,
-    StorageLevel,
+    StorageKind,
     StorageStatus,
     make_name,
     parts_of,
@@ -64,8 +64,8 @@ def test_the_keychain_has_one_entry_however_many_secrets_there_are(machine: Mach
     assert entries(machine) == 1
 
 
-@pytest.mark.parametrize("level", [StorageLevel.KEYCHAIN, StorageLevel.PASSPHRASE, StorageLevel.MEMORY])
-def test_nothing_on_disk_contains_the_secret_in_any_encoding(machine: Machine, level: StorageLevel) -> None:
+@pytest.mark.parametrize("level", [StorageKind.KEYCHAIN, StorageKind.PASSPHRASE, StorageKind.MEMORY])
+def test_nothing_on_disk_contains_the_secret_in_any_encoding(machine: Machine, level: StorageKind) -> None:
     store = machine.store
     store.put(NAME, VALUE)
     store.move_to(level, PASSPHRASE)
@@ -82,7 +82,7 @@ def test_nothing_on_disk_contains_the_secret_in_any_encoding(machine: Machine, l
 def test_repr_does_not_reveal_a_secret(machine: Machine) -> None:
     store = machine.store
     store.put(NAME, VALUE)
-    store.move_to(StorageLevel.PLAIN, unprotected=True)
+    store.move_to(StorageKind.PLAIN, unprotected=True)
     vault = store._read()
     assert VALUE not in repr((store, store.state, store.stored(), vault))
 
@@ -127,7 +127,7 @@ def test_the_list_has_names_and_times_but_needs_no_key(machine: Machine) -> None
     first, second = store.stored()
     assert (first.name, first.is_saved) == ("a/b", False)
     assert (second.name, second.is_saved) == (NAME, True)
-    assert second.changed > 1_700_000_000
+    assert second.changed_at > 1_700_000_000
 
 
 @pytest.mark.parametrize("name", ["", "/", "a//b", "a/", "/a", "a\nb", "a\u202eb", "x" * 2001])
@@ -155,7 +155,7 @@ def test_name_parts_may_contain_any_text() -> None:
 def test_keychain_is_not_accessed_before_anything_is_stored(tmp_path: Path) -> None:
     store = Machine(tmp_path, FailingKeychain(RuntimeError("asked"))).store
     assert store.read_state() == store.state
-    assert (store.state.level, store.state.status) == (StorageLevel.KEYCHAIN, StorageStatus.UNTRIED)
+    assert (store.state.level, store.state.status) == (StorageKind.KEYCHAIN, StorageStatus.UNTRIED)
     assert store.state.is_chosen is False
 
 
@@ -163,7 +163,7 @@ def test_without_a_keychain_secrets_are_in_memory_and_the_state_says_why(bare: M
     store = bare.store
     store.put(NAME, VALUE)
     assert store.get(NAME) == VALUE
-    assert (store.state.level, store.state.status) == (StorageLevel.MEMORY, StorageStatus.ABSENT)
+    assert (store.state.level, store.state.status) == (StorageKind.MEMORY, StorageStatus.ABSENT)
     assert store.state.text
     assert store.state.in_memory == 1
     assert not bare.path.exists()
@@ -174,16 +174,16 @@ def test_a_store_without_a_folder_is_in_memory() -> None:
     store = SecretStore()
     store.put(NAME, VALUE)
     assert store.get(NAME) == VALUE
-    assert (store.state.level, store.state.status) == (StorageLevel.MEMORY, StorageStatus.OPEN)
+    assert (store.state.level, store.state.status) == (StorageKind.MEMORY, StorageStatus.UNLOCKED)
     assert store.delete(NAME) is True
     with pytest.raises(ConfigError, match="memory only"):
-        store.move_to(StorageLevel.PASSPHRASE, PASSPHRASE)
+        store.move_to(StorageKind.PASSPHRASE, PASSPHRASE)
 
 
 def test_passphrase_unlocks_the_secrets_once_per_run(bare: Machine) -> None:
     first = bare.store
     first.put(NAME, VALUE)
-    first.move_to(StorageLevel.PASSPHRASE, PASSPHRASE)
+    first.move_to(StorageKind.PASSPHRASE, PASSPHRASE)
     assert first.get(NAME) == VALUE  # what was in memory is moved
     assert first.state.in_memory == 0
     run = bare.run()
@@ -194,7 +194,7 @@ def test_passphrase_unlocks_the_secrets_once_per_run(bare: Machine) -> None:
     with pytest.raises(ConfigError, match="Wrong passphrase"):
         run.store.unlock("wrong horse battery")
     run.store.unlock(PASSPHRASE)
-    assert status(run.store) is StorageStatus.OPEN
+    assert status(run.store) is StorageStatus.UNLOCKED
     assert run.store.get(NAME) == VALUE
     run.store.lock()
     assert status(run.store) is StorageStatus.LOCKED
@@ -202,33 +202,33 @@ def test_passphrase_unlocks_the_secrets_once_per_run(bare: Machine) -> None:
 
 
 def test_passphrase_is_unicode_normalized(bare: Machine) -> None:
-    bare.store.move_to(StorageLevel.PASSPHRASE, "caf\u00e9 caf\u00e9")
+    bare.store.move_to(StorageKind.PASSPHRASE, "caf\u00e9 caf\u00e9")
     bare.store.unlock("cafe\u0301 cafe\u0301")
 
 
 def test_short_passphrase_is_rejected(machine: Machine) -> None:
     with pytest.raises(ConfigError, match="too short"):
-        machine.store.move_to(StorageLevel.PASSPHRASE, "seven77")
+        machine.store.move_to(StorageKind.PASSPHRASE, "seven77")
 
 
 def test_plain_text_file_is_used_only_on_request(bare: Machine) -> None:
     store = bare.store
     store.put(NAME, VALUE)
     with pytest.raises(ConfigError, match="gives no protection"):
-        store.move_to(StorageLevel.PLAIN)
+        store.move_to(StorageKind.PLAIN)
     assert not bare.path.exists()
-    store.move_to(StorageLevel.PLAIN, unprotected=True)
+    store.move_to(StorageKind.PLAIN, unprotected=True)
     assert bare.document()["records"][NAME]["plain"] == VALUE
     assert bare.store.get(NAME) == VALUE
 
 
-_ALL = [StorageLevel.KEYCHAIN, StorageLevel.PASSPHRASE, StorageLevel.MEMORY, StorageLevel.PLAIN]
+_ALL = [StorageKind.KEYCHAIN, StorageKind.PASSPHRASE, StorageKind.MEMORY, StorageKind.PLAIN]
 
 
 @pytest.mark.parametrize("before", _ALL)
 @pytest.mark.parametrize("after", _ALL)
 def test_every_change_of_location_moves_all_secrets(
-    machine: Machine, before: StorageLevel, after: StorageLevel
+    machine: Machine, before: StorageKind, after: StorageKind
 ) -> None:
     store = machine.store
     store.move_to(before, PASSPHRASE, unprotected=True)
@@ -238,49 +238,49 @@ def test_every_change_of_location_moves_all_secrets(
     store.move_to(after, "another passphrase", unprotected=True)
     assert (store.get(NAME), store.get("a/b")) == (VALUE, "other")
     assert store.state.level is after
-    assert entries(machine) == (1 if after is StorageLevel.KEYCHAIN else 0)
+    assert entries(machine) == (1 if after is StorageKind.KEYCHAIN else 0)
     for record in json.loads(old)["records"].values():
         assert "sealed" not in record or record["sealed"] not in machine.path.read_text()
     later = machine.store
-    if after is StorageLevel.PASSPHRASE:
+    if after is StorageKind.PASSPHRASE:
         later.unlock("another passphrase")
-    assert later.get(NAME) == (None if after is StorageLevel.MEMORY else VALUE)
+    assert later.get(NAME) == (None if after is StorageKind.MEMORY else VALUE)
     assert later.read_state().level is after  # the choice is saved, also for memory
 
 
 def test_undecryptable_secrets_are_not_moved_and_nothing_changes(machine: Machine) -> None:
-    machine.store.move_to(StorageLevel.PASSPHRASE, PASSPHRASE)
+    machine.store.move_to(StorageKind.PASSPHRASE, PASSPHRASE)
     writer = machine.store
     writer.unlock(PASSPHRASE)
     writer.put(NAME, VALUE)
     before = machine.path.read_bytes()
     with pytest.raises(SecretsUnavailable, match="locked"):
-        machine.store.move_to(StorageLevel.PLAIN, unprotected=True)
+        machine.store.move_to(StorageKind.PLAIN, unprotected=True)
     assert machine.path.read_bytes() == before
 
 
 def test_move_to_a_failing_keychain_changes_nothing(machine: Machine) -> None:
     store = machine.store
-    store.move_to(StorageLevel.PASSPHRASE, PASSPHRASE)
+    store.move_to(StorageKind.PASSPHRASE, PASSPHRASE)
     store.put(NAME, VALUE)
     before = machine.path.read_bytes()
     machine.backend = FailingKeychain()
     other = machine.store
     other.unlock(PASSPHRASE)
     with pytest.raises(SecretsUnavailable, match="keychain is locked"):
-        other.move_to(StorageLevel.KEYCHAIN)
+        other.move_to(StorageKind.KEYCHAIN)
     assert machine.path.read_bytes() == before
     assert other.get(NAME) == VALUE
 
 
 def test_move_with_a_failed_write_changes_nothing(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     store = machine.store
-    store.move_to(StorageLevel.PASSPHRASE, PASSPHRASE)
+    store.move_to(StorageKind.PASSPHRASE, PASSPHRASE)
     store.put(NAME, VALUE)
     before = machine.path.read_bytes()
     _fill_disk(monkeypatch)
     with pytest.raises(ConfigError, match="No space left"):
-        store.move_to(StorageLevel.KEYCHAIN)
+        store.move_to(StorageKind.KEYCHAIN)
     assert machine.path.read_bytes() == before
     assert entries(machine) == 0  # the new key was discarded
     assert store.get(NAME) == VALUE  # and the old one still works

@@ -115,7 +115,7 @@ def test_trip_is_booked_in_three_rounds_with_client_carried_state(stateless: Dem
 
 def test_trip_is_not_booked_when_a_step_is_declined(stateless: DemoProcess) -> None:
     *_, result = stateless.rounds("book_trip", accepting(TRIP[0]), declining)
-    assert words(result) == "Nothing was booked: decline at step 2."
+    assert words(result) == "Nothing was booked: declined at step 2."
 
 
 @pytest.mark.parametrize(
@@ -144,9 +144,9 @@ def test_tampered_state_is_detected(
 def test_endless_requests_end_when_declined(handshake: DemoProcess, stateless: DemoProcess) -> None:
     given = iter(["accept"] * 12 + ["decline"])
     handshake.responses["elicitation/create"] = lambda params: {"action": next(given)}
-    assert handshake.call_text("ask_forever") == "Stopped by the user (decline) at question 13."
+    assert handshake.call_text("ask_forever") == "Stopped by the user (declined) at request 13."
     *_, result = stateless.rounds("ask_forever", *[accepting()] * 12, declining)
-    assert words(result) == "Stopped by the user (decline) at question 13."
+    assert words(result) == "Stopped by the user (declined) at request 13."
 
 
 def check_conversation(messages: list[Message]) -> None:

@@ -121,7 +121,7 @@ def test_core_request_is_repeated_when_the_reply_was_not_awaited(core: DemoProce
     while core.read().get("method") != "notifications/cancelled":
         pass
     core.responses["elicitation/create"] = lambda params: {"action": "decline"}
-    assert text_of(outcome(core, task)) == "Stopped at question 1: decline."
+    assert text_of(outcome(core, task)) == "Stopped at question 1: declined."
     assert core.take_received("elicitation/create")[0]["message"] == first["params"]["message"]
 
 

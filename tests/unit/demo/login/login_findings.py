@@ -62,28 +62,28 @@ class Walk:
         error = None
         if response.status_code == 200:
             error = ErrorObject(**response.json()["error"])
-        self._note(challenges.judge_response(response.status_code, read, R5, error=error))
+        self._note(challenges.check_response(response.status_code, read, R5, error=error))
         chosen = challenges.choose_challenge(read, response.status_code)
         locations = resource_metadata.resource_metadata_urls(self._demo.url, chosen, self._allowance, R5)
         self._note(locations.findings)
         replies = self._search(locations.candidates)
         for reply in replies:
-            self._note(resource_metadata.judge_metadata_response(reply, read_document(reply), R5))
-        self._note(resource_metadata.judge_search(locations, replies, R5))
+            self._note(resource_metadata.check_metadata_response(reply, read_document(reply), R5))
+        self._note(resource_metadata.check_search(locations, replies, R5))
         content = read_document(replies[-1]).content
         if content is None:
-            self._note(resource_metadata.judge_missing_metadata(replies, R5).findings)
+            self._note(resource_metadata.check_missing_metadata(replies, R5).findings)
             return
         root = self._demo.resource("")
         if root.status_code == 200 and root.headers["content-type"] == "application/json":
-            self._note(resource_metadata.judge_copies(content, root.json(), R5))
+            self._note(resource_metadata.check_copies(content, root.json(), R5))
         reading = resource_metadata.read_resource_metadata(content, self._demo.url, R5, self._allowance)
         self._note(reading.findings)
-        self._note(resource_metadata.judge_scopes(chosen, reading.metadata, R5))
+        self._note(resource_metadata.check_scopes(chosen, reading.metadata, R5))
         choice = resource_metadata.choose_issuer(reading.metadata.issuers)
         if choice is not None:
             issuers = reading.metadata.issuers
-            self._note(resource_metadata.judge_migration(issuer_before, issuers, choice, R5))
+            self._note(resource_metadata.check_migration(issuer_before, issuers, choice, R5))
             self._issuer = choice.issuer
             self._discover_server()
 
@@ -98,11 +98,11 @@ class Walk:
                 self._note([finding("ASM-005", R5, found=pointed, right=locations[0].url)])
             return
         other = self._search(locations[1:])[-1]
-        self._note(server_metadata.judge_server_copies(content, read_document(other).content or {}, R5))
-        self._note(server_metadata.judge_cors(reply, tuple(_ORIGIN.items()), R5))
+        self._note(server_metadata.check_server_copies(content, read_document(other).content or {}, R5))
+        self._note(server_metadata.check_cors(reply, tuple(_ORIGIN.items()), R5))
         reading = server_metadata.read_server_metadata(content, self._issuer, R5, self._allowance)
         self._note(reading.findings)
-        self._note(server_support.judge_support(reading.metadata, R5))
+        self._note(server_support.check_support(reading.metadata, R5))
 
     def _search(self, candidates: Iterable[Candidate]) -> list[MetadataResponse]:
         replies = []
@@ -145,10 +145,10 @@ class Walk:
             ClientSource.PRE_REGISTERED,
             R5,
         )
-        verdict = check_callback(read_callback(back.headers["location"]), expected)
-        self._note(verdict.findings)
-        if verdict.code:
-            self._exchange(verdict.code)
+        checked = check_callback(read_callback(back.headers["location"]), expected)
+        self._note(checked.findings)
+        if checked.code:
+            self._exchange(checked.code)
 
     def _exchange(self, code: str) -> None:
         requested = tokens.TokenExpectation(Grant.CODE, self._demo.origin, "demo-app", self._demo.url, SCOPES)
@@ -181,7 +181,7 @@ class Walk:
     def _call(self, got: tokens.TokenSet) -> None:
         refused = _refusal(self._demo.call(got.access_token, "whoami"))
         if refused.status in (401, 403):
-            self._judge(refused, got, step_up.StepUps(), is_first_use=True)
+            self._decide(refused, got, step_up.StepUps(), is_first_use=True)
             return
         machine = {"grant_type": "client_credentials", "scope": "notes:read"}
         narrow = self._demo.token(**machine, auth=("demo-machine", "demo-machine-secret")).json()
@@ -190,7 +190,7 @@ class Walk:
         for held in (fewer, got):
             refused = _refusal(self._demo.call(held.access_token, "write_note", text="x"))
             if refused.status in (401, 403):
-                self._judge(refused, held, history, is_first_use=False)
+                self._decide(refused, held, history, is_first_use=False)
                 history.record("tools/call write_note", refused.scopes)
         headers = {"Authorization": got.authorization, "Mcp-Session-Id": "gone", "Accept": "*/*"}
         stale = self._demo.http.post(
@@ -199,11 +199,11 @@ class Walk:
         if stale.status_code >= 500:
             self._note([finding("RS-011", R4, status=stale.status_code)])
 
-    def _judge(
+    def _decide(
         self, refused: step_up.Refusal, held: tokens.TokenSet, history: step_up.StepUps, *, is_first_use: bool
     ) -> None:
         attempt = step_up.Attempt("tools/call write_note", held, is_first_use)
-        self._note(step_up.judge_refusal(refused, attempt, history, R5).findings)
+        self._note(step_up.check_refusal(refused, attempt, history, R5).findings)
 
 
 def _refusal(response: httpx2.Response) -> step_up.Refusal:

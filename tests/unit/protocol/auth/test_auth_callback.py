@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from inspector.protocol.auth.authorization_request import (
     CallbackExpectation,
-    CallbackVerdict,
+    CallbackResult,
     CheckResult,
     check_callback,
     read_callback,
@@ -27,34 +27,34 @@ EXPECTED = CallbackExpectation(STATE, AS, True, REDIRECT, "client", ClientSource
 NOT_ADVERTISED = replace(EXPECTED, iss_advertised=False)
 
 
-def check(expected: CallbackExpectation = EXPECTED, /, **parameters: str) -> CallbackVerdict:
+def check(expected: CallbackExpectation = EXPECTED, /, **parameters: str) -> CallbackResult:
     return check_callback(read_callback(f"{REDIRECT}?{urlencode(parameters)}"), expected)
 
 
-def ids(verdict: CallbackVerdict) -> list[str]:
-    return [one.id for one in verdict.findings]
+def ids(checked: CallbackResult) -> list[str]:
+    return [one.id for one in checked.findings]
 
 
-def steps(verdict: CallbackVerdict) -> list[tuple[str, CheckResult]]:
-    return [(one.name, one.result) for one in verdict.checks]
+def steps(checked: CallbackResult) -> list[tuple[str, CheckResult]]:
+    return [(one.name, one.result) for one in checked.checks]
 
 
-def has_state(verdict: CallbackVerdict) -> bool:
-    return ("state", CheckResult.PASSED) in steps(verdict)
+def has_state(checked: CallbackResult) -> bool:
+    return ("state", CheckResult.PASSED) in steps(checked)
 
 
 def test_valid_callback_passes_every_check_in_order() -> None:
-    verdict = check(code="c0de", state=STATE, iss=AS)
-    assert verdict.code == "c0de"
-    assert steps(verdict) == [(name, CheckResult.PASSED) for name in ("state", "iss", "error", "code")]
-    assert (verdict.findings, verdict.problem) == ((), "")
-    assert has_state(verdict)
+    checked = check(code="c0de", state=STATE, iss=AS)
+    assert checked.code == "c0de"
+    assert steps(checked) == [(name, CheckResult.PASSED) for name in ("state", "iss", "error", "code")]
+    assert (checked.findings, checked.problem) == ((), "")
+    assert has_state(checked)
 
 
 def test_repr_and_text_contain_no_secret() -> None:
     callback = read_callback(f"{REDIRECT}?code=c0de&state=wr0ng&iss={AS}")
-    verdict = check_callback(callback, EXPECTED)
-    for text in (repr(callback), repr(verdict), repr(EXPECTED), verdict.problem):
+    checked = check_callback(callback, EXPECTED)
+    for text in (repr(callback), repr(checked), repr(EXPECTED), checked.problem):
         assert "c0de" not in text
         assert "wr0ng" not in text
         assert STATE not in text
@@ -70,34 +70,34 @@ def test_callback_may_be_a_url_a_target_or_a_query(text: str) -> None:
 
 
 def test_az_001_missing_state() -> None:
-    verdict = check(code="c", iss=AS)
-    assert (ids(verdict), verdict.code, has_state(verdict)) == (["AZ-001"], "", False)
+    checked = check(code="c", iss=AS)
+    assert (ids(checked), checked.code, has_state(checked)) == (["AZ-001"], "", False)
 
 
 @pytest.mark.parametrize("state", [STATE + "x", STATE[:-1], STATE.upper(), "é", f" {STATE}"])
 def test_az_002_wrong_state(state: str) -> None:
-    verdict = check(code="c", state=state, iss=AS)
-    assert (ids(verdict), verdict.code, has_state(verdict)) == (["AZ-002"], "", False)
-    assert steps(verdict) == [("state", CheckResult.FAILED)]
-    assert verdict.findings[0].stops
+    checked = check(code="c", state=state, iss=AS)
+    assert (ids(checked), checked.code, has_state(checked)) == (["AZ-002"], "", False)
+    assert steps(checked) == [("state", CheckResult.FAILED)]
+    assert checked.findings[0].stops
 
 
 def test_error_with_a_wrong_state_is_ignored() -> None:
-    verdict = check(error="access_denied", error_description="believe me", state="other")
-    assert verdict.error is None
-    assert "believe" not in verdict.problem
+    checked = check(error="access_denied", error_description="believe me", state="other")
+    assert checked.error is None
+    assert "believe" not in checked.problem
 
 
 def test_duplicate_state_is_rejected() -> None:
-    verdict = check_callback(read_callback(f"?code=c&state={STATE}&state={STATE}"), EXPECTED)
-    assert not has_state(verdict)
-    assert ids(verdict) == ["AZ-002"]
+    checked = check_callback(read_callback(f"?code=c&state={STATE}&state={STATE}"), EXPECTED)
+    assert not has_state(checked)
+    assert ids(checked) == ["AZ-002"]
 
 
 def test_duplicate_code_is_rejected() -> None:
-    verdict = check_callback(read_callback(f"?code=a&code=b&state={STATE}&iss={AS}"), EXPECTED)
-    assert (verdict.code, has_state(verdict)) == ("", True)
-    assert "more than once" in verdict.problem
+    checked = check_callback(read_callback(f"?code=a&code=b&state={STATE}&iss={AS}"), EXPECTED)
+    assert (checked.code, has_state(checked)) == ("", True)
+    assert "more than once" in checked.problem
 
 
 def test_advertised_and_present_iss_is_compared() -> None:
@@ -107,16 +107,16 @@ def test_advertised_and_present_iss_is_compared() -> None:
 
 @pytest.mark.parametrize("parameters", [{}, {"iss": ""}])
 def test_advertised_and_missing_iss_is_rejected(parameters: dict[str, str]) -> None:
-    verdict = check(code="c", state=STATE, **parameters)
-    assert (ids(verdict), verdict.code) == (["AZ-003"], "")
-    assert verdict.checks[-1].text == "Advertised, but absent."
+    checked = check(code="c", state=STATE, **parameters)
+    assert (ids(checked), checked.code) == (["AZ-003"], "")
+    assert checked.checks[-1].text == "Advertised, but absent."
 
 
 def test_missing_iss_is_only_a_warning_before_the_rule_existed() -> None:
-    verdict = check(replace(EXPECTED, revision=R4), code="c", state=STATE)
-    assert (ids(verdict), verdict.code) == (["AZ-003"], "c")
-    assert verdict.findings[0].severity is Severity.WARNING
-    assert ("iss", CheckResult.FAILED) in steps(verdict)
+    checked = check(replace(EXPECTED, revision=R4), code="c", state=STATE)
+    assert (ids(checked), checked.code) == (["AZ-003"], "c")
+    assert checked.findings[0].severity is Severity.WARNING
+    assert ("iss", CheckResult.FAILED) in steps(checked)
 
 
 def test_unadvertised_but_present_iss_is_compared_anyway() -> None:
@@ -127,9 +127,9 @@ def test_unadvertised_but_present_iss_is_compared_anyway() -> None:
 
 
 def test_neither_advertised_nor_present_iss_is_fine() -> None:
-    verdict = check(NOT_ADVERTISED, code="c", state=STATE)
-    assert (verdict.findings, verdict.code) == ((), "c")
-    assert verdict.checks[1].text == "Absent and not advertised."
+    checked = check(NOT_ADVERTISED, code="c", state=STATE)
+    assert (checked.findings, checked.code) == ((), "c")
+    assert checked.checks[1].text == "Absent and not advertised."
 
 
 @pytest.mark.parametrize(
@@ -138,35 +138,35 @@ def test_neither_advertised_nor_present_iss_is_fine() -> None:
 @pytest.mark.parametrize("revision", [R4, R5])
 def test_az_004_issuers_are_compared_exactly_in_every_version(iss: str, revision: object) -> None:
     for expected in (EXPECTED, NOT_ADVERTISED):
-        verdict = check(replace(expected, revision=revision), code="c", state=STATE, iss=iss)  # type: ignore[arg-type]
-        assert (ids(verdict), verdict.code) == (["AZ-004"], "")
-        assert verdict.findings[0].stops
+        checked = check(replace(expected, revision=revision), code="c", state=STATE, iss=iss)  # type: ignore[arg-type]
+        assert (ids(checked), checked.code) == (["AZ-004"], "")
+        assert checked.findings[0].stops
 
 
 def test_wrong_issuer_means_the_error_is_neither_shown_nor_stored() -> None:
-    verdict = check(
+    checked = check(
         state=STATE,
         iss="https://evil.example",
         error="server_error",
         error_description="call 555",
         error_uri="https://evil.example/help",
     )
-    assert verdict.error is None
-    assert "555" not in verdict.problem
-    assert "555" not in "".join(one.text + one.evidence for one in verdict.findings)
+    assert checked.error is None
+    assert "555" not in checked.problem
+    assert "555" not in "".join(one.text + one.evidence for one in checked.findings)
 
 
 def test_without_a_known_issuer_iss_is_only_shown() -> None:
     expected = replace(EXPECTED, issuer=None, iss_advertised=False, revision=R2)
-    verdict = check(expected, code="c", state=STATE, iss="https://whoever.example")
-    assert verdict.code == "c"
-    assert ("iss", CheckResult.SKIPPED) in steps(verdict)
+    checked = check(expected, code="c", state=STATE, iss="https://whoever.example")
+    assert checked.code == "c"
+    assert ("iss", CheckResult.SKIPPED) in steps(checked)
 
 
 def test_az_006_callback_in_the_fragment() -> None:
-    verdict = check_callback(read_callback(f"{REDIRECT}#code=c&state={STATE}&iss={AS}"), EXPECTED)
-    assert (ids(verdict), verdict.code) == (["AZ-006"], "")
-    assert has_state(verdict)
+    checked = check_callback(read_callback(f"{REDIRECT}#code=c&state={STATE}&iss={AS}"), EXPECTED)
+    assert (ids(checked), checked.code) == (["AZ-006"], "")
+    assert has_state(checked)
 
 
 @pytest.mark.parametrize(
@@ -178,55 +178,55 @@ def test_az_006_callback_in_the_fragment() -> None:
     ],
 )
 def test_az_007_a_refused_parameter(error: str, description: str, parameter: str) -> None:
-    verdict = check(state=STATE, iss=AS, error=error, error_description=description)
-    assert ids(verdict) == ["AZ-007"]
-    assert parameter in verdict.findings[0].seen
-    assert verdict.error is not None
-    assert verdict.error.code == error
+    checked = check(state=STATE, iss=AS, error=error, error_description=description)
+    assert ids(checked) == ["AZ-007"]
+    assert parameter in checked.findings[0].seen
+    assert checked.error is not None
+    assert checked.error.code == error
 
 
 @pytest.mark.parametrize("location", ["http://127.0.0.1:5001/callback", "http://127.0.0.1:5000/other"])
 def test_az_009_unexpected_redirect_path(location: str) -> None:
-    verdict = check_callback(read_callback(f"{location}?code=c&state={STATE}&iss={AS}"), EXPECTED)
-    assert (ids(verdict), verdict.code) == (["AZ-009"], "c")
+    checked = check_callback(read_callback(f"{location}?code=c&state={STATE}&iss={AS}"), EXPECTED)
+    assert (ids(checked), checked.code) == (["AZ-009"], "c")
 
 
 def test_reg_011_rejected_client_metadata_document() -> None:
     expected = replace(EXPECTED, client_source=ClientSource.DOCUMENT, client_id="https://l/c.json")
-    verdict = check(expected, state=STATE, iss=AS, error="invalid_client")
-    assert ids(verdict) == ["REG-011"]
-    assert "https://l/c.json" in verdict.findings[0].fix
+    checked = check(expected, state=STATE, iss=AS, error="invalid_client")
+    assert ids(checked) == ["REG-011"]
+    assert "https://l/c.json" in checked.findings[0].fix
     assert ids(check(state=STATE, iss=AS, error="invalid_client")) == []
 
 
 def test_error_is_explained_and_quotes_the_server() -> None:
-    verdict = check(state=STATE, iss=AS, error="access_denied", error_description="Not\u202e today")
-    assert "The login was denied, by you or by the server." in verdict.problem
-    assert "today" in verdict.problem
-    assert "\u202e" not in verdict.problem
-    assert verdict.code == ""
+    checked = check(state=STATE, iss=AS, error="access_denied", error_description="Not\u202e today")
+    assert "The login was denied, by you or by the server." in checked.problem
+    assert "today" in checked.problem
+    assert "\u202e" not in checked.problem
+    assert checked.code == ""
 
 
 def test_callback_without_code_or_error_is_a_problem() -> None:
-    verdict = check(state=STATE, iss=AS)
-    assert (verdict.code, verdict.checks[-1].name) == ("", "code")
-    assert "Start the login again" in verdict.problem
+    checked = check(state=STATE, iss=AS)
+    assert (checked.code, checked.checks[-1].name) == ("", "code")
+    assert "Start the login again" in checked.problem
 
 
 @pytest.mark.parametrize(
     "text", ["", "x" * 20_000, "http://[::1?code=x", "&".join("a=b" for _ in range(100))]
 )
 def test_text_without_a_callback_gives_none(text: str) -> None:
-    verdict = check_callback(read_callback(text), EXPECTED)
-    assert (verdict.code, has_state(verdict)) == ("", False)
-    assert verdict.problem
+    checked = check_callback(read_callback(text), EXPECTED)
+    assert (checked.code, has_state(checked)) == ("", False)
+    assert checked.problem
 
 
 @given(st.text())
 def test_no_text_without_the_state_gives_a_code(text: str) -> None:
-    verdict = check_callback(read_callback(text), NOT_ADVERTISED)
-    assert not verdict.code
-    assert not has_state(verdict)
+    checked = check_callback(read_callback(text), NOT_ADVERTISED)
+    assert not checked.code
+    assert not has_state(checked)
 
 
 _names = st.sampled_from(["code", "state", "iss", "error", "error_description", "x"])
@@ -237,12 +237,12 @@ _values = st.sampled_from([STATE, AS, AS + "/", "", "c0de", "access_denied"])
 def test_code_is_returned_only_with_exactly_one_correct_state_and_issuer(
     pairs: list[tuple[str, str]], expected: CallbackExpectation
 ) -> None:
-    verdict = check_callback(read_callback(f"{REDIRECT}?{urlencode(pairs)}"), expected)
-    if verdict.code:
+    checked = check_callback(read_callback(f"{REDIRECT}?{urlencode(pairs)}"), expected)
+    if checked.code:
         given = dict(pairs)
         assert len(given) == len(pairs)
-        assert (given["state"], given["code"]) == (STATE, verdict.code)
+        assert (given["state"], given["code"]) == (STATE, checked.code)
         assert "error" not in given or not given["error"]
         assert given.get("iss") == AS or ("iss" not in given and not expected.iss_advertised)
     else:
-        assert verdict.problem
+        assert checked.problem

@@ -11,8 +11,8 @@ from inspector.protocol.auth.challenge import (
     Challenge,
     Challenges,
     access_status,
+    check_response,
     choose_challenge,
-    judge_response,
     read_challenges,
 )
 from inspector.protocol.auth.findings.finding import Severity
@@ -22,7 +22,7 @@ from inspector.protocol.revisions import R3, R4, R5
 
 def ids(*headers: str, status: int = 401, with_token: bool = False, error: str = "") -> list[str]:
     body = ErrorObject(-32001, error) if error else None
-    found = judge_response(status, read_challenges(headers), R5, with_token=with_token, error=body)
+    found = check_response(status, read_challenges(headers), R5, with_token=with_token, error=body)
     return [one.id for one in found]
 
 
@@ -213,8 +213,8 @@ def test_a_wrong_status_for_missing_credentials_is_found() -> None:
 
 def test_rejection_without_a_challenge_is_found() -> None:
     assert ids() == ["AUTH-003"]
-    assert judge_response(401, Challenges(), R3)[0].severity is Severity.ERROR
-    assert judge_response(401, Challenges(), R4)[0].severity is Severity.WARNING
+    assert check_response(401, Challenges(), R3)[0].severity is Severity.ERROR
+    assert check_response(401, Challenges(), R4)[0].severity is Severity.WARNING
 
 
 def test_challenge_without_a_metadata_url_is_found() -> None:
@@ -223,7 +223,7 @@ def test_challenge_without_a_metadata_url_is_found() -> None:
 
 
 def test_unparsable_challenge_is_found_with_its_column() -> None:
-    [found] = judge_response(401, read_challenges([META + ', realm="x']), R5)
+    [found] = check_response(401, read_challenges([META + ', realm="x']), R5)
 
     assert found.id == "AUTH-008"
     assert "column 59" in found.seen

@@ -10,9 +10,9 @@ from inspector.base.json.values import to_wire
 from inspector.protocol.auth.authorization_request import AuthorizationRequest, CheckResult, authorization_url
 from inspector.protocol.auth.id_token import (
     IdTokenExpectation,
+    check_id_jag,
     check_id_token,
     is_expired,
-    judge_id_jag,
     provider_scope,
 )
 from inspector.protocol.auth.pkce import b64url
@@ -37,9 +37,9 @@ def token(**changes: Any) -> str:
 
 
 def test_valid_token_gives_subject_and_expiry() -> None:
-    verdict = check_id_token(token(), EXPECTED, NOW, R5)
-    assert (verdict.problem, verdict.subject, verdict.expires_at) == ("", "ada", NOW + 300)
-    assert [check.name for check in verdict.checks] == ["alg", "iss", "aud", "exp", "iat", "nonce", "sub"]
+    checked = check_id_token(token(), EXPECTED, NOW, R5)
+    assert (checked.problem, checked.subject, checked.expires_at) == ("", "ada", NOW + 300)
+    assert [check.name for check in checked.checks] == ["alg", "iss", "aud", "exp", "iat", "nonce", "sub"]
 
 
 @pytest.mark.parametrize(
@@ -64,12 +64,12 @@ def test_valid_token_gives_subject_and_expiry() -> None:
     ],
 )
 def test_invalid_token_names_the_wrong_claim(changes: dict[str, Any], name: str) -> None:
-    verdict = check_id_token(token(**changes), EXPECTED, NOW, R5)
-    assert verdict.checks[-1].name == name
-    assert verdict.checks[-1].result is CheckResult.FAILED
-    assert f"{name}: " in verdict.problem
-    assert "the-nonce" not in verdict.problem
-    [found] = verdict.findings
+    checked = check_id_token(token(**changes), EXPECTED, NOW, R5)
+    assert checked.checks[-1].name == name
+    assert checked.checks[-1].result is CheckResult.FAILED
+    assert f"{name}: " in checked.problem
+    assert "the-nonce" not in checked.problem
+    [found] = checked.findings
     assert found.stops
     assert "the-nonce" not in found.text
 
@@ -91,9 +91,9 @@ def test_refreshed_token_needs_no_nonce_but_the_same_subject() -> None:
 @pytest.mark.parametrize("algorithm", ["none", "ES256"])
 def test_unsigned_token_is_rejected_before_it_is_parsed(algorithm: str) -> None:
     unsigned = f"{b64url(to_wire({'alg': algorithm}))}.{token().split('.')[1]}."
-    verdict = check_id_token(unsigned, EXPECTED, NOW, R5)
-    assert [check.name for check in verdict.checks] == ["alg"]
-    assert [found.id for found in verdict.findings] == ["IDT-010"]
+    checked = check_id_token(unsigned, EXPECTED, NOW, R5)
+    assert [check.name for check in checked.checks] == ["alg"]
+    assert [found.id for found in checked.findings] == ["IDT-010"]
     signed_with_none = f"{b64url(to_wire({'alg': 'none'}))}.{token().split('.')[1]}.c2ln"
     assert check_id_token(signed_with_none, EXPECTED, NOW, R5).problem
 
@@ -126,8 +126,8 @@ def test_id_jag_audience_is_the_receiving_authorization_server(
 ) -> None:
     head = {"alg": "ES256", "typ": "oauth-id-jag+jwt", **header}
     text = f"{b64url(to_wire(head))}.{b64url(to_wire({**ID_JAG, **changes}))}.c2ln"
-    assert [found.id for found in judge_id_jag(text, AUTHORITY, "robot", R5)] == ids
-    assert [found.id for found in judge_id_jag("opaque", AUTHORITY, "robot", R5)] == ["IDT-012"]
+    assert [found.id for found in check_id_jag(text, AUTHORITY, "robot", R5)] == ids
+    assert [found.id for found in check_id_jag("opaque", AUTHORITY, "robot", R5)] == ["IDT-012"]
 
 
 @pytest.mark.parametrize("text", ["", "x", "a.b.c", "e30.e30.", "é.é.é"])

@@ -100,7 +100,7 @@ def test_user_supplied_resource_may_be_any_absolute_uri() -> None:
 
 
 @given(st.text())
-def test_any_text_gets_a_verdict(text: str) -> None:
+def test_any_text_is_classified(text: str) -> None:
     assert isinstance(resource_problem(text), str)
 
 

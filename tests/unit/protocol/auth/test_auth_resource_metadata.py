@@ -12,13 +12,13 @@ from inspector.protocol.auth.findings.finding import Finding, Severity
 from inspector.protocol.auth.resource_metadata import (
     Relation,
     ResourceMetadataResult,
+    check_copies,
+    check_metadata_response,
+    check_migration,
+    check_missing_metadata,
+    check_scopes,
+    check_search,
     choose_issuer,
-    judge_copies,
-    judge_metadata_response,
-    judge_migration,
-    judge_missing_metadata,
-    judge_scopes,
-    judge_search,
     read_resource_metadata,
     relation_of,
     resource_metadata_urls,
@@ -131,36 +131,36 @@ def test_response_is_classified_as_document_missing_or_failure(
     assert read_document(response).outcome is outcome
 
 
-def judged(response: MetadataResponse) -> list[str]:
-    return ids(judge_metadata_response(response, read_document(response), R5))
+def finding_ids(response: MetadataResponse) -> list[str]:
+    return ids(check_metadata_response(response, read_document(response), R5))
 
 
 def test_correct_response_gives_no_finding() -> None:
-    assert judged(reply()) == []
-    assert judged(reply(404)) == []
-    assert judged(reply(302, location="/there")) == []
+    assert finding_ids(reply()) == []
+    assert finding_ids(reply(404)) == []
+    assert finding_ids(reply(302, location="/there")) == []
 
 
 def test_web_page_instead_of_a_document_is_found() -> None:
     page = reply(body=b"<html>", content_type="text/html")
 
-    assert judged(page) == ["PRM-008"]
-    assert "text/html" in judge_metadata_response(page, read_document(page), R5)[0].seen
-    assert judged(reply(content_type="text/plain")) == ["PRM-008"]
-    assert judge_metadata_response(page, Document(LookupOutcome.FOUND, {}), R5)
+    assert finding_ids(page) == ["PRM-008"]
+    assert "text/html" in check_metadata_response(page, read_document(page), R5)[0].seen
+    assert finding_ids(reply(content_type="text/plain")) == ["PRM-008"]
+    assert check_metadata_response(page, Document(LookupOutcome.FOUND, {}), R5)
 
 
 def test_protected_metadata_is_found() -> None:
-    assert judged(reply(401)) == ["PRM-011"]
-    assert judged(reply(403)) == ["PRM-011"]
+    assert finding_ids(reply(401)) == ["PRM-011"]
+    assert finding_ids(reply(403)) == ["PRM-011"]
 
 
 def test_a_redirect_to_another_origin_is_found() -> None:
     away = reply(302, location="https://elsewhere.example/prm")
 
-    assert judged(away) == ["PRM-013"]
-    assert "redirects to elsewhere.example." in judge_metadata_response(away, read_document(away), R5)[0].seen
-    assert judged(reply(302, location="http://[")) == ["PRM-013"]
+    assert finding_ids(away) == ["PRM-013"]
+    assert "redirects to elsewhere.example." in check_metadata_response(away, read_document(away), R5)[0].seen
+    assert finding_ids(reply(302, location="http://[")) == ["PRM-013"]
 
 
 def test_challenge_url_that_fails_while_a_well_known_one_works_is_found() -> None:
@@ -170,19 +170,19 @@ def test_challenge_url_that_fails_while_a_well_known_one_works_is_found() -> Non
     guessed = resource_metadata_urls(SERVER, None, PUBLIC_ONLY, R5)
     replies = [reply(404, url=ROOT_PLACE), reply()]
 
-    assert ids(judge_search(named, replies, R5)) == ["PRM-009"]
-    assert judge_search(guessed, replies, R5) == ()
-    assert judge_search(named, [reply(url=ROOT_PLACE)], R5) == ()
-    assert judge_search(named, [reply(404), reply(404)], R5) == ()
+    assert ids(check_search(named, replies, R5)) == ["PRM-009"]
+    assert check_search(guessed, replies, R5) == ()
+    assert check_search(named, [reply(url=ROOT_PLACE)], R5) == ()
+    assert check_search(named, [reply(404), reply(404)], R5) == ()
 
 
 def test_missing_document_stops_except_in_versions_without_one() -> None:
     replies = [reply(404), reply(404, url=ROOT_PLACE)]
     for revision in (R3, R4, R5):
-        result = judge_missing_metadata(replies, revision)
+        result = check_missing_metadata(replies, revision)
         assert ids(result.findings) == ["AUTH-005"]
         assert result.findings[0].stops
-    old = judge_missing_metadata(replies, R2)
+    old = check_missing_metadata(replies, R2)
 
     assert old.may_fall_back
     assert old.findings[0].severity is Severity.INFO
@@ -190,7 +190,7 @@ def test_missing_document_stops_except_in_versions_without_one() -> None:
 
 
 def test_server_error_does_not_mean_missing_metadata() -> None:
-    result = judge_missing_metadata([reply(503), reply(404)], R2)
+    result = check_missing_metadata([reply(503), reply(404)], R2)
 
     assert not result.may_fall_back
     assert ids(result.findings) == ["PRM-015"]
@@ -200,11 +200,11 @@ def test_server_error_does_not_mean_missing_metadata() -> None:
 def test_two_documents_that_differ_are_found() -> None:
     other = GOOD | {"resource": "https://example.com", "scopes_supported": ["a"]}
 
-    [found] = judge_copies(GOOD, other, R5)
+    [found] = check_copies(GOOD, other, R5)
     assert found.id == "PRM-010"
     assert "differ in resource." in found.seen
     assert (
-        judge_copies(GOOD | {"scopes_supported": ["a", "b"]}, GOOD | {"scopes_supported": ["b", "a"]}, R5)
+        check_copies(GOOD | {"scopes_supported": ["a", "b"]}, GOOD | {"scopes_supported": ["b", "a"]}, R5)
         == ()
     )
 
@@ -350,11 +350,11 @@ def test_scopes_of_challenge_and_metadata_are_judged_together() -> None:
     none = Challenge("Bearer")
     offline = Challenge("Bearer", {"scope": "read offline_access"})
 
-    assert ids(judge_scopes(none, read().metadata, R5)) == ["AUTH-010"]
-    assert ids(judge_scopes(None, None, R5)) == ["AUTH-010"]
-    assert judge_scopes(none, read(scopes_supported=["a"]).metadata, R5) == ()
+    assert ids(check_scopes(none, read().metadata, R5)) == ["AUTH-010"]
+    assert ids(check_scopes(None, None, R5)) == ["AUTH-010"]
+    assert check_scopes(none, read(scopes_supported=["a"]).metadata, R5) == ()
     assert (
-        ids(judge_scopes(offline, read(scopes_supported=["offline_access"]).metadata, R5)) == ["AUTH-011"] * 2
+        ids(check_scopes(offline, read(scopes_supported=["offline_access"]).metadata, R5)) == ["AUTH-011"] * 2
     )
 
 
@@ -410,8 +410,8 @@ def test_changed_authorization_server_is_noted() -> None:
     choice = choose_issuer(TWO)
     assert choice is not None
 
-    [found] = judge_migration("https://old.example", TWO, choice, R5)
+    [found] = check_migration("https://old.example", TWO, choice, R5)
     assert found.id == "RS-012"
     assert "from https://old.example to https://one.example" in found.seen
-    assert judge_migration(TWO[1], TWO, choice, R5) == ()
-    assert judge_migration(None, TWO, choice, R5) == ()
+    assert check_migration(TWO[1], TWO, choice, R5) == ()
+    assert check_migration(None, TWO, choice, R5) == ()

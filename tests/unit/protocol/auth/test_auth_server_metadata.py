@@ -13,16 +13,16 @@ from inspector.protocol.auth.server_metadata import (
     MetadataSource,
     Pkce,
     ServerMetadataResult,
+    check_cors,
+    check_server_copies,
     default_content,
-    judge_cors,
-    judge_server_copies,
     legacy_issuer,
     legacy_metadata_url,
     no_server_metadata,
     read_server_metadata,
     server_metadata_urls,
 )
-from inspector.protocol.auth.server_support import judge_support, support_traits
+from inspector.protocol.auth.server_support import check_support, support_traits
 from inspector.protocol.auth.url_guard import PUBLIC_ONLY, Allowance
 from inspector.protocol.revisions import R2, R3, R4, R5, Revision
 
@@ -58,7 +58,7 @@ def found_in(content: JSONObject | None = None, /, **members: JSON) -> list[str]
 
 
 def offers(content: JSONObject | None = None, /, *, has_secret: bool = False, **members: JSON) -> list[str]:
-    return ids(judge_support(read(content, **members).metadata, R5, has_secret=has_secret))
+    return ids(check_support(read(content, **members).metadata, R5, has_secret=has_secret))
 
 
 @pytest.mark.parametrize("issuer", ["https://auth.example.com", "https://auth.example.com/"])
@@ -94,18 +94,18 @@ def test_missing_document_stops_with_what_was_tried() -> None:
 
 def test_missing_cors_headers_are_noted_when_the_request_had_an_origin() -> None:
     sent = (("Origin", "https://app.example"),)
-    assert ids(judge_cors(MetadataResponse(ISSUER, 200), sent, R5)) == ["ASM-024"]
-    assert judge_cors(MetadataResponse(ISSUER, 200, (("Access-Control-Allow-Origin", "*"),)), sent, R5) == ()
-    assert judge_cors(MetadataResponse(ISSUER, 200), (("Accept", "application/json"),), R5) == ()
+    assert ids(check_cors(MetadataResponse(ISSUER, 200), sent, R5)) == ["ASM-024"]
+    assert check_cors(MetadataResponse(ISSUER, 200, (("Access-Control-Allow-Origin", "*"),)), sent, R5) == ()
+    assert check_cors(MetadataResponse(ISSUER, 200), (("Accept", "application/json"),), R5) == ()
 
 
 def test_two_documents_that_disagree_are_found() -> None:
     other = GOOD | {"token_endpoint": f"{ISSUER}/oidc/token", "jwks_uri": f"{ISSUER}/jwks"}
 
-    [found] = judge_server_copies(GOOD, other, R5)
+    [found] = check_server_copies(GOOD, other, R5)
     assert found.id == "ASM-021"
     assert "differ in token_endpoint." in found.seen
-    assert judge_server_copies(GOOD, GOOD, R5) == ()
+    assert check_server_copies(GOOD, GOOD, R5) == ()
 
 
 def test_correct_document_gives_its_values_and_no_finding() -> None:
@@ -113,16 +113,16 @@ def test_correct_document_gives_its_values_and_no_finding() -> None:
     metadata = reading.metadata
 
     assert reading.findings == ()
-    assert judge_support(metadata, R5) == ()
+    assert check_support(metadata, R5) == ()
     assert reading.foreign_hosts == ()
     assert str(metadata.authorization_endpoint) == f"{ISSUER}/authorize"
     assert str(metadata.token_endpoint) == f"{ISSUER}/token"
     assert str(metadata.registration_endpoint) == f"{ISSUER}/register"
     assert str(metadata.revocation_endpoint) == f"{ISSUER}/revoke"
-    assert metadata.recorded_issuer == ISSUER
+    assert metadata.expected_iss == ISSUER
     assert metadata.pkce is Pkce.S256
     assert metadata.advertises_iss
-    assert metadata.supports_client_documents
+    assert metadata.supports_client_id_metadata
     assert metadata.scopes == ("a",)
 
 
@@ -187,7 +187,7 @@ def test_a_login_without_a_browser_needs_no_authorization_endpoint() -> None:
     reading = read_server_metadata(content, ISSUER, R5, PUBLIC_ONLY, needs_code=False)
 
     assert reading.findings == ()
-    assert judge_support(reading.metadata, R5, needs_code=False, has_secret=True) == ()
+    assert check_support(reading.metadata, R5, needs_code=False, has_secret=True) == ()
 
 
 def test_unencrypted_endpoint_stops() -> None:
@@ -286,7 +286,7 @@ def test_members_of_the_wrong_type_are_found_and_treated_as_absent() -> None:
 
     assert ids(reading.findings) == ["ASM-020"] * 4
     assert reading.metadata.scopes is None
-    assert not reading.metadata.supports_client_documents
+    assert not reading.metadata.supports_client_id_metadata
     assert reading.metadata.grant_types == ("a",)
     assert any("is an array that contains non-strings" in one.seen for one in reading.findings)
 
@@ -303,7 +303,7 @@ def test_any_document_can_be_parsed(odd: JSONObject) -> None:
     reading = read(GOOD | odd)
     metadata = reading.metadata
 
-    judge_support(metadata, R5)
+    check_support(metadata, R5)
     support_traits(metadata)
     assert all(url.scheme == "https" for url in metadata.endpoints.values())
     assert metadata.stated_issuer == ISSUER or any(one.stops for one in reading.findings)
@@ -314,7 +314,7 @@ def test_undeclared_pkce_is_rejected_since_2025_11_25() -> None:
 
     assert offers(content) == ["ASM-006"]
     for revision, severity in ((R3, Severity.INFO), (R4, Severity.ERROR), (R5, Severity.ERROR)):
-        [found] = judge_support(read(content).metadata, revision)
+        [found] = check_support(read(content).metadata, revision)
         assert found.severity is severity
     assert read(content).metadata.pkce is Pkce.NOT_DECLARED
 
@@ -353,8 +353,8 @@ def test_unadvertised_iss_parameter_is_found() -> None:
     content = without("authorization_response_iss_parameter_supported")
 
     assert offers(content) == ["ASM-019"]
-    assert judge_support(read(content).metadata, R5)[0].severity is Severity.WARNING
-    assert judge_support(read(content).metadata, R4)[0].severity is Severity.INFO
+    assert check_support(read(content).metadata, R5)[0].severity is Severity.WARNING
+    assert check_support(read(content).metadata, R4)[0].severity is Severity.INFO
 
 
 def test_a_server_without_refresh_tokens_is_found() -> None:
@@ -433,7 +433,7 @@ def test_2025_03_26_without_a_document_has_three_default_endpoints_at_the_origin
     metadata = reading.metadata
 
     assert reading.findings == ()
-    assert judge_support(metadata, R2) == ()
+    assert check_support(metadata, R2) == ()
     assert [url.url for url in metadata.endpoints.values()] == [
         f"{origin}/authorize",
         f"{origin}/token",
