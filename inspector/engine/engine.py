@@ -161,7 +161,7 @@ class Engine:
         origin: str = "",
         folder: Path | None = None,
     ) -> Server:
-        """Create a server. `permit`, `origin` and `folder` are for one from another tool's file."""
+        """Create a server. `permit`, `origin` and `folder` are for one from another client's file."""
         server = Server(
             entry,
             self.log,

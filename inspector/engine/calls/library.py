@@ -80,13 +80,13 @@ class CallLibrary:
         self._prefs = CallPrefs()
 
     async def begin(self) -> None:
-        """Load the preferences; problems in the file are reported."""
+        """Load the preferences; warnings about the file are reported."""
         if self._preferences is None:
             return
-        prefs, problems = await asyncio.to_thread(self._preferences.load)
+        prefs, warnings = await asyncio.to_thread(self._preferences.load)
         self._apply(prefs)
-        for problem in problems:
-            self.problem_found.emit(problem)
+        for warning in warnings:
+            self.problem_found.emit(warning)
 
     async def end(self) -> None:
         """Write the rest of the history."""
@@ -128,17 +128,17 @@ class CallLibrary:
         Shared folders are not modified; calls there that name the old server are reported.
         """
         await asyncio.to_thread(self.history.rename_server, before, after)
-        for problem in await asyncio.to_thread(self._rename_server, before, after):
-            self.problem_found.emit(problem)
+        for warning in await asyncio.to_thread(self._rename_server, before, after):
+            self.problem_found.emit(warning)
 
     def _rename_server(self, before: str, after: str) -> list[str]:
-        problems: list[str] = []
+        warnings: list[str] = []
         for folder in self._load():
             calls = [call for call in folder.loaded.calls if call.server == before]
             if calls and not folder.is_own:
                 are = "is" if len(calls) == 1 else "are"
                 text = f"{plural(len(calls), 'saved call')} in {one_line(str(folder.path))}"
-                problems.append(
+                warnings.append(
                     f"{text} {are} still assigned to {before!r}: files in that folder are not changed."
                 )
                 continue
@@ -146,10 +146,10 @@ class CallLibrary:
                 try:
                     self._folder(folder.path).save(replace(call, server=after))
                 except ConfigError as exc:
-                    problems.append(
+                    warnings.append(
                         f"The saved call “{shorten(call.name, 60)}” is still assigned to {before!r}: {exc}"
                     )
-        return problems
+        return warnings
 
     async def saved(self) -> tuple[SavedFolder, ...]:
         """Return all saved calls, our own folder first. Errors are in each folder's `problems`."""
@@ -255,13 +255,13 @@ class CallLibrary:
         return Variables(await self.variable_values(folder), self._environment())
 
     async def variable_values(self, folder: Path | None = None) -> dict[str, JSON]:
-        """Return the variables in the folder's files; problems are reported."""
+        """Return the variables in the folder's files; warnings are reported."""
         location = folder or self._own
         if location is None:
             return {}
-        values, problems = await asyncio.to_thread(VariablesFile(location).load)
-        for problem in problems:
-            self.problem_found.emit(problem)
+        values, warnings = await asyncio.to_thread(VariablesFile(location).load)
+        for warning in warnings:
+            self.problem_found.emit(warning)
         return await self._with_secrets(location, values)
 
     async def set_variable(self, name: str, value: JSON, folder: Path | None = None) -> None:

@@ -111,12 +111,12 @@ class Inbox:
         return self._past.inbox_requests()
 
     def begin(self) -> None:
-        """Load the preferences; problems are reported."""
+        """Load the preferences; warnings are reported."""
         if self._prefs is not None:
-            prefs, problems = self._prefs.load()
+            prefs, warnings = self._prefs.load()
             self.reply_timeout = prefs.timeout
-            for problem in problems:
-                self.problem_found.emit(problem)
+            for warning in warnings:
+                self.problem_found.emit(warning)
 
     def set_reply_timeout(self, seconds: float | None) -> None:
         """Set and save the timeout of future requests. Raises ConfigError."""

@@ -101,7 +101,7 @@ class ReplyRules:
     async def rules(self) -> tuple[ReplyRule, ...]:
         """Return the current rules from the file, which may be edited externally.
 
-        Each problem in it is reported once.
+        Each warning about it is reported once.
         """
         if self._file is not None:
             await asyncio.to_thread(self._reload, self._file)
@@ -129,8 +129,8 @@ class ReplyRules:
     def _reload(self, file: ReplyRulesFile) -> None:
         if file.stamp() != self._loaded.stamp:
             self._loaded = file.load()
-            for problem in (*self._loaded.problems, *filter(None, map(_filter_problem, self._loaded.rules))):
-                self.problem_found.emit(problem)
+            for warning in (*self._loaded.problems, *filter(None, map(_filter_problem, self._loaded.rules))):
+                self.problem_found.emit(warning)
 
     def _save(self, file: ReplyRulesFile, rules: tuple[ReplyRule, ...]) -> None:
         file.save(rules)

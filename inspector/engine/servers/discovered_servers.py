@@ -1,4 +1,4 @@
-"""Servers discovered in other tools' files, used only after the user has trusted each.
+"""Servers discovered in other clients' files, used only after the user has trusted each.
 
 Nothing is started or contacted. A trusted server is available until MCP Lens quits. Its file is
 checked again at each connect, and the server is not used if the content is no longer what the user
@@ -58,7 +58,7 @@ class MakeServer(Protocol):
 
 
 class ServerDiscovery:
-    """Servers in other tools' files, usable once the user trusts them.
+    """Servers in other clients' files, usable once the user trusts them.
 
     `locations` returns where to look, given the working `folder`.
 

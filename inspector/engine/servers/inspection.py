@@ -33,7 +33,7 @@ MAX_TEXT_SIZE = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class InspectedServer:
-    """A server from another tool's file, as it would be used; `content` is what to approve.
+    """A server from another client's file, as it would be used; `content` is what to approve.
 
     `entry` includes the folder it would run in. With a `problem` it cannot be trusted; `is_importable` says
     whether an imported copy would avoid that.
@@ -118,7 +118,7 @@ def _texts(entry: Entry) -> Iterator[str]:
 
 
 def _reference_problem(entry: Entry) -> str:
-    """Reject references to local secrets and files: another tool's file must not use them."""
+    """Reject references to local secrets and files: another client's file must not use them."""
     auth = entry.auth if isinstance(entry, HttpEntry) else None
     has_secrets = bool(secret_references(entry)) or isinstance(auth, BearerSettings)
     if isinstance(auth, OAuthSettings):

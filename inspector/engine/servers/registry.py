@@ -57,7 +57,7 @@ class ServerRegistry:
         self._make = make
         self._servers: dict[str, Server] = {}
         self.lock = asyncio.Lock()  # held while the file and the servers are out of sync
-        self.load_problems: tuple[str, ...] = ()  # problems in the file when it was loaded
+        self.load_warnings: tuple[str, ...] = ()  # about the file, when it was loaded
 
     def get(self, name: str) -> Server:
         """Return a server. Raises ConfigError."""
@@ -89,7 +89,7 @@ class ServerRegistry:
         if self.server_list is None:
             return
         loaded = self.server_list.load()
-        self.load_problems = loaded.problems
+        self.load_warnings = loaded.problems
         self._report(loaded.problems)
         for entry in loaded.entries:
             self.add_quietly(entry)
@@ -99,7 +99,7 @@ class ServerRegistry:
         return self.insert(self.make_server(entry, is_saved))
 
     def add_quietly(self, entry: Entry) -> None:
-        """Add a server from the file; problems are reported."""
+        """Add a server from the file; warnings are reported."""
         try:
             self.add(entry, is_saved=True)
         except ConfigError as exc:  # does not affect the others
@@ -331,9 +331,9 @@ class ServerRegistry:
         if server.is_saved and self.server_list is not None:
             self.server_list.replace(entry.name, entry, draft)
 
-    def _report(self, problems: Iterable[str]) -> None:
-        for problem in problems:
-            self.problem_found.emit(problem)
+    def _report(self, warnings: Iterable[str]) -> None:
+        for warning in warnings:
+            self.problem_found.emit(warning)
 
 
 def _has_same_login(one: Entry, other: Entry) -> bool:

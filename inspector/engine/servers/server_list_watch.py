@@ -60,7 +60,7 @@ class ServerListWatch:
         return await self._reload(server_list)
 
     async def _watch(self, server_list: ServerListFile) -> None:
-        self._reported = frozenset(self._servers.load_problems)
+        self._reported = frozenset(self._servers.load_warnings)
         used = latest = await asyncio.to_thread(_signature, server_list.path)
         await self._reload(server_list)  # it may have changed since it was loaded
         while True:
@@ -74,19 +74,19 @@ class ServerListWatch:
         diff = ServerListDiff()
         async with self._servers.lock:
             loaded = await _load(server_list)
-            problems = loaded.problems
+            warnings = loaded.problems
             if not server_list.path.exists() and self._has_saved():
-                problems = (
+                warnings = (
                     f"{server_list.path} no longer exists. Its servers stay until you quit MCP Lens.",
                 )
             elif loaded.is_readable:
                 diff = await self._apply(loaded)
-        for problem in self._reported.difference(problems):
-            self.problem_resolved.emit(problem)
-        for problem in problems:
-            if problem not in self._reported:
-                self.problem_found.emit(problem)
-        self._reported = frozenset(problems)
+        for warning in self._reported.difference(warnings):
+            self.problem_resolved.emit(warning)
+        for warning in warnings:
+            if warning not in self._reported:
+                self.problem_found.emit(warning)
+        self._reported = frozenset(warnings)
         if diff:
             self.changed.emit(diff)
         return diff

@@ -21,7 +21,7 @@ class Trust(Enum):
 
 @dataclass(frozen=True, slots=True)
 class DiscoveredServerView:
-    """A server in another tool's file, with all that is needed to decide about it.
+    """A server in another client's file, with all that is needed to decide about it.
 
     Nothing is shortened or expanded: `command`, `args`, `cwd` and `url` are as in the file, and untrusted
     text. `program` is the file that would be started, "" if missing or dependent on placeholders; `scripts`
