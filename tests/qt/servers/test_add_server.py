@@ -57,7 +57,8 @@ def test_command_is_added_connected_selected_saved_and_still_there_after_a_resta
 def test_return_in_the_url_field_adds_the_server_under_a_derived_name(lens: Lens) -> None:
     dialog = open_dialog(lens)
     QTest.keyClicks(dialog.address, "http://127.0.0.1:9/mcp")
-    assert "127.0.0.1:9" in visible_text(dialog)
+    assert "“Add and connect” connects to this URL:" in visible_text(dialog)
+    assert [server.name.placeholderText() for server in dialog.list.servers] == ["127.0.0.1:9"]
     QTest.keyClick(dialog.address, Qt.Key.Key_Return)
     lens.until(lambda: lens.window.servers.model.row_of("127.0.0.1:9") is not None)
     assert saved(lens)["127.0.0.1:9"]["url"] == "http://127.0.0.1:9/mcp"

@@ -97,7 +97,7 @@ def test_preview_is_what_is_copied_and_saved(lens: Lens, tmp_path: Path) -> None
     dialog.close()
 
 
-def test_file_of_another_tool_is_not_written(
+def test_file_of_another_client_is_not_written(
     lens: Lens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     theirs = tmp_path / ".mcp.json"
@@ -106,6 +106,8 @@ def test_file_of_another_tool_is_not_written(
     monkeypatch.setattr("inspector.qt.dialogs.servers.export_servers.local_locations", lambda: (position,))
     dialog = open_dialog(lens)
     dialog.save_to(tmp_path / "." / ".mcp.json")
-    assert "never writes to such files" in dialog.alert.text("saved")
+    assert "it is another client's configuration file, which MCP Lens never changes." in dialog.alert.text(
+        "saved"
+    )
     assert theirs.read_text() == "{}"
     dialog.close()
