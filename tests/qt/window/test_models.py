@@ -147,7 +147,7 @@ def test_servers_model_satisfies_the_contract_while_servers_are_added_changed_an
     model.remove("never there")
     check(model)
     spoken = model.index(0).data(Qt.ItemDataRole.AccessibleTextRole)
-    assert spoken == "two, stdio, failed: It ended."
+    assert spoken == "two, stdio, failed: it ended"
 
 
 def test_tools_model_satisfies_the_contract_during_a_search(qapp: QApplication, check: Check) -> None:
