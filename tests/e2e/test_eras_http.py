@@ -98,7 +98,8 @@ async def test_stateless_server_is_detected_by_its_probe_response(net: Net, serv
 
 async def test_older_server_is_initialized_without_the_probe_headers(net: Net, server: FaultServer) -> None:
     be_of_the_handshake_era(server)
-    assert (await net.connect()).startswith("2025-11-25: It responded to server/discover with")
+    how = "initialize · 2025-11-25 accepted · fallback: it responded to server/discover with"
+    assert (await net.connect()).startswith(f"2025-11-25: {how}")
     probe, initialize = server.calls[0], server.called("initialize")[0]
     assert probe.headers["mcp-protocol-version"] == "2026-07-28"
     assert "mcp-protocol-version" not in initialize.headers

@@ -122,7 +122,7 @@ async def test_process_that_exits_on_the_probe_is_restarted_and_initialized_imme
     await detection.next("server/discover")
     detection.wires[0].end("The server exited with code 1.", "Its last lines on stderr:\nbad request")
     await detection.reply("initialize", INITIALIZED)
-    assert "Its process exited on server/discover" in await detection.agree()
+    assert " · fallback: its process exited on server/discover" in await detection.agree()
     assert len(detection.wires) == 2
     assert detection.wires[0].is_closed
     assert (await detection.wires[-1].next())["method"] == "notifications/initialized"
@@ -166,7 +166,7 @@ async def test_newer_server_that_rejects_initialize_with_its_version_is_probed_a
     error: JSONObject = {"code": -32022, "message": "old", "data": {"supported": ["2026-07-28"]}}
     detection.wires[0].show_message(id=request["id"], error=error)
     await detection.reply("server/discover", DISCOVERED)
-    assert "The server rejected initialize and named 2026-07-28" in await detection.agree()
+    assert " · initialize was rejected, naming 2026-07-28" in await detection.agree()
 
 
 async def test_connection_shows_what_it_waits_for() -> None:
@@ -191,7 +191,8 @@ async def test_legacy_first_probes_when_initialize_is_rejected() -> None:
     detection = EraDetection(LEGACY_FIRST)
     await detection.refuse("initialize", -32601)
     await detection.reply("server/discover", DISCOVERED)
-    assert (await detection.agree()).startswith("2026-07-28: The server rejected initialize.")
+    how = "server/discover · 2026-07-28 accepted · initialize was rejected"
+    assert await detection.agree() == f"2026-07-28: {how}"
 
 
 @pytest.mark.parametrize("revision", [R1, R3, R4], ids=str)
