@@ -11,6 +11,7 @@ from __future__ import annotations
 import sqlite3
 import sys
 import threading
+import weakref
 from array import array
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
@@ -289,6 +290,7 @@ class FileBodyStore:
         self._path = path
         self._columns = columns
         self._idle: deque[sqlite3.Connection] = deque()
+        weakref.finalize(self, _close_all, self._idle)
         self._chunks: _LruCache[bytes] = _LruCache(_CACHED_BYTES)
         self._exchanges: _LruCache[HttpExchange] = _LruCache(_CACHED_EXCHANGES)
 
@@ -328,8 +330,7 @@ class FileBodyStore:
 
     def close_idle(self) -> None:
         """Close idle connections; the next read opens a new one."""
-        while self._idle:
-            self._idle.popleft().close()
+        _close_all(self._idle)
 
     def _one(self, statement: str, number: int) -> object:
         try:
@@ -365,6 +366,11 @@ class FileBodyStore:
             connection.close()  # the next read gets a new one, which may work
             raise
         self._idle.append(connection)
+
+
+def _close_all(connections: deque[sqlite3.Connection]) -> None:
+    while connections:
+        connections.popleft().close()
 
 
 class _LruCache(Generic[T]):
