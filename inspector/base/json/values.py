@@ -27,6 +27,7 @@ JSONObject: TypeAlias = "dict[str, JSON]"
 _MAX_NAMES = 3  # shown in a sentence
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MAX_DEPTH = 900
+_DECODER_LIMITS_DEPTH: bool = sys.version_info < (3, 12)
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)
 _STRING = re.compile(rb'"[^"]*"')
 _LEVELS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
@@ -63,7 +64,7 @@ def check_depth(text: str) -> None:
     Python 3.11's decoder does that by itself, at about 1,000 levels. Newer ones parse deeper values, which
     other code could not handle. Nearly every text has too few brackets to be that deep.
     """
-    if sys.version_info < (3, 12) or len(text) < 2 * _MAX_DEPTH:
+    if _DECODER_LIMITS_DEPTH or len(text) < 2 * _MAX_DEPTH:
         return
     if text.count("[") + text.count("{") <= _MAX_DEPTH:
         return
