@@ -145,7 +145,7 @@ async def test_closing_closes_the_transport_and_fails_pending_requests(connected
         await call
     assert connected.wire.is_closed
     assert connected.session.state.status is Status.IDLE
-    with pytest.raises(ConnectionLost, match=r"not connected \(idle\)"):
+    with pytest.raises(ConnectionLost, match=r"is not connected\. Connect first\."):
         await connected.session.request("ping")
 
 
