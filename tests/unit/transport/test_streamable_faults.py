@@ -131,7 +131,10 @@ REFUSED = [
         faults.stream(faults.event(faults.notice()), response=False),
         r"ended before the response, and its events had",
     ),
-    (faults.stream(response=False), r"The event stream of tools/call ended before the response.*Before you retry"),
+    (
+        faults.stream(response=False),
+        r"The event stream of tools/call ended before the response.*Before you retry",
+    ),
 ]
 
 

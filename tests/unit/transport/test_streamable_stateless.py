@@ -85,7 +85,9 @@ async def test_stream_that_ends_before_the_response_is_lost_even_with_ids(
     server: FaultServer, stage: Stage, clean: bool
 ) -> None:
     server.order("tools/call", faults.stream(faults.event(b"", id="e-0"), response=False, clean=clean))
-    sentence = "ended before the response. Before you retry" if clean else "dropped the connection in the middle"
+    sentence = (
+        "ended before the response. Before you retry" if clean else "dropped the connection in the middle"
+    )
     assert sentence in await stage.fail()
     assert server.called("GET") == []
     await stage.call()
