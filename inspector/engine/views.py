@@ -85,7 +85,7 @@ class OutcomeKind(Enum):
     RPC_ERROR = "error"  # a JSON-RPC error from the server
     FAILED = "failed"  # no response: our error, not the server's
     CANCELLED = "cancelled"
-    DETACHED = "left running"  # became a task that continues without a waiter
+    DETACHED = "running as task"  # became a task that continues without a waiter
 
 
 @dataclass(frozen=True, slots=True)

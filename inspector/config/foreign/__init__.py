@@ -4,6 +4,6 @@ Imports `base`, `config.json_file` and `config.servers`. Everything read here is
 started, contacted or expanded, and no other client's file is written. Only `reader.py` opens files.
 
 Start with `discovery.py` (where the files are and what was found), then `formats.py` (the file format of
-each tool) and `entry_import.py` (one server, converted to an `Entry`). `export.py` is the opposite
+each client) and `entry_import.py` (one server, converted to an `Entry`). `export.py` is the opposite
 direction.
 """

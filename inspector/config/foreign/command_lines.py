@@ -40,7 +40,7 @@ _TOOLS = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
 
 @dataclass(frozen=True, slots=True)
 class PastedCommand:
-    """A pasted server as raw configuration; `tool` is the tool whose command it was."""
+    """A pasted server as raw configuration; `tool` is the client whose command it was."""
 
     name: str
     raw: JSONObject

@@ -6,7 +6,7 @@ discovering a server is not permission to use it.
 Locations are in order of precedence, highest first. Claude Code documents: managed by the system, then
 local (its own file, for this folder), then project (`.mcp.json`), then user. Gemini CLI: system settings,
 then project, user, and system defaults. VS Code, Cursor, Zed and Codex: folder before user. There is no
-rule between tools: a name in files of two tools is shown twice, the nearer file first.
+rule between clients: a name in files of two clients is shown twice, the nearer file first.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _VSCODE_FOLDERS = {"VS Code": "Code", "VS Code Insiders": "Code - Insiders", "VS
 class Source:
     """Where a server was found.
 
-    `tool` is the tool whose file it is ("Claude Code"), or "pasted" without a path. `folder` is the folder
-    that the server is for and where the tool would start it; None for user-level servers.
+    `tool` is the client whose file it is ("Claude Code"), or "pasted" without a path. `folder` is the folder
+    that the server is for and where the client would start it; None for user-level servers.
     """
 
     tool: str
@@ -101,7 +101,7 @@ class DiscoveredServers:
 
 @dataclass(frozen=True, slots=True)
 class ConfigLocation:
-    """A file that may contain servers: its tool, its format and its scope.
+    """A file that may contain servers: its client, its format and its scope.
 
     `format` is a key of `formats.FILE_FORMATS`. `folder` is the folder that its servers are for; in a file
     with servers for several folders, the one to look up.

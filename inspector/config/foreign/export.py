@@ -38,7 +38,7 @@ _HTTP = {"http": "http", "sse": "sse"}
 class ExportFormat:
     """The configuration file format of another client.
 
-    `types` maps transports to the tool's names; "" writes no type. `members` are the other settings it
+    `types` maps transports to the client's names; "" writes no type. `members` are the other settings it
     supports: `cwd`, `disabled` or `enabled`, `timeout` by unit, `oauth`, `watch`, and `defaults` of
     variables. `variables` is its placeholder syntax, "none" if it expands nothing.
     """
@@ -372,7 +372,7 @@ def _input(name: str) -> JSON:
 
 
 def _setup_notes(names: Sequence[str], unexpanded: Sequence[str], format: ExportFormat) -> list[str]:
-    """Return what has to be set before the server works in that tool."""
+    """Return what has to be set before the server works in that client."""
     notes: list[str] = []
     variables = [name for name in dict.fromkeys(names) if name not in unexpanded]
     if variables and format.variables == "${input:id}":

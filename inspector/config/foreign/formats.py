@@ -44,7 +44,7 @@ _NO_LINE_BREAK = re.compile(r"[^\r\n]")
 
 @dataclass(frozen=True, slots=True)
 class FileFormat:
-    """A file format; `table` is where the tool stores its servers.
+    """A file format; `table` is where the client stores its servers.
 
     A dedicated file contains only servers: there the tables of other clients are accepted too, and servers
     without any table. `content` says what is read: servers, servers per folder, only which servers

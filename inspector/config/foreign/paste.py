@@ -108,7 +108,7 @@ def _from_document(document: Document, tool: str) -> tuple[DiscoveredServer, ...
 
 
 def _source_for(value: JSONObject) -> Source:
-    """Return the source tool, where it affects the meaning."""
+    """Return the source client, where it affects the meaning."""
     servers = value.get("mcpServers")
     if isinstance(servers, dict) and any(
         isinstance(raw, dict) and "httpUrl" in raw for raw in servers.values()

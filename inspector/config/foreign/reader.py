@@ -1,7 +1,7 @@
 """Reader of other clients' configuration files, with size limits and per-server errors.
 
 Each server is parsed separately, so that an invalid one does not affect the others. A server that another
-file of the same tool disables is marked as disabled.
+file of the same client disables is marked as disabled.
 """
 
 from __future__ import annotations
@@ -173,12 +173,12 @@ def _path_notes(path: tuple[str, ...], format: FileFormat, location: ConfigLocat
         return []
     expected = ".".join(format.table)
     if not path:
-        return [f"Its servers are not inside “{expected}”; not every tool accepts that."]
+        return [f"Its servers are not inside “{expected}”; not every client accepts that."]
     return [f"Its servers are under “{'.'.join(path)}”, but {location.tool} reads “{expected}”."]
 
 
 def _with_disabled(file: DiscoveredFile, read: Sequence[_ReadFile]) -> DiscoveredFile:
-    """Return the file with those servers disabled that another file of its tool disables."""
+    """Return the file with those servers disabled that another file of its client disables."""
     disabled_by = {
         name: each.file.source
         for each in reversed(read)
