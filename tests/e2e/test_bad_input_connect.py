@@ -19,7 +19,7 @@ from tests.helpers.servers import Lab, fault_entry, shell_entry
 async def test_missing_command_is_reported(lab: Lab) -> None:
     error = await lab.fails_to_connect(StdioEntry(name="srv", command="no-such-command-17"))
     assert error.summary == "Could not start no-such-command-17: not found on PATH."
-    assert error.next_step == "Check the spelling, install it, or use its full path."
+    assert error.next_step == "Check the spelling, install the program, or set its full path in Edit server…."
     await lab.still_works()
 
 

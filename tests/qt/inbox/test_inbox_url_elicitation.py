@@ -96,7 +96,7 @@ def test_call_that_needs_url_elicitations_is_retried_when_they_complete(lens: Le
     pages = [page(f"https://pages.test/{id}", id)["params"] for id in ("e1", "e2")]
     call = stage.call(required=pages)
     stage.wait_for(1)
-    assert "sent 2 requests" in stage.text()
+    assert "2 × URL elicitation from asking" in stage.text()
     lens.press("Open in browser", stage.section("e1"))
     lens.until(lambda: stage.view.sections["e1"].input_request.reply is not None)
     lens.press("Open in browser", stage.section("e2"))
