@@ -324,7 +324,7 @@ class ProcessMetrics(QWidget):
             return
         self._at_ns = sample.at_ns
         handles = sample.handles
-        self._put("CPU", sample.share, percent_text(sample.share), "100% = one core")
+        self._put("CPU", sample.share, percent_text(sample.share), "of one core")
         pss = f"PSS {size(sample.pss)}" if sample.pss is not None else ""
         self._put("Memory", float(sample.rss), size(sample.rss), pss)
         self._put("Threads", float(sample.threads), f"{sample.threads:,}", "")
