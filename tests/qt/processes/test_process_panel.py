@@ -159,13 +159,23 @@ def test_server_can_be_removed_while_its_panel_is_shown(lens: Lens) -> None:
     lens.settle()
 
 
-def test_new_process_resets_the_metrics(lens: Lens) -> None:
+def test_new_process_resets_the_metrics(lens: Lens, monkeypatch: pytest.MonkeyPatch) -> None:
     panel = opened(lens)
     first = lens.view("work").pid
-    lens.until(lambda: len(panel.running.metrics.lines["Memory"].values) > 1)
+    memory = panel.running.metrics.lines["Memory"]
+    lens.until(lambda: len(memory.values) > 1)
+    cleared: list[int] = []
+    clear = memory.clear
+
+    def record_and_clear() -> None:
+        cleared.append(len(memory.values))
+        clear()
+
+    monkeypatch.setattr(memory, "clear", record_and_clear)
     lens.do("server.reconnect")
     lens.until(lambda: panel.running.model.rowCount() and text(panel, Column.PID) != str(first))
-    assert len(panel.running.metrics.lines["Memory"].values) == 1
+    assert any(count > 1 for count in cleared)
+    assert len(memory.values) >= 1
     item = panel.running.ended.topLevelItem(0)
     assert item is not None
     assert "(stopped by MCP Lens)" in item.text(1)

@@ -108,7 +108,7 @@ def diagnose_connection(probe: ConnectionProbe, url: str, *, proxy: str = "") ->
         return Diagnosis(
             "nothing-listens",
             "tcp",
-            f"The host is reachable, but nothing listens at {where}.",
+            f"Connection refused: nothing is listening on {where}.",
             "Start the server, and compare the port with the one it reports.",
             evidence,
         )
