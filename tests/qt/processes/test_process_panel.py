@@ -170,6 +170,7 @@ def test_new_process_resets_the_metrics(lens: Lens, monkeypatch: pytest.MonkeyPa
     def record_and_clear() -> None:
         cleared.append(len(memory.values))
         clear()
+        assert not memory.values
 
     monkeypatch.setattr(memory, "clear", record_and_clear)
     lens.do("server.reconnect")
