@@ -366,13 +366,16 @@ async def test_client_credentials_work_with_a_secret(engine: Engine, world: Worl
     assert seen.headers["authorization"].startswith("Basic ")
 
 
-async def test_a_secret_is_not_sent_to_an_issuer_that_the_server_chose(engine: Engine, world: World) -> None:
+@pytest.mark.parametrize("issuer", ["https://as.example", "{origin}/"], ids=["another", "trailing slash"])
+async def test_a_secret_is_not_sent_to_an_issuer_that_the_server_chose(
+    engine: Engine, world: World, issuer: str
+) -> None:
     await engine.secrets.put("s", "hush")
     settings = OAuthSettings(
         grant="client_credentials",
         client_id="robot",
         client_secret=SecretRef("s"),
-        issuer="https://as.example",
+        issuer=issuer.format(origin=world.origin),
     )
     with pytest.raises(NeedsLogin, match="does not list this authorization server"):
         await connect(engine, world, settings)
