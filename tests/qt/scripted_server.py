@@ -169,11 +169,11 @@ class Server:
         send(id=input_request, method="elicitation/create", params=params)
 
     def _takes_back(self, id: object, arguments: Params) -> None:
-        """Whatever was asked is not to be answered any more."""
+        """Cancel every pending request of this server."""
         for input_request in self.requested:
             send(method="notifications/cancelled", params={"requestId": input_request, "reason": "Too late."})
         self.requested.clear()
-        response(id, "taken back")
+        response(id, "cancelled")
 
     def _asks_nonsense(self, id: object, arguments: Params) -> None:
         """A question that cannot be answered, then an answer to the call."""

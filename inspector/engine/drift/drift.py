@@ -1,6 +1,6 @@
 """Drift detection: current lists of servers, compared with their baselines.
 
-Lists are compared as they arrive, whoever requested them. Lists that were not requested shortly after
+Lists are compared as they arrive, no matter what requested them. Lists that were not requested shortly after
 connecting or after a change notification are fetched here, unless the user turned that off. The first
 lists seen become the baseline.
 """
@@ -106,7 +106,7 @@ class Drift:
             engine.servers.renamed.connect(self._on_renamed)
 
     def record_list(self, server: str, kind: str, listing: Listing[Item]) -> Listing[Item]:
-        """Record a complete list, whoever fetched it, and return it."""
+        """Record a complete list, no matter what fetched it, and return it."""
         lists = self._lists.get(server)
         if lists is not None:
             lists.by_kind[kind] = [item.source for item in listing.items]

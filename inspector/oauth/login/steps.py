@@ -1,7 +1,7 @@
 """Values of a login: steps and their order, views of its state, and user overrides.
 
 All values are frozen and may cross threads. They contain secrets where the login does (`Input.is_secret`,
-requests and responses): whoever shows or exports them must mask those. Overrides are saved as JSON
+requests and responses): code that shows or exports them must mask those. Overrides are saved as JSON
 without secrets, and invalid members are ignored when read back. Also holds the purpose of each step, and
 how other protocol versions differ.
 """
