@@ -3,7 +3,7 @@
     LensError
     ├── LocalProtocolError      we broke the protocol: a bug in MCP Lens
     ├── RemoteProtocolError     the peer broke it so badly that we cannot go on
-    ├── RpcError                the peer responded with a JSON-RPC error
+    ├── RpcError                the peer responded with a JSON-RPC error (`protocol.jsonrpc`)
     │   └── RequestRefused      … here: our error response to a server request (`session.server_requests`)
     └── UserError               text for the user: the cause, then the next step
         ├── ConfigError         a file, a command line or a typed value cannot be used
@@ -17,12 +17,14 @@
         │   ├── HttpRefused     … or one HTTP request failed with an error status
         │   └── NotReached      … or nothing could be sent at all
         ├── RequestTimedOut     no response within the limit
+        ├── UnusableResponse    the server responded, but not as the protocol requires
         ├── RequestCancelled    cancelled by the user or by MCP Lens
         ├── CapabilityMissing   the server did not declare the capability that this needs
         ├── UnknownVariables    a call uses undefined variables (`config.calls.variables`)
         ├── LoginStopped        a login ended at a step (`oauth.login.context`)
         ├── RefreshRefused      the refresh token is no longer valid (`oauth.token_endpoint`)
         ├── FilterError         a filter cannot be parsed; says where (`traffic.filter.tree`)
+        ├── BodyUnavailable     the bytes of a row cannot be read (`traffic.log`)
         └── UrlBlocked          a URL from a server is not contacted (`protocol.auth.url_guard`)
 
 A protocol violation that we can tolerate is not an exception: it is recorded with the message
@@ -33,8 +35,6 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
-from inspector.base.json.values import JSON
-
 
 class FailureKind(Enum):
     """Failures that code must tell apart: the text of an error is for the user only."""
@@ -43,29 +43,29 @@ class FailureKind(Enum):
     TIMEOUT = auto()  # no connection or no response within the limit
     DISCONNECTED = auto()  # the peer closed the connection instead of responding
     NOT_HTTP = auto()  # the peer responded with something other than HTTP
+    UNUSABLE = auto()  # the peer responded with something that is not a usable response
     EVENT_STREAM = auto()  # an event stream could not be opened, or ended too early
+    CREDENTIALS = auto()  # the peer rejected the Authorization header that the user configured
+    VERSION = auto()  # the peer responded to initialize with a protocol version that cannot be used
+    SESSION_LOST = auto()  # the server no longer recognizes the session
 
 
 class LensError(Exception):
-    """Base class of all errors raised by MCP Lens."""
+    """Base class of all errors raised by MCP Lens. `next_step` tells the user what to do."""
+
+    next_step = ""
 
 
 class LocalProtocolError(LensError):
     """We tried to do what the protocol forbids."""
 
+    next_step = "This is a bug in MCP Lens: please report it."
+
 
 class RemoteProtocolError(LensError):
     """The peer sent something unusable where a valid message was required."""
 
-
-class RpcError(LensError):
-    """The peer responded with a JSON-RPC error object."""
-
-    def __init__(self, code: int, message: str, data: JSON = None) -> None:
-        super().__init__(f"{message} ({code})")
-        self.code = code
-        self.message = message
-        self.data = data
+    next_step = "This is a fault of the server: update it, or report this message to its developers."
 
 
 class UserError(LensError):
@@ -89,7 +89,8 @@ class ConnectFailed(UserError):
 class NeedsLogin(ConnectFailed):
     """The server requires a login.
 
-    Keeps the headers of its response: they say what a login needs.
+    Keeps the headers of its response: they say what a login needs. `was_tried`: a login ran and failed, so
+    that another request must not start one again.
     """
 
     def __init__(
@@ -98,10 +99,13 @@ class NeedsLogin(ConnectFailed):
         next_step: str = "",
         status: int = 401,
         headers: tuple[tuple[str, str], ...] = (),
+        *,
+        was_tried: bool = False,
     ) -> None:
         super().__init__(summary, next_step)
         self.status = status
         self.headers = headers
+        self.was_tried = was_tried
 
 
 class ConnectionLost(UserError):
@@ -134,6 +138,10 @@ class NotReached(ConnectionLost):
 
 class RequestTimedOut(UserError):
     """No response arrived within the timeout."""
+
+
+class UnusableResponse(UserError):
+    """The server sent something that must be the response to a request, but cannot be used as one."""
 
 
 class RequestCancelled(UserError):

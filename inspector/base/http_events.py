@@ -58,7 +58,7 @@ class HttpEnded:
     """The exchange is over.
 
     `error` says why, if it did not end with the end of the body. `body` is kept if it was not a message (an
-    HTML page, say), up to 64 KiB.
+    HTML page, say), up to 64 KiB. `finding` is what is wrong with the response.
     """
 
     exchange: int
@@ -67,6 +67,7 @@ class HttpEnded:
     error: str
     at: int
     body: bytes = b""
+    finding: str = ""
 
 
 @dataclass(frozen=True, slots=True)

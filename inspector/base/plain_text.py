@@ -37,6 +37,11 @@ def visible(text: str) -> str:
     return _HIDDEN.sub(_token, text)
 
 
+def visible_json(text: str) -> str:
+    """Show hidden characters in a JSON text as `\\uXXXX` escapes, which leave its value unchanged."""
+    return _HIDDEN.sub(_json_escape, text)
+
+
 def one_line(text: str) -> str:
     """Like `visible`, with each run of line breaks and tabs as one space, for cells and titles."""
     return _LINE_BREAKS.sub(" ", visible(text))
@@ -67,6 +72,14 @@ def _token(match: re.Match[str]) -> str:
     if code < 0x20:
         return chr(0x2400 + code)  # Unicode's Control Pictures block
     return "\u2421" if code == 0x7F else f"⟨U+{code:04X}⟩"
+
+
+def _json_escape(match: re.Match[str]) -> str:
+    hidden = match.group()
+    if _token(match) == hidden:
+        return hidden
+    units = hidden.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
 
 
 def _break_token(match: re.Match[str]) -> str:

@@ -37,8 +37,14 @@ def three_digits(value: float) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """Format a count with its noun: 1 tool, 250 tools, 10,000 tools."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+    """Format a count with its noun: 1 tool, 250 tools, 10,000 properties, 2 branches."""
+    return f"{count:,} {noun if count == 1 else _plural(noun)}"
+
+
+def _plural(noun: str) -> str:
+    if noun.endswith("y") and noun[-2:-1] not in ("", "a", "e", "i", "o", "u"):
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if noun.endswith(("s", "x", "z", "ch", "sh")) else f"{noun}s"
 
 
 def time_of_day(wall_ns: int) -> str:

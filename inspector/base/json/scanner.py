@@ -4,15 +4,16 @@
 depth is unlimited, so that what is shown is what was sent. One exception: escaped printable characters
 are shown as the characters. `Reindenter` does the same in chunks, for bodies too large to hold in memory.
 `member_text` and `member_locations` find a member of an object in the text, to show it exactly as written.
+`item_texts` and `scalar_members` take a value apart that is nested too deeply to be parsed as a whole.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from inspector.base.json.values import JSONError
+from inspector.base.json.values import JSONError, parse
 
 # Possessive quantifiers ("*+", "++"): backtracking state for megabytes of text would take gigabytes.
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:]|[^\s\[\]{},:"]+|"', re.DOTALL)
@@ -225,7 +226,95 @@ def member_locations(text: str, *names: str) -> list[tuple[str, int]]:
     return [(name, first) for name, first, _ in _members(text, start)]
 
 
-def _members(text: str, at: int) -> Iterator[tuple[str, int, int]]:
+def item_texts(text: str, *names: str) -> list[str]:
+    """Return the source text of each item of the array at this path, nested to any depth.
+
+    Only the text around the items is checked. Raises JSONError if there is no such array.
+    """
+    at = _expect_array(text, _start_of(text, *names))
+    items: list[str] = []
+    while text[at : at + 1] != "]":
+        end = _skip_value(text, at)
+        items.append(text[at:end])
+        at = _skip_space(text, end)
+        if text[at : at + 1] == ",":
+            at = _skip_space(text, at + 1)
+        elif text[at : at + 1] != "]":
+            raise JSONError("the array does not end")
+    return items
+
+
+def scalar_members(text: str, *names: str) -> dict[str, str | int | float | bool | None]:
+    """Return the members of the object at this path that are neither arrays nor objects.
+
+    Other members may be nested to any depth. Raises JSONError if there is no such object.
+    """
+    start = _start_of(text, *names)
+    found = {}
+    for name, first, last in _members(text, start, _skip_value):
+        if text[first] not in "[{":
+            found[name] = parse(text[first:last])
+    return found  # type: ignore[return-value]
+
+
+def _start_of(text: str, *names: str) -> int:
+    start = _skip_space(text, 1 if text.startswith("\ufeff") else 0)
+    for name in names:
+        starts = [first for found, first, _ in _members(text, start, _skip_value) if found == name]
+        if not starts:
+            raise JSONError(f"it has no property {name!r}")
+        start = starts[-1]
+    return start
+
+
+def _expect_array(text: str, at: int) -> int:
+    if text[at : at + 1] != "[":
+        raise JSONError("it is not an array")
+    return _skip_space(text, at + 1)
+
+
+_MARK = re.compile(r'["\[\]{}]')
+_SCALAR_END = re.compile(r"[\s,\]}]")
+
+
+def _skip_value(text: str, at: int) -> int:
+    """Return the end of the value at this offset, which is not checked. Raises JSONError."""
+    if text[at : at + 1] not in ("[", "{", '"'):
+        found = _SCALAR_END.search(text, at)
+        if found is None or found.start() == at:
+            raise JSONError("a value is missing")
+        return found.start()
+    level = 0
+    while found := _MARK.search(text, at):
+        mark, at = found[0], found.end()
+        if mark == '"':
+            at = _string_end(text, at)
+        else:
+            level += 1 if mark in "[{" else -1
+        if level <= 0:
+            return at
+    raise JSONError("the value does not end")
+
+
+def _string_end(text: str, at: int) -> int:
+    """Return the offset after the closing quote of a string whose content begins at `at`."""
+    while (quote := text.find('"', at)) >= 0:
+        before = quote
+        while before > at and text[before - 1] == "\\":
+            before -= 1
+        if (quote - before) % 2 == 0:
+            return quote + 1
+        at = quote + 1
+    raise JSONError("a string does not end")
+
+
+def _value_end(text: str, at: int) -> int:
+    return _value_at(text, at)[1]
+
+
+def _members(
+    text: str, at: int, end_of: Callable[[str, int], int] = _value_end
+) -> Iterator[tuple[str, int, int]]:
     """Yield the name, start and end of each member of the object at this offset."""
     try:
         at = _expect(text, at, "{")
@@ -233,7 +322,7 @@ def _members(text: str, at: int) -> Iterator[tuple[str, int, int]]:
             _expect(text, at, '"')
             name, at = _value_at(text, at)
             start = _expect(text, _skip_space(text, at), ":")
-            _, end = _value_at(text, start)
+            end = end_of(text, start)
             yield name, start, end
             at = _skip_space(text, end)
             if text[at : at + 1] != "}":
@@ -242,6 +331,8 @@ def _members(text: str, at: int) -> Iterator[tuple[str, int, int]]:
         raise JSONError(f"{exc.msg} at line {exc.lineno}, column {exc.colno}") from exc
     except RecursionError as exc:
         raise JSONError("nested too deeply to parse") from exc
+    except JSONError:
+        raise
     except ValueError as exc:  # an integer with more digits than Python converts
         raise JSONError(str(exc)) from exc
 

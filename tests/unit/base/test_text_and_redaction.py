@@ -201,6 +201,8 @@ def test_sizes_are_readable_on_both_sides_of_a_unit(count: int, text: str) -> No
 
 def test_counts_agree_with_their_noun() -> None:
     assert [plural(count, "tool") for count in (0, 1, 10_000)] == ["0 tools", "1 tool", "10,000 tools"]
+    counted = [plural(2, noun) for noun in ("property", "key", "branch", "box", "class", "y")]
+    assert counted == ["2 properties", "2 keys", "2 branches", "2 boxes", "2 classes", "2 ys"]
 
 
 def test_times_keep_their_measured_precision() -> None:

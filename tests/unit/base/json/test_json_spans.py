@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.base.json.scanner import member_text
+from inspector.base.json.scanner import item_texts, member_text, scalar_members
 from inspector.base.json.values import JSON, JSONError
 
 VALUES: st.SearchStrategy[JSON] = st.recursive(
@@ -59,3 +59,35 @@ def test_last_duplicate_name_wins_and_names_may_contain_escapes() -> None:
 def test_missing_member_and_invalid_json_are_reported(text: str, words: str) -> None:
     with pytest.raises(JSONError, match=words):
         member_text(text, "a")
+
+
+@given(st.lists(VALUES, max_size=5), st.sampled_from([None, 0, 3]), st.booleans())
+def test_items_of_an_array_have_the_same_values_as_in_the_whole(
+    items: list[JSON], indent: int | None, ascii: bool
+) -> None:
+    text = json.dumps({"n": {"b": "]", "a": items}, "z": 1}, indent=indent, ensure_ascii=ascii)
+    assert [json.loads(item) for item in item_texts(text, "n", "a")] == items
+
+
+@given(st.dictionaries(st.text(max_size=3), VALUES), st.sampled_from([None, 0, 3]), st.booleans())
+def test_scalar_members_have_the_same_values_as_in_the_whole(
+    value: dict[str, JSON], indent: int | None, ascii: bool
+) -> None:
+    text = json.dumps(value, indent=indent, ensure_ascii=ascii)
+    assert scalar_members(text) == {
+        name: member for name, member in value.items() if not isinstance(member, dict | list)
+    }
+
+
+def test_items_nested_to_any_depth_are_found() -> None:
+    deep = "[" * 100_000 + "]" * 100_000
+    assert item_texts(f'{{"a": [1, {deep}, "\\\\"]}}', "a") == ["1", deep, '"\\\\"']
+    assert scalar_members(f'{{"a": {deep}, "b": 1}}') == {"b": 1}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", '{"a":1}', '{"a":[', '{"a":[1', '{"a":["', '{"a":[1 2]}', '{"a":[,]}']
+)
+def test_text_without_the_array_is_reported(text: str) -> None:
+    with pytest.raises(JSONError):
+        item_texts(text, "a")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.base.json.values import JSON, JSONError, compact, parse, pretty, shorten, to_wire
+from inspector.base.json.values import JSON, ExactNumber, JSONError, compact, parse, pretty, shorten, to_wire
 
 json_values: st.SearchStrategy[JSON] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -54,12 +54,25 @@ def test_nan_is_parsed_although_it_is_not_valid_json() -> None:
         ('{"a":\n  tru}', "Expecting value at line 2, column 3"),
         ("{} {}", "Extra data at line 1, column 4"),
         ("[" * 100_000, "nested too deeply to parse"),
-        ("9" * 5000, "Exceeds the limit"),
     ],
 )
 def test_parse_failures_are_one_error_type_with_a_position(text: str, problem: str) -> None:
     with pytest.raises(JSONError, match=problem):
         parse(text)
+
+
+def test_integer_of_any_length_is_valid_json_and_keeps_its_digits() -> None:
+    digits = "9" * 5000
+    value = parse(f'{{"n": -{digits}, "m": [1, {digits}]}}')
+    assert value == {"n": ExactNumber(f"-{digits}"), "m": [1, ExactNumber(digits)]}
+    assert to_wire(value) == f'{{"n":-{digits},"m":[1,{digits}]}}'.encode()
+
+
+@pytest.mark.parametrize("rest", [",}", "", ", " + '"a": [' * 100_000])
+def test_error_after_a_long_integer_is_a_json_error(rest: str) -> None:
+    """T23: a second parser reads a text with a long integer; what it raises must not end the connection."""
+    with pytest.raises(JSONError, match=r"line 1, column|nested too deeply"):
+        parse(f'{{"n": {"9" * 5000}{rest}')
 
 
 @given(st.text(), st.integers(min_value=1, max_value=50))
