@@ -10,9 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from inspector.base.errors import RpcError
 from inspector.base.json.values import JSON, JSONObject
-from inspector.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
+from inspector.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from inspector.protocol.revisions import R4, Revision, declares
 from inspector.protocol.tasks import DEFAULT_POLL_MS, RELATED_TASK_KEY, CoreTasks, TaskStatus
 

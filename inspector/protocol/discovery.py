@@ -5,8 +5,11 @@ stateless era, it is not, or the response is inconclusive.
 
 `ProbeFirst` sends `server/discover` at the newest version and falls back to `initialize` unless the
 response shows the stateless era. `LegacyFirst` is the reverse, for servers that cannot handle a request
-before `initialize`. `StatelessOnly` and `InitializeHandshake` do not fall back. An outage, a rejected
-login or a dead network says nothing about the era: it ends the attempt.
+before `initialize`. `StatelessOnly` and `InitializeHandshake` do not fall back.
+
+Over HTTP, silence, a dropped connection, an outage or a required login says nothing about the era. Servers
+of the session era respond to an unknown method with any of these, so `initialize` is tried as well: its
+response is reported, and if the server rejects it, the probe is repeated once.
 """
 
 from __future__ import annotations
@@ -16,10 +19,11 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
 
-from inspector.base.errors import ConnectFailed, HttpRefused
-from inspector.base.json.values import JSON, JSONError, JSONObject, excerpt, shorten
+from inspector.base.errors import ConnectFailed, FailureKind, HttpRefused, NeedsLogin
+from inspector.base.json.values import JSON, JSONError, JSONObject, excerpt, quote_value, shorten
 from inspector.base.plain_text import one_line
 from inspector.protocol.handshake import (
+    PIN_HINT,
     ClientProfile,
     InitializeHandshake,
     Negotiation,
@@ -30,15 +34,24 @@ from inspector.protocol.handshake import (
     StatelessDialect,
     inconclusive_error,
 )
-from inspector.protocol.http_rules import (
+from inspector.protocol.http_rules import MODERN_ERRORS, error_in
+from inspector.protocol.jsonrpc import (
     HEADER_MISMATCH,
     MISSING_CLIENT_CAPABILITY,
-    MODERN_ERRORS,
     UNSUPPORTED_VERSION,
-    error_in,
+    ErrorObject,
+    Kind,
+    Message,
+    error_of,
 )
-from inspector.protocol.jsonrpc import ErrorObject, Kind, Message, error_of
-from inspector.protocol.revisions import HANDSHAKE_REVISIONS, REVISIONS, Era, Revision, find_revision
+from inspector.protocol.revisions import (
+    HANDSHAKE_REVISIONS,
+    NEWEST_HANDSHAKE,
+    REVISIONS,
+    Era,
+    Revision,
+    find_revision,
+)
 from inspector.protocol.types import CacheHints, Implementation
 
 SERVER_INFO_KEY = "io.modelcontextprotocol/serverInfo"
@@ -48,7 +61,9 @@ _PRE_RELEASE_ERRORS = {
     -32003: "MissingRequiredClientCapability",
     -32004: "UnsupportedProtocolVersion",
 }
-PROBE_TIMEOUT = 5.0  # seconds of silence after which a process is assumed to be of the handshake era
+# Failures that another protocol version would not prevent, or that come with advice about it.
+_SELF_EXPLANATORY = (FailureKind.VERSION, FailureKind.CREDENTIALS)
+PROBE_TIMEOUT = 5.0  # seconds of silence after which `initialize` is tried instead
 
 
 class EraDetection(Enum):
@@ -68,77 +83,104 @@ def read_era_choice(text: str) -> EraChoice | None:
     return next((search for search in EraDetection if search.value == text), None) or find_revision(text)
 
 
-def negotiation_for(choice: EraChoice, profile: ClientProfile, over_http: bool) -> Negotiation:
+def proposed_revision(era: str) -> Revision:
+    """Return the version that `initialize` requests with this configured choice."""
+    pinned = find_revision(era)
+    return pinned if pinned is not None and pinned.era is Era.SESSION else NEWEST_HANDSHAKE
+
+
+def negotiation_for(
+    choice: EraChoice, profile: ClientProfile, over_http: bool, continue_as: Revision | None = None
+) -> Negotiation:
+    """Return the negotiation; `continue_as` is used for an unknown version in a response to initialize."""
     if choice is AUTO:
-        return ProbeFirst(profile, over_http)
+        return ProbeFirst(profile, over_http, continue_as)
     if choice is LEGACY_FIRST:
-        return LegacyFirst(profile, over_http)
+        return LegacyFirst(profile, over_http, continue_as)
     assert isinstance(choice, Revision)
     if choice.era is Era.SESSION:
-        return InitializeHandshake(profile, choice)
+        return InitializeHandshake(profile, choice, continue_as)
     return StatelessOnly(profile, over_http, choice)
 
 
 class ProbeFirst:
     """`server/discover`, then `initialize` if the server is not of the stateless era."""
 
-    def __init__(self, profile: ClientProfile, over_http: bool) -> None:
+    def __init__(self, profile: ClientProfile, over_http: bool, continue_as: Revision | None = None) -> None:
         self._discovery = Discovery(profile, over_http)
-        self._handshake = InitializeHandshake(profile)
+        self._handshake = InitializeHandshake(profile, continue_as=continue_as)
         self._profile = profile
         self._over_http = over_http
         self._legacy: NotModern | None = None  # set after falling back
-        self._is_reprobing = False
+        self._refusal: NegotiationResponse | None = None  # of initialize, which the second probe follows
 
     def first(self) -> NextRequest:
-        return self._discovery.request(None if self._over_http else PROBE_TIMEOUT)
+        return self._discovery.request(PROBE_TIMEOUT)
 
     def receive(self, response: NegotiationResponse) -> NextRequest | NegotiationResult:
-        if self._legacy is None or self._is_reprobing:
+        if self._legacy is None:
             return self._on_discover(response)
+        if self._refusal is not None:
+            return self._on_second_discover(response, self._refusal, self._legacy)
         return self._on_initialize(response, self._legacy)
 
     def _on_discover(self, response: NegotiationResponse) -> NextRequest | NegotiationResult:
         step = self._discovery.receive(response)
         if not isinstance(step, NotModern):
-            return self._with_history(step)
-        if self._is_reprobing:
-            raise ConnectFailed(
-                f"The server rejected initialize and named a newer protocol version; then {step.reason}.",
-                "Choose a protocol version for this server manually.",
-            )
+            return step
         self._legacy = step
         return replace(self._handshake.first(), needs_restart=step.has_exited)
+
+    def _on_second_discover(
+        self, response: NegotiationResponse, refusal: NegotiationResponse, legacy: NotModern
+    ) -> NextRequest | NegotiationResult:
+        step = self._discovery.receive(response)
+        named = _stateless_revision_in(refusal)
+        if isinstance(step, NextRequest):
+            return step
+        if isinstance(step, NegotiationResult):
+            naming = f", naming {step.revision}" if named is not None else ""
+            return replace(step, description=f"{step.description} · initialize was rejected{naming}")
+        if isinstance(step.failure, NeedsLogin):
+            raise step.failure
+        if named is None:
+            return self._initialized(refusal, legacy)  # raises: the rejection is what to report
+        raise ConnectFailed(
+            f"The server rejected initialize and named a newer protocol version; then {step.reason}.",
+            PIN_HINT,
+        )
 
     def _on_initialize(
         self, response: NegotiationResponse, legacy: NotModern
     ) -> NextRequest | NegotiationResult:
         # A slow server may have been locked to the stateless era by a probe that timed out here.
         named = _stateless_revision_in(response)
-        if named is not None:
-            self._is_reprobing = True
-            self._discovery = Discovery(self._profile, self._over_http, (named,))
+        if named is not None or (legacy.failure is not None and _is_rejection(response)):
+            self._refusal = response
+            revisions = STATELESS_REVISIONS if named is None else (named,)
+            self._discovery = Discovery(self._profile, self._over_http, revisions)
             return self._discovery.request()
+        return self._initialized(response, legacy)
+
+    def _initialized(self, response: NegotiationResponse, legacy: NotModern) -> NegotiationResult:
         try:
             negotiated = self._handshake.receive(response)
+        except NeedsLogin:
+            raise
         except ConnectFailed as exc:
-            raise _with_hint(exc, legacy.hint) from exc
+            is_same = legacy.failure is not None and exc.kind is legacy.failure.kind is FailureKind.TIMEOUT
+            is_same = is_same or _is_outage(response) or exc.kind in _SELF_EXPLANATORY
+            pin = "" if is_same or not legacy.is_odd or PIN_HINT in exc.next_step else PIN_HINT
+            raise _with_hint(exc, _sentences(legacy.hint, pin)) from exc
         how = f"{negotiated.description} · fallback: {legacy.reason}"
         return replace(negotiated, description=f"{how}. {legacy.hint}" if legacy.hint else how)
-
-    def _with_history(self, step: NextRequest | NegotiationResult) -> NextRequest | NegotiationResult:
-        if not self._is_reprobing or isinstance(step, NextRequest):
-            return step
-        return replace(
-            step, description=f"{step.description} · initialize was rejected, naming {step.revision}"
-        )
 
 
 class LegacyFirst:
     """`initialize`, then `server/discover` if the server responds with an error."""
 
-    def __init__(self, profile: ClientProfile, over_http: bool) -> None:
-        self._handshake = InitializeHandshake(profile)
+    def __init__(self, profile: ClientProfile, over_http: bool, continue_as: Revision | None = None) -> None:
+        self._handshake = InitializeHandshake(profile, continue_as=continue_as)
         self._discovery = Discovery(profile, over_http)
         self._refusal: NegotiationResponse | None = None  # set after initialize was rejected
 
@@ -179,6 +221,8 @@ class StatelessOnly:
         step = self._discovery.receive(response)
         if not isinstance(step, NotModern):
             return step
+        if step.failure is not None:
+            raise step.failure
         raise ConnectFailed(
             f"The server does not support {self._revision}: {step.reason}.",
             step.hint or "Set the protocol version to automatic, or choose an older one.",
@@ -207,8 +251,19 @@ def _stateless_revision_in(refusal: NegotiationResponse) -> Revision | None:
     return None if error is None else newest_mutual(supported_in(error), STATELESS_REVISIONS)
 
 
+def _is_rejection(response: NegotiationResponse) -> bool:
+    """True if the server understood a request and rejected it."""
+    if isinstance(response, HttpRefused):
+        return is_conclusive(response.status)
+    return isinstance(response, Message) and response.kind is Kind.ERROR
+
+
+def _is_outage(response: NegotiationResponse) -> bool:
+    return isinstance(response, HttpRefused) and response.status >= 500
+
+
 def _with_hint(error: ConnectFailed, hint: str) -> ConnectFailed:
-    return type(error)(error.summary, _sentences(error.next_step, hint))
+    return type(error)(error.summary, _sentences(error.next_step, hint), kind=error.kind)
 
 
 def _sentences(*parts: str) -> str:
@@ -217,11 +272,21 @@ def _sentences(*parts: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NotModern:
-    """The server/discover response is not from the stateless era; `reason` starts a sentence."""
+    """The server/discover response is not from the stateless era; `reason` starts a sentence.
+
+    `failure` is set if the response says nothing about the era: the error to report without a fallback.
+    """
 
     reason: str
     has_exited: bool = False
     hint: str = ""
+    failure: ConnectFailed | None = None
+    names_no_version: bool = False  # it rejected the version without naming others
+
+    @property
+    def is_odd(self) -> bool:
+        """True if the server may be of either era."""
+        return self.failure is not None or self.names_no_version
 
 
 class Discovery:
@@ -264,16 +329,23 @@ class Discovery:
             return NotModern(f"its response to server/discover cannot be read ({exc})")
 
     def _on_silence(self, response: NoResponse) -> NotModern:
-        # On a pipe, silence is the server's; on a network it can have many causes.
-        if self._over_http:
-            raise inconclusive_error("server/discover", response)
         if response.kind == "exited":
             return NotModern("its process exited on server/discover", has_exited=True)
-        return NotModern("it did not respond to server/discover")
+        # On a pipe, silence is the server's; on a network it can have many causes.
+        failure = inconclusive_error("server/discover", response) if self._over_http else None
+        if response.kind == "disconnected":
+            return NotModern("it closed the connection on server/discover", failure=failure)
+        if response.kind == "unusable":
+            return NotModern("its response to server/discover cannot be used", failure=failure)
+        return NotModern("it did not respond to server/discover", failure=failure)
 
     def _on_refusal(self, refused: HttpRefused) -> NextRequest | NotModern:
         if not is_conclusive(refused.status):
-            raise inconclusive_error("server/discover", refused) from refused
+            failure = inconclusive_error("server/discover", refused)
+            if 300 <= refused.status < 400:  # any other request is redirected as well
+                raise failure from refused
+            what = "without a message" if refused.status == 200 else f"with HTTP {refused.status}"
+            return NotModern(f"it responded to server/discover {what}", failure=failure)
         error = error_in(refused.body)
         if error is not None:
             return self._on_error(error)
@@ -284,8 +356,8 @@ class Discovery:
             return self._on_unsupported(supported_in(error))
         if error.code in MODERN_ERRORS:
             raise _rejected_discover_error(error)
-        reason = f"it responded to server/discover with “{_quote(error)}” ({error.code})"
-        old_name = _PRE_RELEASE_ERRORS.get(error.code)
+        reason = f"it responded to server/discover with an error: {error.line(200)}"
+        old_name = None if error.code is None else _PRE_RELEASE_ERRORS.get(error.code)
         if old_name is None:
             return NotModern(reason)
         return NotModern(
@@ -315,19 +387,24 @@ class Discovery:
             return NotModern(
                 f"it lists only older protocol versions that MCP Lens supports ({_listed(supported)})"
             )
+        if not supported:
+            reason = f"it rejected protocol version {self._requested} and did not say which it supports"
+            return NotModern(reason, names_no_version=True)
         ours = ", ".join(revision.date for revision in REVISIONS)
-        theirs = (
-            f"It supports {_listed(supported)}" if supported else "It does not say which versions it supports"
-        )
         raise ConnectFailed(
             "The server and MCP Lens have no protocol version in common.",
-            f"{theirs}; MCP Lens supports {ours}.",
+            f"It supports {_listed(supported)}; MCP Lens supports {ours}.",
         )
 
     def _on_result(self, response: Message) -> NegotiationResult | NotModern:
         result = response.result
         if not _is_discover_result(result):
-            return NotModern("its response to server/discover is not a DiscoverResult")
+            kind = result.get("resultType")
+            is_wrong_type = bool(_strings(result.get("supportedVersions")))
+            hint = f"Its response to server/discover has the resultType {quote_value(kind)}, not “complete”."
+            return NotModern(
+                "its response to server/discover is not a DiscoverResult", hint=hint if is_wrong_type else ""
+            )
         supported = _strings(result.get("supportedVersions"))
         revision = newest_mutual(supported, self._revisions)
         return (
@@ -400,13 +477,9 @@ def _listed(versions: Sequence[str]) -> str:
     return ", ".join(one_line(shorten(version, 20)) for version in versions[:10])
 
 
-def _quote(error: ErrorObject) -> str:
-    return shorten(one_line(error.message), 200)
-
-
 def _rejected_discover_error(error: ErrorObject) -> ConnectFailed:
     """Return the error for a modern server that rejects us: a fallback would hide that."""
-    summary = f"The server is stateless, but rejected server/discover: {_quote(error)} ({error.code})."
+    summary = f"The server is stateless, but rejected server/discover: {error.line(200)}."
     if error.code == HEADER_MISMATCH:
         return ConnectFailed(summary, "A proxy may drop or change the Mcp-* headers.")
     assert error.code == MISSING_CLIENT_CAPABILITY

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from io import BytesIO
 
 DEFAULT_LINE_CAP = 256 * 1024 * 1024
 _OVERLONG_HEAD_SIZE = 64 * 1024
@@ -22,17 +23,50 @@ class Overlong:
     size: int
 
 
-class LineFramer:
-    """Splits a byte stream at line feeds, in linear time.
+class ByteBuffer:
+    """Bytes that arrive in chunks. Taking them makes no second copy: a line may have 256 MiB.
 
-    Chunks are joined only when their line ends, so a 50 MB line costs one copy. A carriage return before
-    the line feed is dropped (some servers on Windows send it). No other character ends a line.
+    Nor does growing it: the system moves large blocks without copying them.
+    """
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._file = BytesIO()
+
+    def add(self, part: bytes) -> None:
+        self._file.write(part)
+        self.size += len(part)
+
+    def head(self, length: int) -> bytes:
+        """Return the first bytes."""
+        with self._file.getbuffer() as view:
+            return bytes(view[:length])
+
+    def take(self) -> bytes:
+        """Remove and return all bytes."""
+        file, self._file, self.size = self._file, BytesIO(), 0
+        return file.getvalue()  # the buffer itself, as nothing else uses it
+
+    def take_line(self) -> bytes:
+        """Remove and return all bytes, without a carriage return at the end."""
+        with self._file.getbuffer() as view:
+            ends_with_cr = bytes(view[-1:]) == b"\r"
+        if ends_with_cr:
+            self._file.truncate(self.size - 1)
+        return self.take()
+
+
+class LineFramer:
+    """Splits a byte stream at line feeds, in linear time and with little more memory than a line takes.
+
+    A carriage return before the line feed is dropped (some servers on Windows send it). No other character
+    ends a line.
     """
 
     def __init__(self, cap: int = DEFAULT_LINE_CAP) -> None:
         self._cap = cap
-        self._parts: list[bytes] = []
-        self._size = 0
+        self._pending = ByteBuffer()
+        self._size = 0  # of the unfinished line, with what was discarded
         self._overlong: bytes | None = None
 
     def feed(self, chunk: bytes) -> list[bytes | Overlong]:
@@ -42,43 +76,49 @@ class LineFramer:
             return []
         first, *lines = chunk.split(b"\n")
         rest = lines.pop()
-        self._keep(first)
-        done: list[bytes | Overlong] = [self._finish()]
+        done: list[bytes | Overlong]
         if len(chunk) > self._cap:
-            done += [self._complete(line) for line in lines]
+            done = [self._complete(line) for line in (first, *lines)]
         else:
+            done = [self._complete(first) if self._size else first.removesuffix(b"\r")]
             done += [line.removesuffix(b"\r") for line in lines] if b"\r" in chunk else lines
         if rest:
             self._keep(rest)
         return done
 
+    @property
+    def unfinished_size(self) -> int:
+        """Number of bytes since the last line feed."""
+        return self._size
+
+    def unfinished(self) -> bytes:
+        """Return the beginning of what followed the last line feed."""
+        return self._pending.head(_OVERLONG_HEAD_SIZE) if self._overlong is None else self._overlong
+
     def end(self) -> bytes | Overlong | None:
         """End the stream; return what followed the last line feed, if anything."""
         return self._finish() if self._size else None
 
-    def _complete(self, line: bytes) -> bytes | Overlong:
-        """Return a line that came in one chunk, but may exceed the limit."""
-        self._keep(line)
+    def _complete(self, part: bytes) -> bytes | Overlong:
+        """Return the line that ends with this part."""
+        self._keep(part)
         return self._finish()
 
     def _keep(self, part: bytes) -> None:
         self._size += len(part)
         if self._overlong is not None:
             return
-        self._parts.append(part)
+        self._pending.add(part)
         if self._size > self._cap:
-            self._overlong = b"".join(self._parts)[: min(_OVERLONG_HEAD_SIZE, self._cap)]
-            self._parts.clear()
+            self._overlong = self._pending.head(min(_OVERLONG_HEAD_SIZE, self._cap))
+            self._pending = ByteBuffer()
 
     def _finish(self) -> bytes | Overlong:
+        size, self._size = self._size, 0
         if self._overlong is not None:
-            line: bytes | Overlong = Overlong(self._overlong, self._size)
-        else:
-            line = b"".join(self._parts).removesuffix(b"\r")
-        self._parts.clear()
-        self._size = 0
-        self._overlong = None
-        return line
+            head, self._overlong = self._overlong, None
+            return Overlong(head, size)
+        return self._pending.take_line()
 
 
 DEFAULT_EVENT_CAP = 256 * 1024 * 1024
@@ -119,8 +159,7 @@ class EventStreamReader:
 
     def __init__(self, cap: int = DEFAULT_EVENT_CAP) -> None:
         self._cap = cap
-        self._rest: list[bytes] = []
-        self._rest_size = 0
+        self._rest = ByteBuffer()
         self._after_cr = False
         self._at_start = True
         self._block = _Block()
@@ -128,10 +167,8 @@ class EventStreamReader:
     @property
     def unfinished(self) -> bytes:
         """Data so far of an incomplete event; empty between events."""
-        return b"\n".join([*self._block.data, b"".join(self._rest)]) if self._is_inside_event() else b""
-
-    def _is_inside_event(self) -> bool:
-        return bool(self._block.size or self._rest)
+        rest = self._rest.head(self._rest.size)
+        return b"\n".join([*self._block.data, rest]) if self._block.size or rest else b""
 
     def feed(self, chunk: bytes) -> list[ServerSentEvent]:
         if self._after_cr and chunk.startswith(b"\n"):
@@ -149,10 +186,9 @@ class EventStreamReader:
         return events
 
     def _join(self, line: bytes) -> bytes:
-        if self._rest:
-            line = b"".join([*self._rest, line])
-            self._rest.clear()
-            self._rest_size = 0
+        if self._rest.size:
+            self._rest.add(line)
+            line = self._rest.take()
         if self._at_start:
             self._at_start = False
             line = line.removeprefix(b"\xef\xbb\xbf")
@@ -160,15 +196,16 @@ class EventStreamReader:
 
     def _keep(self, rest: bytes) -> None:
         if rest:
-            self._rest.append(rest)
-            self._rest_size += len(rest)
-            self._check(self._block.size + self._rest_size)
+            self._rest.add(rest)
+            self._check(self._block.size + self._rest.size)
 
     def _line(self, line: bytes) -> ServerSentEvent | None:
         if not line:
             return self._dispatch()
-        name, _, value = line.partition(b":")
-        value = value.removeprefix(b" ")
+        colon = line.find(b":")
+        name = line if colon < 0 else line[:colon]
+        # One copy of the value: it may be the largest message that is accepted.
+        value = b"" if colon < 0 else line[colon + (2 if line[colon + 1 : colon + 2] == b" " else 1) :]
         if not name:
             return ServerSentEvent(None, "", comment=value.decode(errors="replace"))
         self._block.size += len(line)

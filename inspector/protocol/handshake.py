@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 from inspector.base.errors import ConnectFailed, FailureKind, HttpRefused, NeedsLogin
-from inspector.base.json.values import JSON, JSONError, JSONObject, excerpt, quote_value, shorten
+from inspector.base.json.values import JSON, JSONError, JSONObject, excerpt, quote_value
 from inspector.base.plain_text import one_line
 from inspector.protocol.client_capabilities import ClientCapabilities
-from inspector.protocol.jsonrpc import ErrorObject, Kind, Message, error_of
+from inspector.protocol.jsonrpc import UNSUPPORTED_VERSION, ErrorObject, Kind, Message, error_of
 from inspector.protocol.revisions import HANDSHAKE_REVISIONS, NEWEST_HANDSHAKE, Era, Revision, find_revision
 from inspector.protocol.types import CacheHints, Implementation
 
@@ -25,6 +25,7 @@ PROTOCOL_VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CLIENT_INFO_KEY = "io.modelcontextprotocol/clientInfo"
 CLIENT_CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 LOG_LEVEL_KEY = "io.modelcontextprotocol/logLevel"
+PIN_HINT = "In Server ▸ Edit server, set Protocol version to one that the server supports."
 
 
 class Dialect(Protocol):
@@ -176,7 +177,7 @@ class NextRequest:
 class NoResponse:
     """Why a request got no response."""
 
-    kind: Literal["timeout", "exited"]
+    kind: Literal["timeout", "exited", "disconnected", "unusable"]
 
 
 NegotiationResponse: TypeAlias = Message | NoResponse | HttpRefused
@@ -194,6 +195,8 @@ class NegotiationResult:
     # Notification that completes it; the stateless era has none.
     completed_by: str = ""
     problems: tuple[str, ...] = ()
+    # What the server named instead of `revision`, if that is not known; HTTP sends it in its headers.
+    named_version: str = ""
     # From server/discover; a handshake has neither.
     supported_versions: tuple[str, ...] = ()
     cache: CacheHints | None = None
@@ -217,11 +220,20 @@ class Negotiation(Protocol):
 
 
 class InitializeHandshake:
-    """`initialize` at one version, accepting any handshake version in the server's response."""
+    """`initialize` at one version, accepting any handshake version in the server's response.
 
-    def __init__(self, profile: ClientProfile, revision: Revision = NEWEST_HANDSHAKE) -> None:
+    With `continue_as`, that version is used if the server responds with one that is not known.
+    """
+
+    def __init__(
+        self,
+        profile: ClientProfile,
+        revision: Revision = NEWEST_HANDSHAKE,
+        continue_as: Revision | None = None,
+    ) -> None:
         self._profile = profile
         self._revision = revision
+        self._continue_as = continue_as
 
     def first(self) -> NextRequest:
         return NextRequest(
@@ -248,21 +260,29 @@ class InitializeHandshake:
 
     def _agree(self, result: JSONObject) -> NegotiationResult:
         date = result.get("protocolVersion")
-        revision = find_revision(date)
+        revision, problems, named = find_revision(date), _problems(result), ""
         # "If the client does not support the version in the server's response, it SHOULD disconnect."
         if revision is None or revision.era is not Era.SESSION:
-            raise _unsupported_version_error(date)
+            error = _unsupported_version_error(date, self._revision)
+            if self._continue_as is None:
+                raise error
+            revision, named = self._continue_as, date if isinstance(date, str) else ""
+            problems.append(f"{error.summary} MCP Lens continues as {revision}, as you chose.")
         return NegotiationResult(
             revision=revision,
             server=Implementation.read(result.get("serverInfo")),
             capabilities=_capabilities(result),
             instructions=_instructions(result),
-            description=self._description(revision),
+            description=self._description(revision, named),
             completed_by="notifications/initialized",
-            problems=tuple(_problems(result)),
+            problems=tuple(problems),
+            named_version=named,
         )
 
-    def _description(self, revision: Revision) -> str:
+    def _description(self, revision: Revision, named: str) -> str:
+        if named:
+            responded = f"server responded with {quote_value(named)}"
+            return f"initialize · {self._revision} requested, {responded}, continued as {revision}"
         if revision == self._revision:
             return f"initialize · {revision} accepted"
         return f"initialize · {self._revision} requested, server responded with {revision}"
@@ -271,33 +291,63 @@ class InitializeHandshake:
 def inconclusive_error(method: str, response: NoResponse | HttpRefused) -> ConnectFailed:
     """Return the error for an inconclusive response. It says what happened, not what the server is."""
     if isinstance(response, HttpRefused):
-        if response.status == 401:
+        if response.status == 401 and response.kind is not FailureKind.CREDENTIALS:
             return NeedsLogin(response.summary, response.next_step)
         return ConnectFailed(response.summary, response.next_step, kind=response.kind)
     if response.kind == "exited":
-        return ConnectFailed(f"The server's process exited before it responded to {method}.", _SEE_CONSOLE)
+        return ConnectFailed(
+            f"The server's process exited before it responded to {method}.",
+            "Its log in the Console may say why.",
+        )
+    if response.kind == "disconnected":
+        return ConnectFailed(
+            f"The server closed the connection before it responded to {method}.",
+            "Its log may say why.",
+            kind=FailureKind.DISCONNECTED,
+        )
+    if response.kind == "unusable":
+        return ConnectFailed(f"The response to {method} cannot be used.", "Traffic has the raw message.")
     return ConnectFailed(
-        f"The server did not respond to {method} in time.", _SEE_CONSOLE, kind=FailureKind.TIMEOUT
+        f"The server did not respond to {method} in time.", _SEE_LOG, kind=FailureKind.TIMEOUT
     )
 
 
-_SEE_CONSOLE = "Its log in the Console may say why."
+_SEE_LOG = "Its log may say why."
 
 
 def _rejected_error(error: ErrorObject) -> ConnectFailed:
-    summary = f"The server rejected initialize: {shorten(one_line(error.message), 300)} ({error.code})."
+    summary = f"The server rejected initialize: {error.line(300)}."
     supported = error.data.get("supported") if isinstance(error.data, dict) else None
     if isinstance(supported, list) and supported:
         known = ", ".join(one_line(excerpt(date, 20)) for date in supported[:10])
         return ConnectFailed(summary, f"It says it supports {known}.")
-    return ConnectFailed(summary, _SEE_CONSOLE)
+    if error.code == UNSUPPORTED_VERSION:
+        return ConnectFailed(summary, f"It does not say which protocol versions it supports. {PIN_HINT}")
+    return ConnectFailed(summary, _SEE_LOG)
 
 
-def _unsupported_version_error(date: JSON) -> ConnectFailed:
+def _unsupported_version_error(date: JSON, requested: Revision) -> ConnectFailed:
+    kind = FailureKind.VERSION
+    go_on = f"To inspect it anyway, continue as {requested} (on the command line: --continue-as {requested})."
     supported = ", ".join(revision.date for revision in HANDSHAKE_REVISIONS)
+    if not isinstance(date, str):
+        what = "has no “protocolVersion”" if date is None else f"has {quote_value(date)} as “protocolVersion”"
+        return ConnectFailed(
+            f"The response to initialize {what}.",
+            f"This is a server bug: it must be a protocol version, one of {supported}. {go_on}",
+            kind=kind,
+        )
+    if find_revision(date) is not None:
+        return ConnectFailed(
+            f"The server responded to initialize with protocol version {date}, which has no initialize.",
+            f"Set the protocol version of this server to {date}, if it supports that. Otherwise fix the "
+            f"server: its response to initialize must name one of {supported}. {go_on}",
+            kind=kind,
+        )
     return ConnectFailed(
         f"The server requires protocol version {quote_value(date)}, which MCP Lens does not support.",
-        f"With initialize, MCP Lens supports {supported}.",
+        f"With initialize, MCP Lens supports {supported}. {go_on}",
+        kind=kind,
     )
 
 

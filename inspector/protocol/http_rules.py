@@ -19,12 +19,21 @@ from enum import Enum
 from typing import TypeAlias
 from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
 
-from inspector.base.errors import HttpRefused, NeedsLogin
+from inspector.base.errors import FailureKind, HttpRefused, NeedsLogin
 from inspector.base.json.values import JSON, JSONError, JSONObject, excerpt, shorten, write_number
 from inspector.base.plain_text import one_line
 from inspector.protocol import jsonrpc
 from inspector.protocol.handshake import PROTOCOL_VERSION_KEY
-from inspector.protocol.jsonrpc import METHOD_NOT_FOUND, ErrorObject, Kind, Message, error_of
+from inspector.protocol.jsonrpc import (
+    HEADER_MISMATCH,
+    METHOD_NOT_FOUND,
+    MISSING_CLIENT_CAPABILITY,
+    UNSUPPORTED_VERSION,
+    ErrorObject,
+    Kind,
+    Message,
+    error_of,
+)
 from inspector.protocol.revisions import Era, Revision
 
 Headers: TypeAlias = tuple[tuple[str, str], ...]
@@ -34,9 +43,6 @@ METHOD_HEADER = "Mcp-Method"
 NAME_HEADER = "Mcp-Name"
 SESSION_HEADER = "Mcp-Session-Id"
 
-HEADER_MISMATCH = -32020
-MISSING_CLIENT_CAPABILITY = -32021
-UNSUPPORTED_VERSION = -32022
 MODERN_ERRORS = frozenset({HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION})
 
 # The member of `params` mirrored as Mcp-Name. The last three are from the Tasks extension.
@@ -105,6 +111,12 @@ def _present(*headers: tuple[str, str]) -> Headers:
     return tuple((name, value) for name, value in headers if value and _PLAIN_VALUE.fullmatch(value))
 
 
+def is_visible_ascii(text: str) -> bool:
+    """True if a session ID is valid: characters from 0x21 to 0x7E only."""
+    return _VISIBLE_ASCII.fullmatch(text) is not None
+
+
+_VISIBLE_ASCII = re.compile(r"[\x21-\x7e]+")
 _PLAIN_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
 _ENCODED_VALUE = re.compile(r"=\?base64\?.*\?=")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -172,13 +184,21 @@ def may_respond(meaning: StatusMeaning, message: Message) -> bool:
     """
     if meaning is StatusMeaning.OUTAGE:
         return message.method != "server/discover"
-    return meaning in (StatusMeaning.BODY, StatusMeaning.REFUSED)
+    return meaning in (StatusMeaning.BODY, StatusMeaning.UNANSWERED, StatusMeaning.REFUSED)
 
 
 def refusal(
-    status: int, message: Message, body: bytes = b"", *, has_session: bool = False
+    status: int,
+    message: Message,
+    body: bytes = b"",
+    *,
+    has_session: bool = False,
+    retry_after: str = "",
 ) -> HttpRefused | NeedsLogin:
-    """Return the error for a response without a message to deliver."""
+    """Return the error for a response without a message to deliver.
+
+    `retry_after` is the value of that header.
+    """
     meaning = status_meaning(status, message, has_session=has_session)
     if meaning is StatusMeaning.LOGIN:
         return NeedsLogin(
@@ -187,8 +207,21 @@ def refusal(
     what = message_name(message)
     text = shorten(one_line(body[:600].decode(errors="replace")).strip(), 200)
     reported = f": {text.removesuffix('.')}" if text else ""
+    if meaning is StatusMeaning.BODY and not text:
+        reported = " and an empty body"
     summary = _SUMMARIES.get(meaning, f"The server responded to {what} with HTTP {status}{reported}.")
-    return HttpRefused(summary, _next_step(meaning, status), status, body)
+    summary = summary.replace("{status}", str(status))
+    next_step = retry_text(retry_after) or _next_step(meaning, status, message)
+    kind = FailureKind.SESSION_LOST if meaning is StatusMeaning.SESSION_LOST else FailureKind.OTHER
+    return HttpRefused(summary, next_step, status, body, kind=kind)
+
+
+def retry_text(retry_after: str) -> str:
+    """Return a Retry-After header as a sentence, "" without one (RFC 9110: seconds, or a date)."""
+    when = shorten(one_line(retry_after).strip(), 60)
+    if not when:
+        return ""
+    return f"The server asks to retry after {f'{when} s' if when.isdecimal() else when}."
 
 
 def message_name(message: Message) -> str:
@@ -212,11 +245,10 @@ _NAMES = {
 _SUMMARIES = {
     StatusMeaning.SESSION_LOST: "The server no longer recognizes this session (HTTP 404).",
     StatusMeaning.UNANSWERED: (
-        "The server accepted the request like a notification (HTTP 202) and will not respond to it."
+        "The server accepted the request like a notification (HTTP {status}) and will not respond to it."
     ),
 }
 _NEXT_STEPS = {
-    StatusMeaning.BODY: "Check that this is the URL of an MCP endpoint.",
     StatusMeaning.SESSION_LOST: "Reconnect to start a new session.",
     StatusMeaning.UNANSWERED: "This is a bug in the server: every request must get a response.",
     StatusMeaning.REDIRECT: (
@@ -229,12 +261,25 @@ _NEXT_STEPS = {
 }
 
 
-def _next_step(meaning: StatusMeaning, status: int) -> str:
+def _next_step(meaning: StatusMeaning, status: int, message: Message) -> str:
+    if meaning is StatusMeaning.BODY:
+        return no_message_step(message, "This is a server bug: the response must be a message.")
+    if status == 429:
+        return "The server limits how many requests it accepts. Wait, then try again."
     if status == 404 and meaning is StatusMeaning.REFUSED:
         return "Check the path of the server URL; many servers use /mcp."
     if status == 405:
         return "The URL does not accept POST: it may be a server with the old HTTP+SSE transport."
     return _NEXT_STEPS.get(meaning, "The complete response is in the Traffic view.")
+
+
+def no_message_step(posted: Message, otherwise: str) -> str:
+    """Return what to do about a successful response without a message.
+
+    The URL is in doubt only until the server has responded to a request: `otherwise` applies later.
+    """
+    is_first = posted.method in ("initialize", "server/discover")
+    return "Check that this is the URL of an MCP endpoint." if is_first else otherwise
 
 
 def error_in(body: bytes) -> ErrorObject | None:

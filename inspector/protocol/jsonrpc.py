@@ -15,21 +15,60 @@ from __future__ import annotations
 
 import json
 import re
-from collections import OrderedDict
-from dataclasses import dataclass
+from collections.abc import Callable
 from enum import Enum, IntEnum
-from typing import Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Generic, NamedTuple, NoReturn, TypeAlias, TypeVar
 
-from inspector.base.json.values import JSON, JSONError, JSONObject, check_depth, parse, to_wire
+from inspector.base.errors import LensError
+from inspector.base.json.values import JSON, JSONError, JSONObject, check_depth, parse, shorten, to_wire
+from inspector.base.plain_text import one_line
 
 RequestId: TypeAlias = int | str
 EAGER_PARSE_LIMIT = 64 * 1024  # bytes; larger messages are parsed when needed
 NOT_A_MESSAGE = "not a JSON-RPC message"
+# Problems that `protocol.unusable` explains.
+NOT_JSON = "not valid JSON"
+_NULL_RESULT = '"result" must be absent from an error'
+BOTH_MEMBERS = 'a response must have either "result" or "error", not both'
+# Error codes of JSON-RPC 2.0 (section 5.1).
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
+# Error codes of MCP.
+USER_REJECTED = -1  # sent by clients only, until 2025-11-25: Sampling, "Error Handling"
+RESOURCE_NOT_FOUND = -32002  # until 2025-11-25
+URL_ELICITATION_REQUIRED = -32042  # 2025-11-25 only
+HEADER_MISMATCH = -32020  # this and the following: since 2026-07-28
+MISSING_CLIENT_CAPABILITY = -32021
+UNSUPPORTED_VERSION = -32022
+
+ERROR_NAMES = {
+    PARSE_ERROR: "parse error",
+    INVALID_REQUEST: "invalid request",
+    METHOD_NOT_FOUND: "method not found",
+    INVALID_PARAMS: "invalid params",
+    INTERNAL_ERROR: "internal error",
+    RESOURCE_NOT_FOUND: "resource not found",
+    HEADER_MISMATCH: "header mismatch",
+    MISSING_CLIENT_CAPABILITY: "missing required client capability",
+    UNSUPPORTED_VERSION: "unsupported protocol version",
+    URL_ELICITATION_REQUIRED: "URL elicitation required",
+}
+_ERROR_NEXT_STEPS = {
+    PARSE_ERROR: "The server could not parse the request: check its log.",
+    INVALID_REQUEST: "The server rejects this kind of request: check its protocol versions and its log.",
+    METHOD_NOT_FOUND: "Check the name of the method, and which capabilities the server declares.",
+    INVALID_PARAMS: "Check the names and the arguments that were sent.",
+    INTERNAL_ERROR: "This is a fault inside the server: check its log.",
+    RESOURCE_NOT_FOUND: "Check the URI, and refresh the list.",
+    HEADER_MISMATCH: "Check the headers of the request, and whether a proxy changes them.",
+    MISSING_CLIENT_CAPABILITY: "Declare the capability that it requires on the Client tab, then try again.",
+    UNSUPPORTED_VERSION: "Pin a protocol version that the server supports.",
+    URL_ELICITATION_REQUIRED: "Complete the URL elicitations in the data of the error, then try again.",
+}
+_OTHER_ERROR_NEXT_STEP = "The server defines this error: check its message, its data and the server's log."
 
 
 class Kind(IntEnum):
@@ -102,21 +141,70 @@ def items_of(message: Message) -> list[Message]:
         return []
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorObject:
-    """The `error` member of a response, with defaults for anything invalid."""
+def error_code_text(code: int | None, *, from_client: bool = False) -> str:
+    """Return an error code with its name: -32602 (invalid params). Codes of applications have no name.
 
-    code: int
+    `from_client`: the error is a reply to a server request, where MCP uses -1 for a rejection by the user.
+    """
+    if code is None:
+        return "no error code"
+    name = "user rejected" if from_client and code == USER_REJECTED else error_name(code)
+    return f"{code} ({name})" if name else str(code)
+
+
+def error_text(code: int | None, message: str) -> str:
+    """Return the code with its name, and the message: -32602 (invalid params): Unknown tool."""
+    return f"{message} (no error code)" if code is None else f"{error_code_text(code)}: {message}"
+
+
+def error_name(code: int) -> str:
+    """Return the name of a code or of its reserved range (JSON-RPC 2.0, section 5.1); "" if it has none."""
+    if code in ERROR_NAMES:
+        return ERROR_NAMES[code]
+    if -32099 <= code <= -32000:
+        return "server error"
+    return "reserved by JSON-RPC" if -32768 <= code < -32099 else ""
+
+
+class ErrorObject(NamedTuple):
+    """The `error` member of a response. `code` is None if it is absent or no integer."""
+
+    code: int | None
     message: str
     data: JSON = None
 
+    @property
+    def text(self) -> str:
+        """The code with its name, and the message."""
+        return error_text(self.code, self.message)
+
+    @property
+    def code_text(self) -> str:
+        return error_code_text(self.code)
+
+    def line(self, length: int) -> str:
+        """Return `text` on one line, the message cut to `length`, without a full stop at its end."""
+        return error_text(self.code, shorten(one_line(self.message), length).rstrip("."))
+
+
+class RpcError(LensError):
+    """The peer responded with a JSON-RPC error object; `code` is None if it has none that is valid."""
+
+    def __init__(self, code: int | None, message: str, data: JSON = None) -> None:
+        super().__init__(error_text(code, message))
+        self.code = code
+        self.message = message
+        self.data = data
+        self.next_step = _ERROR_NEXT_STEPS.get(code or 0, _OTHER_ERROR_NEXT_STEP)
+
 
 def error_of(response: Message) -> ErrorObject:
-    """Read the error of a response of kind ERROR."""
-    error = _object(response.body().get("error"))
-    code, message = error.get("code"), error.get("message")
+    """Read the error of a response of kind ERROR. A string, which is not valid, counts as its message."""
+    value = response.body().get("error")
+    error = _object(value)
+    code, message = error.get("code"), value if isinstance(value, str) else error.get("message")
     return ErrorObject(
-        code if type(code) is int else INTERNAL_ERROR,
+        code if type(code) is int else None,
         message if isinstance(message, str) and message else "The server gave no error message",
         error.get("data"),
     )
@@ -156,7 +244,15 @@ def read(raw: bytes) -> Message:
     return _read_plain(raw) or _parse(raw)
 
 
-_decode_value = json.JSONDecoder().raw_decode  # decodes at an offset; `parse` also checks the rest
+_RESULT, _ID_TYPES = Kind.RESULT, (int, str)
+
+
+def _reject_constant(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+# Decodes at an offset; `parse` also checks the rest. NaN and Infinity are left to `_parse`.
+_decode_value = json.JSONDecoder(parse_constant=_reject_constant).raw_decode
 
 
 def _read_plain(raw: bytes) -> Message | None:
@@ -170,7 +266,12 @@ def _read_plain(raw: bytes) -> Message | None:
         value, end = _decode_value(text)
     except (ValueError, RecursionError):
         return None
-    return _from_value(value, raw) if end == len(text) and type(value) is dict else None
+    if end != len(text) or type(value) is not dict:
+        return None
+    id, result = value.get("id"), value.get("result")
+    if type(result) is dict and len(value) == 3 and value.get("jsonrpc") == "2.0" and type(id) in _ID_TYPES:
+        return Message(_RESULT, raw, "", id, "", value)
+    return _from_value(value, raw)
 
 
 def _parse(raw: bytes) -> Message:
@@ -179,8 +280,9 @@ def _parse(raw: bytes) -> Message:
         value = parse(text)
     except JSONError as exc:
         scanned = _scan(raw)
-        reason = str(exc) if exc.is_too_deep else f"not valid JSON: {exc}"
+        reason = str(exc) if exc.is_too_deep else f"{NOT_JSON}: {exc}"
         return _with_problem(scanned, reason) if scanned else _unreadable(raw, reason)
+    damage = damage or constant_problem(raw)
     if type(value) is list:
         return Message(Kind.BATCH, raw, problem=damage or ("" if value else "an empty batch"))
     message = _from_value(value, raw)
@@ -196,6 +298,24 @@ def _decode(raw: bytes) -> tuple[str, str]:
     if text.startswith("\ufeff"):
         return text[1:], damage or "starts with a byte order mark"
     return text, damage
+
+
+_CONSTANT = re.compile(rb"[:\[,\s-](?:NaN|Infinity)\s*[,\]}]")
+_MAX_CONSTANT_SEARCH = 16 * 1024 * 1024  # bytes: the search needs the whole message parsed
+
+
+def may_have_constants(raw: bytes) -> bool:
+    """True if a message may contain NaN or Infinity as a value, or in a string."""
+    return len(raw) <= _MAX_CONSTANT_SEARCH and _CONSTANT.search(raw) is not None
+
+
+def constant_problem(raw: bytes) -> str:
+    """Return the finding about NaN or Infinity outside a string, in a message that can be parsed."""
+    if b"NaN" not in raw and b"Infinity" not in raw:
+        return ""
+    found: list[str] = []
+    json.JSONDecoder(parse_constant=found.append).decode(_decode(raw)[0])
+    return f"it contains {found[0]}, which is not JSON" if found else ""
 
 
 def _unreadable(raw: bytes, reason: str) -> Message:
@@ -224,6 +344,8 @@ def _envelope(body: JSONObject) -> tuple[Kind, RequestId | None, str, str]:
     if type(method) is str:
         if "id" not in body:
             return Kind.NOTIFICATION, None, method, problem or _params_problem(body)
+        if "result" in body or "error" in body:
+            return Kind.INVALID, None, "", 'it has "method" and also "result" or "error"'
         id, id_problem = read_id(body["id"])
         return Kind.REQUEST, id, method, problem or id_problem or _params_problem(body)
     if "method" in body:
@@ -237,7 +359,7 @@ def _response_envelope(body: JSONObject, problem: str) -> tuple[Kind, RequestId 
     id, id_problem = read_id(body.get("id"))
     # Some JSON-RPC libraries write both members, the unused one as null.
     if "error" in body and not (body["error"] is None and "result" in body):
-        both = 'a response must have either "result" or "error", not both' if "result" in body else ""
+        both = "" if "result" not in body else BOTH_MEMBERS if body["result"] is not None else _NULL_RESULT
         wrong = "" if _is_error_object(body["error"]) else '"error" must be an object with code and message'
         return Kind.ERROR, id, "", problem or both or id_problem or wrong
     wrong = "" if isinstance(body["result"], dict) else '"result" must be an object'
@@ -343,7 +465,7 @@ def _scalar(text: bytes) -> JSON:
 
 
 T = TypeVar("T")
-_MAX_FINISHED = 1000
+_MAX_FINISHED = 1000  # the latest 500 at least
 
 
 class Match(Enum):
@@ -355,12 +477,16 @@ class Match(Enum):
     UNKNOWN = "response without a matching request"
 
 
+# Looked up once: accessing an enum member takes 0.1 µs, and this runs several times for every call.
+_OPEN, _REPEATED, _LATE = Match.OPEN, Match.REPEATED, Match.LATE
+
+
 class Correlator(Generic[T]):
     """Open requests by id, each with an item of the caller."""
 
     def __init__(self) -> None:
         self._open: dict[RequestId, T] = {}
-        self._finished: OrderedDict[RequestId, tuple[Match, T]] = OrderedDict()
+        self._finished: dict[RequestId, tuple[Match, T]] = {}
 
     def __len__(self) -> int:
         return len(self._open)
@@ -376,19 +502,32 @@ class Correlator(Generic[T]):
         """Match a response with its request."""
         item = self._open.pop(id, None)
         if item is not None:
-            self._remember(id, Match.REPEATED, item)
-            return Match.OPEN, item
+            self._remember(id, _REPEATED, item)
+            return _OPEN, item
         return self._finished.get(id, (Match.UNKNOWN, None))
 
     def abandon(self, id: RequestId) -> T | None:
         """Stop waiting for a request; a response that still comes is LATE."""
         item = self._open.pop(id, None)
         if item is not None:
-            self._remember(id, Match.LATE, item)
+            self._remember(id, _LATE, item)
         return item
 
     def find(self, id: RequestId) -> T | None:
         return self._open.get(id)
+
+    def only(self) -> T | None:
+        """Return the open request if there is exactly one."""
+        return next(iter(self._open.values())) if len(self._open) == 1 else None
+
+    def has_finished(
+        self, match: Match, after: int = 0, where: Callable[[T], bool] = lambda item: True
+    ) -> bool:
+        """True if a request that matches so, with an integer ID above `after`, is among the finished ones."""
+        return any(
+            found is match and type(id) is int and id > after and where(item)
+            for id, (found, item) in self._finished.items()
+        )
 
     def drain(self) -> list[T]:
         """Remove and return all open requests: the connection has ended."""
@@ -397,6 +536,9 @@ class Correlator(Generic[T]):
         return items
 
     def _remember(self, id: RequestId, match: Match, item: T) -> None:
-        self._finished[id] = (match, item)
-        if len(self._finished) > _MAX_FINISHED:
-            self._finished.popitem(last=False)
+        """Remember a finished request; drop the oldest half now and then, not one each time."""
+        finished = self._finished
+        finished[id] = (match, item)
+        if len(finished) > _MAX_FINISHED:
+            for old in list(finished)[: _MAX_FINISHED // 2]:
+                del finished[old]

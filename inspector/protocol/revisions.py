@@ -122,6 +122,9 @@ METHODS = {
 }
 
 
+_PATHS = {name: tuple(method.capability.split(".")) for name, method in METHODS.items()}
+
+
 def missing_capability(name: str, declared: JSONObject, revision: Revision) -> str:
     """Return the capability that `name` needs but was not declared; "" if it may be called.
 
@@ -137,7 +140,7 @@ def missing_capability(name: str, declared: JSONObject, revision: Revision) -> s
     # 2024-11-05 has no `completions` capability, but servers may still support completion/complete.
     if name == "completion/complete" and not is_between(revision, R2, R5):
         return ""
-    return "" if declares(declared, *method.capability.split(".")) else method.capability
+    return "" if declares(declared, *_PATHS[name]) else method.capability
 
 
 def declares(capabilities: JSONObject, *path: str) -> bool:

@@ -221,7 +221,7 @@ class SubscriptionStreams:
         try:
             if response.kind is Kind.ERROR:
                 error = error_of(response)
-                return Ended(id, End.REFUSED, f"{error.message} ({error.code})")
+                return Ended(id, End.REFUSED, error.text)
             named = subscription_id(response.result.get("_meta"))
         except JSONError as exc:
             return Ended(id, End.GRACEFUL, problem=f"its result cannot be read: {exc}")

@@ -278,12 +278,17 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Listing(Generic[Item]):
-    """A complete list, all pages: usable and malformed items."""
+    """A list, all pages that arrived: usable and malformed items.
+
+    `incomplete` says why pages are missing, `next_step` what to do; both are empty for a complete list.
+    """
 
     items: tuple[Item, ...] = ()
     malformed: tuple[Malformed, ...] = ()
     pages: int = 0
     cache: CacheHints | None = None  # from the first page; the handshake era has none
+    incomplete: str = ""
+    next_step: str = ""
 
 
 def read_items(value: JSON, read: Callable[[JSONObject], Item]) -> tuple[list[Item], list[Malformed]]:
@@ -332,8 +337,9 @@ def namespaced(server: str, tool: str) -> str:
     Models allow letters, digits, _ and - in tool names: any other character becomes _. Servers or tools
     whose names differ only there get the same name.
     """
-    return f"mcp__{_allowed(server)}__{_allowed(tool)}"
+    return f"mcp__{sanitized(server)}__{sanitized(tool)}"
 
 
-def _allowed(name: str) -> str:
+def sanitized(name: str) -> str:
+    """Return a server or tool name as hosts write it in a qualified name."""
     return _INVALID_IN_TOOL_NAME.sub("_", name)

@@ -7,13 +7,22 @@ character by character, keeps what is valid, and reports the column of the rest.
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 
+from inspector.base.errors import FailureKind, HttpRefused
+from inspector.base.json.text import JSONTextError
+from inspector.base.json.text import read as read_json
+from inspector.base.json.values import shorten
+from inspector.base.plain_text import one_line
+from inspector.base.redaction import MASK, looks_secret, masked_urls
 from inspector.protocol.auth.findings.finding import Finding, finding
 from inspector.protocol.auth.scopes import split_scope
+from inspector.protocol.http_rules import Headers
 from inspector.protocol.jsonrpc import ErrorObject
 from inspector.protocol.revisions import Revision
 
@@ -135,6 +144,81 @@ def access_status(status: int, challenge: Challenge | None, *, with_token: bool)
     if challenge is not None and not with_token:
         return AccessStatus.LOGIN  # wrong status, but it has a challenge
     return AccessStatus.FORBIDDEN if status == 403 else AccessStatus.WRONG_URL
+
+
+# Members of a JSON body that say why a request was rejected, in the order of preference: OAuth, JSON-RPC,
+# and web frameworks.
+_REASON_MEMBERS = ("error_description", "message", "detail", "title")
+_MAX_BODY = 16_384
+_MAX_REASON = 300
+_MIN_SECRET = 4  # characters; shorter ones are parts of ordinary words
+
+
+def rejection_reason(values: Sequence[str], body: bytes, sent: str = "") -> str:
+    """Return why the server rejected credentials, in its own words; "" if it does not say.
+
+    `values` are those of WWW-Authenticate. Credentials in the text are masked, above all `sent`, the value
+    of the Authorization header.
+    """
+    challenges = read_challenges(values).all
+    described = next((one for one in challenges if one.get("error_description") or one.get("error")), None)
+    if described is not None:
+        code, text = described.get("error"), described.get("error_description")
+    else:
+        code, text = _reason_in(body)
+    text = one_line(_without_secrets(text, sent)).strip().rstrip(".")
+    code = one_line(_without_secrets(code, sent)).strip()
+    reason = f"{text} ({code})" if text and code else text or code
+    return shorten(reason, _MAX_REASON)
+
+
+def _reason_in(body: bytes) -> tuple[str, str]:
+    """Return the error code and the description in a body; both "" if there are none."""
+    text = body[:_MAX_BODY].decode(errors="replace").strip()
+    try:
+        value = read_json(text)
+    except JSONTextError:
+        is_plain = bool(text) and not text.startswith(("<", "{", "["))
+        return "", text.splitlines()[0] if is_plain else ""
+    error = value.get("error") if isinstance(value, dict) else value
+    for holder in (value, error):
+        if isinstance(holder, dict):
+            found = next((holder[name] for name in _REASON_MEMBERS if isinstance(holder.get(name), str)), "")
+            if found:
+                return error if isinstance(error, str) else "", str(found)
+    return error if isinstance(error, str) else "", ""
+
+
+def _without_secrets(text: str, sent: str) -> str:
+    scheme, _, token = sent.strip().partition(" ")
+    secrets = {sent.strip(), token.strip()}
+    if scheme.lower() == "basic":
+        with suppress(ValueError):
+            pair = base64.b64decode(token, validate=True).decode(errors="replace")
+            secrets |= {pair, pair.partition(":")[2]}
+    for secret in sorted((each for each in secrets if len(each) >= _MIN_SECRET), key=len, reverse=True):
+        text = text.replace(secret, MASK)
+    return " ".join(MASK if looks_secret(word.strip("'\"()")) else word for word in masked_urls(text).split())
+
+
+def rejected_header_error(headers: Headers, body: bytes, sent: str) -> HttpRefused:
+    """Return the error for a 401 although the user configured the Authorization header `sent`."""
+    values = [value for name, value in headers if name.lower() == "www-authenticate"]
+    reason, challenges = rejection_reason(values, body, sent), read_challenges(values).all
+    schemes = dict.fromkeys(challenge.scheme for challenge in challenges)
+    next_step = "Set a new value in Edit server… ▸ Headers, or with --header-env on the command line."
+    if schemes and sent.partition(" ")[0].lower() not in map(str.lower, schemes):
+        expected = shorten(one_line(", ".join(schemes)), 60)
+        next_step = f"The server expects {expected}: write the value as “{expected} …”. {next_step}"
+    if any(challenge.resource_metadata for challenge in challenges):
+        next_step += " Or remove the header and log in."
+    return HttpRefused(
+        f"The server rejected your Authorization header{f': {reason}' if reason else ' (HTTP 401)'}.",
+        next_step,
+        401,
+        body,
+        kind=FailureKind.CREDENTIALS,
+    )
 
 
 def check_response(

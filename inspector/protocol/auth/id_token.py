@@ -103,8 +103,8 @@ _CheckedClaim = tuple[Check, tuple[str, dict[str, str]]]
 
 
 def _checks(view: JwtView, expected: IdTokenExpectation, now: float) -> Iterator[_CheckedClaim]:
-    algorithm = quote_value(text_of(view.header, "alg"))
-    problem = "it has no signature" if algorithm != "none" else "its algorithm is none"
+    is_none = text_of(view.header, "alg").lower() == "none"
+    problem = "its algorithm is none" if is_none else "it has no signature"
     yield (
         _check("alg", view.is_signed, "It is signed.", _sentence(problem)),
         ("IDT-010", {"problem": problem}),

@@ -7,11 +7,11 @@ authorization servers to use. The `resource` value is the same in every request 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from urllib.parse import urlsplit, urlunsplit
 
-from inspector.base.json.values import JSONObject, quote_names
+from inspector.base.json.values import JSONObject, quote_names, shorten
 from inspector.base.redaction import is_secret_parameter
 from inspector.base.web_link import Link, read_link
 from inspector.protocol.auth.challenge import Challenge
@@ -28,7 +28,7 @@ from inspector.protocol.auth.responses import (
     tried_text,
 )
 from inspector.protocol.auth.scopes import OFFLINE
-from inspector.protocol.auth.url_guard import Allowance, UrlBlocked, check_url
+from inspector.protocol.auth.url_guard import Allowance, BlockReason, UrlBlocked, check_url
 from inspector.protocol.http_rules import redirect_target
 from inspector.protocol.revisions import R2, Revision, is_between
 
@@ -131,6 +131,7 @@ def check_missing_metadata(responses: Sequence[MetadataResponse], revision: Revi
         return NoResourceMetadata(may_fall_back=True, findings=(found,))
     status = unsure[0].failure or unsure[0].status
     found = finding("PRM-015", revision, url=unsure[0].url, status=status)
+    found = replace(found, fix=unsure[0].advice) if unsure[0].advice else found
     return NoResourceMetadata(may_fall_back=False, findings=(found,))
 
 
@@ -250,26 +251,40 @@ def _read_issuers(
 ) -> tuple[tuple[str, ...], tuple[Finding, ...]]:
     findings: list[Finding] = []
     issuers: list[str] = []
+    reasons: list[str] = []
+    advice = ""
     for entry in dict.fromkeys(listed or ()):
-        reason = issuer_problem(entry, allowance)
-        if reason:
-            findings.append(finding("PRM-006", revision, entry=entry, reason=reason, evidence=entry))
+        problem = issuer_problem(entry, allowance)
+        if problem is not None:
+            reason, advice = problem.clause, problem.next_step or advice
+            reasons.append(f"“{shorten(entry, 80)}”: {reason}")
+            findings.append(
+                finding(
+                    "PRM-006",
+                    revision,
+                    entry=entry,
+                    reason=reason,
+                    advice=problem.next_step,
+                    evidence=entry,
+                )
+            )
             continue
         if "/.well-known/" in entry:
             findings.append(finding("PRM-007", revision, entry=entry))
         issuers.append(entry)
     if not issuers:
-        findings.append(finding("PRM-005", revision))
+        reasons = reasons or ["authorization_servers is missing or empty"]
+        findings.append(finding("PRM-005", revision, reasons=reasons, advice=advice))
     return tuple(issuers), tuple(findings)
 
 
-def issuer_problem(entry: str, allowance: Allowance) -> str:
-    """Return why a text cannot be an issuer, as the end of a sentence; "" if it can."""
+def issuer_problem(entry: str, allowance: Allowance) -> UrlBlocked | None:
+    """Return why a text cannot be used as an issuer; None if it can."""
     try:
         check_url(entry, allowance)
     except UrlBlocked as blocked:
-        return blocked.clause
-    return "it has a query" if "?" in entry else ""
+        return blocked
+    return UrlBlocked(BlockReason.UNREADABLE, "It has a query.") if "?" in entry else None
 
 
 def _check_lists(metadata: ResourceMetadata, revision: Revision) -> Iterator[Finding]:

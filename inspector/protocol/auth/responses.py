@@ -28,13 +28,14 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class MetadataResponse:
-    """The response for a candidate URL; `failure` says why there is none."""
+    """The response for a candidate URL; `failure` says why there is none, `advice` what to do about it."""
 
     url: str
     status: int = 0
     headers: Headers = ()
     body: bytes = b""
     failure: str = ""
+    advice: str = ""  # "" for the usual one
 
     def header(self, name: str) -> str:
         return next((value for key, value in self.headers if key.lower() == name), "")

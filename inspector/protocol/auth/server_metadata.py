@@ -84,7 +84,9 @@ def provider_metadata_urls(issuer: str) -> tuple[Candidate, ...]:
 
 def no_server_metadata(issuer: str, responses: Sequence[MetadataResponse], revision: Revision) -> Finding:
     """Return the finding for missing metadata; it lists every URL tried with its HTTP status."""
-    return finding("ASM-001", revision, issuer=issuer, tried=tried_text(responses))
+    found = finding("ASM-001", revision, issuer=issuer, tried=tried_text(responses))
+    advice = next((response.advice for response in responses if response.advice), "")
+    return replace(found, fix=advice) if advice else found
 
 
 def check_cors(response: MetadataResponse, sent: Headers, revision: Revision) -> tuple[Finding, ...]:
@@ -342,7 +344,9 @@ def _blocked(name: str, url: str, blocked: UrlBlocked, revision: Revision, *, is
     if blocked.reason is BlockReason.PLAIN_HTTP:
         found = finding("ASM-011", revision, field=name, url=url)
     else:
-        found = finding("ASM-012", revision, field=name, url=url, reason=blocked.clause)
+        found = finding(
+            "ASM-012", revision, field=name, url=url, reason=blocked.clause, advice=blocked.next_step
+        )
     return found if is_needed else replace(found, stops=False)  # an optional endpoint is simply not used
 
 

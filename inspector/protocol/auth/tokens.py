@@ -270,7 +270,10 @@ def _about_response(
     if expected.key_thumbprint and tokens.token_type == "Bearer":  # noqa: S105
         yield finding("TOK-016", revision, problem="its type is Bearer")
     before = expected.previous
-    is_public_refresh = expected.is_refresh and expected.method == AuthMethod.NONE.value
+    # A refresh token of a public client that uses DPoP is bound to its key (RFC 9449, section 5), and
+    # OAuth 2.1, section 4.3.1, exempts sender-constrained ones.
+    is_bound = bool(expected.key_thumbprint) and tokens.token_type == "DPoP"  # noqa: S105
+    is_public_refresh = expected.is_refresh and expected.method == AuthMethod.NONE.value and not is_bound
     if is_public_refresh and before is not None and tokens.refresh_token == before.refresh_token:
         yield finding("TOK-017", revision)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import TypeAlias
 
 from inspector.base.errors import UserError
@@ -161,8 +161,30 @@ def classify(address: Address) -> AddressKind:
     return AddressKind.PUBLIC if address in _GLOBAL_V6 else AddressKind.RESERVED
 
 
+def describe(address: Address) -> str:
+    """Return what kind of address it is, as a noun phrase."""
+    kind = classify(address)
+    if kind is not AddressKind.RESERVED:
+        return _KIND_TEXTS[kind]
+    inner = IPv4Address(int(address) & 0xFFFF_FFFF) if address in _MAPPED else address
+    if inner.is_link_local:
+        return "a link-local address, as used by cloud metadata services"
+    if any(inner in network for network in _CLOUD_V4) or any(inner in network for network in _CLOUD_V6):
+        return "an address of cloud metadata services"
+    return "a reserved address that no web server uses"
+
+
+_KIND_TEXTS = {
+    AddressKind.PUBLIC: "a public address",
+    AddressKind.LOOPBACK: "a loopback address",
+    AddressKind.PRIVATE: "a private network address",
+}
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-_CONSENT = "Allow it for this server if you expect this."
+# How to consent. There is no consent to loopback and reserved addresses.
+ALLOW_PRIVATE = "If you expect this, allow private network addresses for this server in the Auth tab."
+_ALLOW_PORT = "If you expect this, set auth.private in the server's JSON."
+_ALLOW_PLAIN_HTTP = "If you expect this, set auth.plainHttp in the server's JSON."
+NEVER_CONTACTED = "MCP Lens never contacts such addresses. Check the URLs in the server's metadata, and DNS."
 
 
 def _read(raw: object) -> Link:
@@ -192,27 +214,28 @@ def _kind(link: Link) -> AddressKind | None:
 
 
 def _check(url: GuardedUrl, allowance: Allowance) -> None:
-    _check_kind(url.host, url.kind, allowance)
+    if url.kind is not None and not allowance.permits(url.kind):
+        raise _blocked_kind(url.host, url.kind)
     if url.kind is AddressKind.LOOPBACK:
         return
     if url.scheme == "http" and not allowance.plain_http:
-        raise UrlBlocked(BlockReason.PLAIN_HTTP, "It is not encrypted (http instead of https).", _CONSENT)
+        raise UrlBlocked(
+            BlockReason.PLAIN_HTTP, "It is not encrypted (http instead of https).", _ALLOW_PLAIN_HTTP
+        )
     is_usual = url.port in _DEFAULT_PORTS.values() or url.port >= 1024
     if not (is_usual or allowance.private):
-        raise UrlBlocked(BlockReason.PORT, f"Port {url.port} is not a web port.", _CONSENT)
+        raise UrlBlocked(BlockReason.PORT, f"Port {url.port} is not a web port.", _ALLOW_PORT)
 
 
-def _check_kind(host: str, kind: AddressKind | None, allowance: Allowance) -> None:
-    if kind is None or allowance.permits(kind):
-        return
+def _blocked_kind(host: str, kind: AddressKind) -> UrlBlocked:
     if kind is AddressKind.LOOPBACK:
         # Consent does not help: only a server on this machine may name this machine.
-        raise UrlBlocked(
-            BlockReason.LOOPBACK, f"{host} is a loopback address, but the server is not on this machine."
-        )
+        summary = f"{host} is a loopback address, but the server is not on this machine."
+        return UrlBlocked(BlockReason.LOOPBACK, summary, NEVER_CONTACTED)
     if kind is AddressKind.PRIVATE:
-        raise UrlBlocked(BlockReason.PRIVATE, f"{host} is in a private network.", _CONSENT)
-    raise UrlBlocked(BlockReason.RESERVED, f"{host} is a reserved address that no web server uses.")
+        return UrlBlocked(BlockReason.PRIVATE, f"{host} is in a private network.", ALLOW_PRIVATE)
+    summary = f"{host} is {describe(ip_address(host.partition('%')[0]))}."
+    return UrlBlocked(BlockReason.RESERVED, summary, NEVER_CONTACTED)
 
 
 def _plain(link: Link) -> str:
@@ -258,12 +281,13 @@ _RESERVED_V6 = _CLOUD_V6 + _v6(
     "fec0::/10",
     "ff00::/8",
 )
+_MAPPED = IPv6Network("::ffff:0:0/96")
 _GLOBAL_V6 = IPv6Network("2000::/3")
 _SIX_TO_FOUR = IPv6Network("2002::/16")
 # Prefixes that embed an IPv4 address, and the number of bits after it: mapped, compatible, NAT64,
 # translated, 6to4.
 _EMBEDDING_V6 = (
-    (IPv6Network("::ffff:0:0/96"), 0),
+    (_MAPPED, 0),
     (IPv6Network("::/96"), 0),
     (IPv6Network("64:ff9b::/96"), 0),
     (IPv6Network("::ffff:0:0:0/96"), 0),

@@ -28,8 +28,6 @@ from inspector.protocol.server_requests.sampling import (
     read_blocks,
 )
 
-# 2025-11-25, Sampling, "Error Handling": the code for a rejected request. Handshake era only.
-USER_REJECTED = -1
 SAMPLING_REFUSED = "The user rejected the sampling request"
 
 ACCEPT, DECLINE, CANCEL = "accept", "decline", "cancel"

@@ -92,9 +92,6 @@ def _notes(request: ServerRequestParams, revision: Revision) -> Iterator[str]:
             return iter(())
 
 
-URL_ELICITATION_REQUIRED = -32042
-
-
 def read_url_elicitations(error: ErrorObject) -> dict[str, InputRequest]:
     """Return the URL elicitations of error -32042 by id. Raises ValueError with a reason."""
     entries = error.data.get("elicitations") if isinstance(error.data, dict) else None

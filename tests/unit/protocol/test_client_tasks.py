@@ -6,9 +6,9 @@ from itertools import count
 
 import pytest
 
-from inspector.base.errors import RpcError
 from inspector.base.json.values import JSON, JSONObject
 from inspector.protocol.client_tasks import ClientTask, ClientTasks, is_augmented, require_declared
+from inspector.protocol.jsonrpc import RpcError
 from inspector.protocol.revisions import R3, R4, R5
 from tests.helpers.fakes import FakeClock
 

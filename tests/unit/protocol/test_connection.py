@@ -14,8 +14,10 @@ from inspector.protocol.connection import (
     RequestWithdrawn,
     ResponseReceived,
     UnexpectedResponse,
+    UnusableReceived,
 )
 from inspector.protocol.jsonrpc import METHOD_NOT_FOUND, Kind, Match, read, read_overlong
+from inspector.protocol.unusable import explain_line
 from tests.helpers.playbook import Playbook, Received, frame, message
 
 
@@ -65,7 +67,6 @@ def test_duplicate_response_is_unexpected_and_marked_as_repeated(connection: Con
 
 @pytest.mark.parametrize("id", [9, "1", ""])
 def test_response_with_an_unused_id_is_unexpected(connection: Connection, id: int | str) -> None:
-    connection.request("ping")
     with Playbook(connection.receive) as play:
         play >> Received(frame(id=id, result={}))
         play << UnexpectedResponse(message(id=id, result={}), Match.UNKNOWN)
@@ -76,7 +77,6 @@ def test_response_with_an_unused_id_is_unexpected(connection: Connection, id: in
     [{"result": {}}, {"id": None, "error": {"code": -32700, "message": "?"}}, {"id": True, "result": {}}],
 )
 def test_response_without_an_id_completes_nothing(connection: Connection, members: JSONObject) -> None:
-    connection.request("ping")
     with Playbook(connection.receive) as play:
         play >> Received(frame(**members))
         play << UnexpectedResponse(message(**members), Match.UNKNOWN)
@@ -234,13 +234,24 @@ def test_batch_is_processed_as_its_messages_in_order(connection: Connection) -> 
         play >> Received(batch)
         play << NotificationReceived(message(method="n"))
         play << ResponseReceived(request, message(id=1, result={}))
+        play << UnusableReceived(explain_line(read(b"7")))
         play << RequestReceived(message(id=2, method="ping"))
+
+
+def test_batch_with_stray_responses_completes_the_request_that_is_in_it(connection: Connection) -> None:
+    request = connection.request("ping")
+    stray, null = frame(id=9, result={}), frame(id=None, error={"code": 1, "message": "no"})
+    with Playbook(connection.receive) as play:
+        play >> Received(b"[%s,%s,%s]" % (stray, null, frame(id=1, result={})))
+        play << ResponseReceived(request, message(id=1, result={}))
+        play << UnexpectedResponse(read(stray), Match.UNKNOWN)
+        play << UnexpectedResponse(read(null), Match.UNKNOWN)
 
 
 @pytest.mark.parametrize(
     "raw",
     [
-        *(b"", b"Listening", b"{}", b"[]", b"[[]]", b'{"jsonrpc":"2.0","id":1}', b"[" * 100_000),
+        *(b"", b"Listening", b"{}", b"[[]]", b'{"jsonrpc":"2.0","id":7}', b"[" * 100_000),
         b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"x":'
         + b"[" * 9000
         + b"]" * 9000
@@ -248,7 +259,8 @@ def test_batch_is_processed_as_its_messages_in_order(connection: Connection) -> 
         frame(method="notifications/cancelled", params=5, id={}),
     ],
 )
-def test_non_message_is_ignored(connection: Connection, raw: bytes) -> None:
-    connection.request("ping")
-    with Playbook(connection.receive) as play:
-        play >> Received(raw)
+def test_non_message_completes_nothing(connection: Connection, raw: bytes) -> None:
+    request = connection.request("ping")
+    events = connection.receive(read(raw))
+    assert all(isinstance(event, UnusableReceived) and event.request is None for event in events)
+    assert connection.drain() == [request]

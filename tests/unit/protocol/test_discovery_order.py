@@ -102,7 +102,7 @@ def test_pinned_version_is_negotiated_when_the_server_supports_it() -> None:
     [
         (
             error(-32601, "Method not found"),
-            "it responded to server/discover with “Method not found” (-32601)",
+            "it responded to server/discover with an error: -32601 (method not found): Method not found",
         ),
         (NoResponse("timeout"), "it did not respond to server/discover"),
         (NoResponse("exited"), "its process exited on server/discover"),
@@ -166,7 +166,7 @@ def test_server_that_supports_neither_is_reported_with_its_first_rejection() -> 
         play >> error(-32603, "database is down")
         play << DISCOVER
         play >> error(-32601)
-        play << Failed("The server rejected initialize: database is down (-32603).")
+        play << Failed("The server rejected initialize: -32603 (internal error): database is down.")
 
 
 @pytest.mark.parametrize("reply", [NoResponse("timeout"), NoResponse("exited"), refused(404), refused(503)])
@@ -184,7 +184,7 @@ def test_each_choice_has_its_strategy() -> None:
     ]
     assert options[2].first().params["protocolVersion"] == "2025-03-26"
     assert negotiation_for(AUTO, PROFILE, False).first() == PROBE
-    assert negotiation_for(AUTO, PROFILE, True).first() == DISCOVER
+    assert negotiation_for(AUTO, PROFILE, True).first() == PROBE
 
 
 @pytest.mark.parametrize(

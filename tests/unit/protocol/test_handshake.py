@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from inspector.base.errors import ConnectFailed, FailureKind
 from inspector.base.json.values import JSON, JSONObject
 from inspector.protocol.client_capabilities import exact_capabilities
 from inspector.protocol.handshake import ClientProfile, InitializeHandshake, NegotiationResult, NextRequest
+from inspector.protocol.jsonrpc import read
 from inspector.protocol.revisions import HANDSHAKE_REVISIONS, R2, R4, Era, Revision
 from inspector.protocol.types import Implementation
 from tests.helpers.playbook import Failed, Playbook, Received, frame, negotiating
@@ -76,10 +78,7 @@ def test_version_newer_than_requested_is_adopted_too() -> None:
 @pytest.mark.parametrize(
     ("version", "shown"),
     [
-        ("2026-07-28", "“2026-07-28”"),  # known, but not reachable by handshake
         ("zzz", "“zzz”"),
-        (None, "“null”"),
-        (7, "“7”"),
         ("\x1b[31m" + "x" * 100, "“␛[31mxxx"),
     ],
 )
@@ -90,6 +89,47 @@ def test_unsupported_version_fails_with_both_sides_named(version: JSON, shown: s
         play << Failed(
             f"The server requires protocol version {shown}",
             "With initialize, MCP Lens supports 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25.",
+        )
+
+
+@pytest.mark.parametrize("version", ["DRAFT-2027", "2026-07-28", None, 7])
+def test_unusable_version_is_accepted_with_a_finding_if_the_user_continues(version: JSON) -> None:
+    handshake = InitializeHandshake(PROFILE, continue_as=R2)
+    response = read(frame(id=1, result=GOOD | {"protocolVersion": version}))
+    result = handshake.receive(response)
+    assert result.revision is R2
+    assert result.named_version == (version if isinstance(version, str) else "")
+    assert result.problems[-1].endswith(" MCP Lens continues as 2025-03-26, as you chose.")
+    with pytest.raises(ConnectFailed, match="--continue-as 2025-11-25") as caught:
+        InitializeHandshake(PROFILE).receive(response)
+    assert caught.value.kind is FailureKind.VERSION
+
+
+def test_known_version_is_used_although_the_user_would_continue() -> None:
+    handshake = InitializeHandshake(PROFILE, continue_as=R2)
+    assert handshake.receive(read(frame(id=1, result=GOOD))) == negotiated()
+
+
+def test_stateless_version_is_named_with_how_to_use_it() -> None:
+    with start() as play:
+        play << ASK
+        play >> Received(frame(id=1, result=GOOD | {"protocolVersion": "2026-07-28"}))
+        play << Failed(
+            "The server responded to initialize with protocol version 2026-07-28, which has no initialize.",
+            "Set the protocol version of this server to 2026-07-28, if it supports that.",
+        )
+
+
+@pytest.mark.parametrize(
+    ("version", "what"), [(None, "has no “protocolVersion”."), (7, "has “7” as “protocolVersion”.")]
+)
+def test_version_that_is_no_text_is_reported_as_missing(version: JSON, what: str) -> None:
+    with start() as play:
+        play << ASK
+        play >> Received(frame(id=1, result=GOOD | {"protocolVersion": version}))
+        play << Failed(
+            f"The response to initialize {what}",
+            "This is a server bug: it must be a protocol version, one of ",
         )
 
 
@@ -131,7 +171,10 @@ def test_error_is_shown_with_its_code() -> None:
     with start() as play:
         play << ASK
         play >> Received(frame(id=1, error={"code": -32603, "message": "database is down"}))
-        play << Failed("The server rejected initialize: database is down (-32603).", "Its log in the Console")
+        play << Failed(
+            "The server rejected initialize: -32603 (internal error): database is down.",
+            "Its log may say why.",
+        )
 
 
 def test_error_that_lists_versions_offers_them() -> None:
@@ -143,7 +186,10 @@ def test_error_that_lists_versions_offers_them() -> None:
     with start() as play:
         play << ASK
         play >> Received(frame(id=1, error=error))
-        play << Failed("The server rejected initialize: no (-32602).", "It says it supports 2024-11-05, 7.")
+        play << Failed(
+            "The server rejected initialize: -32602 (invalid params): no.",
+            "It says it supports 2024-11-05, 7.",
+        )
 
 
 @pytest.mark.parametrize("data", [None, "words", {"supported": "2024-11-05"}, {"supported": []}, []])
@@ -151,7 +197,7 @@ def test_error_with_odd_data_is_a_plain_error(data: JSON) -> None:
     with start() as play:
         play << ASK
         play >> Received(frame(id=1, error={"code": 1, "message": "no", "data": data}))
-        play << Failed("The server rejected initialize: no (1).", "Its log in the Console may say why.")
+        play << Failed("The server rejected initialize: 1: no.", "Its log may say why.")
 
 
 def test_server_text_cannot_inject_terminal_escapes() -> None:
@@ -160,7 +206,7 @@ def test_server_text_cannot_inject_terminal_escapes() -> None:
         play << ASK
         play >> Received(frame(id=1, error=error))
         play << Failed(
-            "The server rejected initialize: ␛[2Jgone second line (1).", "It says it supports ⟨U+202E⟩."
+            "The server rejected initialize: 1: ␛[2Jgone second line.", "It says it supports ⟨U+202E⟩."
         )
 
 
@@ -195,4 +241,4 @@ def test_non_object_result_has_no_version() -> None:
     with start() as play:
         play << ASK
         play >> Received(frame(id=1, result=[]))
-        play << Failed("The server requires protocol version “null”")
+        play << Failed("The response to initialize has no “protocolVersion”.")

@@ -223,7 +223,7 @@ def test_message_in_the_body_overrides_the_status_where_it_can_be_the_response(
     meaning: StatusMeaning,
 ) -> None:
     assert may_respond(meaning, LIST) == (
-        meaning in (StatusMeaning.BODY, StatusMeaning.REFUSED, StatusMeaning.OUTAGE)
+        meaning in (StatusMeaning.BODY, StatusMeaning.UNANSWERED, StatusMeaning.REFUSED, StatusMeaning.OUTAGE)
     )
 
 
@@ -257,7 +257,13 @@ def test_outage_during_a_probe_is_not_a_response_even_with_a_message() -> None:
             200,
             False,
             "The server responded to tools/list with HTTP 200",
-            "Check that this is the URL of an MCP endpoint.",
+            "This is a server bug: the response must be a message.",
+        ),
+        (
+            429,
+            False,
+            "The server responded to tools/list with HTTP 429",
+            "The server limits how many requests",
         ),
     ],
 )
@@ -275,6 +281,22 @@ def test_http_error_without_a_body_ends_its_sentence() -> None:
     assert (
         refusal(400, jsonrpc.result(1, {})).summary
         == "The server responded to a response from MCP Lens with HTTP 400."
+    )
+
+
+@pytest.mark.parametrize(
+    ("method", "next_step"),
+    [
+        ("server/discover", "Check that this is the URL of an MCP endpoint."),
+        ("initialize", "Check that this is the URL of an MCP endpoint."),
+        ("tools/call", "This is a server bug: the response must be a message."),
+    ],
+)
+def test_empty_response_casts_doubt_on_the_url_only_while_connecting(method: str, next_step: str) -> None:
+    error = refusal(200, jsonrpc.request(1, method))
+    assert (error.summary, error.next_step) == (
+        f"The server responded to {method} with HTTP 200 and an empty body.",
+        next_step,
     )
 
 

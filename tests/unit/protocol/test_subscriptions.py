@@ -252,7 +252,7 @@ def test_unreadable_result_ends_the_stream() -> None:
 def test_error_is_a_rejection() -> None:
     response = message(id="listen-1", error={"code": -32601, "message": "Method not found"})
     assert listening().responded("listen-1", response) == Ended(
-        "listen-1", End.REFUSED, "Method not found (-32601)"
+        "listen-1", End.REFUSED, "-32601 (method not found): Method not found"
     )
 
 

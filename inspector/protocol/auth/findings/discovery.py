@@ -121,14 +121,14 @@ _RESOURCE = {
         "MCP server: set resource to the URL that clients connect to.",
     ),
     "PRM-005": fatal(
-        "The metadata lists no usable authorization server.",
-        "authorization_servers must contain at least one entry; clients must not assume that the MCP "
-        "server itself is one.",
+        "The metadata lists no usable authorization server: {reasons}.",
+        "authorization_servers must contain at least one entry that clients can use; they must not assume "
+        "that the MCP server itself is one.",
         "MCP server: list the issuer of its authorization server.",
     ),
     "PRM-006": error(
-        "authorization_servers lists “{entry}”, which is not a valid issuer: {reason}.",
-        "An issuer is an absolute https URL without query or fragment (RFC 8414 §2).",
+        "authorization_servers lists “{entry}”, which MCP Lens does not use: {reason}.",
+        "An issuer is an absolute https URL without query or fragment (RFC 8414 §2) that clients can reach.",
         "MCP server: correct the entry.",
     ),
     "PRM-007": warning(
@@ -246,8 +246,7 @@ _SERVER = {
     "ASM-012": fatal(
         "{field} is {url}, which MCP Lens does not contact: {reason}.",
         "URLs named by a server are only contacted if they are public https URLs.",
-        "Authorization server: correct the URL. You: allow private network addresses if this is your "
-        "own server.",
+        "Authorization server: correct the URL.",
     ),
     "ASM-013": warning(
         "{fields} on {host}, but the issuer is on {issuer}.",

@@ -45,8 +45,13 @@ class Finding:
         return f"{self.seen} {self.rule} {self.fix}"
 
 
-def finding(id: str, revision: Revision, /, *, evidence: str = "", **seen: Value) -> Finding:
-    """Create a finding by id. All placeholders of its template must be given."""
+def finding(
+    id: str, revision: Revision, /, *, evidence: str = "", advice: str = "", **seen: Value
+) -> Finding:
+    """Create a finding by id. All placeholders of its template must be given.
+
+    `advice` is what else can be done in this case; it is added to the fix.
+    """
     template = FINDING_TEMPLATES[id]
     severity = template.severity(revision)
     values = {name: _shown(value) for name, value in seen.items()}
@@ -55,7 +60,7 @@ def finding(id: str, revision: Revision, /, *, evidence: str = "", **seen: Value
         severity=severity,
         seen=template.seen.format_map(values),
         rule=template.rule.format_map(values),
-        fix=template.fix.format_map(values),
+        fix=f"{template.fix.format_map(values)} {advice}".strip(),
         evidence=quoted(evidence),
         stops=template.stops and severity is Severity.ERROR,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +16,8 @@ from inspector.protocol.auth.challenge import (
     check_response,
     choose_challenge,
     read_challenges,
+    rejected_header_error,
+    rejection_reason,
 )
 from inspector.protocol.auth.findings.finding import Severity
 from inspector.protocol.jsonrpc import ErrorObject
@@ -192,6 +196,66 @@ def test_status_and_challenge_determine_the_next_step(
     status: int, header: str, with_token: bool, response: AccessStatus
 ) -> None:
     assert access_status(status, chosen(status, header), with_token=with_token) is response
+
+
+SENT = "Bearer tok-1234567"
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "reason"),
+    [
+        ([], b"", ""),
+        (['Bearer error="invalid_token"'], b"ignored", "invalid_token"),
+        (['Bearer error="invalid_token", error_description="Expired."'], b"", "Expired (invalid_token)"),
+        (['Basic realm="x"', 'Bearer error_description="expired key"'], b"", "expired key"),
+        ([], b'{"error": "invalid_token", "error_description": "Expired"}', "Expired (invalid_token)"),
+        (["Bearer"], b'{"error": {"code": -32001, "message": "expired key"}}', "expired key"),
+        ([], b'{"error": "expired"}', "expired"),
+        ([], b'{"message": "Expired."}', "Expired"),
+        ([], b'{"detail": "Not authenticated"}', "Not authenticated"),
+        ([], b'{"detail": [1]}', ""),
+        ([], b'"expired"', "expired"),
+        ([], b"expired key\nat line 7", "expired key"),
+        ([], b"<html>401</html>", ""),
+        ([], b'{"cut": ', ""),
+        ([], b"[" * 20_000, ""),
+        ([], b"\x1b[31mred", "␛[31mred"),
+        ([], b"x" * 5_000, "x" * 299 + "…"),
+        ([], b"The token tok-1234567 is unknown", "The token ••• is unknown"),
+        ([], b"Got 'Bearer tok-1234567'", "Got '•••'"),
+        (
+            [],
+            b"No such key: sk-abcdef, see https://x/?token=abc",
+            "No such key: ••• see https://x/?token=•••",
+        ),
+    ],
+)
+def test_reason_of_a_rejection_is_what_the_server_says_without_credentials(
+    headers: list[str], body: bytes, reason: str
+) -> None:
+    assert rejection_reason(headers, body, SENT) == reason
+
+
+def test_password_of_basic_credentials_is_masked() -> None:
+    sent = "Basic " + base64.b64encode(b"ann:open-sesame").decode()
+    assert rejection_reason([], b"ann has another password than open-sesame", sent) == (
+        "ann has another password than •••"
+    )
+
+
+@pytest.mark.parametrize(
+    ("sent", "next_step"),
+    [
+        ("tok-1234567", "The server expects Bearer: write the value as “Bearer …”."),
+        ("Bearer tok-1234567", "Set a new value in Edit server… ▸ Headers"),
+        ("bearer tok-1234567", "Set a new value in Edit server… ▸ Headers"),
+    ],
+)
+def test_next_step_after_a_rejected_header_depends_on_its_scheme(sent: str, next_step: str) -> None:
+    error = rejected_header_error((("WWW-Authenticate", "Bearer"),), b"", sent)
+    assert error.summary == "The server rejected your Authorization header (HTTP 401)."
+    assert error.next_step.startswith(next_step)
+    assert "log in" not in error.next_step
 
 
 def test_correct_rejection_gives_no_finding() -> None:

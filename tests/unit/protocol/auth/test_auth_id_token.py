@@ -94,6 +94,8 @@ def test_unsigned_token_is_rejected_before_it_is_parsed(algorithm: str) -> None:
     checked = check_id_token(unsigned, EXPECTED, NOW, R5)
     assert [check.name for check in checked.checks] == ["alg"]
     assert [found.id for found in checked.findings] == ["IDT-010"]
+    problem = "its algorithm is none" if algorithm == "none" else "it has no signature"
+    assert checked.findings[0].seen == f"The ID token is not signed: {problem}."
     signed_with_none = f"{b64url(to_wire({'alg': 'none'}))}.{token().split('.')[1]}.c2ln"
     assert check_id_token(signed_with_none, EXPECTED, NOW, R5).problem
 

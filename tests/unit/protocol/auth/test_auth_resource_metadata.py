@@ -314,6 +314,23 @@ def test_invalid_issuer_entry_is_found_and_skipped(entry: str) -> None:
     assert reading.metadata.issuers == ("https://auth.example.com",)
 
 
+def test_blocked_issuers_are_named_with_the_reason_and_advice_that_helps() -> None:
+    *others, last = read(authorization_servers=["https://169.254.169.254", "https://x.example/?a"]).findings
+
+    assert ids(tuple(others)) == ["PRM-006", "PRM-006"]
+    assert last.stops
+    assert last.seen == (
+        "The metadata lists no usable authorization server: “https://169.254.169.254”: 169.254.169.254 is a "
+        "link-local address, as used by cloud metadata services, “https://x.example/?a”: it has a query."
+    )
+    assert "allow" not in last.fix
+    assert "never contacts such addresses" in last.fix
+    (_, private) = read(authorization_servers=["https://10.0.0.1"]).findings
+    assert "allow private network addresses" in private.fix
+    (empty,) = read(authorization_servers=[]).findings
+    assert empty.seen.endswith(": authorization_servers is missing or empty.")
+
+
 def test_issuers_are_kept_verbatim() -> None:
     issuers: list[JSON] = ["https://Auth.Example.com:443/", "https://auth.example.com"]
 

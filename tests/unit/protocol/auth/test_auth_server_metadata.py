@@ -238,6 +238,25 @@ def test_forbidden_endpoint_stops(url: str) -> None:
     assert reading.metadata.authorization_endpoint is None
 
 
+@pytest.mark.parametrize(
+    ("url", "allows"),
+    [("https://169.254.169.254/t", False), ("https://127.0.0.1/t", False), ("https://10.0.0.1/t", True)],
+)
+def test_private_addresses_are_suggested_only_where_that_helps(url: str, allows: bool) -> None:
+    (found,) = read(token_endpoint=url).findings
+
+    assert ("allow private network addresses" in found.fix) is allows
+    assert found.fix.startswith("Authorization server: correct the URL.")
+
+
+def test_advice_about_a_blocked_metadata_url_replaces_the_usual_one() -> None:
+    usual = no_server_metadata("https://a.example", [MetadataResponse("https://a.example/x", 404)], R5)
+    response = MetadataResponse("https://a.example/x", failure="Blocked.", advice="Check DNS.")
+
+    assert usual.fix == "Authorization server: publish one of them at these URLs."
+    assert no_server_metadata("https://a.example", [response], R5).fix == "Check DNS."
+
+
 def test_unneeded_forbidden_endpoint_is_skipped_and_does_not_stop() -> None:
     reading = read(revocation_endpoint="https://127.0.0.1/", jwks_uri="http://auth.example.com/jwks")
 

@@ -252,6 +252,14 @@ def test_tok_017_refresh_token_not_rotated(changes: JSONObject) -> None:
     assert ids(reply(replace(REFRESH, method="client_secret_basic"), **good(**granted))) == []
 
 
+def test_tok_017_is_not_reported_for_a_refresh_token_bound_by_dpop() -> None:
+    bound = replace(REFRESH, key_thumbprint="ours")
+    granted = good(scope="read write", refresh_token="r1")
+    ours = {**granted, "access_token": jwt(aud=RESOURCE, cnf={"jkt": "ours"}), "token_type": "DPoP"}
+    assert ids(reply(bound, **ours)) == []
+    assert ids(reply(bound, **granted)) == ["TOK-016", "TOK-017"]
+
+
 def test_tok_018_unusable_refresh_response() -> None:
     empty = reply(REFRESH, token_type="bearer")
     assert (ids(empty), empty.tokens, empty.ends_login) == (["TOK-018"], None, False)

@@ -173,6 +173,26 @@ def test_address_that_consent_cannot_allow_is_blocked(raw: object, reason: Block
     assert blocked.value.summary.endswith(".")
 
 
+@pytest.mark.parametrize(
+    ("host", "what"),
+    [
+        ("169.254.169.254", "a link-local address, as used by cloud metadata services"),
+        ("[::ffff:169.254.169.254]", "a link-local address, as used by cloud metadata services"),
+        ("[fe80::1]", "a link-local address, as used by cloud metadata services"),
+        ("100.100.100.200", "an address of cloud metadata services"),
+        ("[fd00:ec2::254]", "an address of cloud metadata services"),
+        ("0.0.0.0", "a reserved address that no web server uses"),
+        ("[64:ff9b::a9fe:a9fe]", "a reserved address that no web server uses"),
+    ],
+)
+def test_reserved_address_is_named_with_its_kind_and_no_consent_is_suggested(host: str, what: str) -> None:
+    with pytest.raises(UrlBlocked) as blocked:
+        check_url(f"https://{host}/", EVERYTHING)
+    assert blocked.value.summary.endswith(f" is {what}.")
+    assert "llow" not in blocked.value.next_step
+    assert blocked.value.next_step.startswith("MCP Lens never contacts such addresses.")
+
+
 @pytest.mark.parametrize("raw", LOOPBACK)
 def test_loopback_is_allowed_only_for_a_server_on_this_machine(raw: str) -> None:
     with pytest.raises(UrlBlocked) as blocked:
@@ -188,7 +208,7 @@ def test_private_network_needs_consent(raw: str) -> None:
         check_url(raw, Allowance(loopback=True, plain_http=True))
 
     assert blocked.value.reason is BlockReason.PRIVATE
-    assert "Allow it" in blocked.value.next_step
+    assert "allow private network addresses" in blocked.value.next_step
     assert check_url(raw, Allowance(private=True)).kind is AddressKind.PRIVATE
 
 
