@@ -124,6 +124,7 @@ def test_invalid_schema_is_reported_and_nothing_is_checked() -> None:
 
 
 def test_a_reference_to_the_network_is_never_followed_and_the_rest_is_checked() -> None:
+    """T27: a `$ref` in a schema makes the validator contact a URL."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.setblocking(False)
         address = f"http://127.0.0.1:{listener.getsockname()[1]}/schema.json"
