@@ -15,7 +15,6 @@ import hashlib
 import json
 import os
 import re
-import secrets
 import stat
 import sys
 import threading
@@ -26,6 +25,7 @@ from collections.abc import Container, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from inspector.base.atomic_file import replace_file
 from inspector.base.errors import ConfigError
 from inspector.base.json.scanner import reindent
 from inspector.base.json.values import JSON, JSONError, JSONObject, check_depth, read_number, to_wire
@@ -88,7 +88,7 @@ class JsonDocument:
         try:
             data = (write_exactly(document) + "\n").encode()
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            _replace(path, data, is_private=True)
+            replace_file(path, data, is_private=True)
         except (OSError, JSONError) as exc:
             raise _not_written(self.path, exc) from exc
 
@@ -185,20 +185,25 @@ def write_bytes(path: Path, data: bytes, *, is_private: bool) -> None:
     """Like `write_file`, for raw bytes."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700 if is_private else 0o777)
-        _replace(path, data, is_private=is_private)
+        replace_file(path, data, is_private=is_private)
     except OSError as exc:
         raise _not_written(path, exc) from exc
 
 
 def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
     """Read a regular UTF-8 file. Raises OSError and UnicodeDecodeError."""
+    return read_bytes(path, max_bytes).decode("utf-8-sig")
+
+
+def read_bytes(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
+    """Read a regular file. Raises OSError."""
     _require_regular(path.stat())  # merely opening a device can have side effects
     with open(path, "rb", opener=_open_without_blocking) as file:
         _require_regular(os.fstat(file.fileno()))  # it may have been replaced meanwhile
         data = file.read(max_bytes + 1)
     if len(data) > max_bytes:
         raise OSError(f"it is larger than {size(max_bytes)}")
-    return data.decode("utf-8-sig")
+    return data
 
 
 def _require_regular(status: os.stat_result) -> None:
@@ -209,24 +214,6 @@ def _require_regular(status: os.stat_result) -> None:
 def _open_without_blocking(path: str, flags: int) -> int:
     """Open a file. Opening a FIFO the usual way would wait for a writer."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-
-
-def _replace(path: Path, data: bytes, *, is_private: bool) -> None:
-    # Not `tempfile`: its files are always private, and only the OS knows the default mode (umask).
-    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
-    handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if is_private else 0o666)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())  # otherwise a power failure could leave an empty file
-        if not is_private and path.exists():
-            os.chmod(temporary, stat.S_IMODE(path.stat().st_mode))
-        os.replace(temporary, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
 
 
 def _not_read(path: Path, cause: Exception) -> ConfigError:

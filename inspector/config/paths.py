@@ -5,8 +5,8 @@ Neither the files nor their folders need exist yet. Imported at start-up: keep i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import inspector
 
@@ -24,8 +24,7 @@ def resource_folder() -> Path:
 _APP = "mcp-lens"
 
 
-@dataclass(frozen=True, slots=True)
-class Files:
+class Files(NamedTuple):
     """The files that this run of the app uses. None: neither read nor written."""
 
     server_list: Path | None = None

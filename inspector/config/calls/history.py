@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from inspector.base.atomic_file import move_file
 from inspector.base.errors import ConfigError
 from inspector.base.json.values import JSON, JSONError, JSONObject, to_wire
 from inspector.base.redaction import MASK, Secrecy, masked_command, secrecy
@@ -294,7 +295,7 @@ class CallHistory:
             return None
         aside = path.with_name(f"{path.name}.{time.time_ns()}.broken")
         try:
-            path.rename(aside)
+            move_file(path, aside)
         except OSError as exc:
             self._report(f"{text} Renaming the file failed too: {exc}. The tool's history is not saved.")
             return None

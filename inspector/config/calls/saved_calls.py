@@ -14,8 +14,8 @@ accepts a result.
 
 Folders are untrusted: other files, links that lead out of the folder, and files too big or malformed are
 skipped, with a sentence about each. A folder can change with every `git pull`, so a regression call of an
-added folder runs automatically only once the user allowed exactly that call: server, tool, arguments and
-options. `AllowedCalls` stores digests of those in a private file.
+added folder runs automatically only once the user allowed exactly that call: server, tool, arguments with
+the values of their variables, and options. `AllowedCalls` stores digests of those in a private file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import hashlib
 import math
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -34,10 +34,11 @@ from inspector.base.errors import ConfigError
 from inspector.base.json.values import JSON, JSONError, JSONObject, shorten, to_wire
 from inspector.base.plain_text import one_line
 from inspector.base.units import size
-from inspector.config.calls.variables import FILE_NAME, LOCAL_FILE_NAME
+from inspector.config.calls.variables import FILE_NAME, LOCAL_FILE_NAME, names_in
 from inspector.config.json_file import (
     folded,
     free_stem,
+    read_bytes,
     read_exactly,
     read_file,
     readable_stem,
@@ -181,7 +182,7 @@ class SavedCallFolder:
         """Delete a call and return what `restore` needs; None if already gone. Raises ConfigError."""
         path = self._own(call)
         try:
-            data = path.read_bytes()
+            data = read_bytes(path, MAX_BYTES)
         except FileNotFoundError:
             return None
         except OSError as exc:
@@ -427,7 +428,7 @@ def remove_expected(call: Path) -> bytes | None:
     path = expected_path(call)
     with contextlib.suppress(OSError, ConfigError):
         _require_inside(path, call.parent)
-        data = path.read_bytes()
+        data = read_bytes(path, MAX_EXPECTED_BYTES)
         path.unlink()
         with contextlib.suppress(OSError):
             path.parent.rmdir()  # fails unless empty
@@ -472,16 +473,17 @@ class AllowedCalls:
         self._path = path
         self._digests: dict[str, None] | None = None  # most recent last
 
-    def has(self, call: SavedCall) -> bool:
-        return digest(call) in self._load()
+    def has(self, call: SavedCall, values: Mapping[str, JSON]) -> bool:
+        """True if the user allowed this call with these values of the folder's variables."""
+        return digest(call, values) in self._load()
 
-    def add(self, *calls: SavedCall) -> None:
-        """Allow these calls.
+    def add(self, calls: Iterable[tuple[SavedCall, Mapping[str, JSON]]]) -> None:
+        """Allow these calls, each with the values of its folder's variables.
 
         Raises ConfigError when the file cannot be written; the calls are still allowed until the app exits.
         """
         known = self._load()
-        new = [each for each in map(digest, calls) if each not in known]
+        new = [each for call, values in calls if (each := digest(call, values)) not in known]
         if not new:
             return
         known.update(dict.fromkeys(new))
@@ -505,10 +507,15 @@ class AllowedCalls:
         return [each for each in digests if isinstance(each, str)] if isinstance(digests, list) else []
 
 
-def digest(call: SavedCall) -> str:
+def digest(call: SavedCall, values: Mapping[str, JSON]) -> str:
     """Return a digest of everything that is sent and of the target server.
 
-    The call's name and the location of its file are not included.
+    `values` are the variables of the call's folder, as in its files. Arguments and variables together
+    determine the expanded arguments; values from the secret store and the environment are the user's own, so
+    a new token needs no new permission. The call's name and the location of its file are not included.
     """
     sent: list[JSON] = [call.server, call.tool, call.arguments, call.meta, call.as_task, call.capabilities]
+    used = sorted(name for name in names_in([call.arguments, call.meta]) if name in values)
+    if used:
+        sent.append({name: values[name] for name in used})
     return hashlib.sha256(to_wire(sent)).hexdigest()

@@ -7,20 +7,21 @@ second command, `$(…)`) is rejected rather than passed on as an argument.
 from __future__ import annotations
 
 import re
-import shlex
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from inspector.base.command_line import is_windows_syntax, split_command
 from inspector.base.errors import ConfigError
 from inspector.base.json.values import JSON, JSONError, JSONObject, parse
 from inspector.config.servers.entries import name_from_argv
 
 _PROMPT = re.compile(r"^\s*(?:\$|%|PS [^>\n]*>|[A-Za-z]:\\[^>\n]*>)\s+")
-_CONTINUED = re.compile(r"[ \t]*(?:\\|`|\^)\r?\n\s*")  # POSIX shells, PowerShell and cmd
-_WINDOWS_PATH = re.compile(r"(?:^|[\s\"'=])[A-Za-z]:\\")
+_CONTINUED = re.compile(r"(?<![ \t])[ \t]*(?:\\|`|\^)\r?\n\s*")  # POSIX shells, PowerShell and cmd
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 _SHELL_OPERATORS = frozenset({"&&", "||", "|", ";", "&", ">", ">>", "<", "2>&1", "2>"})
-_QUOTED = re.compile(r"'[^']*+'|\"(?:[^\"\\]|\\.)*+\"|\\.", re.DOTALL)
+_QUOTED = re.compile(r"'[^']*'|\"[^\"\\]*(?:\\.[^\"\\]*)*\"|\\.", re.DOTALL)
+_QUOTED_ON_WINDOWS = re.compile(r"(?<![^\s=])'[^']*'|\"[^\"]*\"")
 _UNEXPANDED = re.compile(r"\$[A-Za-z_][A-Za-z0-9_]*|%[A-Za-z_]\w*%")
 _DOCKER_FLAGS = frozenset(
     {"-i", "-t", "-it", "-ti", "-d", "--rm", "--init", "--interactive", "--tty", "--privileged"}
@@ -54,9 +55,9 @@ def commands_in(text: str) -> list[str]:
     return [line for line in stripped if line and not line.startswith("#")]
 
 
-def read_command(line: str) -> PastedCommand:
+def read_command(line: str, platform: str = sys.platform) -> PastedCommand:
     """Parse a pasted command line. Raises ConfigError."""
-    words = _split(line)
+    words = _split(line, platform)
     env = _leading_assignments(words)
     if not words:
         raise ConfigError("No command found.", "Paste the whole command line.")
@@ -68,23 +69,18 @@ def read_command(line: str) -> PastedCommand:
     return PastedCommand(pasted.name, {**pasted.raw, "env": merged}, pasted.tool)
 
 
-def _split(line: str) -> list[str]:
-    lexer = shlex.shlex(line, posix=True, punctuation_chars=False)
-    lexer.whitespace_split = True
-    lexer.commenters = ""
-    if _WINDOWS_PATH.search(line):
-        lexer.escape = ""
+def _split(line: str, platform: str) -> list[str]:
     try:
-        words = list(lexer)
+        words = split_command(line, platform)
     except ValueError as exc:
         raise ConfigError(f"Could not parse the command line: {exc}.", "Close the quotes.") from exc
-    _reject_shell_syntax(line)
+    _reject_shell_syntax(line, _QUOTED_ON_WINDOWS if is_windows_syntax(line, platform) else _QUOTED)
     return words
 
 
-def _reject_shell_syntax(line: str) -> None:
+def _reject_shell_syntax(line: str, quoted: re.Pattern[str]) -> None:
     """Reject shell syntax. Anything in quotes is an argument."""
-    bare = _QUOTED.sub("x", line)
+    bare = quoted.sub("x", line)
     operator = next((word for word in bare.split() if word in _SHELL_OPERATORS), None)
     operator = operator or next((mark for mark in ("$(", "`") if mark in bare), None)
     if operator is not None:

@@ -7,6 +7,11 @@ Locations are in order of precedence, highest first. Claude Code documents: mana
 local (its own file, for this folder), then project (`.mcp.json`), then user. Gemini CLI: system settings,
 then project, user, and system defaults. VS Code, Cursor, Zed and Codex: folder before user. There is no
 rule between clients: a name in files of two clients is shown twice, the nearer file first.
+
+Claude Code's settings files may contain servers too, as older versions accepted; current ones ignore them,
+so they come after all others: project before user settings. Its permission rules are those of a session
+started in the folder: of that folder, of the root of its repository (local settings only), of the user, and
+managed ones.
 """
 
 from __future__ import annotations
@@ -14,16 +19,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from inspector.base.json.values import JSONObject
 from inspector.config.servers.entries import Entry
+
+if TYPE_CHECKING:
+    from inspector.config.foreign.permissions import PermissionRule
 
 PASTED = "pasted"
 
 Scope: TypeAlias = Literal["folder", "user", "system"]
 
 _MAX_PARENTS = 32
+_MAX_DROP_INS = 64
 _CLINE_SETTINGS = "globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
 _VSCODE_FOLDERS = {"VS Code": "Code", "VS Code Insiders": "Code - Insiders", "VSCodium": "VSCodium"}
 
@@ -59,6 +68,7 @@ class DiscoveredServer:
 
     `raw` is the file's content, `entry` the same as an `Entry`, or None with a `problem`.
     `notes` say what was ignored or interpreted differently. `line` is where it begins, 0 if unknown.
+    `is_ignored`: its client does not read servers from this file.
     """
 
     name: str
@@ -69,6 +79,7 @@ class DiscoveredServer:
     notes: tuple[str, ...] = ()
     inputs: tuple[InputSpec, ...] = ()
     line: int = 0
+    is_ignored: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +94,10 @@ class DiscoveredFile:
 
 @dataclass(frozen=True, slots=True)
 class DiscoveredServers:
-    """All files found, by precedence: of two servers with the same name, the first wins."""
+    """All files found, by precedence, and the permission rules of Claude Code in any of them."""
 
     files: tuple[DiscoveredFile, ...] = ()
+    rules: tuple[PermissionRule, ...] = ()
 
     @property
     def servers(self) -> tuple[DiscoveredServer, ...]:
@@ -96,7 +108,9 @@ class DiscoveredServers:
         names: dict[str, tuple[DiscoveredServer, ...]] = {}
         for server in self.servers:
             names[server.name] = (*names.get(server.name, ()), server)
-        return names
+        return {
+            name: tuple(sorted(chain, key=lambda server: server.is_ignored)) for name, chain in names.items()
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +118,7 @@ class ConfigLocation:
     """A file that may contain servers: its client, its format and its scope.
 
     `format` is a key of `formats.FILE_FORMATS`. `folder` is the folder that its servers are for; in a file
-    with servers for several folders, the one to look up.
+    with servers for several folders, the one to look up. `has_rules`: its permission rules apply.
     """
 
     tool: str
@@ -112,19 +126,23 @@ class ConfigLocation:
     path: Path
     format: str
     folder: Path | None = None
+    has_rules: bool = False
 
 
 def find_servers(locations: Sequence[ConfigLocation]) -> DiscoveredServers:
     """Read all existing files. Blocking disk I/O with size limits; never raises for bad content."""
-    from inspector.config.foreign.reader import read_locations  # import the readers only when needed
+    from inspector.config.foreign.reader import discovered, read_locations  # only when needed
 
-    return DiscoveredServers(read_locations(locations))
+    return discovered(read_locations(locations))
 
 
 def locations_for(
     platform: str, home: Path, environment: Mapping[str, str], folder: Path | None
 ) -> tuple[ConfigLocation, ...]:
-    """Return all files to look at. `platform` is `sys.platform`; `folder` None skips projects."""
+    """Return all files to look at. `platform` is `sys.platform`; `folder` None skips projects.
+
+    Looks for the root of the repository, managed settings and Store apps, and opens no file.
+    """
     machine = _Machine(platform, home, environment)
     user = tuple(_user_locations(machine))
     # In the home folder the same files would be listed twice; count them as user-level.
@@ -170,6 +188,11 @@ class _Machine:
         return self.config
 
     @property
+    def local(self) -> Path:
+        """Directory of settings that stay on this machine; Windows only."""
+        return self.path_from("LOCALAPPDATA", self.home / "AppData" / "Local")
+
+    @property
     def config(self) -> Path:
         return self.path_from("XDG_CONFIG_HOME", self.home / ".config")
 
@@ -197,22 +220,48 @@ def _system_locations(machine: _Machine) -> Iterator[ConfigLocation]:
         yield ConfigLocation(
             "Claude Code", "system", programs / "ClaudeCode" / "managed-mcp.json", "mcp.json"
         )
+        claude = programs / "ClaudeCode"
+    for path in (claude / "managed-settings.json", *_drop_ins(claude / "managed-settings.d")):
+        yield ConfigLocation("Claude Code", "system", path, "claude-settings", has_rules=True)
     gemini = machine.shared("GeminiCli", "gemini-cli", "gemini-cli") / "settings.json"
     path = machine.path_from("GEMINI_CLI_SYSTEM_SETTINGS_PATH", gemini)
     yield ConfigLocation("Gemini CLI", "system", path, "gemini")
 
 
+def _drop_ins(folder: Path) -> list[Path]:
+    """Return the JSON files in a folder of managed settings, in the order in which they are merged."""
+    try:
+        names = sorted(each.name for each in folder.iterdir())
+    except OSError:
+        return []
+    chosen = [name for name in names if name.endswith(".json") and not name.startswith(".")]
+    return [folder / name for name in chosen[:_MAX_DROP_INS]]
+
+
+def _repository_root(folder: Path) -> Path | None:
+    return next((each for each in (folder, *folder.parents)[:_MAX_PARENTS] if _exists(each / ".git")), None)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # not permitted, or NUL in the path
+        return False
+
+
 def _folder_locations(machine: _Machine, folder: Path | None) -> Iterator[ConfigLocation]:
     if folder is None:
         return
+    root = None if machine.is_windows else _repository_root(folder)
     yield ConfigLocation("Claude Code", "folder", machine.claude / ".claude.json", "claude-folder", folder)
     for each in (folder, *folder.parents)[:_MAX_PARENTS]:
         yield ConfigLocation("Claude Code", "folder", each / ".mcp.json", "mcp.json", each)
+        local, shared = each / ".claude" / "settings.local.json", each / ".claude" / "settings.json"
         yield ConfigLocation(
-            "Claude Code", "folder", each / ".claude" / "settings.local.json", "claude-settings", each
+            "Claude Code", "folder", local, "claude-settings", each, has_rules=each in (folder, root)
         )
         yield ConfigLocation(
-            "Claude Code", "folder", each / ".claude" / "settings.json", "claude-settings", each
+            "Claude Code", "folder", shared, "claude-settings", each, has_rules=each == folder
         )
         yield ConfigLocation("VS Code", "folder", each / ".vscode" / "mcp.json", "vscode", each)
         yield ConfigLocation("Cursor", "folder", each / ".cursor" / "mcp.json", "mcp.json", each)
@@ -227,7 +276,7 @@ def _user_locations(machine: _Machine) -> Iterator[ConfigLocation]:
     yield ConfigLocation("Claude Code", "user", machine.claude / ".claude.json", "claude-user")
     yield ConfigLocation("Claude Code", "user", home / ".mcp.json", "mcp.json")
     settings = machine.path_from("CLAUDE_CONFIG_DIR", home / ".claude") / "settings.json"
-    yield ConfigLocation("Claude Code", "user", settings, "claude-settings")
+    yield ConfigLocation("Claude Code", "user", settings, "claude-settings", has_rules=True)
     for tool, name in _VSCODE_FOLDERS.items():
         profile = machine.support / name / "User"
         yield ConfigLocation(tool, "user", profile / "mcp.json", "vscode")
@@ -244,11 +293,17 @@ def _user_locations(machine: _Machine) -> Iterator[ConfigLocation]:
     yield ConfigLocation("Gemini CLI", "user", home / ".gemini" / "settings.json", "gemini")
     copilot = machine.path_from("COPILOT_HOME", home / ".copilot") / "mcp-config.json"
     yield ConfigLocation("Copilot CLI", "user", copilot, "mcp.json")
-    yield ConfigLocation("Claude Desktop", "user", _claude_desktop(machine), "claude-desktop")
+    for folder in _claude_desktop_folders(machine):
+        path = folder / "claude_desktop_config.json"
+        yield ConfigLocation("Claude Desktop", "user", path, "claude-desktop")
 
 
-def _claude_desktop(machine: _Machine) -> Path:
-    return machine.support / "Claude" / "claude_desktop_config.json"
+def _claude_desktop_folders(machine: _Machine) -> Iterator[Path]:
+    """Yield the folders of its settings; Windows redirects those of an app from the Store."""
+    if machine.is_windows:
+        for package in sorted((machine.local / "Packages").glob("Claude_*")):
+            yield package / "LocalCache" / "Roaming" / "Claude"
+    yield machine.support / "Claude"
 
 
 def _default_locations(machine: _Machine) -> Iterator[ConfigLocation]:

@@ -6,6 +6,7 @@ secret store or network settings. Omitted members are reported, and stay in `Dis
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -17,8 +18,16 @@ from inspector.config.servers.entries import Entry
 from inspector.config.servers.server_list import read_entry
 
 _STDIO_TYPES = ("stdio", "local")
+# Claude Code's entries for servers in its own process, and for claude.ai connectors.
+_INTERNAL_TYPES = {
+    "sdk": "To inspect it, start it as a separate stdio or HTTP server.",
+    "claudeai-proxy": "To inspect it, add the URL of the service itself.",
+}
 _URLS = ("url", "serverUrl", "httpUrl")  # serverUrl: Windsurf; httpUrl: Gemini CLI, for Streamable HTTP only
-_COPIED = ("command", "args", "cwd", "disabled", "enabled", "era", "notes", "color")
+_COPIED = (
+    *("command", "args", "cwd", "disabled", "enabled", "era", "notes", "color"),
+    *("continueAs", "inheritEnvironment", "sequential"),  # as written by MCP Lens
+)
 # Irrelevant here: presentation or provenance in the other client.
 _IGNORED = ("name", "description", "gallery", "version", "$schema", "source", "remoteConfigured", "icon")
 _MS_PER_SECOND = 1000
@@ -65,6 +74,9 @@ def to_entry(name: str, raw: JSON, tool: str) -> tuple[Entry | None, str, tuple[
 def _translate(source: _Translation) -> None:
     if source.raw.get("source") == "extension" and "command" not in source.raw:
         raise ConfigError("It is a Zed extension, which Zed starts itself.", "Add its command manually.")
+    type = source.raw.get("type")
+    if isinstance(type, str) and type in _INTERNAL_TYPES:
+        raise ConfigError("Runs inside Claude Code; nothing to connect to.", _INTERNAL_TYPES[type])
     _read_address(source)
     for name in _COPIED:
         if (value := source.take(name)) is not None:
@@ -188,7 +200,13 @@ def _read_timeouts(source: _Translation) -> None:
 
 
 def _number(value: JSON) -> float:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
+    """Return a number, infinity if it is too large for a float, which is then reported as invalid."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0.0
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
 
 
 def _read_login(source: _Translation) -> None:

@@ -7,11 +7,12 @@ that looks like a secret. Settings that the other client does not support are le
 from __future__ import annotations
 
 import re
-import shlex
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from inspector.base.command_line import pasted_command
 from inspector.base.errors import ConfigError
 from inspector.base.json.values import JSON, JSONObject, compact, pretty
 from inspector.base.plain_text import one_line
@@ -163,8 +164,8 @@ def fragment(entry: Entry, format: str = "mcp.json") -> Exported:
     return Exported(f"{compact(entry.name)}: {pretty(written.raw)}", notes)
 
 
-def claude_command(entry: Entry) -> Exported:
-    """Return a `claude mcp add …` command, quoted for a POSIX shell. For display; never run.
+def claude_command(entry: Entry, platform: str = sys.platform) -> Exported:
+    """Return a `claude mcp add …` command, quoted for a shell of the platform. For display; never run.
 
     Raises ConfigError for a server that a command line cannot describe.
     """
@@ -181,8 +182,13 @@ def claude_command(entry: Entry) -> Exported:
             "It contains line breaks or control characters, which are not safe in a command line.",
             "Copy it as .mcp.json instead.",
         )
+    command = pasted_command(words, platform)
+    if command is None:
+        raise ConfigError(
+            "It contains characters that cmd or PowerShell would interpret.", "Copy it as .mcp.json instead."
+        )
     return Exported(
-        shlex.join(words),
+        command,
         (*notes, *_setup_notes(written.secrets, written.unexpanded, EXPORT_FORMATS["mcp.json"])),
     )
 

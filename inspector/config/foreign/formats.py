@@ -27,8 +27,16 @@ TablePath: TypeAlias = tuple[str, ...]
 
 MAX_BYTES = 16 * 1024 * 1024  # Claude Code stores the history of every project in the same file
 MAX_TOML_SIZE = 1024 * 1024
+_MAX_INTEGER_BITS = 4096  # written in hexadecimal; Python refuses to write much larger ones in decimal
 _MAX_DEPTH = 100
-_LONG_KEY = re.compile(rf"(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{_MAX_DEPTH}}}")
+MAX_DIGITS = 1000
+_DIGITS = re.compile(r"[0-9][0-9_]*")
+# The parts of a dotted TOML key, which is on one line: a bare or quoted name, a dot, or anything else. Each
+# character is looked at once.
+_KEY_PART = re.compile(
+    r"""(?P<name>[\w-]+|"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|'[^'\n]*'?)"""
+    r"""|[ \t]+|(?P<dot>\.)|(?P<other>[^\w\-"'. \t]+)"""
+)
 # Matches anywhere without backtracking. No possessive groups: those with a lookahead inside lose their match
 # on Python 3.11.2.
 _TOKEN = re.compile(
@@ -47,21 +55,22 @@ class FileFormat:
     """A file format; `table` is where the client stores its servers.
 
     A dedicated file contains only servers: there the tables of other clients are accepted too, and servers
-    without any table. `content` says what is read: servers, servers per folder, only which servers
-    are disabled, or a `server.json` of the registry.
+    without any table. `content` says what is read: servers, servers per folder, Claude Code's settings
+    (servers, also without a table, which of them are disabled, and permission rules), or a `server.json` of
+    the registry.
     """
 
     table: TablePath
     syntax: Syntax = "json"
     is_dedicated: bool = True
-    content: Literal["servers", "folders", "disabled", "registry"] = "servers"
+    content: Literal["servers", "folders", "settings", "registry"] = "servers"
 
 
 FILE_FORMATS: dict[str, FileFormat] = {
     "mcp.json": FileFormat(("mcpServers",)),
     "claude-user": FileFormat(("mcpServers",), is_dedicated=False),
     "claude-folder": FileFormat(("projects",), is_dedicated=False, content="folders"),
-    "claude-settings": FileFormat((), is_dedicated=False, content="disabled"),
+    "claude-settings": FileFormat(("mcpServers",), is_dedicated=False, content="settings"),
     "claude-desktop": FileFormat(("mcpServers",), is_dedicated=False),
     "vscode": FileFormat(("servers",)),
     "vscode-settings": FileFormat(("mcp", "servers"), is_dedicated=False),
@@ -77,6 +86,10 @@ _TABLES: tuple[TablePath, ...] = (
     ("mcp", "servers"),
     ("context_servers",),
     ("mcp_servers",),
+)
+# Members of Claude Code's settings that may look like a server; `statusLine` is a command, for example.
+_SETTINGS = frozenset(
+    {"env", "hooks", "permissions", "sandbox", "statusLine", "subagentStatusLine", "fileSuggestion"}
 )
 _ADDRESS_MEMBERS = ("command", "url", "serverUrl", "httpUrl")
 
@@ -118,8 +131,9 @@ def _read_json(text: str) -> Document:
 def _read_toml(text: str) -> Document:
     if len(text) > MAX_TOML_SIZE:
         raise ConfigError(f"It is larger than {size(MAX_TOML_SIZE)}.", "Move the servers to a separate file.")
-    if _LONG_KEY.search(text):  # Python's parser is quadratic in the key length
+    if _has_long_key(text):  # Python's parser is quadratic in the key length
         raise _too_deep()
+    _check_digits(text)
     try:
         value = _as_json(tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n")))
     except tomllib.TOMLDecodeError as exc:
@@ -127,7 +141,38 @@ def _read_toml(text: str) -> Document:
         raise ConfigError(f"It is not valid TOML: {message}.", "Fix it in the file.") from exc
     except RecursionError as exc:
         raise _too_deep() from exc
+    except ValueError as exc:  # a hexadecimal number, which `_check_digits` does not look for
+        raise ConfigError(f"It contains a value that cannot be used: {exc}.", "Fix it in the file.") from exc
     return Document(_require_table(value, "a TOML table"), lambda path: _toml_lines(text, path))
+
+
+def _has_long_key(text: str) -> bool:
+    """True if a key has more than `_MAX_DEPTH` parts."""
+    if text.count(".") < _MAX_DEPTH:
+        return False
+    length, is_after_name = 0, False
+    for match in _KEY_PART.finditer(text):
+        if match["name"] is not None:
+            length = 0 if is_after_name else length
+            is_after_name = True
+        elif match["dot"] is not None:
+            length = length + 1 if is_after_name else 0
+            is_after_name = False
+        elif match["other"] is not None:
+            length, is_after_name = 0, False
+        if length >= _MAX_DEPTH:
+            return True
+    return False
+
+
+def _check_digits(text: str) -> None:
+    """Raise ConfigError for a number that takes Python very long to convert, or that it refuses."""
+    for match in _DIGITS.finditer(text):
+        if match.end() - match.start() > MAX_DIGITS:
+            position = position_of(text, match.start())
+            raise ConfigError(
+                f"The number at {position} has more than {MAX_DIGITS:,} digits.", "Shorten it in the file."
+            )
 
 
 def _toml_lines(text: str, path: tuple[str, ...]) -> Mapping[str, list[int]]:
@@ -180,6 +225,8 @@ def _as_json(value: object) -> JSON:
     if isinstance(value, datetime | date | time):
         return value.isoformat()
     assert isinstance(value, bool | int | float | str)
+    if isinstance(value, int) and value.bit_length() > _MAX_INTEGER_BITS:
+        raise ValueError(f"an integer of {value.bit_length():,} bits")
     return value
 
 
@@ -189,6 +236,8 @@ def tables_of(value: JSONObject, format: FileFormat, folder: Path | None) -> lis
         return [("projects", key, "mcpServers") for key in _folder_keys(value, folder)]
     if table_at(value, format.table) is not None:
         return [format.table]
+    if format.content == "settings":
+        return [()] if any(is_server_setting(name, item) for name, item in value.items()) else []
     if not format.is_dedicated:
         return []
     others = [path for path in _TABLES if table_at(value, path) is not None]
@@ -217,6 +266,12 @@ def is_server(value: JSON) -> bool:
     )
 
 
+def is_server_setting(name: str, value: JSON) -> bool:
+    """True if a member of Claude Code's settings looks like a server without an enclosing table."""
+    is_setting = name in _SETTINGS or not isinstance(value, dict) or value.get("type") == "command"
+    return not is_setting and is_server(value)
+
+
 def _folder_keys(value: JSONObject, folder: Path | None) -> Iterator[str]:
     """Yield Claude Code's project keys for a folder; they use slashes on Windows too."""
     projects = value.get("projects")
@@ -230,7 +285,7 @@ def _folder_keys(value: JSONObject, folder: Path | None) -> Iterator[str]:
 
 def disabled_servers(value: JSONObject, format: FileFormat, folder: Path | None) -> Iterator[str]:
     """Yield the names of disabled servers (Claude Code, Gemini CLI)."""
-    if format.content == "disabled":
+    if format.content == "settings":
         yield from _texts(value.get("disabledMcpjsonServers"))
     if format.content == "folders" and folder is not None:
         for key in {str(folder): None, folder.as_posix(): None}:
@@ -290,7 +345,7 @@ def blank_comments(text: str) -> str:
     pieces: list[str] = []
     comma = -1  # index of a piece that may turn out to be a trailing comma
     last = ""
-    for piece in _jsonc_tokens(text):
+    for piece in jsonc_tokens(text):
         if piece.startswith(("//", "/*")):
             piece = _NO_LINE_BREAK.sub(" ", piece)
         elif not piece.isspace():
@@ -303,7 +358,7 @@ def blank_comments(text: str) -> str:
     return "".join(pieces)
 
 
-def _jsonc_tokens(text: str) -> Iterator[str]:
+def jsonc_tokens(text: str) -> Iterator[str]:
     """Yield strings, comments, punctuation, white space and everything else; together the whole text."""
     start = 0
     while token := _TOKEN.match(text, start):

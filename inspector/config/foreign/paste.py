@@ -17,20 +17,22 @@ from inspector.base.json.values import JSONError, JSONObject, parse
 from inspector.base.units import size
 from inspector.config.foreign.command_lines import commands_in, name_of, read_command, unexpanded_in
 from inspector.config.foreign.discovery import PASTED, DiscoveredServer, Source
-from inspector.config.foreign.formats import Document, is_server, read_document
+from inspector.config.foreign.formats import Document, is_server, jsonc_tokens, read_document
 from inspector.config.foreign.reader import servers_of, single_server
 from inspector.config.servers.entries import StdioEntry, entry_from_text
 
 MAX_CHARACTERS = 1024 * 1024
 _MAX_COMMANDS = 20
 _SOURCE = Source(PASTED, "user", None)
-_FENCE = re.compile(r"\A\s*(`{3,}|~{3,})[^\n]*\n(.*?)\n?\s*\1\s*\Z", re.DOTALL)
-_FRAGMENT = re.compile(r'\s*(?:(?://[^\n]*|/\*.*?\*/)\s*)*"(?:[^"\\\n]|\\.)*"\s*:\s*[{\[]', re.DOTALL)
+# The text may be anyone's: each of these looks at a character a fixed number of times.
+_FENCE = re.compile(r"\s*(`{3,}(?!`)|~{3,}(?!~))[^\n]*\n")
+_STRING = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"?')
+_MEMBER = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"\s*:\s*[{\[]')
 _TOML = re.compile(r"^[ \t]*\[\s*mcp_servers\s*\.", re.MULTILINE)
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://\S*")
 _LINK = re.compile(
-    r"(?P<vscode>vscode(?:-insiders)?:(?://)?mcp/install\?)|(?:cursor|lmstudio)://[^?]*mcp[^?]*\?"
-    r"|https://(?:[\w.-]+\.)?(?:vscode\.dev|cursor\.com|cursor\.sh)/[^?]*(?:install|redirect)[^?]*\?",
+    r"(?P<vscode>vscode(?:-insiders)?:(?://)?mcp/install\?)|(?:cursor|lmstudio)://(?P<app>[^?]*)\?"
+    r"|https://(?:[\w.-]+\.)?(?:vscode\.dev|cursor\.com|cursor\.sh)/(?P<site>[^?]*)\?",
     re.IGNORECASE,
 )
 
@@ -46,7 +48,7 @@ def read_pasted(text: str) -> tuple[DiscoveredServer, ...]:
         raise ConfigError("Nothing was pasted.", "Paste a configuration, a command line or a URL.")
     if _TOML.search(text):
         return _from_document(read_document(text, "toml"), "Codex")
-    if _FRAGMENT.match(text):
+    if _MEMBER.match(text, _comments_end(text)):
         return _from_fragment(text)
     if text.lstrip().startswith(("{", "//", "/*")):
         return _from_json(text)
@@ -57,8 +59,23 @@ def read_pasted(text: str) -> tuple[DiscoveredServer, ...]:
 
 def _unwrapped(text: str) -> str:
     """Remove a Markdown code fence."""
-    match = _FENCE.match(text)
-    return match[2] if match is not None else text
+    match, trimmed = _FENCE.match(text), text.rstrip()
+    if match is None or not trimmed.endswith(match[1]) or len(trimmed) - len(match[1]) < match.end():
+        return text
+    return trimmed[match.end() : -len(match[1])].rstrip()
+
+
+def _comments_end(text: str) -> int:
+    """Return the offset after the comments and white space at the start of a JSON text."""
+    end = 0
+    try:
+        for token in jsonc_tokens(text):
+            if not token.isspace() and not token.startswith(("//", "/*")):
+                break
+            end += len(token)
+    except JSONError:  # a comment that does not end
+        return 0
+    return end
 
 
 def _from_json(text: str) -> tuple[DiscoveredServer, ...]:
@@ -77,11 +94,16 @@ def _from_fragment(text: str) -> tuple[DiscoveredServer, ...]:
 
 def _unmatched_braces(text: str) -> int:
     """Return the length of the end of the text whose closing braces have no opening ones."""
-    bare = re.sub(r'"(?:[^"\\\n]|\\.)*"', "", text)
+    bare = _STRING.sub("", text)
     missing = bare.count("}") - bare.count("{")
-    tail = len(text) - len(text.rstrip("} \t\r\n"))
-    lengths = range(1, tail + 1) if missing > 0 else ()
-    return next((length for length in lengths if text[-length:].count("}") == missing), 0)
+    tail = text[len(text.rstrip("} \t\r\n")) :]
+    if missing <= 0 or tail.count("}") < missing:
+        return 0
+    length = 0
+    while missing:
+        length += 1
+        missing -= tail[-length] == "}"
+    return length
 
 
 def _with_column_corrected(summary: str) -> str:
@@ -173,13 +195,28 @@ def _name_for(raw: JSONObject) -> str:
         return "server"
 
 
+def has_link(text: str) -> bool:
+    """True if the text contains an install link, whose content cannot be read without decoding it."""
+    return any(is_link(word) for word in text.split())
+
+
 def is_link(text: str) -> bool:
-    return _LINK.match(text) is not None
+    return _match_link(text) is not None
+
+
+def _match_link(text: str) -> re.Match[str] | None:
+    match = _LINK.match(text)
+    if match is None or match["vscode"]:
+        return match
+    if match["app"] is not None:
+        return match if "mcp" in match["app"].lower() else None
+    path = match["site"].lower()
+    return match if "install" in path or "redirect" in path else None
 
 
 def read_link(link: str) -> tuple[str, JSONObject]:
     """Return the server's name, which may be empty, and its configuration. Raises ConfigError."""
-    match = _LINK.match(link)
+    match = _match_link(link)
     if match is None:
         raise _no_server()
     if match["vscode"]:

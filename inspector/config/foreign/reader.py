@@ -1,25 +1,28 @@
 """Reader of other clients' configuration files, with size limits and per-server errors.
 
 Each server is parsed separately, so that an invalid one does not affect the others. A server that another
-file of the same client disables is marked as disabled.
+file of the same client disables is marked as disabled. Claude Code's settings also contain permission rules.
 """
 
 from __future__ import annotations
 
+import logging
+import pickle
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
 from inspector.base.errors import ConfigError
-from inspector.base.json.values import JSON, JSONError, JSONObject
+from inspector.base.json.values import JSON, JSONError, JSONObject, shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural
 from inspector.config.foreign.discovery import (
     ConfigLocation,
     DiscoveredFile,
     DiscoveredServer,
+    DiscoveredServers,
     InputSpec,
     Source,
 )
@@ -34,12 +37,21 @@ from inspector.config.foreign.formats import (
     TablePath,
     disabled_servers,
     inputs_of,
+    is_server_setting,
     read_document,
     table_at,
     tables_of,
 )
+from inspector.config.foreign.permissions import (
+    PermissionRule,
+    has_only_managed_rules,
+    rules_in,
+    without_unmanaged,
+)
 from inspector.config.foreign.server_json import is_server_json, servers_from_server_json
 from inspector.config.json_file import read_text
+
+_log = logging.getLogger(__name__)
 
 MAX_SERVERS = 1000
 _MAX_LINES = 8  # shown at most
@@ -48,11 +60,24 @@ _NO_LINES: Mapping[str, list[int]] = {}
 _Placed: TypeAlias = tuple[int, InputSpec]  # position in the file, and the input
 
 
-def read_locations(locations: Sequence[ConfigLocation]) -> tuple[DiscoveredFile, ...]:
-    """Read all existing files, in the order of `locations`."""
+def read_locations(locations: Sequence[ConfigLocation]) -> tuple[ReadFile | None, ...]:
+    """Read the file of each location, None if it does not exist. Never raises for a file's content."""
     documents = _Documents()
-    read = [each for location in locations if (each := _read_location(location, documents)) is not None]
-    return tuple(_with_disabled(each.file, read) for each in read if each.is_shown)
+    return tuple(_read_safely(location, documents) for location in locations)
+
+
+def read_packed(data: bytes) -> tuple[ReadFile | None, ...]:
+    """Run `read_locations` in a worker process; `data` are the pickled locations."""
+    return read_locations(pickle.loads(data))  # noqa: S301  # pickled by our own process
+
+
+def discovered(read: Iterable[ReadFile | None]) -> DiscoveredServers:
+    """Return the files to show, with those servers disabled that another file disables, and all rules."""
+    found = [each for each in read if each is not None]
+    files = tuple(_with_disabled(each.file, found) for each in found if each.is_shown)
+    rules = tuple(rule for each in found for rule in each.rules)
+    managed = next((each.file.source for each in found if each.has_only_managed_rules), None)
+    return DiscoveredServers(files, rules if managed is None else without_unmanaged(rules, managed))
 
 
 def read_config_text(path: Path) -> str:
@@ -64,12 +89,14 @@ def read_config_text(path: Path) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _ReadFile:
-    """A file, and the servers that it disables, in whichever file they are defined."""
+class ReadFile:
+    """A file, the servers that it disables, in whichever file they are defined, and its permission rules."""
 
     file: DiscoveredFile
     disabled: frozenset[str] = frozenset()
     is_shown: bool = True
+    rules: tuple[PermissionRule, ...] = ()
+    has_only_managed_rules: bool = False
 
 
 class _Documents:
@@ -97,14 +124,32 @@ class _Documents:
             return exc
 
 
-def _read_location(location: ConfigLocation, documents: _Documents) -> _ReadFile | None:
-    source = Source(location.tool, location.scope, location.path, location.folder)
+def unreadable(location: ConfigLocation, problem: str) -> ReadFile:
+    """Return a file that could not be read; the problem is shown with it."""
+    is_shown = FILE_FORMATS[location.format].content != "registry"  # an unrelated `server.json` is no error
+    return ReadFile(DiscoveredFile(_source_of(location), problem=problem), is_shown=is_shown)
+
+
+def _source_of(location: ConfigLocation) -> Source:
+    return Source(location.tool, location.scope, location.path, location.folder)
+
+
+def _read_safely(location: ConfigLocation, documents: _Documents) -> ReadFile | None:
+    try:
+        return _read_location(location, documents)
+    except Exception as exc:  # a bug in a parser must not hide the servers of all other files
+        _log.exception("could not read %s", location.path)
+        reason = one_line(shorten(str(exc), 200)).rstrip(".")
+        return unreadable(location, f"MCP Lens could not read it: {type(exc).__name__}: {reason}.")
+
+
+def _read_location(location: ConfigLocation, documents: _Documents) -> ReadFile | None:
+    source = _source_of(location)
     format = FILE_FORMATS[location.format]
     try:
         document = documents.at(location.path, format.syntax)
     except ConfigError as exc:
-        is_shown = format.content != "registry"  # an unrelated `server.json` is not an error
-        return _ReadFile(DiscoveredFile(source, problem=str(exc)), is_shown=is_shown)
+        return unreadable(location, str(exc))
     if document is None:
         return None
     if format.content == "registry":
@@ -130,34 +175,47 @@ def _text_of(path: Path) -> str | None:
         ) from exc
 
 
-def _read_server_json(document: Document, source: Source) -> _ReadFile:
+def _read_server_json(document: Document, source: Source) -> ReadFile:
     if not is_server_json(document.value):
-        return _ReadFile(DiscoveredFile(source), is_shown=False)
-    return _ReadFile(DiscoveredFile(source, servers_from_server_json(document.value, source)))
+        return ReadFile(DiscoveredFile(source), is_shown=False)
+    return ReadFile(DiscoveredFile(source, servers_from_server_json(document.value, source)))
 
 
 def _read_servers(
     document: Document, location: ConfigLocation, format: FileFormat, source: Source
-) -> _ReadFile:
+) -> ReadFile:
     value = document.value
     disabled = frozenset(disabled_servers(value, format, location.folder))
     servers: list[DiscoveredServer] = []
     notes: list[str] = []
-    paths = [] if format.content == "disabled" else tables_of(value, format, location.folder)
+    paths = tables_of(value, format, location.folder)
+    is_settings = format.content == "settings"
     for path in paths:
         folder = Path(path[1]) if format.content == "folders" else location.folder
         found, table_notes = servers_at(document, path, replace(source, folder=folder))
+        if is_settings:
+            found = tuple(_ignored(each) for each in found if path or is_server_setting(each.name, each.raw))
         servers += _first_of_each_name(found, servers)
         notes += [*table_notes, *_path_notes(path, format, location)]
-    if format.content == "disabled" and disabled:
+    if is_settings and disabled:
         notes.append(f"It disables: {', '.join(sorted(map(one_line, disabled)))}.")
     if not paths and format.is_dedicated and value:
         notes.append(f"It has no “{'.'.join(format.table)}”.")
-    return _ReadFile(
-        DiscoveredFile(source, tuple(servers), notes=tuple(notes)),
+    rules, rule_notes = rules_in(value, source) if location.has_rules else ((), ())
+    return ReadFile(
+        DiscoveredFile(source, tuple(servers), notes=(*notes, *rule_notes)),
         disabled,
-        bool(paths or disabled or format.is_dedicated),
+        bool(paths or disabled or rule_notes or format.is_dedicated),
+        rules,
+        location.scope == "system" and location.has_rules and has_only_managed_rules(value),
     )
+
+
+def _ignored(server: DiscoveredServer) -> DiscoveredServer:
+    """Return a server in Claude Code's settings with a note that it is not used there."""
+    name = server.source.path.name if server.source.path is not None else ""
+    note = f"Current Claude Code ignores servers in {name}. Use .mcp.json or “claude mcp add” instead."
+    return replace(server, notes=(note, *server.notes), is_ignored=True)
 
 
 def _first_of_each_name(
@@ -177,7 +235,7 @@ def _path_notes(path: tuple[str, ...], format: FileFormat, location: ConfigLocat
     return [f"Its servers are under “{'.'.join(path)}”, but {location.tool} reads “{expected}”."]
 
 
-def _with_disabled(file: DiscoveredFile, read: Sequence[_ReadFile]) -> DiscoveredFile:
+def _with_disabled(file: DiscoveredFile, read: Sequence[ReadFile]) -> DiscoveredFile:
     """Return the file with those servers disabled that another file of its client disables."""
     disabled_by = {
         name: each.file.source

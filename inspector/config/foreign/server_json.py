@@ -11,10 +11,10 @@ https://github.com/modelcontextprotocol/registry/blob/main/docs/reference/server
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from inspector.base.command_line import pasted_command
 from inspector.base.errors import ConfigError
 from inspector.base.json.values import JSON, JSONObject
 from inspector.base.plain_text import one_line
@@ -166,8 +166,9 @@ def _import_package(item: JSONObject, inputs: _Inputs) -> tuple[JSONObject, tupl
     transport = item.get("transport")
     url = _text(transport, "url") if isinstance(transport, dict) else ""
     if url and isinstance(transport, dict) and _text(transport, "type") != "stdio":
-        line = one_line(shlex.join([command, *args]))
-        return _import_remote(transport, inputs), (f"Start it yourself first: {line}",)
+        line = pasted_command([one_line(word) for word in (command, *args)])
+        how = f": {line}" if line is not None else "; a shell would interpret parts of its command."
+        return _import_remote(transport, inputs), (f"Start it yourself first{how}",)
     return {"command": command, "args": list(args), "env": env}, ()
 
 

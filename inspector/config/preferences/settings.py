@@ -14,6 +14,7 @@ default and is reported.
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ from typing import Any
 from inspector.base.errors import ConfigError
 from inspector.base.json.values import JSON, JSONObject, compact, excerpt
 from inspector.base.plain_text import one_line
+from inspector.base.search_path import AS_STARTED, LOGIN_SHELL, is_path_list
 from inspector.config.json_file import JsonDocument
 from inspector.config.preferences.sections import CallPrefs, CapturePrefs, invalid_value
 from inspector.protocol.framing import DEFAULT_LINE_CAP
@@ -39,6 +41,7 @@ class Settings:
     keep_alive: float = 0.0  # ping interval; 0: off
     line_cap: int = DEFAULT_LINE_CAP
     max_pages: int = 10_000
+    server_path: str = LOGIN_SHELL  # where the PATH of commands comes from, or a PATH
     diagnose_failures: bool = True  # run Doctor when connecting fails
     save_baselines: bool = True  # store baselines to detect changes
     fetch_all_lists: bool = True  # also fetch lists that are not shown, to compare them
@@ -55,6 +58,7 @@ class Kind(Enum):
     FLAG = "flag"  # true or false
     NUMBER = "number"
     CHOICE = "choice"  # one of `choices`
+    PATH = "path"  # one of `choices`, or a list of folders as in PATH
     NAMES = "names"  # a list of environment variable names
     COMMAND = "command"  # no value: runs the window command `target`
     FILE = "file"  # no value: shows the file or folder `target` (`config.paths.Files`)
@@ -105,7 +109,8 @@ _defaults, _captures, _calls = Settings(), CapturePrefs(), CallPrefs()
 
 SETTINGS = (
     Setting("connections.connectTimeout", "Connections", "Connection timeout",
-            f"Maximum time to connect, including starting the server. {_PER_SERVER} {_ON_RECONNECT}",
+            "Maximum time to connect; for a process it counts from its first output, at the latest 10 s "
+            f"after its start. {_PER_SERVER} {_ON_RECONNECT}",
             Kind.NUMBER, _defaults.connect_timeout, 0.1, 3600, unit="s"),
     Setting("connections.requestTimeout", "Connections", "Request timeout",
             f"Maximum time without a response or progress. {_PER_SERVER} {_ON_RECONNECT}",
@@ -127,6 +132,11 @@ SETTINGS = (
             "Runs Doctor when a connection fails; this starts a command again. If off, run Doctor "
                 "yourself. Takes effect immediately.",
             Kind.FLAG, _defaults.diagnose_failures),
+    Setting("connections.serverPath", "Connections", "PATH for servers",
+            "Where commands are looked up. Login shell: if MCP Lens was not started from a terminal, the "
+                f"folders of your login shell are appended. {_ON_RECONNECT}",
+            Kind.PATH, LOGIN_SHELL,
+            choices=((LOGIN_SHELL, "Login shell"), (AS_STARTED, "As started"))),
     Setting("captures.record", "Traffic and captures", "Record traffic automatically",
             "Writes all traffic to a capture while MCP Lens is running. Takes effect immediately.",
             Kind.FLAG, _captures.is_on),
@@ -217,10 +227,12 @@ def checked_value(setting: Setting, value: JSON) -> JSON:
     """Return the value if it is valid. Raises ConfigError whose summary says what is expected."""
     if value is None and setting.default is None:
         return None
+    choices = [choice for choice, _ in setting.choices]
     is_valid = {
         Kind.FLAG: lambda: isinstance(value, bool),
         Kind.NUMBER: lambda: _is_number(setting, value),
-        Kind.CHOICE: lambda: value in [choice for choice, _ in setting.choices],
+        Kind.CHOICE: lambda: value in choices,
+        Kind.PATH: lambda: isinstance(value, str) and (value in choices or is_path_list(value)),
         Kind.NAMES: lambda: _is_name_list(value),
     }.get(setting.kind)
     if is_valid is None or not is_valid():
@@ -236,6 +248,9 @@ def expected_text(setting: Setting) -> str:
         return "true or false"
     if setting.kind is Kind.CHOICE:
         return f"one of {', '.join(value for value, _ in setting.choices)}"
+    if setting.kind is Kind.PATH:
+        values = ", ".join(value for value, _ in setting.choices)
+        return f"{values}, or absolute folders separated by “{os.pathsep}”"
     if setting.kind is Kind.NAMES:
         return "a list of environment variable names"
     number = "an integer" if setting.is_integer else "a number"
@@ -267,6 +282,7 @@ _FIELDS = {
     "connections.keepAlive": ("keep_alive", 1),
     "connections.lineCapMebibytes": ("line_cap", _MIB),
     "connections.mostPages": ("max_pages", 1),
+    "connections.serverPath": ("server_path", 1),
     "connections.examineFailures": ("diagnose_failures", 1),
     "lists.remember": ("save_baselines", 1),
     "lists.askForLists": ("fetch_all_lists", 1),

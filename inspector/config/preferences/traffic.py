@@ -7,8 +7,9 @@ start-up: keep it light.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 from inspector.base.errors import ConfigError
 from inspector.base.json.values import JSON, JSONObject
@@ -17,8 +18,7 @@ from inspector.base.json.values import JSON, JSONObject
 TINTS = ("error", "warn", "ok", "wait", "inbound", "outbound")
 
 
-@dataclass(frozen=True, slots=True)
-class ColorRule:
+class ColorRule(NamedTuple):
     """Tints rows that match the filter, unless an earlier rule matches."""
 
     filter: str
@@ -34,11 +34,10 @@ DEFAULT_RULES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TrafficPrefs:
+class TrafficPrefs(NamedTuple):
     """Saved filters by name, and color rules in evaluation order."""
 
-    filters: Mapping[str, str] = field(default_factory=dict)
+    filters: Mapping[str, str] = MappingProxyType({})
     rules: Sequence[ColorRule] = DEFAULT_RULES
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import contextlib
 import os
 import secrets
 import stat
@@ -25,6 +24,7 @@ import unicodedata
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from inspector.base.atomic_file import replace_file
 from inspector.base.errors import ConfigError
 from inspector.base.json.values import JSON, JSONError, JSONObject, compact, parse, pretty
 from inspector.base.plain_text import one_line
@@ -132,7 +132,7 @@ class VaultFile:
             raise ConfigError(f"Secrets are limited to {size(MAX_BYTES)} in total.", "Delete some of them.")
         try:
             self.prepare_folder()
-            _replace(self.path, data)
+            replace_file(self.path, data, is_private=True)
         except OSError as exc:
             why = exc.strerror or exc
             raise ConfigError(
@@ -263,22 +263,6 @@ def _document(vault: Vault) -> JSONObject:
         for name, record in vault.records.items()
     }
     return {**vault.unknown, **document}
-
-
-def _replace(path: Path, data: bytes) -> None:
-    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
-    flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | _NO_FOLLOW | getattr(os, "O_BINARY", 0)
-    handle = os.open(temporary, flags, 0o600)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())  # otherwise a power failure could leave an empty file
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
 
 
 def new_key() -> bytes:

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import math
 import re
-import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
+from inspector.base.command_line import quote_word, split_command
 from inspector.base.errors import ConfigError
 from inspector.base.json.values import JSON, JSONObject
 from inspector.base.redaction import MASK, masked_command, masked_url
 from inspector.config.secrets.records import is_name
 from inspector.protocol.discovery import read_era_choice
-from inspector.protocol.revisions import REVISIONS
+from inspector.protocol.revisions import HANDSHAKE_REVISIONS, REVISIONS
 
 # Colors to mark a server with, as written in the file; the window maps each to a shade.
 COLORS = ("blue", "green", "amber", "red", "violet", "teal")
@@ -57,6 +57,7 @@ class NetworkSettings:
     proxy: str = ""
     environment_proxy: bool = False
     ca_file: str = ""
+    login_ca_file: str = ""
     client_certificate: str = ""
     client_key: str = ""
     verify: bool = True
@@ -67,34 +68,43 @@ class NetworkSettings:
 class _Entry:
     """Settings common to all servers.
 
-    `era` is "auto" (detect), "legacy-first", or a protocol version. `auto_restart` reconnects when the
-    connection is lost. `capabilities` are the client capabilities to declare, None for all that are
-    supported; with `exact_capabilities` exactly these are sent with every protocol version. `auto_connect`
-    connects at app start. `watch` lists globs below the working directory: the server is restarted when a
-    matching file changes. `notes` and `color` (one of COLORS, or "") are for the user only.
+    `era` is "auto" (detect), "legacy-first", or a protocol version. `continue_as` is the protocol version to
+    use if the server responds to initialize with one that is not known; "" ends the connection.
+    `auto_restart` reconnects when the connection is lost. `capabilities` are the client capabilities to
+    declare, None for all that are supported; with `exact_capabilities` exactly these are sent with every
+    protocol version. `auto_connect` connects at app start. `watch` lists globs below the working directory:
+    the server is restarted when a matching file changes. With `sequential`, a request is sent only after the
+    response to the previous one. `notes` and `color` (one of COLORS, or "") are for the user only.
     """
 
     name: str
     enabled: bool = True
     roots: tuple[str, ...] = ()
     era: str = "auto"
+    continue_as: str = ""
     timeouts: Timeouts = Timeouts()
     auto_restart: bool = False
     capabilities: dict[str, Any] | None = None  # JSON
     exact_capabilities: bool = False
     auto_connect: bool = False
     watch: tuple[str, ...] = ()
+    sequential: bool = False
     notes: str = ""
     color: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StdioEntry(_Entry):
-    """A stdio server: a program that MCP Lens starts."""
+    """A stdio server: a program that MCP Lens starts.
+
+    It gets `env` and the standard environment variables of MCP Lens, or with `inherit_environment` all of
+    them.
+    """
 
     command: str
     args: tuple[str, ...] = ()
     env: Mapping[str, EntryValue] = field(default_factory=dict)
+    inherit_environment: bool = False
     cwd: str = ""
 
     @property
@@ -104,7 +114,8 @@ class StdioEntry(_Entry):
     @property
     def address(self) -> str:
         """The command line as it would be typed, secrets masked; for display."""
-        return " ".join(_quoted(word) for word in masked_command((self.command, *self.args)))
+        words = masked_command((self.command, *self.args))
+        return " ".join(word if MASK in word else quote_word(word) for word in words)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,7 +242,7 @@ def entry_from_text(text: str, name: str = "") -> Entry:
         kind = WebSocketEntry if is_websocket(url) else HttpEntry
         return kind(name=name or _name_from_url(url), url=url)
     try:
-        argv = shlex.split(text)
+        argv = split_command(text)
     except ValueError as exc:
         raise ConfigError(f"Could not parse the command line: {exc}.", "Close the quotes.") from exc
     if not argv or not argv[0]:
@@ -272,6 +283,17 @@ def check_era(era: str) -> str:
     return era
 
 
+def check_continue_as(date: str) -> str:
+    """Return the protocol version to continue as, if it is valid or empty. Raises ConfigError."""
+    dates = [revision.date for revision in HANDSHAKE_REVISIONS]
+    if date and date not in dates:
+        raise ConfigError(
+            f"continueAs: {date!r} is not a protocol version with initialize.",
+            f"Use one of {', '.join(dates)}.",
+        )
+    return date
+
+
 def check_timeouts(timeouts: Timeouts) -> Timeouts:
     """Return the timeouts if they are valid. Raises ConfigError."""
     for name in ("connect", "request", "total", "keep_alive"):
@@ -297,6 +319,35 @@ def name_from_argv(argv: list[str]) -> str:
     return _stem(chosen)
 
 
+# Commands that download and run a package: alone, or with one of these as the first argument.
+_INSTALLERS: dict[str, tuple[str, ...]] = {
+    "npx": (),
+    "bunx": (),
+    "pnpx": (),
+    "uvx": (),
+    "npm": ("exec", "x"),
+    "pnpm": ("dlx",),
+    "yarn": ("dlx",),
+    "bun": ("x",),
+    "uv": ("tool", "run"),
+    "pipx": ("run",),
+    "docker": ("run",),
+    "podman": ("run",),
+}
+
+
+def installer_of(argv: Sequence[str]) -> str:
+    """Return the program that may have to download the server before it starts it; "" if none does."""
+    name = program_name(argv[0]) if argv else ""
+    first = next((word for word in argv[1:] if not word.startswith("-")), "")
+    return name if name in _INSTALLERS and first in (_INSTALLERS[name] or (first,)) else ""
+
+
+def program_name(command: str) -> str:
+    """Return the name of a program without its folder and extension, in lower case."""
+    return re.sub(r"\.(?:exe|cmd|bat)$", "", re.split(r"[/\\]", command)[-1].lower())
+
+
 def _stem(word: str) -> str:
     last = re.split(r"[/\\]", word.rstrip("/\\"))[-1] or word
     return re.sub(r"\.(py|js|mjs|ts|sh|exe|cmd|bat)$", "", re.sub(r"(?<=.)@[\w.^~-]+$", "", last))
@@ -304,10 +355,6 @@ def _stem(word: str) -> str:
 
 def _name_from_url(url: str) -> str:
     return urlsplit(url).netloc.rpartition("@")[2] or "server"
-
-
-def _quoted(word: str) -> str:
-    return word if MASK in word else shlex.quote(word)
 
 
 def read_auth(value: JSON) -> Auth | None:

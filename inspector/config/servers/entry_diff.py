@@ -130,11 +130,17 @@ def masked(content: JSONObject, mask: Callable[[str], str] = lambda value: MASK)
         elif name == "args" and isinstance(value, list):
             shown[name] = _masked_args([str(word) for word in value], mask)
         elif name == "url" and isinstance(value, str):
-            hidden = masked_url(value)
-            shown[name] = value if hidden == value else f"{hidden} {_mask_suffix(mask, value)}".rstrip()
+            shown[name] = _masked_address(value, mask)
+        elif name == "network" and isinstance(value, dict) and isinstance(value.get("proxy"), str):
+            shown[name] = {**value, "proxy": _masked_address(str(value["proxy"]), mask)}
         else:
             shown[name] = value
     return shown
+
+
+def _masked_address(url: str, mask: Callable[[str], str]) -> str:
+    hidden = masked_url(url)
+    return url if hidden == url else f"{hidden} {_mask_suffix(mask, url)}".rstrip()
 
 
 def _masked_value(name: str, value: JSON, mask: Callable[[str], str]) -> JSON:
@@ -163,7 +169,7 @@ def _mask_suffix(mask: Callable[[str], str], value: str) -> str:
 def _connection_part(entry: Entry) -> Entry:
     """Return the entry without fields that do not affect the connection.
 
-    Client capabilities are compared elsewhere (`engine.views.ClientSide`).
+    Client capabilities are compared elsewhere (`engine.server_view.ClientSide`).
     """
     return replace(
         entry,

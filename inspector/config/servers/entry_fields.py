@@ -11,12 +11,13 @@ from typing import Literal, TypeAlias
 
 from inspector.base.json.values import JSON, JSONObject
 from inspector.config.servers.entries import COLORS, is_websocket
-from inspector.protocol.revisions import REVISIONS
+from inspector.protocol.revisions import HANDSHAKE_REVISIONS, REVISIONS
 
 Transport: TypeAlias = Literal["stdio", "http", "ws"]
 Kind: TypeAlias = Literal[
-    "line", "code", "lines", "text", "switch", "choice", "seconds", "file", "folder", "color", "named"
-]
+    "line", "code", "lines", "text", "switch", "choice", "seconds", "file", "folder", "color", "named",
+    "environment",
+]  # fmt: skip
 
 STDIO: frozenset[Transport] = frozenset({"stdio"})
 URL: frozenset[Transport] = frozenset({"http", "ws"})
@@ -49,6 +50,10 @@ _ERAS = (
     ("auto", "Auto-detect"),
     ("legacy-first", "Auto-detect (initialize first)"),
     *((revision.date, revision.date) for revision in reversed(REVISIONS)),
+)
+_UNKNOWN_VERSIONS = (
+    ("", "Do not connect"),
+    *((revision.date, f"Continue as {revision.date}") for revision in reversed(HANDSHAKE_REVISIONS)),
 )
 _TYPES = (
     ("auto", "Auto-detect"),
@@ -107,11 +112,20 @@ FIELDS: tuple[EntryField, ...] = (
         "env",
         "Environment",
         "Environment variables",
-        "Passed to the program with a few standard variables (PATH, HOME, LANG…); other variables of "
-        "MCP Lens are not inherited.",
+        "Set for the program. ${NAME} takes the value of your variable NAME.",
         "named",
         STDIO,
         default={},
+    ),
+    EntryField(
+        "inheritEnvironment",
+        "Environment",
+        "Pass my whole environment",
+        "If off, the program gets only the standard variables. Your whole environment may hold keys and "
+        "tokens.",
+        "environment",
+        STDIO,
+        default=False,
     ),
     EntryField(
         "headers",
@@ -132,10 +146,20 @@ FIELDS: tuple[EntryField, ...] = (
         choices=_ERAS,
     ),
     EntryField(
+        "continueAs",
+        "Protocol",
+        "Unknown version",
+        "What to do if the server responds to initialize with a version that MCP Lens does not know, such as "
+        "that of a draft.",
+        "choice",
+        choices=_UNKNOWN_VERSIONS,
+    ),
+    EntryField(
         "timeouts.connect",
         "Protocol",
         "Connection timeout",
-        "Maximum time to connect.",
+        "Maximum time to connect. For a program it counts from its first output, at the latest 10 s after "
+        "its start.",
         "seconds",
         default=None,
     ),
@@ -162,6 +186,15 @@ FIELDS: tuple[EntryField, ...] = (
         "How often the server is pinged. 0: never.",
         "seconds",
         default=None,
+    ),
+    EntryField(
+        "sequential",
+        "Protocol",
+        "One request at a time",
+        "For servers that fail on concurrent requests: each request waits for the response to the previous "
+        "one. Waiting does not count toward the timeouts.",
+        "switch",
+        default=False,
     ),
     EntryField(
         "roots",
@@ -194,7 +227,15 @@ FIELDS: tuple[EntryField, ...] = (
         "network.caFile",
         "Network",
         "CA file",
-        "Certificate authorities trusted for this server (PEM).",
+        "Certificate authorities trusted for this server (PEM). They do not apply to other hosts.",
+        "file",
+        URL,
+    ),
+    EntryField(
+        "network.loginCaFile",
+        "Network",
+        "CA file for logins",
+        "Certificate authorities trusted for authorization servers on other hosts (PEM).",
         "file",
         URL,
     ),

@@ -41,7 +41,7 @@ from inspector.config.servers.entry_secrets import (
     with_references,
 )
 
-INPUT = "input"  # kind of the secrets that hold inputs: `input/<server>/<id>`
+INPUT = "input"  # kind of the secrets that hold inputs: `input/<server>/<id>`, see InputOwner
 
 KNOWN = ("userHome", "workspaceFolder", "workspaceFolderBasename", "cwd", "pathSeparator", "/")
 
@@ -93,6 +93,11 @@ def names_in(entry: Entry) -> Names:
     return Names(*(tuple(names) for names in found.values()))
 
 
+def inputs_in(text: str) -> tuple[str, ...]:
+    """Return the ids of the inputs in a text."""
+    return tuple(match["input"] for match in _REFERENCE.finditer(text) if match["input"] is not None)
+
+
 def has_placeholders(text: str) -> bool:
     """True if the text contains a placeholder or escape, i.e. is not sent verbatim."""
     return _REFERENCE.search(text) is not None
@@ -141,9 +146,40 @@ def expand_known(entry: Entry, values: Values, *, uses_defaults: bool = True) ->
     )
 
 
+@dataclass(frozen=True, slots=True)
+class InputOwner:
+    """The server that stored input values belong to.
+
+    A server of the server list is known by its name. Any file may use the same names, so the values of a
+    server in another client's file also depend on where it is and what it contains: `location` and `content`
+    are digests of those.
+    """
+
+    server: str
+    location: str = ""
+    content: str = ""
+
+    @property
+    def place(self) -> str:
+        """The prefix of all values that were stored for this server, whatever its content was."""
+        return make_name(INPUT, self.server, *filter(None, (self.location,)))
+
+    @property
+    def prefix(self) -> str:
+        """The prefix of the values that this server may use."""
+        return make_name(INPUT, *self._parts())
+
+    def secret(self, id: str) -> str:
+        """Return the secret name under which an input's value is stored."""
+        return make_name(INPUT, *self._parts(), id)
+
+    def _parts(self) -> tuple[str, ...]:
+        return (self.server, *filter(None, (self.location, self.content)))
+
+
 def input_secret(server: str, id: str) -> str:
-    """Return the secret name under which an input's value is stored."""
-    return make_name(INPUT, server, id)
+    """Return the secret name of an input of a server in the server list."""
+    return InputOwner(server).secret(id)
 
 
 def _value(match: re.Match[str], location: str, values: Values) -> str:
@@ -272,9 +308,10 @@ def plain_secrets_of(entry: Entry) -> tuple[str, ...]:
     return (*named, *(each.label for each in text_secrets_of(entry)))
 
 
-def stored_secrets_of(entry: Entry) -> dict[str, str]:
+def stored_secrets_of(entry: Entry, owner: InputOwner | None = None) -> dict[str, str]:
     """Return stored secret names by display name (a header, a variable, `input:id`)."""
-    inputs = {f"{INPUT}:{id}": input_secret(entry.name, id) for id in names_in(entry).inputs}
+    owner = owner or InputOwner(entry.name)
+    inputs = {f"{INPUT}:{id}": owner.secret(id) for id in names_in(entry).inputs}
     return {name: reference.ref for name, reference in secret_references(entry).items()} | inputs
 
 

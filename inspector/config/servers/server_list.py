@@ -24,6 +24,7 @@ from inspector.config.servers.entries import (
     StdioEntry,
     Timeouts,
     WebSocketEntry,
+    check_continue_as,
     check_era,
     check_timeouts,
     check_url,
@@ -224,6 +225,7 @@ def read_entry(name: str, value: JSON) -> Entry:
     if isinstance(entry, HttpEntry):
         entry = replace(entry, auth=auth)
     check_era(entry.era)
+    check_continue_as(entry.continue_as)
     check_timeouts(entry.timeouts)
     if not isinstance(entry, StdioEntry) and not has_placeholders(entry.url):
         check_url(entry.url)

@@ -6,7 +6,7 @@ connection depends on. Any change requires a new approval. Of secrets only diges
 approvals file.
 
 `warnings_for` describes what an entry can do that is not obvious at a glance. It forbids nothing and does
-no I/O. `check_command` and `check_batch` reject commands that are never allowed.
+no I/O. `check_command` rejects commands that are never allowed.
 """
 
 from __future__ import annotations
@@ -27,13 +27,15 @@ from inspector.base.json.values import JSON, JSONObject, shorten
 from inspector.base.plain_text import one_line
 from inspector.base.redaction import MASK
 from inspector.config.json_file import JsonDocument
-from inspector.config.servers.entries import Entry, StdioEntry
+from inspector.config.servers.entries import Entry, StdioEntry, installer_of, program_name
 from inspector.config.servers.entry_diff import FieldChange, compare_content, masked
+from inspector.config.servers.placeholders import InputOwner
 from inspector.config.servers.server_list import write_entry
 
 # Members that do not affect the connection; changing them needs no new approval.
-_UNCHECKED_MEMBERS = ("disabled", "enabled", "autoRestart", "autoConnect", "watch", "notes", "color")
+_UNCHECKED_MEMBERS = ("disabled", "enabled", "autoRestart", "autoConnect", "notes", "color")
 _DIGEST_LENGTH = 8
+_OWNER_DIGEST_LENGTH = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,20 @@ class TrustStore:
     def changes(self, approval: Approval, content: JSONObject) -> tuple[FieldChange, ...]:
         """Return what changed since the approval."""
         return compare_content(approval.content, self._masked(content, _salt(self._read())))
+
+    def input_owner(self, content: JSONObject) -> InputOwner:
+        """Return the owner of the stored inputs: this server in this file with these settings.
+
+        A new version of its program keeps them, as that needs a new approval anyway. Raises ConfigError.
+        """
+        salt = _salt(self._read())
+        location: JSONObject = {name: content[name] for name in ("file", "folder", "name")}
+        settings: JSONObject = {name: value for name, value in content.items() if name != "program"}
+        return InputOwner(
+            str(content["name"]),
+            digest_of(location, salt)[:_OWNER_DIGEST_LENGTH],
+            digest_of(settings, salt)[:_OWNER_DIGEST_LENGTH],
+        )
 
     def approve(self, content: JSONObject, variables: Iterable[str] = ()) -> Approval:
         """Approve this content, replacing an earlier approval of the server. Raises ConfigError."""
@@ -216,22 +232,6 @@ def is_relative(command: str, is_absolute: bool) -> bool:
     return not is_absolute and any(character in command for character in "/\\:")
 
 
-def check_batch(program: str, args: Iterable[str]) -> None:
-    """Raise ConfigError for batch file arguments that cmd.exe would interpret.
-
-    Windows always runs batch files in a shell, which parses their arguments again.
-    """
-    if not program.lower().endswith((".bat", ".cmd")):
-        return
-    for argument in args:
-        if any(character in '"%!^&|<>()' or ord(character) < 32 for character in argument):
-            raise ConfigError(
-                f"It starts a batch file, {program}, with an argument that the Windows shell would "
-                f"interpret: {argument!r}.",
-                "Start the program behind the batch file directly, such as node.exe with a script.",
-            )
-
-
 _SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "fish", "cmd", "powershell", "pwsh"}
 # Options that take inline code, by interpreter.
 _CODE_OPTIONS = {
@@ -244,21 +244,6 @@ _CODE_OPTIONS = {
     "php": ("-r",),
     "lua": ("-e",),
     "osascript": ("-e",),
-}
-# Commands that download and run a package: alone, or with one of these as the first argument.
-_FETCHERS: dict[str, tuple[str, ...]] = {
-    "npx": (),
-    "bunx": (),
-    "pnpx": (),
-    "uvx": (),
-    "npm": ("exec", "x"),
-    "pnpm": ("dlx",),
-    "yarn": ("dlx",),
-    "bun": ("x",),
-    "uv": ("tool",),
-    "pipx": ("run",),
-    "docker": ("run",),
-    "podman": ("run",),
 }
 _CONTAINERS = ("docker", "podman", "nerdctl")
 _ACCESS_OPTIONS = (
@@ -300,12 +285,17 @@ def warnings_for(entry: Entry) -> tuple[str, ...]:
     """Return warnings about a server, most important first; empty if nothing is suspicious."""
     if isinstance(entry, StdioEntry):
         words = (entry.command, *entry.args)
-        return (*_command_warnings(entry), *_variable_warnings(entry.env), *_character_warnings(words))
+        return (
+            *_command_warnings(entry),
+            *_environment_warnings(entry),
+            *_variable_warnings(entry.env),
+            *_character_warnings(words),
+        )
     return (*_url_warnings(entry.url), *_character_warnings((_path_of(entry.url),)))
 
 
 def _command_warnings(entry: StdioEntry) -> Iterator[str]:
-    name, args = _program_name(entry.command), entry.args
+    name, args = program_name(entry.command), entry.args
     if name in _WRAPPERS:
         yield f"It starts another program through {name}; only {name} itself is checked for changes."
     own = _own_options(args)
@@ -313,7 +303,8 @@ def _command_warnings(entry: StdioEntry) -> Iterator[str]:
         yield f"It passes a command to a shell ({name}), which can do anything. Review the whole command."
     if any(word.partition("=")[0] in _CODE_OPTIONS.get(_without_version(name), ()) for word in own):
         yield f"Its arguments are code for {name}. Review all of it."
-    if name in _FETCHERS and _fetches(name, args):
+    is_local = name == "uv" and "tool" not in args  # uv run installs packages, but runs local code
+    if installer_of((entry.command, *args)) and not is_local:
         yield f"{name} downloads the code it runs. MCP Lens cannot detect changes to that code."
     if name in _CONTAINERS:
         access = [word.partition("=")[0] for word in args if word.partition("=")[0] in _ACCESS_OPTIONS]
@@ -339,9 +330,12 @@ def _is_shell_code(word: str) -> bool:
     return is_posix or lower in ("/c", "/k", "-command", "-encodedcommand", "-enc", "--command")
 
 
-def _fetches(name: str, args: Sequence[str]) -> bool:
-    first = next((word for word in args if not word.startswith("-")), "")
-    return not _FETCHERS[name] or first in _FETCHERS[name]
+def _environment_warnings(entry: StdioEntry) -> Iterator[str]:
+    if entry.inherit_environment:
+        yield (
+            "It gets your whole environment: all variables of MCP Lens, including keys, tokens and passwords "
+            "in them."
+        )
 
 
 def _variable_warnings(env: Iterable[str]) -> Iterator[str]:
@@ -400,11 +394,6 @@ def _codes(word: str, characters: Sequence[str]) -> str:
 
 def _without_version(name: str) -> str:
     return re.sub(r"[\d.]+w?$", "", name)
-
-
-def _program_name(command: str) -> str:
-    name = re.split(r"[/\\]", command)[-1].lower()
-    return re.sub(r"\.(?:exe|cmd|bat)$", "", name)
 
 
 def _listed(names: Sequence[str]) -> str:

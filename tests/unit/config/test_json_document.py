@@ -34,6 +34,7 @@ from inspector.config.servers.server_list import ServerListFile
 from inspector.config.servers.trust import TrustStore, content_of
 from inspector.engine.login.logins import LoginOptions
 from inspector.oauth.login.steps import Overrides
+from tests.helpers.platforms import IS_WINDOWS
 from tests.unit.config.test_json_file import json_values
 
 
@@ -62,7 +63,7 @@ def test_written_document_round_trips_exactly(document: JSONObject) -> None:
 def test_layout_is_preserved(path: Path) -> None:
     document: JSONObject = {"a": {}, "b": [], "c": [1, {"d": None}], "e": "ü"}
     JsonDocument(path).write(document)
-    assert path.read_text() == json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    assert path.read_text("utf-8") == json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
 def test_last_duplicate_key_wins(path: Path) -> None:
@@ -88,9 +89,12 @@ def test_declared_capabilities_are_saved_digit_for_digit(path: Path) -> None:
 
 
 def test_concurrent_writers_on_several_threads_lose_nothing(path: Path, tmp_path: Path) -> None:
-    """One of them opens the file through a symlink."""
+    """One of them opens the file through a symlink, or on Windows by another spelling of its path."""
     link = tmp_path / "link.json"
-    link.symlink_to(path)
+    if IS_WINDOWS:
+        link = Path(str(path).upper())
+    else:
+        link.symlink_to(path)
     files = [JsonDocument(path), JsonDocument(path), JsonDocument(link)]
     start = Barrier(len(files))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import stat
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from inspector.config.reply_rules import (
     read_script,
     write_rule,
 )
+from tests.helpers.platforms import is_owner_only
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_every_kind_of_rule_round_trips(path: Path) -> None:
     loaded = ReplyRulesFile(path).load()
     assert list(loaded.rules) == rules
     assert loaded.problems == ()
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert is_owner_only(path)
 
 
 @given(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from inspector.config.calls.saved_calls import (
     read_expected,
     write_expected,
 )
+from tests.helpers.platforms import needs_fifos, needs_links, needs_permissions
 
 RESULT = b'{"result":{"content":[{"type":"text","text":"a"}],"n":1.10}}'
 
@@ -92,12 +94,37 @@ def test_expected_result_is_deleted_and_restored_with_its_call(
     assert read_expected(path_of(restored)) == RESULT
 
 
+def test_expected_result_that_is_not_a_usable_file_does_not_block_the_deletion(
+    folder: SavedCallFolder, saved: SavedCall
+) -> None:
+    """Threat: a shared folder holds a file that fills the memory, or that is never read to its end."""
+    path = expected_path(path_of(saved))
+    os.truncate(path, MAX_EXPECTED_BYTES + 1)
+    deleted = folder.delete(saved)
+    assert deleted is not None
+    assert deleted.expected is None
+
+
+@needs_fifos
+def test_expected_result_that_is_a_named_pipe_does_not_block_the_deletion(
+    folder: SavedCallFolder, saved: SavedCall
+) -> None:
+    path = expected_path(path_of(saved))
+    path.unlink()
+    os.mkfifo(path)
+    deleted = folder.delete(saved)
+    assert deleted is not None
+    assert deleted.expected is None
+
+
+@needs_permissions
 def test_file_in_a_private_folder_is_private(tmp_path: Path) -> None:
     call = tmp_path / "calls" / "x.json"
     write_expected(call, RESULT, is_private=True)
     assert stat.S_IMODE(expected_path(call).stat().st_mode) == 0o600
 
 
+@needs_links
 def test_symlink_that_leaves_the_folder_is_neither_read_nor_written(saved: SavedCall, tmp_path: Path) -> None:
     secret = tmp_path / "secret.json"
     secret.write_text('{"key": 1}')

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from inspector.base.errors import ConfigError
 from inspector.base.json.values import JSON, ExactNumber, to_wire
 from inspector.config.calls.saved_calls import SavedCall, SavedCallFolder
+from tests.helpers.platforms import needs_links
 from tests.unit.config.test_json_file import json_values
 
 CALL = SavedCall("List files", "list", "fs", {"path": "${root}", "n": 2**70})
@@ -176,13 +177,20 @@ def test_unusable_file_is_reported_and_the_others_are_used(
     assert "bad.json" in loaded.problems[0]
 
 
-def test_other_files_are_ignored(folder: SavedCallFolder, tmp_path: Path) -> None:
-    outside = tmp_path / "outside.json"
-    outside.write_text('{"tool": "t", "arguments": {"stolen": true}}')
+def test_other_files_are_ignored(folder: SavedCallFolder) -> None:
     write(folder, "package.json", '{"name": "p", "version": "1"}')
     write(folder, "variables.json", '{"tool": "x"}')
     write(folder, "notes.txt", "hello")
     (folder.path / "sub.json").mkdir()
+    assert folder.load().calls == ()
+    assert folder.load().problems == ()
+
+
+@needs_links
+def test_links_and_named_pipes_are_ignored(folder: SavedCallFolder, tmp_path: Path) -> None:
+    outside = tmp_path / "outside.json"
+    outside.write_text('{"tool": "t", "arguments": {"stolen": true}}')
+    folder.path.mkdir(parents=True, exist_ok=True)
     (folder.path / "link.json").symlink_to(outside)
     os.mkfifo(folder.path / "pipe.json")
     assert folder.load().calls == ()

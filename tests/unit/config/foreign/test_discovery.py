@@ -249,6 +249,55 @@ def test_claude_code_stores_servers_per_folder_and_disables_some(tmp_path: Path)
     assert "settings.json" in found.by_name()["b"][0].notes[0]
 
 
+def test_servers_in_claude_code_settings_are_found_with_a_note(tmp_path: Path) -> None:
+    text = """{
+      "statusLine": {"type": "command", "command": "status.sh"},
+      "permissions": {"allow": ["mcp__a"]},
+      "mcpServers": {"a": {"command": "run"}, "b": {"url": "https://x.example/mcp"}}
+    }"""
+    path = tmp_path / "settings.json"
+    file = _file(path, text, "claude-settings", "Claude Code")
+    assert [(server.name, server.line) for server in file.servers] == [("a", 4), ("b", 4)]
+    assert all(server.entry is not None for server in file.servers)
+    assert {server.notes for server in file.servers} == {
+        ("Current Claude Code ignores servers in settings.json. Use .mcp.json or “claude mcp add” instead.",)
+    }
+
+
+def test_servers_in_claude_code_settings_may_have_no_table(tmp_path: Path) -> None:
+    text = """{
+      "env": {"url": "not a server"},
+      "statusLine": {"type": "command", "command": "status.sh"},
+      "otherLine": {"type": "command", "command": "other.sh"},
+      "permissions": {"allow": []},
+      "files": {"type": "stdio", "command": "run", "args": ["x"]}
+    }"""
+    file = _file(tmp_path / "settings.json", text, "claude-settings", "Claude Code")
+    assert [(server.name, server.line) for server in file.servers] == [("files", 6)]
+    assert "not inside “mcpServers”" in file.notes[0]
+
+
+def test_settings_of_claude_code_without_servers_are_not_listed(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text(
+        '{"statusLine": {"type": "command", "command": "x"}, "permissions": {"allow": ["mcp__a"]}}'
+    )
+    assert find_servers([ConfigLocation("Claude Code", "user", path, "claude-settings")]).files == ()
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"type": "sdk", "name": "inner"},
+        {"type": "claudeai-proxy", "url": "https://claude.example/mcp", "id": "mcpsrv_1"},
+    ],
+)
+def test_server_inside_claude_code_has_nothing_to_connect_to(tmp_path: Path, raw: dict[str, str]) -> None:
+    servers = _servers(tmp_path, json.dumps({"mcpServers": {"a": raw}}), "mcp.json", "Claude Code")
+    assert servers["a"].entry is None
+    assert servers["a"].problem.startswith("Runs inside Claude Code; nothing to connect to. To inspect it,")
+
+
 def test_registry_server_json_gives_one_server_per_package_or_remote(tmp_path: Path) -> None:
     inbox_request = {
         "$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",

@@ -45,6 +45,12 @@ def _written(tmp_path: Path, text: str | bytes, format: str = "mcp.json") -> Dis
         ('{"a":' * 500 + "1" + "}" * 500, "mcp.json", "nested too deeply"),
         ("a = " + "[" * 100_000, "codex", "nested too deeply"),
         ("a" + ".a" * 100_000 + " = 1", "codex", "nested too deeply"),
+        (".".join(['"a \\" b"'] * 100_000) + " = 1", "codex", "nested too deeply"),
+        ("\nx = " + "1" * 5000, "codex", "number at line 2, column 5 has more than 1,000 digits"),
+        ("x = " + "1" * 64 * 1024, "codex", "more than 1,000 digits"),
+        ("x = " + "1_" * 32 * 1024 + "1", "codex", "more than 1,000 digits"),
+        ("x = 1e" + "9" * 64 * 1024, "codex", "more than 1,000 digits"),
+        ("x = 0x" + "f" * 200_000, "codex", "an integer of 800,000 bits"),
         (b'{"a": \xff}', "mcp.json", "not valid UTF-8 from line 1"),
         ('{"mcpServers": {}}'.encode("utf-16"), "mcp.json", "not valid UTF-8"),
         (b"\0\0\0", "mcp.json", "line 1"),
@@ -204,3 +210,28 @@ def test_large_input_is_read_in_time(tmp_path: Path, text: str) -> None:
     assert process_time() - begun < 5
     assert file.servers
     assert all(len(note) < 200 for server in file.servers for note in server.notes)
+
+
+@pytest.mark.parametrize("word", ["a" * 900_000, "-" * 900_000, '\\"' * 450_000], ids=["a", "-", "quotes"])
+def test_long_word_in_toml_is_read_in_linear_time(tmp_path: Path, word: str) -> None:
+    """Threat: the search for long keys took quadratic time, 49 s for 64 KB, and froze the start."""
+    found = _written(tmp_path, f'[mcp_servers.a]\ncommand = "x"\nargs = ["{word}"]\n', "codex")
+    assert [server.name for server in found.servers] == ["a"]
+
+
+@pytest.mark.parametrize("number", ["9" * 400, "9" * 5000, "1e400"])
+def test_number_too_large_for_a_timeout_affects_only_its_server(tmp_path: Path, number: str) -> None:
+    text = f'{{"mcpServers": {{"a": {{"command": "x", "timeout": {number}}}, "b": {{"command": "x"}}}}}}'
+    found = _written(tmp_path, text)
+    assert [(server.name, server.entry is None) for server in found.servers] == [("a", True), ("b", False)]
+    assert found.problem == ""
+
+
+def test_error_in_a_parser_is_reported_with_its_file_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(text: str) -> object:
+        raise IndexError(f"no index for {text!r}")
+
+    monkeypatch.setattr("tomllib.loads", fail)
+    assert "IndexError: no index for 'x = 1'" in _written(tmp_path, "x = 1", "codex").problem

@@ -22,6 +22,7 @@ _EVERYWHERE = {
     ".gemini/settings.json": "Gemini CLI",
     ".copilot/mcp-config.json": "Copilot CLI",
 }
+_DESKTOP = "claude_desktop_config.json"
 _OF_PLATFORM = {
     "linux": {
         ".config/Claude/claude_desktop_config.json": "Claude Desktop",
@@ -38,6 +39,7 @@ _OF_PLATFORM = {
     },
     "win32": {
         f"{_ROAMING}/Claude/claude_desktop_config.json": "Claude Desktop",
+        f"AppData/Local/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude/{_DESKTOP}": "Claude Desktop",
         f"{_ROAMING}/Code/User/mcp.json": "VS Code",
         f"{_ROAMING}/Code/{_CLINE}": "Cline",
         f"{_ROAMING}/Zed/settings.json": "Zed",
@@ -133,6 +135,30 @@ def test_the_nearer_file_overrides_the_farther_one(tmp_path: Path) -> None:
         (folder.parent / ".mcp.json", "folder"),
         (home / ".claude.json", "user"),
         (home / ".mcp.json", "user"),
+    ]
+
+
+def test_project_settings_override_user_settings_and_neither_overrides_a_file_that_is_used(
+    tmp_path: Path,
+) -> None:
+    home, folder = tmp_path, tmp_path / "project"
+    settings = [
+        folder / ".claude" / "settings.local.json",
+        folder / ".claude" / "settings.json",
+        home / ".claude" / "settings.json",
+    ]
+    for path in settings:
+        _write(path, "Claude Code")
+    chain = find_servers(locations_for("linux", home, {}, folder)).by_name()["one"]
+    assert [server.source.path for server in chain] == settings
+    assert [server.source.scope for server in chain] == ["folder", "folder", "user"]
+    _write(folder / ".mcp.json", "Claude Code")
+    _write(home / ".claude.json", "Claude Code")
+    chain = find_servers(locations_for("linux", home, {}, folder)).by_name()["one"]
+    assert [server.source.path for server in chain] == [
+        folder / ".mcp.json",
+        home / ".claude.json",
+        *settings,
     ]
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 from urllib.parse import quote
 
 import pytest
 
 from inspector.base.errors import ConfigError
+from inspector.config.foreign.command_lines import read_command
 from inspector.config.foreign.discovery import DiscoveredServer
 from inspector.config.foreign.paste import read_pasted
 from inspector.config.servers.entries import HttpEntry, StdioEntry
@@ -115,6 +117,28 @@ def test_windows_paths_keep_their_backslashes() -> None:
     assert (entry.command, entry.args) == (r"C:\Program Files\node.exe", (r"C:\servers\one.js",))
 
 
+@pytest.mark.parametrize(
+    ("text", "command", "argument"),
+    [
+        (r"python .\src\server.py", "python", r".\src\server.py"),
+        (r"\\nas\tools\server.exe x", r"\\nas\tools\server.exe", "x"),
+        (r"node %APPDATA%\npm\server.js", "node", r"%APPDATA%\npm\server.js"),
+        (r'"C:\a b\x.exe" "C:\data\"', r"C:\a b\x.exe", "C:\\data\\"),
+    ],
+)
+def test_relative_network_and_variable_paths_keep_their_backslashes(
+    text: str, command: str, argument: str
+) -> None:
+    entry = _stdio(text)
+    assert (entry.command, entry.args) == (command, (argument,))
+
+
+@pytest.mark.parametrize("line", [r"C:\x.exe a && calc", r"\\nas\x.exe | more", r"x.exe it's > C:\log"])
+def test_shell_syntax_after_a_windows_path_is_rejected(line: str) -> None:
+    with pytest.raises(ConfigError, match="requires a shell"):
+        read_command(line, "win32")
+
+
 def test_quoted_text_is_preserved_verbatim() -> None:
     assert _stdio("run '; touch x' '$(x)' '|' '& calc'").args == ("; touch x", "$(x)", "|", "& calc")
 
@@ -182,3 +206,29 @@ def test_gemini_keys_have_their_gemini_meaning() -> None:
     assert isinstance(second, HttpEntry)
     assert second.type == "sse"
     assert _http('{"httpUrl": "https://x/mcp"}').type == "http"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/**/" * 200_000,
+        "```\n" + "\n" * 1_000_000 + "x",
+        "`" * 1_000_000,
+        "~" * 1_000_000,
+        '"a": {' + "}" * 1_000_000,
+        '"a": {"' + '\\"' * 500_000,
+        "cursor://" + "mcp" * 300_000,
+        "https://vscode.dev/" + "install" * 140_000,
+        "npx server" + " " * 1_000_000 + "x",
+    ],
+    ids=["comments", "fence", "backticks", "tildes", "braces", "quotes", "app link", "site link", "spaces"],
+)
+def test_hostile_text_is_read_in_linear_time(text: str) -> None:
+    """Threat: these took quadratic or exponential time with the GIL held, which freezes the window."""
+    with contextlib.suppress(ConfigError):
+        assert read_pasted(text)
+
+
+def test_fragment_after_comments_is_read() -> None:
+    (server,) = read_pasted('// one\n/* two */ /* "three": { */\n"a": {"command": "x"},')
+    assert server.name == "a"

@@ -44,7 +44,19 @@ def test_every_setting_has_a_description_and_a_valid_default(setting: Setting) -
         assert setting.unit
         assert math.isfinite(setting.maximum)
     if setting.kind is Kind.FILE and setting.target != "layout":
-        assert setting.target in {field.name for field in fields(Files)}
+        assert setting.target in Files._fields
+
+
+@pytest.mark.parametrize("value", ["login-shell", "as-started", "~/bin", "${PATH}"])
+def test_path_for_servers_is_a_choice_or_a_path(path: Path, value: str) -> None:
+    assert SettingsFile(path).set("connections.serverPath", value).server_path == value
+    assert SettingsFile(path).load() == (Settings(server_path=value), [])
+
+
+@pytest.mark.parametrize("value", ["", "no folder", 5, None, ["/bin"]])
+def test_invalid_path_for_servers_is_reported(path: Path, value: JSON) -> None:
+    with pytest.raises(ConfigError, match="login-shell, as-started, or absolute folders separated by"):
+        SettingsFile(path).set("connections.serverPath", value)
 
 
 def test_ids_are_unique_and_every_limit_has_one() -> None:
@@ -90,7 +102,7 @@ def test_unknown_setting_is_named() -> None:
 
 def test_every_file_in_use_is_listed_in_the_settings() -> None:
     shown = {setting.target for setting in SETTINGS if setting.kind is Kind.FILE}
-    assert {field.name for field in fields(Files)} - {"home"} <= shown
+    assert set(Files._fields) - {"home"} <= shown
 
 
 def test_setting_matches_only_if_all_search_words_match() -> None:

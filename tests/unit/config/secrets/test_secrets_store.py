@@ -66,6 +66,7 @@ def test_the_keychain_has_one_entry_however_many_secrets_there_are(machine: Mach
 
 @pytest.mark.parametrize("level", [StorageKind.KEYCHAIN, StorageKind.PASSPHRASE, StorageKind.MEMORY])
 def test_nothing_on_disk_contains_the_secret_in_any_encoding(machine: Machine, level: StorageKind) -> None:
+    """T37: stored tokens are read from the disk."""
     store = machine.store
     store.put(NAME, VALUE)
     store.move_to(level, PASSPHRASE)

@@ -6,6 +6,7 @@ import pytest
 
 from inspector.base.errors import ConfigError
 from inspector.config.servers.entries import HttpEntry, StdioEntry, check_url, entry_from_text
+from tests.helpers.platforms import IS_WINDOWS, QUOTE
 
 
 def test_command_line_is_split_like_a_shell_without_expansion() -> None:
@@ -13,7 +14,7 @@ def test_command_line_is_split_like_a_shell_without_expansion() -> None:
     assert entry == StdioEntry(
         name="my server", command="npx", args=("-y", "my server", "--root", "$HOME", "*.py", "|", "cat")
     )
-    assert entry.address == "npx -y 'my server' --root '$HOME' '*.py' '|' cat"
+    assert entry.address == "npx -y 'my server' --root '$HOME' '*.py' '|' cat".replace("'", QUOTE)
     assert entry.transport == "stdio"
 
 
@@ -54,7 +55,11 @@ def test_name_is_derived_from_the_server_and_not_from_its_runner(text: str, name
         ("   ", "No command or URL entered."),
         ("''", "No command or URL entered."),
         ("python 'server.py", "Could not parse the command line: No closing quotation."),
-        ("python \\", "Could not parse the command line: No escaped character."),
+        pytest.param(
+            "python \\",
+            "Could not parse the command line: No escaped character.",
+            marks=pytest.mark.skipif(IS_WINDOWS, reason="a backslash is literal on Windows"),
+        ),
         ("ftp://example.com", "MCP Lens cannot connect to ftp URLs."),
         ("http://", "'http://' has no host."),
         ("http:///path", "has no host"),

@@ -104,6 +104,7 @@ _VALUES: dict[str, st.SearchStrategy[object]] = {
     "folder": st.text(),
     "lines": st.lists(st.text()),
     "switch": st.booleans(),
+    "environment": st.booleans(),
     "seconds": st.none() | st.integers(1, 100),
     "named": st.dictionaries(st.text(min_size=1), st.text()),
 }

@@ -13,6 +13,7 @@ from inspector.base.errors import ConfigError
 from inspector.base.json.values import JSON
 from inspector.config.servers.entries import HttpEntry, StdioEntry
 from inspector.config.servers.server_list import ServerListFile
+from tests.helpers.platforms import needs_links, needs_permissions
 
 
 @pytest.fixture
@@ -214,6 +215,7 @@ def test_lone_surrogate_is_written_as_an_escape_and_round_trips(
     assert sorted(os.listdir(path.parent)) == [".servers.json.lock", "servers.json"]
 
 
+@needs_links
 def test_symlinked_file_stays_a_symlink(server_list: ServerListFile, path: Path, tmp_path: Path) -> None:
     """Users keep such files in a repository and link to them."""
     real = tmp_path / "dotfiles.json"
@@ -225,6 +227,7 @@ def test_symlinked_file_stays_a_symlink(server_list: ServerListFile, path: Path,
     assert ServerListFile(real).load().entries == (STDIO,)
 
 
+@needs_permissions
 def test_file_that_may_hold_secrets_is_readable_only_by_its_owner(
     server_list: ServerListFile, path: Path
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import stat
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +11,8 @@ import pytest
 from inspector.base.errors import ConfigError
 from inspector.config.servers.entries import Entry, HttpEntry, NetworkSettings, StdioEntry
 from inspector.config.servers.entry_diff import FieldChange
-from inspector.config.servers.trust import Program, TrustStore, check_batch, check_command, content_of
+from inspector.config.servers.trust import Program, TrustStore, check_command, content_of
+from tests.helpers.platforms import is_owner_only
 
 STDIO = StdioEntry(
     name="a", command="npx", args=("-y", "srv", "--token", "t0ps3cret"), env={"API_KEY": "k3y"}
@@ -49,6 +49,7 @@ def test_approval_is_found_after_a_restart(store: TrustStore) -> None:
         (replace(STDIO, env={"API_KEY": "other"}), PROGRAM, "env.API_KEY"),
         (replace(STDIO, env={**STDIO.env, "LD_PRELOAD": "x"}), PROGRAM, "env.LD_PRELOAD"),
         (replace(STDIO, cwd="/tmp"), PROGRAM, "cwd"),
+        (replace(STDIO, watch=("**/*",)), PROGRAM, "watch[0]"),
         (STDIO, replace(PROGRAM, path="/w/npx"), "program.path"),
         (STDIO, replace(PROGRAM, sha256="00" * 32), "program.sha256"),
         (STDIO, replace(PROGRAM, scripts=(("/w/x.js", "00" * 32),)), "program.scripts./w/x.js"),
@@ -81,7 +82,7 @@ def test_approval_covers_everything_a_connection_depends_on(store: TrustStore, e
 
 def test_approval_ignores_notes_and_the_enabled_flag(store: TrustStore) -> None:
     approval = store.approve(content_of(STDIO, FILE, FOLDER, PROGRAM))
-    other = replace(STDIO, enabled=False, notes="x", color="red", watch=("*",), auto_connect=True)
+    other = replace(STDIO, enabled=False, notes="x", color="red", auto_connect=True)
     assert store.covers(approval, content_of(other, FILE, FOLDER, PROGRAM))
 
 
@@ -100,7 +101,7 @@ def test_the_file_is_private_and_holds_no_secret(store: TrustStore) -> None:
     text = store.path.read_text()
     assert "t0ps3cret" not in text
     assert "k3y" not in text
-    assert stat.S_IMODE(store.path.stat().st_mode) == 0o600
+    assert is_owner_only(store.path)
 
 
 def test_revoked_approval_is_gone_and_the_others_remain(store: TrustStore) -> None:
@@ -124,7 +125,7 @@ def test_damaged_file_trusts_nothing_and_is_not_overwritten(store: TrustStore) -
 def test_tampered_approval_is_invalid(store: TrustStore) -> None:
     approval = store.approve(content_of(STDIO, FILE, FOLDER, PROGRAM))
     assert store.path is not None
-    document = json.loads(store.path.read_text())
+    document = json.loads(store.path.read_text("utf-8"))
     document["approvals"] += [5, {"file": FILE}, {**document["approvals"][0], "content": "x"}]
     document["salt"] = "other"
     store.path.write_text(json.dumps(document))
@@ -143,11 +144,3 @@ def test_name_on_the_path_and_absolute_path_are_accepted() -> None:
     check_command("npx", is_absolute=False)
     check_command("/usr/bin/npx", is_absolute=True)
     check_command("C:\\x\\npx.cmd", is_absolute=True)
-
-
-@pytest.mark.parametrize("argument", ["& calc", "%PATH%", '"', "a|b", "x^y", "(x)", "!x!", "a\nb"])
-def test_text_the_windows_shell_would_reinterpret_is_rejected(argument: str) -> None:
-    with pytest.raises(ConfigError, match="batch file"):
-        check_batch("C:\\x\\npx.CMD", ["-y", argument])
-    check_batch("C:\\x\\node.exe", ["-y", argument])
-    check_batch("C:\\x\\npx.cmd", ["-y", "@scope/server@1.2", "--port=80", "with space"])
