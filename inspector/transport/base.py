@@ -38,6 +38,14 @@ class FramesReceived:
 
 
 @dataclass(frozen=True, slots=True)
+class UnfinishedOutput:
+    """The server has stopped writing in the middle of a line; `head` is the line's beginning."""
+
+    head: bytes
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
 class StderrReceived:
     lines: Sequence[bytes]
     at: int
@@ -48,8 +56,9 @@ class ProcessStarted:
     pid: int
     command: tuple[str, ...]
     cwd: str
-    environment_names: tuple[str, ...]
+    environment_names: tuple[str, ...]  # as configured
     at: int
+    inherits_all: bool = False  # and all variables of MCP Lens
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +81,17 @@ class RequestFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class EventStreamChanged:
+    """The optional stream of server messages was lost, or is open again if `reason` is empty.
+
+    Requests are not affected: their responses have their own exchanges.
+    """
+
+    reason: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
 class Closed:
     """The last event: nothing can be sent or received any more. Says why, and what to do."""
 
@@ -84,6 +104,7 @@ class Closed:
 
 WireEvent: TypeAlias = (
     FramesReceived
+    | UnfinishedOutput
     | StderrReceived
     | ProcessStarted
     | ProcessExited
@@ -92,6 +113,7 @@ WireEvent: TypeAlias = (
     | HttpEnded
     | SseReceived
     | RequestFailed
+    | EventStreamChanged
     | Closed
 )
 Report: TypeAlias = Callable[[WireEvent], None]

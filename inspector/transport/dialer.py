@@ -17,6 +17,7 @@ from typing import Any
 import httpcore2
 
 from inspector.transport.network import CURRENT, CheckAddresses
+from inspector.transport.socket_stream import SocketBackend
 from inspector.transport.task_scope import TaskScope
 
 # RFC 8305, section 5: delay before the next address is tried in parallel.
@@ -29,7 +30,7 @@ class Dialer(httpcore2.AsyncNetworkBackend):
     """Connects to the first address of a name that accepts; `check` may reject the addresses before."""
 
     def __init__(self, check: CheckAddresses | None = None) -> None:
-        self._inner = httpcore2.AnyIOBackend()
+        self._inner: httpcore2.AsyncNetworkBackend = SocketBackend()
         self._check = check
 
     async def connect_tcp(

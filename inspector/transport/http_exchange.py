@@ -20,7 +20,7 @@ from inspector import __version__
 from inspector.base import units
 from inspector.base.clock import Clock
 from inspector.base.errors import ConfigError, ConnectionLost, FailureKind, UserError
-from inspector.protocol.framing import EventStreamReader, EventTooLarge, ServerSentEvent
+from inspector.protocol.framing import ByteBuffer, EventStreamReader, EventTooLarge, ServerSentEvent
 from inspector.protocol.jsonrpc import Kind, Message, RequestId, read
 from inspector.transport.base import (
     PLAIN,
@@ -34,6 +34,7 @@ from inspector.transport.base import (
 )
 from inspector.transport.network import CURRENT, CheckAddresses, Network, Stopwatch, explain, make_client
 from inspector.transport.peer import Peer, peer_of
+from inspector.transport.task_scope import Turns
 
 if TYPE_CHECKING:
     import httpx2
@@ -43,10 +44,15 @@ DEFAULT_RETRY = 1.0
 _MAX_STORED_BODY = 64 * 1024
 _MAX_STORED_EVENT = 2 * 1024
 _INFLATED_CHUNK = 1024 * 1024
+# Bytes after which other tasks run. Each of hundreds of events in one chunk is recorded and parsed.
+_BODY_TURN = 1024 * 1024
+_STREAM_TURN = 8 * 1024
+_MIN_COST = 1024
 _ZLIB_OR_GZIP = 47  # zlib's value for detecting the format from the header
 _RAW_DEFLATE = -15
 _DEFAULTS: Headers = (("User-Agent", f"mcp-lens/{__version__}"), ("Accept-Encoding", "identity"))
 _EVENT_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
+_ENCODING_HINT = "Turn off compression in the server, or in a proxy in front of it."
 _BOUNDS_HINT = "Make the server send less, or raise the maximum message size."
 _SHORT_HINT = "This kind of response is never that large. Check the URL."
 # Called with the events that arrived together, and when.
@@ -84,10 +90,10 @@ class Exchanges:
         self._configured = network.headers
         self._overridden = frozenset(name.lower() for name, _ in network.headers)
 
-    def has_authorization(self, headers: Headers) -> bool:
-        """True if the user configured an Authorization header, for this request or for all."""
-        names = {name.lower() for name, _ in headers} | self._overridden
-        return "authorization" in names
+    def own_authorization(self, headers: Headers) -> str | None:
+        """Return the Authorization header that the user configured, for all requests or for this one."""
+        values = [value for name, value in (*self._configured, *headers) if name.lower() == "authorization"]
+        return values[0] if values else None
 
     def begin(
         self, method: str, url: str, headers: Headers, content: bytes = b"", tag: int = NO_TAG
@@ -151,6 +157,8 @@ class Exchange:
         self._stored_body = b""
         self._body: bytes | None = None
         self._error = ""
+        self._inflater: Inflater | None = None
+        self._finding = ""
 
     @property
     def is_success(self) -> bool:
@@ -165,9 +173,18 @@ class Exchange:
         assert self._response is not None
         return peer_of(self._response, is_proxy=is_proxy)
 
+    @property
+    def body(self) -> bytes:
+        """What was read of the body; the start of it if that is not a message."""
+        return self._body or self._stored_body
+
     def store_body(self, body: bytes) -> None:
         """Store the start of a body that is not a message with the exchange."""
         self._stored_body = body[:_MAX_STORED_BODY]
+
+    def add_finding(self, finding: str) -> None:
+        """Report what is wrong with the response, at the end of the exchange."""
+        self._finding = f"{self._finding}; {finding}" if self._finding else finding
 
     async def __aenter__(self) -> Exchange:
         owner, request = self._owner, self._request
@@ -209,7 +226,9 @@ class Exchange:
     def _end(self) -> None:
         now = self._watch.now()
         timings = self._watch.timings(now)
-        self._owner.report(HttpEnded(self.number, self._size, timings, self._error, now, self._stored_body))
+        self._owner.report(
+            HttpEnded(self.number, self._size, timings, self._error, now, self._stored_body, self._finding)
+        )
 
     def _failed(self, error: BaseException) -> BaseException:
         """Record why the exchange ended early; translate an error of the library."""
@@ -219,7 +238,8 @@ class Exchange:
         if isinstance(error, httpx2.HTTPError | httpx2.StreamError | OSError):
             error = explain(error, self.url, responded=self.status != 0)
         elif isinstance(error, EventTooLarge | BadEncoding):
-            error = UserError(f"The server's response is invalid: {error}.", _BOUNDS_HINT)
+            hint = _ENCODING_HINT if isinstance(error, BadEncoding) else _BOUNDS_HINT
+            error = UserError(f"The server's response is invalid: {error}.", hint)
         if isinstance(error, asyncio.CancelledError):
             self._error = "Closed by MCP Lens: no longer needed."
         else:
@@ -235,6 +255,8 @@ class Exchange:
             return await self._read_stream(on_events)
         body = await self.read_body()
         if self.is_success and body.startswith(_EVENT_FIELDS):
+            label = f"is {self.content_type}" if self.content_type else "is missing"
+            self.add_finding(f"the content type {label}, but the body is an event stream")
             self._handle_events(EventStreamReader(self._owner.cap), body + b"\n\n", on_events)
             return None
         return body
@@ -245,12 +267,23 @@ class Exchange:
             return self._body
         parts = _Parts(self._owner.cap) if cap is None else _Parts(cap, _SHORT_HINT)
         try:
-            await self._read_chunks(parts.add)
+            await self._read_chunks(parts.add, _BODY_TURN)
         except BaseException:
-            self.store_body(parts.joined())  # the received part
+            self.store_body(parts.take())  # the received part
             raise
-        self._body = parts.joined()
-        return self._body
+        body = parts.take()
+        try:
+            self._require_complete()
+        except UserError:
+            self.store_body(body)
+            raise
+        self._body = body
+        return body
+
+    def _require_complete(self) -> None:
+        """Raise UserError if the compressed data of the body is cut off."""
+        if self._inflater is not None and self._size and not self._inflater.is_complete:
+            raise self._failed(BadEncoding("its compressed data is cut off"))
 
     async def _read_stream(self, on_events: OnEvents) -> bytes | None:
         reader = EventStreamReader(self._owner.cap)
@@ -267,12 +300,16 @@ class Exchange:
                 self._handle_events(reader, chunk, on_events)
 
         try:
-            await self._read_chunks(feed)
+            await self._read_chunks(feed, _STREAM_TURN)
         finally:
             self.store_body(unfinished := reader.unfinished)
+        if unfinished or is_json:
+            self._require_complete()
         if unfinished:
             raise self._failed(_truncated_event(len(unfinished)))
-        return parts.joined() if is_json else None
+        if is_json:
+            self.add_finding("the content type is text/event-stream, but the body is JSON")
+        return parts.take() if is_json else None
 
     def _handle_events(self, reader: EventStreamReader, chunk: bytes, on_events: OnEvents) -> None:
         at = self._owner.clock.monotonic_ns()
@@ -294,34 +331,30 @@ class Exchange:
         if events:
             on_events(events, at)
 
-    async def _read_chunks(self, feed: Callable[[bytes], None]) -> None:
+    async def _read_chunks(self, feed: Callable[[bytes], None], turn: int) -> None:
+        """Read to the end; yield to other tasks before twice `turn` bytes were fed."""
         try:
-            await self._read_raw(feed)
+            await self._read_raw(feed, turn)
         except BaseException as exc:
             failure = self._failed(exc)
             if failure is exc:
                 raise
             raise failure from exc
 
-    async def _read_raw(self, feed: Callable[[bytes], None]) -> None:
+    async def _read_raw(self, feed: Callable[[bytes], None], turn: int) -> None:
         assert self._response is not None
-        inflater = inflater_for(self.header("content-encoding"))
-        gate = self._owner.may_read
+        inflater = self._inflater = inflater_for(self.header("content-encoding"))
+        gate, turns = self._owner.may_read, Turns(turn)
         async with aclosing(self._response.aiter_raw()) as chunks:
             async for chunk in chunks:
                 if not gate.is_set():
                     await gate.wait()
                 self._size += len(chunk)
-                if inflater is None:
-                    feed(chunk)
-                else:
-                    await _feed_inflated(inflater, chunk, feed)
-
-
-async def _feed_inflated(inflater: Inflater, chunk: bytes, feed: Callable[[bytes], None]) -> None:
-    for piece in inflater.feed(chunk):
-        feed(piece)
-        await asyncio.sleep(0)  # a chunk may decompress to a lot: let other tasks run
+                for piece in (chunk,) if inflater is None else inflater.feed(chunk):
+                    for start in range(0, len(piece), turn):
+                        feed(piece[start : start + turn])
+                        # A short chunk costs about as much as a kilobyte.
+                        await turns.spend(max(_MIN_COST, min(turn, len(piece) - start)))
 
 
 class _Parts:
@@ -330,17 +363,15 @@ class _Parts:
     def __init__(self, cap: int, hint: str = "") -> None:
         self._cap = cap
         self._hint = hint or _BOUNDS_HINT
-        self._parts: list[bytes] = []
-        self._size = 0
+        self._buffer = ByteBuffer()
 
     def add(self, part: bytes) -> None:
-        self._size += len(part)
-        self._parts.append(part)
-        if self._size > self._cap:
+        self._buffer.add(part)
+        if self._buffer.size > self._cap:
             raise UserError(f"The server's response is larger than {units.size(self._cap)}.", self._hint)
 
-    def joined(self) -> bytes:
-        return b"".join(self._parts)
+    def take(self) -> bytes:
+        return self._buffer.take()
 
 
 def _truncated_event(size: int) -> ConnectionLost:
@@ -363,16 +394,21 @@ def _stored_data(event: ServerSentEvent) -> bytes:
 class StreamPosition:
     """Position in one event stream, across the exchanges that carry it.
 
-    `request` is the id of the request that the stream responds to.
+    `request` is the id of the request that the stream responds to. `opened_at` is when it was last opened.
     """
 
     def __init__(self, request: RequestId | None = None) -> None:
         self.request = request
-        self.was_opened = False
+        self.opened_at: int | None = None
+        self.breaks_early = False  # the last time it was open, it broke at once
         self.is_responded = False
         self.last_id = ""
         self.retry = DEFAULT_RETRY
         self.events = 0
+
+    @property
+    def was_opened(self) -> bool:
+        return self.opened_at is not None
 
     def advance(self, events: Sequence[ServerSentEvent]) -> list[bytes]:
         """Advance past these events and return the frames among them."""
@@ -423,6 +459,11 @@ class Inflater:
     def __init__(self) -> None:
         self._unpack = zlib.decompressobj(_ZLIB_OR_GZIP)
         self._is_begun = False
+
+    @property
+    def is_complete(self) -> bool:
+        """True if the compressed data has ended, with a correct checksum."""
+        return self._unpack.eof
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         try:

@@ -17,16 +17,19 @@ from inspector.base.errors import ConnectionLost, FailureKind, HttpRefused, Need
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 from inspector.base.redaction import masked_url
+from inspector.protocol.auth.challenge import rejected_header_error
 from inspector.protocol.http_rules import (
     StatusMeaning,
     may_respond,
     merge_headers,
+    no_message_step,
     redirect_target,
     refusal,
     status_meaning,
 )
 from inspector.protocol.jsonrpc import Kind, Message, RequestId, read
 from inspector.protocol.revisions import Revision
+from inspector.protocol.unusable import Unusable, explain_id, explain_line, explain_other, explain_several
 from inspector.transport.base import Authorization, Closed, Headers, Report, discard_event
 from inspector.transport.http_exchange import NO_TAG, Exchange, Exchanges, is_response
 from inspector.transport.network import Network
@@ -124,7 +127,8 @@ async def run_exchange(
     """
     redirects = 0
     authorized = None
-    if http.authorization is not None and not http.has_authorization(headers):
+    own = http.own_authorization(headers)
+    if http.authorization is not None and own is None:
         authorized = http.authorization.begin(operation)
     while True:
         credentials = await authorized.headers(method, url) if authorized is not None else ()
@@ -133,7 +137,7 @@ async def run_exchange(
                 authorized.responded(exchange.status, exchange.url, exchange.headers)
             is_refused = exchange.status in (401, 403) and authorized is not None and bool(operation)
             if not is_refused and not 300 <= exchange.status < 400:
-                await on_response(exchange)
+                await _handle(exchange, on_response, own)
                 return
             exchange.store_body(body := await exchange.read_body())
         if is_refused and authorized is not None:
@@ -150,6 +154,16 @@ async def run_exchange(
         if redirects > _MAX_REDIRECTS:
             raise _too_many_redirects(exchange, target, body)
         url = target
+
+
+async def _handle(exchange: Exchange, on_response: OnResponse, own: str | None) -> None:
+    """Handle a response; a required login means that the user's own Authorization header was rejected."""
+    try:
+        await on_response(exchange)
+    except NeedsLogin as exc:
+        if own is None:
+            raise
+        raise rejected_header_error(exchange.headers, exchange.body, own) from exc
 
 
 def _too_many_redirects(exchange: Exchange, target: str, body: bytes) -> HttpRefused:
@@ -172,7 +186,13 @@ def _not_followed(exchange: Exchange, location: str, body: bytes) -> HttpRefused
 
 
 def check_response(
-    status: int, content_type: str, posted: Message, body: bytes, *, has_session: bool = False
+    status: int,
+    content_type: str,
+    posted: Message,
+    body: bytes,
+    *,
+    has_session: bool = False,
+    retry_after: str = "",
 ) -> BodyCheck:
     """Check a complete body; it takes precedence over the status where the protocol says so."""
     meaning = status_meaning(status, posted, has_session=has_session)
@@ -185,7 +205,8 @@ def check_response(
         return BodyCheck(True)
     if meaning in (StatusMeaning.BODY, StatusMeaning.UNANSWERED) and body.strip():
         return BodyCheck(is_message, _wrong_response(status, content_type, posted, message, body))
-    return BodyCheck(is_message, refusal(status, posted, body, has_session=has_session))
+    refused = refusal(status, posted, body, has_session=has_session, retry_after=retry_after)
+    return BodyCheck(is_message, refused)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,22 +232,25 @@ def _wrong_response(
 ) -> HttpRefused:
     assert message is not None
     what = f"The server responded to {posted.method} with HTTP {status}"
-    fault = "This is a server bug. See Traffic for what it sent."
-    if message.kind is Kind.INVALID:
-        return HttpRefused(f"{what} and a body that is {message.problem}.", fault, status, body)
     if message.kind is not Kind.TEXT:
-        wrong = (
-            f"id {message.id!r} instead of {posted.id!r}" if message.kind.is_response else "not a response"
+        found = _explain(message, posted).over_network()
+        return HttpRefused(
+            f"{what} and {found.what}.", f"{found.fix} See Traffic for what it sent.", status, body
         )
-        return HttpRefused(f"{what} and a message that is not the response ({wrong}).", fault, status, body)
     text = shorten(one_line(body[:600].decode(errors="replace")).strip(), 200)
     label = content_type or "data without a content type"
-    return HttpRefused(
-        f"{what} and {label} instead of a message: {text}",
-        "Check that this is the URL of an MCP endpoint.",
-        status,
-        body,
+    next_step = no_message_step(
+        posted, "A proxy or a login page may have responded instead of the MCP server."
     )
+    return HttpRefused(f"{what} and {label} instead of a message: {text}", next_step, status, body)
+
+
+def _explain(message: Message, posted: Message) -> Unusable:
+    if message.kind is Kind.INVALID:
+        return explain_line(message)
+    if message.kind.is_response:
+        return explain_id(message, posted.id)
+    return explain_several(message) or explain_other(message)
 
 
 def no_stream_error(status: int, content_type: str, body: bytes, next_step: str) -> HttpRefused | NeedsLogin:

@@ -160,7 +160,7 @@ class LegacySseTransport(HttpTransport):
             else:
                 exchange.store_body(body)
             if not exchange.is_success:
-                raise refusal(exchange.status, message, body)
+                raise refusal(exchange.status, message, body, retry_after=exchange.header("retry-after"))
 
         headers = merge_headers(
             (*_POST_HEADERS, *standard_headers(message, self._revision)), envelope.headers

@@ -29,6 +29,7 @@ from inspector.base.plain_text import one_line
 from inspector.base.redaction import masked_url
 from inspector.protocol.framing import DEFAULT_LINE_CAP
 from inspector.transport.base import Headers, HttpTimings
+from inspector.transport.tls_failures import explain_alert, explain_certificate, is_plain
 
 if TYPE_CHECKING:
     import httpx2
@@ -52,7 +53,8 @@ class Network:
     connect_timeout: float = 15.0
     proxy: str = ""
     use_environment_proxy: bool = False
-    ca_file: str = ""  # trusted in addition to the system's CAs
+    ca_file: str = ""  # trusted for the server in addition to the system's CAs
+    login_ca_file: str = ""  # the same for the other hosts of a login
     client_certificate: str = ""
     client_key: str = ""  # when it is not in the certificate's file
     verify: bool = True
@@ -127,7 +129,12 @@ def make_tls_context(network: Network) -> ssl.SSLContext:
     """
     import httpx2
 
-    context = httpx2.create_ssl_context(verify=network.verify, trust_env=False)
+    if network.verify and network.ca_file and sys.platform == "win32":
+        context = _windows_store_context()
+    else:
+        context = httpx2.create_ssl_context(verify=network.verify, trust_env=False)
+    # The default of most builds of Python, but not of Debian's, which leaves it to the OpenSSL configuration.
+    context.minimum_version = max(context.minimum_version, ssl.TLSVersion.TLSv1_2)
     if network.ca_file and network.verify:
         _load_ca_file(context, network.ca_file)
     if network.client_certificate:
@@ -136,6 +143,17 @@ def make_tls_context(network: Network) -> ssl.SSLContext:
         raise ConfigError(
             "A client key is configured, but no client certificate.", "Configure the certificate file too."
         )
+    return context
+
+
+def _windows_store_context() -> ssl.SSLContext:
+    """Return a context that verifies with OpenSSL against the system's CAs.
+
+    `truststore` leaves it to Windows, which trusts only self-signed certificates of a CA file, and names
+    an unknown issuer as the fault even if that file has it and the certificate has another fault.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.load_default_certs()
     return context
 
 
@@ -310,7 +328,10 @@ def causes_of(error: BaseException | None) -> Iterator[BaseException]:
 
 def _explain_cause(cause: BaseException, host: str) -> tuple[str, str] | None:
     if isinstance(cause, ssl.SSLCertVerificationError):
-        return _explain_certificate(cause, host)
+        # Errors of `truststore` have these only if the operating system named a reason.
+        code, message = getattr(cause, "verify_code", 0), getattr(cause, "verify_message", str(cause))
+        failure = explain_certificate(host, code, message)
+        return failure.cause, failure.fix
     if isinstance(cause, ssl.SSLError) and not isinstance(cause, ssl.SSLWantReadError):
         return _explain_tls(cause, host)
     if isinstance(cause, socket.gaierror):
@@ -327,63 +348,12 @@ def _explain_cause(cause: BaseException, host: str) -> tuple[str, str] | None:
     return None
 
 
-_EXPIRED, _NOT_YET_VALID = 10, 9
-_WRONG_NAME, _WRONG_ADDRESS = 62, 64
-_UNKNOWN_ISSUER = (2, 18, 19, 20, 21)  # unknown, self-signed, self-signed in the chain, cut chain
-
-
-def _explain_certificate(error: ssl.SSLCertVerificationError, host: str) -> tuple[str, str]:
-    code = error.verify_code
-    if code == _EXPIRED:
-        return (
-            f"The certificate of {host} has expired.",
-            "Renew it on the server, and check the clocks of both machines.",
-        )
-    if code == _NOT_YET_VALID:
-        return f"The certificate of {host} is not valid yet.", "Check the clocks of both machines."
-    if code in (_WRONG_NAME, _WRONG_ADDRESS):
-        reported = error.verify_message.rstrip(".")
-        return (
-            f"The certificate of {host} is issued to another name: {reported}.",
-            "Use a name in the certificate, or install a certificate for this name on the server.",
-        )
-    if code in _UNKNOWN_ISSUER:
-        return (
-            f"The certificate of {host} is not signed by a trusted authority ({error.verify_message}).",
-            "If you know its authority, configure its CA file for this server.",
-        )
-    return f"The certificate of {host} was rejected: {error.verify_message}.", "Check it on the server."
-
-
-_TLS_ALERTS = {
-    "CERTIFICATE_REQUIRED": (
-        "requires a client certificate",
-        "Configure a client certificate and its key.",
-    ),
-    "UNKNOWN_CA": (
-        "does not trust the authority of your client certificate",
-        "Use a client certificate signed by an authority the server trusts.",
-    ),
-    "BAD_CERTIFICATE": ("rejected your client certificate", "Check which certificate it expects."),
-    "CERTIFICATE_EXPIRED": (
-        "reports that your client certificate has expired",
-        "Renew the client certificate.",
-    ),
-    "HANDSHAKE_FAILURE": (
-        "could not agree on TLS parameters with MCP Lens",
-        "It may require a client certificate, or support only old TLS versions.",
-    ),
-    "PROTOCOL_VERSION": ("supports only insecure TLS versions", "Update the server."),
-}
-
-
 def _explain_tls(error: ssl.SSLError, host: str) -> tuple[str, str]:
     reason = error.reason or ""
-    if reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG"):
+    if is_plain(reason):
         return f"{host} does not use TLS on this port.", "Try http:// instead of https://."
-    for ending, (what, fix) in _TLS_ALERTS.items():
-        if reason.endswith(ending):
-            return f"{host} {what}.", fix
+    if (failure := explain_alert(host, reason)) is not None:
+        return failure.cause, failure.fix
     reported = reason.replace("_", " ").lower() or one_line(str(error))
     return (
         f"TLS handshake with {host} failed: {reported}.",

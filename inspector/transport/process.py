@@ -1,13 +1,8 @@
-"""Child processes: program lookup, environment, start, pipes, and ending the whole tree.
+"""Child processes: start, pipes, and ending the whole tree.
 
-A process is started without a shell, in its own session. Everything it wrote is reported before
-`on_exit`. Reading the process table takes milliseconds, so call `ProcessTree.snapshot` and `is_alive` on
-a worker thread. Zombies do not count as alive: they only wait for their exit code to be read.
-
-`OrphanGuard` ends all servers when MCP Lens dies, even by SIGKILL (POSIX only). A small `sh` in its own
-session reads the process groups to watch from a pipe that only we hold. When the pipe ends, it ends every
-group still watched and the descendants that left it: TERM, then KILL a second later. A parent-death signal
-would reach only the direct child; servers started by `npx` or `uv` are grandchildren.
+A process is started without a shell, in its own session (POSIX) or job (Windows). Everything it wrote is
+reported before `on_exit`. Reading the process table takes milliseconds, so call `ProcessTree.snapshot` and
+`is_alive` on a worker thread. Zombies do not count as alive: they only wait for their exit code to be read.
 """
 
 from __future__ import annotations
@@ -15,43 +10,40 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from inspector.base.errors import ConnectFailed, ConnectionLost
-from inspector.base.plain_text import one_line
+from inspector.base.environment import IS_WINDOWS
+from inspector.base.errors import ConnectionLost
+from inspector.transport.orphan_guard import MARK_VARIABLE, OrphanGuard
+from inspector.transport.programs import (
+    Command,
+    check_interpreter,
+    command_interpreter,
+    find_program,
+    spawn_options,
+    start_error,
+    windows_arguments,
+)
 
 if TYPE_CHECKING:
     import psutil
 
-GRACE_AFTER_STDIN = 0.5
+    from inspector.base.job_objects import Job
+
+GRACE_AFTER_STDIN = 2.0  # many servers save or disconnect first
 GRACE_AFTER_TERM = 2.5
 _PIPE_GRACE = 1.0
+_LAST_GRACE = 5.0  # for the end of a process that was killed
 _MAX_GATHERED = 64 * 1024
+# Bytes of one read: asyncio would allocate 256 KiB each time, which takes 14 µs, and a pipe holds 64 KiB.
+_FIRST_READ_SIZE, _MIN_READ_SIZE, _MAX_READ_SIZE = 8 * 1024, 512, 64 * 1024
+# Lines of one read, less than a millisecond of work. What a noisy server wrote stays in its pipe meanwhile,
+# so that the other servers have their turn.
+_LINES_PER_READ = 64
 KILL = signal.SIGKILL if os.name == "posix" else signal.SIGTERM
-# Environment variables that every server gets. Others are passed only if configured: the environment of
-# MCP Lens may hold keys and tokens that no server should see.
-_ENVIRONMENT = (
-    ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TMPDIR", "TZ"]
-    if os.name == "posix"
-    else [
-        *("APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PATHEXT", "PROGRAMDATA"),
-        *("PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE", "WINDIR"),
-    ]
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A command to start, as configured."""
-
-    argv: tuple[str, ...]
-    env: Mapping[str, str]
-    cwd: str = ""
 
 
 class Listener(Protocol):
@@ -59,9 +51,10 @@ class Listener(Protocol):
 
     def on_started(self, pid: int) -> None: ...
 
-    def on_stdout(self, data: bytes) -> None: ...
+    def on_stdout(self, data: bytes) -> int:
+        """Handle output; return the number of lines that it completes. The same for stderr."""
 
-    def on_stderr(self, data: bytes) -> None: ...
+    def on_stderr(self, data: bytes) -> int: ...
 
     def on_stdout_closed(self) -> None: ...
 
@@ -72,9 +65,10 @@ class Listener(Protocol):
 class ChildProcess(asyncio.SubprocessProtocol):
     """A running child process. Create it with `start`."""
 
-    def __init__(self, listener: Listener, guard: OrphanGuard) -> None:
+    def __init__(self, listener: Listener, guard: OrphanGuard, mark: str) -> None:
         self._listener = listener
         self._guard = guard
+        self._mark = mark
         self._transport: asyncio.SubprocessTransport | None = None
         self._writable = asyncio.Event()
         self._writable.set()
@@ -82,48 +76,54 @@ class ChildProcess(asyncio.SubprocessProtocol):
         self._exited = asyncio.Event()
         self._drain_timer: asyncio.TimerHandle | None = None
         self._is_paused = False
+        self._stdin: asyncio.WriteTransport | None = None
+        self._wrote_since_output = False
         self._is_gathering = False
         self._gathered = bytearray()
+        self._tree: ProcessTree | None = None
+        self._has_reported_exit = False
         self.pid = 0
 
     @classmethod
     async def start(cls, command: Command, listener: Listener, guard: OrphanGuard) -> ChildProcess:
         """Start the process. Raises ConnectFailed with the cause."""
-        env = child_environment(command.env)
-        program = find_program(command, env.get("PATH", os.defpath))
-        loop = asyncio.get_running_loop()
+        mark = guard.new_mark()
+        program = find_program(command)
+        env = command.environment() | {MARK_VARIABLE: mark}
+        check_interpreter(program, env)
+        process = cls(listener, guard, mark)
         try:
-            _, process = await loop.subprocess_exec(
-                lambda: cls(listener, guard),
-                program,
-                *command.argv[1:],
-                env=env,
-                cwd=command.cwd or None,
-                start_new_session=True,
-            )
+            await _spawn(process, program, command, env)
         except (OSError, ValueError) as exc:
             raise start_error(program, exc) from exc
         return process
 
-    async def write(self, data: bytes) -> None:
-        """Write to stdin; wait while the pipe is full.
+    def write(self, data: bytes) -> bool:
+        """Write to stdin; return False if the pipe is full: then `drain` before the next write.
 
-        The first write in an iteration of the event loop goes out immediately, all others together: each
-        write wakes the process, which takes longer than anything else done for a message.
+        Each write wakes the process, which takes longer than anything else done for a message. The second
+        write without output from the process in between starts to gather: what follows in this iteration
+        of the event loop is written together. A client that sends one request at a time never gathers,
+        which would cost it an iteration for each request.
         """
-        pipe = self._pipe(0)
-        if pipe is None or pipe.is_closing() or self._exited.is_set():
+        stdin = self._stdin
+        if stdin is None or stdin.is_closing() or self._exited.is_set():
             raise ConnectionLost("The server no longer reads stdin.", "Reconnect to start it again.")
         if self._is_gathering:
             self._gathered += data
             if len(self._gathered) > _MAX_GATHERED:
                 self._write_gathered()
         else:
-            self._is_gathering = True
-            asyncio.get_running_loop().call_soon(self._end_gathering)
-            cast(asyncio.WriteTransport, pipe).write(data)
-        if not self._writable.is_set():
-            await self._writable.wait()
+            if self._wrote_since_output:
+                self._is_gathering = True
+                asyncio.get_running_loop().call_soon(self._end_gathering)
+            self._wrote_since_output = True
+            stdin.write(data)
+        return self._writable.is_set()
+
+    async def drain(self) -> None:
+        """Wait while the pipe is full."""
+        await self._writable.wait()
 
     def _end_gathering(self) -> None:
         self._is_gathering = False
@@ -131,9 +131,8 @@ class ChildProcess(asyncio.SubprocessProtocol):
 
     def _write_gathered(self) -> None:
         gathered, self._gathered = self._gathered, bytearray()
-        pipe = self._pipe(0)
-        if gathered and pipe is not None and not pipe.is_closing():
-            cast(asyncio.WriteTransport, pipe).write(gathered)
+        if gathered and self._stdin is not None and not self._stdin.is_closing():
+            self._stdin.write(gathered)
 
     def pause_reading(self) -> None:
         self._is_paused = True
@@ -144,16 +143,21 @@ class ChildProcess(asyncio.SubprocessProtocol):
         self._is_paused = False
         if (pipe := self._pipe(1)) is not None and not pipe.is_closing():
             cast(asyncio.ReadTransport, pipe).resume_reading()
+        if self._drain_timer is not None and not self._ended.is_set():
+            self._start_drain_timer()  # what is left in the pipes gets the whole time
 
     def _pipe(self, fd: int) -> asyncio.BaseTransport | None:
         return self._transport.get_pipe_transport(fd) if self._transport else None
 
     async def stop(self) -> None:
-        """Close stdin, wait, TERM, wait, KILL: the whole tree, including those that left the group."""
+        """Close stdin, wait, TERM, wait, KILL: the whole tree, including those that left the group.
+
+        Windows has no TERM: the job is terminated. Returns within about 15 s, even if a process does not end.
+        """
+        if (tree := self._tree) is None:
+            return  # cancelled before it started
         self.resume_reading()  # to get its last output; a full pipe would block its exit
-        tree = ProcessTree(self.pid)
-        if not self._exited.is_set():
-            await asyncio.to_thread(tree.snapshot)
+        await asyncio.to_thread(tree.snapshot)
         self._write_gathered()
         if (stdin := self._pipe(0)) is not None:
             stdin.close()
@@ -162,23 +166,29 @@ class ChildProcess(asyncio.SubprocessProtocol):
             if not await within(GRACE_AFTER_TERM, self._exited):
                 tree.signal(KILL)
         await _end_leftovers(tree)
-        await self._ended.wait()
+        if not await within(_LAST_GRACE, self._ended):
+            self._abandon()
         self._guard.forget(self.pid)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.SubprocessTransport, transport)
-        _deliver_directly(self._pipe(1), self._listener.on_stdout)
+        self._stdin = cast("asyncio.WriteTransport | None", self._pipe(0))
+        _deliver_directly(self._pipe(1), self._on_stdout)
         _deliver_directly(self._pipe(2), self._listener.on_stderr)
         self.pid = self._transport.get_pid()
-        self._guard.watch(self.pid)
+        self._tree = ProcessTree(self.pid, self._mark, self._guard.watch(self.pid))
         self._listener.on_started(self.pid)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         """Handle data from before `connection_made`; later data takes the fast path (`_DirectDelivery`)."""
         if fd == 1:
-            self._listener.on_stdout(data)
+            self._on_stdout(data)
         else:
             self._listener.on_stderr(data)
+
+    def _on_stdout(self, data: bytes) -> int:
+        self._wrote_since_output = False
+        return self._listener.on_stdout(data)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         if fd == 0:
@@ -200,48 +210,98 @@ class ChildProcess(asyncio.SubprocessProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         if self._drain_timer is not None:
             self._drain_timer.cancel()
-        if not group_exists(self.pid):
+        if self._tree is not None and not self._tree.exists():
             self._guard.forget(self.pid)
         code = self._transport.get_returncode() if self._transport else None
         if self._transport is not None:
             self._transport.close()
         self._ended.set()
-        self._listener.on_exit(code)
+        self._report_exit(code)
+
+    def _report_exit(self, code: int | None) -> None:
+        if not self._has_reported_exit:
+            self._has_reported_exit = True
+            self._listener.on_exit(code)
+
+    def _abandon(self) -> None:
+        """Close the pipes of a process that does not end although it was killed, as in an I/O wait."""
+        if self._transport is not None:
+            self._transport.close()
+        self._report_exit(None)
 
     def _start_drain_timer(self) -> None:
         """Limit the wait for the end of output: a grandchild may hold the pipes open forever."""
+        if self._drain_timer is not None:
+            self._drain_timer.cancel()
         self._drain_timer = asyncio.get_running_loop().call_later(_PIPE_GRACE, self._close_pipes)
 
     def _close_pipes(self) -> None:
         if self._is_paused:
             self._start_drain_timer()  # output is left in the pipe while reading is paused
             return
-        signal_group(self.pid, KILL)
+        if self._tree is not None:
+            self._tree.signal(KILL)
         if self._transport is not None:
             self._transport.close()
+
+
+async def _spawn(process: ChildProcess, program: str, command: Command, env: Mapping[str, str]) -> None:
+    """Start the program with the protocol `process`. Raises OSError or ValueError."""
+    loop, args = asyncio.get_running_loop(), command.argv[1:]
+    options = {"env": env, "cwd": command.cwd or None, **spawn_options(is_suspended=True)}
+    arguments = windows_arguments(program, args, env) if IS_WINDOWS else (program, *args)
+    if not isinstance(arguments, str):
+        await loop.subprocess_exec(lambda: process, *arguments, **options)
+        return
+    # `subprocess_exec` accepts no command line, and `subprocess_shell` no options of cmd.exe.
+    pipe = subprocess.PIPE
+    await cast(Any, loop)._make_subprocess_transport(
+        process, arguments, False, pipe, pipe, pipe, 0, executable=command_interpreter(env), **options
+    )
 
 
 class _DirectDelivery(asyncio.Protocol):
     """Delivers pipe data as soon as it is read.
 
     asyncio delivers a child's output in the next iteration of the event loop, which would delay each
-    response by one iteration. `wrapped` is asyncio's protocol, which tracks the open pipes.
+    response by one iteration. `wrapped` is asyncio's protocol, which tracks the open pipes. `on_data`
+    returns the number of lines, which determines the size of the next read.
     """
 
-    def __init__(self, wrapped: asyncio.BaseProtocol, on_data: Callable[[bytes], None]) -> None:
-        self._wrapped = wrapped
+    def __init__(self, pipe: asyncio.BaseTransport, on_data: Callable[[bytes], int]) -> None:
+        self._pipe = pipe
+        self._wrapped = pipe.get_protocol()
         self._on_data = on_data
+        self._read_size = _FIRST_READ_SIZE
+        self._set_read_size(_FIRST_READ_SIZE)
 
     def data_received(self, data: bytes) -> None:
-        self._on_data(data)
+        lines, size = self._on_data(data), self._read_size
+        if lines > _LINES_PER_READ or len(data) == size:
+            self._set_read_size(next_read_size(size, lines))
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._wrapped.connection_lost(exc)
 
+    def _set_read_size(self, size: int) -> None:
+        self._read_size = size
+        if hasattr(self._pipe, "max_size"):  # POSIX
+            self._pipe.max_size = size
 
-def _deliver_directly(pipe: asyncio.BaseTransport | None, on_data: Callable[[bytes], None]) -> None:
+
+def next_read_size(size: int, lines: int) -> int:
+    """Return the size of the next read after a full one, or after one with too many lines.
+
+    Reads are short while lines are short, and long within a long line.
+    """
+    if lines > _LINES_PER_READ:
+        return max(_MIN_READ_SIZE, size * _LINES_PER_READ // (lines + 1))
+    return min(_MAX_READ_SIZE, 2 * size) if 3 * lines <= _LINES_PER_READ else size
+
+
+def _deliver_directly(pipe: asyncio.BaseTransport | None, on_data: Callable[[bytes], int]) -> None:
     if pipe is not None:
-        pipe.set_protocol(_DirectDelivery(pipe.get_protocol(), on_data))
+        pipe.set_protocol(_DirectDelivery(pipe, on_data))
 
 
 async def within(seconds: float, event: asyncio.Event) -> bool:
@@ -252,10 +312,32 @@ async def within(seconds: float, event: asyncio.Event) -> bool:
     return event.is_set()
 
 
+_CONTROL_C_EXIT = 0xC000_013A
+# NTSTATUS codes with which Windows ends a process that crashed, and two of runtimes.
+CRASH_CODES = {
+    0x8000_0003: "breakpoint",
+    0xC000_0005: "access violation",
+    0xC000_0017: "out of memory",
+    0xC000_001D: "illegal instruction",
+    0xC000_0094: "integer division by zero",
+    0xC000_00FD: "stack overflow",
+    0xC000_0135: "DLL not found",
+    0xC000_0139: "entry point not found in a DLL",
+    0xC000_0142: "DLL initialization failed",
+    0xC000_0374: "heap corruption",
+    0xC000_0409: "stack buffer overrun or abort",
+    0xE043_4352: "unhandled .NET exception",
+    0xE06D_7363: "unhandled C++ exception",
+}
+
+
 def describe_exit(code: int | None) -> str:
-    """Describe an exit code; negative ones are signals."""
+    """Describe an exit code; negative ones are signals, very large ones the NTSTATUS codes of Windows."""
     if code is None:
         return "ended"
+    if code >= 0x8000_0000:
+        name = "Ctrl+C" if code == _CONTROL_C_EXIT else CRASH_CODES.get(code, "")
+        return f"exited with code 0x{code:08X} ({name})" if name else f"exited with code 0x{code:08X}"
     if code >= 0:
         return f"exited with code {code}"
     with contextlib.suppress(ValueError):
@@ -278,26 +360,53 @@ async def _end_leftovers(tree: ProcessTree) -> None:
 
 
 class ProcessTree:
-    """The tree under one child that leads its own process group."""
+    """The tree under one child that leads its own process group, or is in a job (Windows)."""
 
-    def __init__(self, leader: int) -> None:
+    def __init__(self, leader: int, mark: str, job: Job | None = None) -> None:
         self._group = leader
+        self._mark = mark
+        self._job = job
         self._descendants: list[psutil.Process] = []
 
     def snapshot(self) -> None:
-        """Record every descendant while the leader is alive and they can be found through it."""
+        """Record every descendant: through the leader, or by their mark once it has exited."""
+        if self._job is not None:
+            return  # the job contains them
         import psutil
 
         with contextlib.suppress(psutil.Error):
-            self._descendants = psutil.Process(self._group).children(recursive=True)
+            leader = psutil.Process(self._group)
+            self._descendants = leader.children(recursive=True)
+            if os.name != "posix":  # there is no group that contains it
+                self._descendants.append(leader)
+            if _is_alive(leader):
+                return
+        self._descendants += [process for process in psutil.process_iter() if self._has_mark(process)]
 
     def signal(self, number: signal.Signals) -> None:
+        if self._job is not None:
+            with contextlib.suppress(OSError):
+                self._job.terminate()
+            return
         signal_group(self._group, number)
         for process in self._descendants:
             with contextlib.suppress(Exception):  # gone, or its pid was reused: psutil checks
                 process.send_signal(number)
 
+    def _has_mark(self, process: psutil.Process) -> bool:
+        import psutil
+
+        with contextlib.suppress(psutil.Error):
+            return process.environ().get(MARK_VARIABLE) == self._mark
+        return False
+
+    def exists(self) -> bool:
+        """True if any process of the group or job is left. Includes zombies: this only asks the system."""
+        return group_exists(self._group) if self._job is None else _is_active(self._job)
+
     def is_alive(self) -> bool:
+        if self._job is not None:
+            return _is_active(self._job)
         import psutil
 
         if any(_is_alive(process) for process in self._descendants):
@@ -305,6 +414,12 @@ class ProcessTree:
         return group_exists(self._group) and any(
             _group_of(process) == self._group and _is_alive(process) for process in psutil.process_iter()
         )
+
+
+def _is_active(job: Job) -> bool:
+    with contextlib.suppress(OSError):
+        return job.active_processes() > 0
+    return False
 
 
 def group_exists(group: int) -> bool:
@@ -338,166 +453,3 @@ def _group_of(process: psutil.Process) -> int:
     with contextlib.suppress(OSError):
         return os.getpgid(process.pid)
     return -1
-
-
-def child_environment(configured: Mapping[str, str]) -> dict[str, str]:
-    """Return the allow-listed environment variables, overridden by the configured ones."""
-    return {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ} | dict(configured)
-
-
-def find_program(command: Command, path: str) -> str:
-    """Return the executable's path. Only the PATH is searched, never the working directory."""
-    if not command.argv or not command.argv[0]:
-        raise ConnectFailed("No command is set.", "Edit the server and enter one.")
-    if command.cwd and not os.path.isdir(command.cwd):
-        raise ConnectFailed(
-            f"The working directory {command.cwd!r} does not exist.", "Create it or edit the server."
-        )
-    name = os.path.expanduser(command.argv[0])
-    if os.sep in name or (os.altsep and os.altsep in name):
-        return _check_file(os.path.join(command.cwd, name) if command.cwd else name)
-    # An empty or relative entry means the current directory, whose contents are not trusted.
-    folders = os.pathsep.join(folder for folder in path.split(os.pathsep) if os.path.isabs(folder))
-    found = shutil.which(name, path=folders) if folders else None
-    if found is None:
-        raise ConnectFailed(
-            f"Could not start {one_line(name)}: not found on PATH.",
-            "Check the spelling, install the program, or set its full path in Edit server….",
-        )
-    return found
-
-
-def _check_file(path: str) -> str:
-    path = os.path.abspath(path)
-    if not os.path.exists(path):
-        raise ConnectFailed(f"File not found: {path!r}.", "Check the path.")
-    if os.path.isdir(path):
-        raise ConnectFailed(f"{path!r} is a folder, not a program.", "Use the program inside it.")
-    if not os.access(path, os.X_OK):
-        raise ConnectFailed(
-            f"The file {path!r} is not executable.",
-            f"Make it executable (chmod +x {os.path.basename(path)}), or start it with its interpreter.",
-        )
-    return path
-
-
-def start_error(program: str, exc: OSError | ValueError) -> ConnectFailed:
-    if not isinstance(exc, OSError):  # a null byte, a lone surrogate, a variable name with "=" in it
-        return ConnectFailed(
-            f"Could not start {program!r}: {exc}.",
-            "Check its arguments, environment variables and working directory.",
-        )
-    if isinstance(exc, FileNotFoundError) and (interpreter := _interpreter(program)):
-        return ConnectFailed(
-            f"{program!r} needs an interpreter that does not exist: {interpreter}.", "Fix its shebang line."
-        )
-    if isinstance(exc, PermissionError):
-        return ConnectFailed(f"You do not have permission to start {program!r}.", "Check its permissions.")
-    if exc.errno == 8:  # ENOEXEC: a script without a shebang line
-        return ConnectFailed(
-            f"{program!r} is not an executable that the system can start.",
-            "A script needs a shebang line such as #!/usr/bin/env python3.",
-        )
-    return ConnectFailed(f"Could not start {program!r}: {exc.strerror or exc}.", "Check the command.")
-
-
-def _interpreter(program: str) -> str:
-    """Return a script's interpreter from its shebang line; "" if it is not a script."""
-    with contextlib.suppress(OSError), open(program, "rb") as file:
-        line = file.readline(256)
-        if line.startswith(b"#!"):
-            return one_line(line[2:].decode(errors="replace").strip().partition(" ")[0])
-    return ""
-
-
-# `kill -s`, because dash takes the `--` of `kill -TERM --` for a number and then kills nothing. Processes
-# that left the group are found through their parents, in /proc, or with ps where there is none.
-_SCRIPT = """
-groups=
-while read -r verb group; do
-  rest=
-  for known in $groups; do [ "$known" = "$group" ] || rest="$rest $known"; done
-  groups=$rest
-  [ "$verb" = watch ] && groups="$groups $group"
-done
-[ -z "$groups" ] && exit 0
-
-processes() {
-  [ -e /proc/self/stat ] || { ps -A -o pid= -o ppid=; return; }
-  for file in /proc/[0-9]*/stat; do
-    read -r line <"$file" || continue
-    set -- ${line##*) }
-    echo "${line%% *} $2"
-  done
-}
-table=$(processes)
-family=" $groups "
-while
-  before=$family
-  while read -r process parent; do
-    case $family in *" $process "*) ;; *" $parent "*) family="$family$process " ;; esac
-  done <<END
-$table
-END
-  [ "$family" != "$before" ]
-do :; done
-
-end() {
-  for group in $groups; do kill -s "$1" -- "-$group"; done
-  for process in $family; do kill -s "$1" "$process"; done
-}
-end TERM
-sleep 1
-end KILL
-"""
-
-
-class OrphanGuard:
-    """Ends orphaned process groups; one per engine.
-
-    The watching process starts with the first group to watch.
-    """
-
-    def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def pid(self) -> int | None:
-        return self._process.pid if self._process else None
-
-    def watch(self, group: int) -> None:
-        self._report(f"watch {group}\n")
-
-    def forget(self, group: int) -> None:
-        if self._process is not None:
-            self._report(f"forget {group}\n")
-
-    def close(self) -> None:
-        """End the watching process and, with it, the groups still watched."""
-        if self._process is None:
-            return
-        assert self._process.stdin is not None
-        with contextlib.suppress(OSError):
-            self._process.stdin.close()
-        self._process.wait()
-        self._process = None
-
-    def _report(self, line: str) -> None:
-        if os.name != "posix":
-            return
-        if self._process is None:
-            self._process = _start()
-        assert self._process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # the guard was killed: servers still end with us
-            self._process.stdin.write(line.encode())
-
-
-def _start() -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        ["/bin/sh", "-c", _SCRIPT],
-        bufsize=0,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )

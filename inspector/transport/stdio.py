@@ -20,11 +20,15 @@ from inspector.transport.base import (
     ProcessStarted,
     Report,
     StderrReceived,
+    UnfinishedOutput,
     discard_event,
 )
-from inspector.transport.process import ChildProcess, Command, OrphanGuard, describe_exit, within
+from inspector.transport.orphan_guard import OrphanGuard
+from inspector.transport.process import ChildProcess, describe_exit, within
+from inspector.transport.programs import Command
 
 _GRACE_AFTER_STDOUT = 1.0
+_GRACE_WITHIN_LINE = 1.0  # seconds after which a line without its end is reported
 _LAST_LINES = 5
 
 
@@ -45,6 +49,7 @@ class StdioTransport:
         self._closed: Closed | None = None
         self._over = asyncio.Event()
         self._stdout_timer: asyncio.TimerHandle | None = None
+        self._line_timer: asyncio.TimerHandle | None = None
 
     async def open(self, report: Report) -> None:
         self._report = report
@@ -54,7 +59,8 @@ class StdioTransport:
         if self._process is None:
             raise ConnectionLost("The server is not running.", "Connect first.")
         try:
-            await self._process.write(message.raw + b"\n")
+            if not self._process.write(message.raw + b"\n"):
+                await self._process.drain()
         except ConnectionLost:
             # Usually the process is exiting: wait a moment for the reason.
             if not await within(_GRACE_AFTER_STDOUT, self._over):
@@ -82,18 +88,22 @@ class StdioTransport:
 
     def on_started(self, pid: int) -> None:
         """Report the start first: a fast process may have written, or exited, before `open` resumes."""
-        names = tuple(sorted(self._command.env))
-        self._report(ProcessStarted(pid, self._command.argv, self._command.cwd, names, self._now()))
+        command, names = self._command, tuple(sorted(self._command.env))
+        self._report(ProcessStarted(pid, command.argv, command.cwd, names, self._now(), command.inherits_all))
 
-    def on_stdout(self, data: bytes) -> None:
+    def on_stdout(self, data: bytes) -> int:
         at = self._now()
         if frames := self._stdout.feed(data):
             self._report(FramesReceived(frames, at))
+        if data[-1:] != b"\n" and self._line_timer is None:
+            self._watch_line()
+        return len(frames)
 
-    def on_stderr(self, data: bytes) -> None:
+    def on_stderr(self, data: bytes) -> int:
         at = self._now()
         if lines := self._stderr.feed(data):
             self._report_stderr(lines, at)
+        return len(lines)
 
     def on_stdout_closed(self) -> None:
         """Handle the end of stdout.
@@ -105,10 +115,23 @@ class StdioTransport:
         loop = asyncio.get_running_loop()
         self._stdout_timer = loop.call_later(_GRACE_AFTER_STDOUT, self._on_stdout_lost)
 
+    def _watch_line(self) -> None:
+        """Check later whether the line that has begun is still growing."""
+        loop = asyncio.get_running_loop()
+        self._line_timer = loop.call_later(_GRACE_WITHIN_LINE, self._check_line, self._stdout.unfinished_size)
+
+    def _check_line(self, size: int) -> None:
+        self._line_timer = None
+        if self._stdout.unfinished_size > size:
+            self._watch_line()
+        elif self._stdout.unfinished_size == size:
+            self._report(UnfinishedOutput(self._stdout.unfinished(), self._now()))
+
     def on_exit(self, code: int | None) -> None:
         status = describe_exit(code)
-        if self._stdout_timer is not None:
-            self._stdout_timer.cancel()
+        for timer in (self._stdout_timer, self._line_timer):
+            if timer is not None:
+                timer.cancel()
         if (rest := self._stderr.end()) is not None:
             self._report_stderr([rest], self._now())
         if self._process is not None:  # None if opening was cancelled
@@ -126,8 +149,10 @@ class StdioTransport:
 
     def _stderr_hint(self) -> str:
         if not self._last_lines:
-            return "It wrote nothing to stderr."
-        return "Last lines of stderr:\n" + "\n".join(self._last_lines)
+            return (
+                "It wrote nothing to stderr. Start its command in a terminal to see why, then connect again."
+            )
+        return "Correct the cause, then connect again. Last lines of stderr:\n" + "\n".join(self._last_lines)
 
     def _report_stderr(self, lines: list[bytes | Overlong], at: int) -> None:
         raw = [line.head if isinstance(line, Overlong) else line for line in lines]

@@ -1,4 +1,7 @@
-"""Owner of background tasks: named, errors logged, cancelled when the scope closes."""
+"""Background tasks: their owner, and turns on the event loop that they share.
+
+Tasks are named, their errors are logged, and they are cancelled when their scope closes.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,20 @@ from collections.abc import Coroutine
 from typing import Any
 
 _log = logging.getLogger(__name__)
+
+
+class Turns:
+    """Yields to the event loop after a bounded amount of work, so that other servers have their turn."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._spent = 0
+
+    async def spend(self, work: int) -> None:
+        self._spent += work
+        if self._spent >= self._limit:
+            self._spent = 0
+            await asyncio.sleep(0)
 
 
 class TaskScope:

@@ -17,6 +17,7 @@ from inspector.base.clock import Clock
 from inspector.base.errors import ConfigError, ConnectFailed, ConnectionLost, NeedsLogin, UserError
 from inspector.base.plain_text import one_line
 from inspector.base.redaction import masked_url
+from inspector.protocol.auth.challenge import rejected_header_error
 from inspector.protocol.jsonrpc import Message
 from inspector.protocol.revisions import Revision
 from inspector.transport.base import (
@@ -33,7 +34,7 @@ from inspector.transport.base import (
     discard_event,
 )
 from inspector.transport.network import Network, explain, make_tls_context, proxy_for
-from inspector.transport.task_scope import TaskScope
+from inspector.transport.task_scope import TaskScope, Turns
 
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection, connect
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 _SUBPROTOCOL = "mcp"
 _EXCHANGE = 1  # number of the handshake, the only exchange
 _CLOSE_TIMEOUT = 2.0
+_FRAMES_PER_TURN = 64
 
 
 class WebSocketTransport:
@@ -140,6 +142,11 @@ class WebSocketTransport:
         self._report_handshake(None, response)
         self._end_exchange("The handshake was rejected.", bytes(response.body or b""))
         host, status = urlsplit(self._url).netloc, response.status_code
+        sent = next((value for name, value in self._network.headers if name.lower() == "authorization"), None)
+        if status == 401 and sent is not None:
+            body = bytes(response.body or b"")
+            rejected = rejected_header_error(_texts(response.headers.raw_items()), body, sent)
+            return ConnectFailed(rejected.summary, rejected.next_step, kind=rejected.kind)
         if status == 401:
             return NeedsLogin(
                 "The server requires login (HTTP 401).",
@@ -153,12 +160,14 @@ class WebSocketTransport:
     async def _read(self, connection: ClientConnection) -> None:
         from websockets.exceptions import ConnectionClosed
 
+        turns = Turns(_FRAMES_PER_TURN)
         try:
             while True:
                 await self._may_read.wait()
                 frame = await connection.recv(decode=False)
                 self._received += len(frame)
                 self._report(FramesReceived([frame], self._now(), _EXCHANGE))
+                await turns.spend(1)
         except ConnectionClosed as exc:
             summary, next_step = _why_closed(exc)
             self._end_exchange("" if self._connection is None else summary)

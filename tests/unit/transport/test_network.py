@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import socket
 import ssl
@@ -51,7 +50,7 @@ async def test_unknown_authority_is_named_with_how_to_trust_it(authority: Author
     async with FaultServer(tls=authority.server("127.0.0.1")) as server:
         assert re.fullmatch(
             r"The certificate of 127\.0\.0\.1:\d+ is not signed by a trusted authority "
-            r"\(.*issuer.*\)\. If you know its authority, configure its CA file for this server\.",
+            r"\(.*issuer.*\)\. If you know its authority, set the CA file for it in Edit server….*",
             await ask(server),
         )
 
@@ -114,8 +113,7 @@ def refusing(context: ssl.SSLContext) -> Callable[[socket.socket], None]:
         with wrapped:
             with pytest.raises(ssl.SSLError):
                 wrapped.do_handshake()
-            raw = socket.socket(fileno=os.dup(wrapped.fileno()))
-            with raw:
+            with socket.socket(fileno=wrapped.detach()) as raw:
                 raw.shutdown(socket.SHUT_WR)
                 while raw.recv(65536):
                     pass  # else the alert is lost in a reset
@@ -213,6 +211,16 @@ def test_system_trust_store_is_used_by_default() -> None:
     context = make_tls_context(Network())
     assert context.verify_mode is ssl.CERT_REQUIRED
     assert context.check_hostname
+
+
+def test_tls_below_1_2_is_refused_where_python_leaves_it_to_openssl(monkeypatch: pytest.MonkeyPatch) -> None:
+    def create_context_like_debian(**options: object) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
+        return context
+
+    monkeypatch.setattr("httpx2.create_ssl_context", create_context_like_debian)
+    assert make_tls_context(Network()).minimum_version is ssl.TLSVersion.TLSv1_2
 
 
 async def test_phases_of_a_new_connection_are_timed_separately(authority: Authority) -> None:

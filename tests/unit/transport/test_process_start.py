@@ -3,30 +3,45 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
+from inspector.base import search_path
 from inspector.base.clock import SystemClock
 from inspector.base.errors import ConnectFailed, ConnectionLost
 from inspector.protocol import jsonrpc
-from inspector.transport.process import Command, OrphanGuard, child_environment, describe_exit, find_program
+from inspector.transport.orphan_guard import OrphanGuard
+from inspector.transport.process import describe_exit
+from inspector.transport.programs import Command, check_interpreter, env_program, find_program
 from inspector.transport.stdio import StdioTransport
+from tests.helpers.platforms import IS_WINDOWS, needs_shebang, needs_signals
+
+SUFFIX = ".exe" if IS_WINDOWS else ""
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+NO_PROGRAM = (
+    ("'{}' is not a program that Windows can start.", "If it is a script, set its interpreter")
+    if IS_WINDOWS
+    else ("The file '{}' is not executable.", "Make it executable (chmod +x test_process_start.py)")
+)
+COULD_NOT_START = f"Could not start '{sys.executable}': "
 
 
 def make_program(path: Path, text: str = "#!/bin/sh\n", mode: int = 0o755) -> str:
+    path = path.with_name(path.name + SUFFIX)
     path.write_text(text)
     path.chmod(mode)
     return str(path)
 
 
-def find(*argv: str, cwd: str = "", path: str = "/usr/bin:/bin") -> str:
-    return find_program(Command(argv, {}, cwd), path)
+def find(*argv: str, cwd: str = "", path: str = os.defpath) -> str:
+    return find_program(Command(argv, {"PATH": path}, cwd))
 
 
 def test_a_name_is_looked_up_on_the_path(tmp_path: Path) -> None:
     program = make_program(tmp_path / "srv")
-    assert find("srv", path=f"/nowhere:{tmp_path}") == program
+    assert find("srv", path=os.pathsep.join(("/nowhere", str(tmp_path)))) == program
 
 
 @pytest.mark.parametrize("path", ["", ".", ":/bin", "/bin:", "/bin::/usr/bin", "./:/bin"])
@@ -37,7 +52,7 @@ def test_the_working_directory_is_never_searched(
     make_program(tmp_path / "srv")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConnectFailed, match="Could not start srv: not found on PATH"):
-        find("srv", path=path)
+        find("srv", path=path.replace(":", os.pathsep))
 
 
 def test_relative_path_is_resolved_from_the_working_directory(tmp_path: Path) -> None:
@@ -48,7 +63,7 @@ def test_relative_path_is_resolved_from_the_working_directory(tmp_path: Path) ->
 
 def test_a_home_folder_is_expanded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     program = make_program(tmp_path / "srv")
-    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE" if IS_WINDOWS else "HOME", str(tmp_path))
     assert find("~/srv") == program
 
 
@@ -63,17 +78,12 @@ def test_a_home_folder_is_expanded(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
             "Could not start nope-17: not found on PATH.",
             "Check the spelling, install the program, or set its full path in Edit server….",
         ),
-        (("/nope/srv",), "", "File not found: '/nope/srv'.", "Check the path."),
-        (("/usr",), "", "'/usr' is a folder, not a program.", "Use the program inside it."),
-        (
-            ("/etc/passwd",),
-            "",
-            "The file '/etc/passwd' is not executable.",
-            "Make it executable (chmod +x passwd)",
-        ),
+        (("/nope/srv",), "", f"File not found: '{os.path.abspath('/nope/srv')}'.", "Check the path."),
+        ((FOLDER,), "", f"'{FOLDER}' is a folder, not a program.", "Use the program inside it."),
+        ((__file__,), "", NO_PROGRAM[0].format(os.path.abspath(__file__)), NO_PROGRAM[1]),
         (("sh",), "/nope", "The working directory '/nope' does not exist.", "Create it or edit the server."),
         (("a\0b",), "", "Could not start a␀b: not found on PATH.", "Check the spelling"),
-        (("sh",), "\0", "The working directory '\\x00' does not exist.", "Create it"),
+        (("sh",), "\0", "The working directory '␀' does not exist.", "Create it"),
     ],
 )
 def test_program_that_cannot_be_started_says_why_and_what_to_do(
@@ -88,15 +98,34 @@ def test_program_that_cannot_be_started_says_why_and_what_to_do(
 @pytest.mark.parametrize(
     ("command", "summary"),
     [
-        (Command(("{file}",), {}), "'{file}' is not an executable that the system can start."),
-        (Command(("{script}",), {}), "'{script}' needs an interpreter that does not exist: /nope/python."),
-        (Command(("/bin/sh", "a\0b"), {}), "Could not start '/bin/sh': embedded null byte."),
-        (Command(("/bin/sh", "\ud800"), {}), "Could not start '/bin/sh': 'utf-8' codec can't encode"),
         (
-            Command(("/bin/sh",), {"A=B": "c"}),
-            "Could not start '/bin/sh': illegal environment variable name.",
+            Command(("{file}",), {}),
+            "'{file}' is not "
+            + ("a program that Windows" if IS_WINDOWS else "an executable that the system")
+            + " can start.",
         ),
-        (Command(("/bin/sh", "x" * 10_000_000), {}), "Could not start '/bin/sh': Argument list too long."),
+        pytest.param(
+            Command(("{script}",), {}),
+            "'{script}' needs an interpreter that does not exist: /nope/python.",
+            marks=needs_shebang,
+        ),
+        (
+            Command((sys.executable, "a\0b"), {}),
+            f"{COULD_NOT_START}embedded null {'character' if IS_WINDOWS else 'byte'}.",
+        ),
+        pytest.param(
+            Command((sys.executable, "\ud800"), {}),
+            f"{COULD_NOT_START}'utf-8' codec can't encode",
+            marks=pytest.mark.skipif(IS_WINDOWS, reason="Windows accepts lone surrogates"),
+        ),
+        (
+            Command((sys.executable,), {"A=B": "c"}),
+            f"{COULD_NOT_START}illegal environment variable name.",
+        ),
+        (
+            Command((sys.executable, "x" * 10_000_000), {}),
+            f"{COULD_NOT_START}{'the command line is' if IS_WINDOWS else 'Argument list'} too long.",
+        ),
     ],
     ids=["no-format", "no-interpreter", "null", "surrogate", "variable", "too-long"],
 )
@@ -115,11 +144,65 @@ async def test_start_refused_by_the_system_says_why(tmp_path: Path, command: Com
 def test_only_listed_variables_and_configured_ones_are_passed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_TOKEN", "hunter2")
     monkeypatch.setenv("LANG", "C.UTF-8")
-    environment = child_environment({"MINE": "1", "LANG": "de_DE"})
+    environment = Command((), {"MINE": "1", "LANG": "de_DE"}).environment()
     assert "SECRET_TOKEN" not in environment
     assert environment["MINE"] == "1"
     assert environment["LANG"] == "de_DE"
     assert environment["PATH"] == os.environ["PATH"]
+
+
+def test_whole_environment_is_passed_only_if_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_TOKEN", "hunter2")
+    assert Command(("sh",), {}, inherits_all=True).environment() == dict(os.environ)
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("#!/usr/bin/env node", "node"),
+        ("#! /usr/bin/env  node\r", "node"),
+        ("#!/usr/bin/env -S node --flag", "node"),
+        ("#!/usr/bin/env -Snode --flag", "node"),
+        ("#!/usr/bin/env -S A=b node", "node"),
+        ("#!/usr/bin/env -S PATH=/x node", ""),  # another PATH
+        ("#!/usr/bin/env -i node", ""),
+        ("#!/usr/bin/env ./node", ""),
+        ("#!/usr/bin/env", ""),
+        ("#!/usr/bin/node", ""),
+        ("\x7fELF", ""),
+        ("", ""),
+    ],
+)
+def test_program_that_env_looks_up_is_read_from_the_shebang_line(line: str, name: str) -> None:
+    assert env_program(line.encode() + b"\nrest") == name
+
+
+@needs_shebang
+async def test_script_whose_interpreter_is_not_on_the_path_is_not_started(tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    npx = make_program(tmp_path / "npx", f"#!/usr/bin/env lens-node\ntouch {ran}\n")
+    command = Command((npx,), {"PATH": "/usr/bin:/bin"})
+    transport = StdioTransport(command, OrphanGuard(), SystemClock())
+    with pytest.raises(ConnectFailed) as caught:
+        await transport.open(lambda event: None)
+    assert caught.value.summary == (
+        f"Could not start '{npx}': it is a script that needs lens-node, which is not on the server's PATH."
+    )
+    assert "add its folder to the variable PATH" in caught.value.next_step
+    check_interpreter(npx, {"PATH": f"/bin:{Path(make_program(tmp_path / 'lens-node')).parent}"})
+
+
+def test_program_installed_since_the_start_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On Windows: its folder is on the PATH in the registry."""
+    program = make_program(tmp_path / "lens-node")
+    monkeypatch.setattr(search_path, "_registry_variables", lambda: ({}, {"Path": str(tmp_path)}))
+    monkeypatch.setattr(search_path, "IS_WINDOWS", True)
+    try:
+        command = Command(("lens-node",), {})
+        assert find_program(command) == program
+        assert str(tmp_path) in command.environment()["PATH"].split(os.pathsep), "the server gets it too"
+    finally:
+        search_path.use_search_path(None)
 
 
 @pytest.mark.parametrize(
@@ -127,8 +210,12 @@ def test_only_listed_variables_and_configured_ones_are_passed(monkeypatch: pytes
     [
         (0, "exited with code 0"),
         (3, "exited with code 3"),
-        (-9, "was terminated by signal SIGKILL"),
+        pytest.param(-9, "was terminated by signal SIGKILL", marks=needs_signals),
         (-200, "was terminated by signal 200"),
+        (3221225477, "exited with code 0xC0000005 (access violation)"),
+        (0xC0000135, "exited with code 0xC0000135 (DLL not found)"),
+        (0xC000013A, "exited with code 0xC000013A (Ctrl+C)"),
+        (0xFFFFFFFF, "exited with code 0xFFFFFFFF"),
     ],
 )
 def test_exit_code_is_described(code: int, text: str) -> None:

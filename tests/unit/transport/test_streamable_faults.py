@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import re
 from collections.abc import AsyncIterator
 
 import pytest
 
-from inspector.base.errors import HttpRefused, NeedsLogin
+from inspector.base.errors import FailureKind, HttpRefused, NeedsLogin
 from inspector.protocol.jsonrpc import error_of
-from inspector.transport.base import FramesReceived, HttpEnded, HttpResponded, SseReceived
+from inspector.transport.base import (
+    EventStreamChanged,
+    FramesReceived,
+    HttpEnded,
+    HttpResponded,
+    SseReceived,
+)
 from tests.helpers import httpfaults as faults
-from tests.helpers.httpfaults import HTML, JSON_TYPE, SSE_TYPE, Fault, FaultServer
+from tests.helpers.httpfaults import HTML, JSON_TYPE, SSE_TYPE, Call, Fault, FaultServer
 from tests.helpers.httpstage import Stage, streamable
 
 MIB = 1024 * 1024
@@ -112,21 +119,47 @@ REFUSED = [
     (faults.replies(403, nameless_error(), JSON_TYPE), r"with HTTP 403: .*The server rejects this origin"),
     (
         faults.replies(200, HTML, "text/html"),
-        r"HTTP 200 and text/html instead of a message: <html>.*MCP endpoint\.",
+        r"HTTP 200 and text/html instead of a message: <html>.*A proxy or a login page may have responded",
     ),
     (faults.replies(200, b"ok"), r"HTTP 200 and data without a content type instead of a message: ok"),
-    (faults.replies(200, b'{"id": 1, ', JSON_TYPE), r"HTTP 200 and a body that is not valid JSON"),
+    (faults.replies(200, b'{"id": 1, ', JSON_TYPE), r"HTTP 200 and a message that is not valid JSON"),
+    (
+        faults.replies_with(lambda call: b'{"jsonrpc": "2.0", "id": 1}'),
+        r"HTTP 200 and an object that is no response: it has neither .* This is a server bug",
+    ),
     (
         faults.replies(200),
-        r"tools/call with HTTP 200\. Check that this is the URL of an MCP endpoint\.",
+        r"tools/call with HTTP 200 and an empty body\. This is a server bug: the response must be a message",
     ),
     (faults.replies(202), r"accepted the request like a notification \(HTTP 202\)"),
-    (faults.replies_with(lambda call: call.response(id=77)), r"not the response \(id 77 instead of 1\)"),
-    (faults.replies_with(lambda call: call.response(id="1")), r"not the response \(id '1' instead of 1\)"),
+    (faults.replies(204), r"accepted the request like a notification \(HTTP 204\)"),
+    (faults.replies(429, Retry_After="30"), r"HTTP 429\. The server asks to retry after 30 s\."),
+    (
+        faults.replies(503, Retry_After="Wed, 21 Oct 2026 07:28:00 GMT"),
+        r"HTTP 503\. The server asks to retry after Wed, 21 Oct 2026 07:28:00 GMT\.",
+    ),
+    (
+        faults.replies_with(lambda call: call.response(id=77)),
+        r"HTTP 200 and a response with the ID 77, which no pending request has\. .*, here 1\.",
+    ),
+    (
+        faults.replies_with(lambda call: call.response(id="1")),
+        r'HTTP 200 and a response with the ID "1" \(a string\) instead of 1 \(an integer\)\.',
+    ),
+    (
+        faults.replies_with(lambda call: call.response(id=None)),
+        r"HTTP 200 and a response with the ID null\. ",
+    ),
     (
         faults.replies(200, faults.notice(), JSON_TYPE),
-        r"that is not the response \(not a response\)",
+        r"HTTP 200 and a notification \(notifications/message\) instead of the response\.",
     ),
+    (faults.replies(200, b"[%s]" % faults.notice(), JSON_TYPE), r"and a batch without the response\."),
+    (
+        faults.replies_with(lambda call: faults.notice() + call.response()),
+        r"HTTP 200 and 2 messages in one line\.",
+    ),
+    (faults.replies(429), r"HTTP 429\. The server limits how many requests it accepts\. Wait, then"),
     (
         faults.stream(faults.event(faults.notice()), response=False),
         r"ended before the response, and its events had",
@@ -148,6 +181,28 @@ async def test_response_without_the_message_fails_only_its_request(
     await stage.call()
 
 
+async def test_cut_off_compressed_body_is_reported_as_such(server: FaultServer, stage: Stage) -> None:
+    async def cut_off(call: Call) -> None:
+        body = gzip.compress(call.response("x" * 1000))[:-12]
+        await call.reply(200, body, JSON_TYPE, Content_Encoding="gzip")
+
+    server.order("tools/call", cut_off)
+    assert await stage.fail() == (
+        "The server's response is invalid: its compressed data is cut off. "
+        "Turn off compression in the server, or in a proxy in front of it."
+    )
+    await stage.call()
+
+
+async def test_cut_off_compressed_event_stream_is_reported_as_such(server: FaultServer, stage: Stage) -> None:
+    async def cut_off(call: Call) -> None:
+        body = gzip.compress(faults.event(call.response("x" * 1000)))[:-12]
+        await call.reply(200, body, SSE_TYPE, Content_Encoding="gzip")
+
+    server.order("tools/call", cut_off)
+    assert "its compressed data is cut off" in await stage.fail()
+
+
 async def test_rejection_has_status_and_body_for_era_detection(server: FaultServer, stage: Stage) -> None:
     server.order("server/discover", faults.replies(404, b"nothing here"))
     error = await stage.log.failure(await stage.request("server/discover"))
@@ -165,6 +220,32 @@ async def test_401_without_a_challenge_requires_a_login(server: FaultServer, sta
     )
     # The body is recorded, but is not the response to the request.
     assert [event.request for event in stage.log.all(FramesReceived)] == [None]
+
+
+async def test_401_with_your_own_header_says_that_it_was_rejected_and_why(server: FaultServer) -> None:
+    challenge = (
+        'Bearer error="invalid_token", error_description="expired key", resource_metadata="https://x/"'
+    )
+    server.order("tools/call", faults.replies(401, nameless_error(), JSON_TYPE, WWW_Authenticate=challenge))
+    async with streamable(server, headers=(("authorization", "Bearer k-123456"),)) as stage:
+        error = await stage.log.failure(await stage.request())
+        frames = stage.log.all(FramesReceived)
+    assert isinstance(error, HttpRefused)
+    assert error.kind is FailureKind.CREDENTIALS
+    assert error.summary == "The server rejected your Authorization header: expired key (invalid_token)."
+    assert error.next_step == (
+        "Set a new value in Edit server… ▸ Headers, or with --header-env on the command line. "
+        "Or remove the header and log in."
+    )
+    assert [event.request for event in frames] == [None]
+
+
+async def test_401_for_the_get_stream_with_your_own_header_is_reported(server: FaultServer) -> None:
+    server.order("GET", faults.replies(401, b"No GET for you.", "text/plain"))
+    async with streamable(server, headers=(("Authorization", "Bearer k-123456"),)) as stage:
+        await stage.handshake()
+        lost = await stage.log.first(EventStreamChanged)
+    assert lost.reason == "The server rejected your Authorization header: No GET for you."
 
 
 @pytest.mark.parametrize("status", [400, 404, 200])

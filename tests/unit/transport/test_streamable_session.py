@@ -11,7 +11,16 @@ import pytest
 from inspector.base.errors import ConnectionLost, HttpRefused
 from inspector.protocol import jsonrpc
 from inspector.protocol.revisions import R5
-from inspector.transport.base import Closed, Envelope, FramesReceived, HttpEnded, HttpRequested, RequestFailed
+from inspector.transport.base import (
+    Closed,
+    Envelope,
+    EventStreamChanged,
+    FramesReceived,
+    HttpEnded,
+    HttpRequested,
+    RequestFailed,
+)
+from inspector.transport.streamable_http import StreamableHttpTransport
 from tests.helpers import httpfaults as faults
 from tests.helpers.httpfaults import SSE_TYPE, Fault, FaultServer
 from tests.helpers.httpstage import Stage, streamable
@@ -86,12 +95,34 @@ async def test_session_id_is_taken_from_a_streamed_initialize_response(
     assert server.calls[1].headers["mcp-session-id"] == "s-2"
 
 
-async def test_session_id_on_another_response_is_ignored(server: FaultServer, stage: Stage) -> None:
+async def test_other_session_id_on_a_later_response_is_reported_and_not_used(
+    server: FaultServer, stage: Stage
+) -> None:
     await stage.handshake()
     server.order("tools/call", faults.stream(Mcp_Session_Id="intruder"))
     await stage.call()
     await stage.call()
-    assert server.calls[-1].headers["mcp-session-id"] == "s-1"
+    assert server.called("tools/call")[1].headers["mcp-session-id"] == "s-1"
+    assert [event.finding for event in stage.log.all(HttpEnded) if event.finding] == [
+        "Mcp-Session-Id is not the one of the response to initialize, which stays in use"
+    ]
+
+
+async def test_session_id_that_arrives_after_initialize_is_reported_and_used(
+    server: FaultServer, stage: Stage
+) -> None:
+    server.session = ""
+    server.order("GET", faults.replies(405))
+    await stage.handshake()
+    await stage.log.ended(3)
+    server.order("tools/call", faults.stream(Mcp_Session_Id="s-9"))
+    await stage.call()
+    await stage.call()
+    assert server.called("tools/call")[1].headers["mcp-session-id"] == "s-9"
+    assert (await server.wait_for("GET", 2)).headers["mcp-session-id"] == "s-9"
+    assert [event.finding for event in stage.log.all(HttpEnded) if event.finding] == [
+        "Mcp-Session-Id arrived with the response to tools/call, not to initialize; it is used from now on"
+    ]
 
 
 async def test_probe_header_does_not_leak_into_initialize(server: FaultServer, stage: Stage) -> None:
@@ -232,7 +263,78 @@ async def test_a_404_for_a_stream_that_was_open_is_a_lost_session(server: FaultS
     assert "no longer recognizes this session" in closed.summary
 
 
-async def test_stream_that_cannot_be_reopened_ends_the_connection(server: FaultServer, stage: Stage) -> None:
+def stream_changes(stage: Stage) -> list[str]:
+    return [event.reason for event in stage.log.all(EventStreamChanged)]
+
+
+@pytest.mark.parametrize("fault", [faults.drops(), faults.replies(503), faults.replies(409)])
+async def test_lost_stream_is_reported_and_reopened_while_requests_continue(
+    server: FaultServer, stage: Stage, fault: Fault
+) -> None:
+    enough = asyncio.Event()
+    server.order("GET", primed(retry=1), *[fault] * 6, faults.held(enough))
+    await stage.handshake()
+    lost = await stage.log.first(EventStreamChanged)
+    assert re.search("dropped the connection|HTTP 503|HTTP 409", lost.reason)
+    await stage.call()
+    await stage.log.first(EventStreamChanged, lambda event: not event.reason)
+    assert stage.log.all(Closed) == []
+    enough.set()
+
+
+async def test_rejected_stream_that_was_open_is_reported_and_not_retried(
+    server: FaultServer, stage: Stage
+) -> None:
+    server.order("GET", primed(retry=1), faults.replies(405))
+    await stage.handshake()
+    await stage.log.first(EventStreamChanged)
+    await stage.call()
+    assert len(server.called("GET")) == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "is_reported"),
+    [(400, False), (404, False), (405, False), (501, False), (500, True), (401, True)],
+)
+async def test_rejection_of_the_first_get_is_reported_unless_it_means_no_stream(
+    server: FaultServer, stage: Stage, status: int, is_reported: bool
+) -> None:
+    server.order("GET", faults.replies(status))
+    await stage.handshake()
+    await stage.log.ended(3)
+    await stage.call()
+    assert [str(status) in reason for reason in stream_changes(stage)] == [True] * is_reported
+
+
+async def test_stream_that_breaks_as_soon_as_it_is_open_stays_lost_until_a_message_arrives(
+    server: FaultServer, stage: Stage
+) -> None:
+    enough = asyncio.Event()
+    first_lines = faults.stream(b": hello\n\n", response=False, clean=False)
+    server.order("GET", primed(retry=1), *[first_lines] * 8)
+    server.order("GET", faults.held(enough, faults.event(faults.notice())))
+    await stage.handshake()
+    await stage.log.first(EventStreamChanged, lambda event: not event.reason)
+    reasons = stream_changes(stage)
+    assert all(reasons[:-1])
+    assert stage.log.frames()[-1] == faults.notice()
+    enough.set()
+
+
+async def test_stream_is_reopened_on_request(server: FaultServer, stage: Stage) -> None:
+    assert isinstance(stage.transport, StreamableHttpTransport)
+    enough = asyncio.Event()
+    server.order("GET", faults.replies(500), faults.replies(500), faults.held(enough))
+    await stage.handshake()
+    await stage.log.first(EventStreamChanged)
+    with pytest.raises(HttpRefused, match="HTTP 500"):
+        await stage.transport.reopen_stream()
+    await stage.transport.reopen_stream()
+    assert [bool(reason) for reason in stream_changes(stage)] == [True, True, False]
+    enough.set()
+
+
+async def test_server_that_stays_unreachable_ends_the_connection(server: FaultServer, stage: Stage) -> None:
     server.order("GET", primed(retry=1))
     await stage.handshake()
     await stage.log.first(HttpEnded, lambda event: event.exchange == 3)
@@ -357,3 +459,24 @@ async def test_closing_ends_a_pending_request(server: FaultServer) -> None:
         await stage.request()
         await server.wait_for("tools/call")
     assert (await stage.log.ended(1)).error == "Closed by MCP Lens: no longer needed."
+
+
+async def test_flood_of_events_is_handled_in_bounded_turns(server: FaultServer, stage: Stage) -> None:
+    """Other servers share the event loop: a chunk of many events must not block it."""
+
+    async def flood(call: faults.Call) -> None:
+        await call.start(200, SSE_TYPE)
+        await call.chunk(faults.event(faults.notice()) * 4000)
+        await call.chunk(faults.event(call.response()))
+        await call.end()
+
+    server.order("tools/call", flood)
+    request = await stage.request()
+    responded = asyncio.ensure_future(stage.log.response(request))
+    turns: list[int] = []
+    while not responded.done():
+        before = len(stage.log.frames())
+        await asyncio.sleep(0)
+        turns.append(len(stage.log.frames()) - before)
+    assert sum(turns) == 4001
+    assert max(turns) <= 2 * 8 * 1024 // len(faults.event(faults.notice()))

@@ -181,6 +181,14 @@ async def test_401_requires_a_login() -> None:
         assert isinstance(await refusal(url), NeedsLogin)
 
 
+async def test_401_with_your_own_header_says_that_it_was_rejected() -> None:
+    async with peer(process_request=responding_with(HTTPStatus.UNAUTHORIZED)) as url:
+        error = await refusal(url, headers=(("Authorization", "Bearer k-123456"),))
+    assert isinstance(error, ConnectFailed)
+    assert not isinstance(error, NeedsLogin)
+    assert "The server rejected your Authorization header" in str(error)
+
+
 async def test_a_redirect_is_not_followed() -> None:
     async with peer() as good_url:
         moved = responding_with(HTTPStatus.FOUND, Location=good_url)
@@ -235,3 +243,25 @@ async def test_tls_is_verified_as_over_http(tmp_path: Path) -> None:
         assert "not signed by a trusted authority" in str(await refusal(url))
         async with connected(url, ca_file=authority.ca_file) as stage:
             await stage.call()
+
+
+async def test_flood_is_handled_in_bounded_turns() -> None:
+    """Other servers share the event loop: many frames that arrived together must not block it."""
+
+    async def conversation(connection: ServerConnection) -> None:
+        await connection.recv()
+        for _ in range(2000):
+            await connection.send('{"jsonrpc":"2.0","method":"x"}')
+        await connection.send('{"jsonrpc":"2.0","id":1,"result":{}}')
+        await connection.wait_closed()
+
+    async with peer(conversation) as url, connected(url) as stage:
+        request = await stage.request()
+        responded = asyncio.ensure_future(stage.log.response(request))
+        turns: list[int] = []
+        while not responded.done():
+            before = len(stage.log.frames())
+            await asyncio.sleep(0)
+            turns.append(len(stage.log.frames()) - before)
+        assert sum(turns) == 2001
+        assert max(turns) <= 64
