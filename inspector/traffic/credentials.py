@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 
-_MAX_COUNT = 32  # each costs 0.5 ns per recorded byte, and tokens are refreshed all day
+_MAX_COUNT = 4096  # those of days, as tokens are refreshed; all are searched for in one pass
 
 
 class Credentials:

@@ -2,22 +2,24 @@
 
 One thread writes, any thread reads: a row is complete before `len` counts it, and never moves. Some
 columns change later, each in one step: a request's status, partner and duration when it is answered, the
-operation and the HTTP exchange of a row when they are known. So the log may be shared across threads.
-Rows that changed after they became visible are in `touched`. Bytes stay in memory until a recording has
-written them to disk and releases them; then `raw` reads them from its `BodyStore`.
+operation, the HTTP exchange and the findings of a row when they are known. So the log may be shared
+across threads. Rows that changed after they became visible are in `touched`. Bytes stay in memory until a
+recording has written them to disk and releases them; then `raw` reads them from its `BodyStore`. A
+recording also drops the oldest rows, once there are very many: rows before `first` are only in its files.
 """
 
 from __future__ import annotations
 
 import threading
-from array import array
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from itertools import takewhile
 from typing import TYPE_CHECKING, Protocol
 
+from inspector.base.errors import UserError
 from inspector.base.signals import Signal
 from inspector.protocol.jsonrpc import RequestId
-from inspector.traffic.columns import ID_INTEGER, ID_OTHER, Columns, StringTable
+from inspector.traffic.columns import ID_INTEGER, ID_OTHER, Column, Columns, StringTable
 from inspector.traffic.credentials import Credentials
 from inspector.traffic.records import Direction, HttpExchange, Record, RecordKind, RowNote, Status
 
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
 
 _MAX_INTEGER = 2**63 - 1
 NO_ROW_NOTE = RowNote()
+_STATUSES = {status.value: status for status in Status}  # five times as fast as `Status(value)`
+_UNREADABLE_PREVIEW = b"(could not be read)"
+_MAX_PINNED = 10_000
+_MANY_STRINGS = 50_000
 
 
 class TrafficLog:
@@ -43,12 +49,17 @@ class TrafficLog:
         self.columns = Columns()
         self.strings = StringTable()
         self.revisions = [""]  # negotiated versions, in order of first occurrence
-        self.touched = array("q")
+        self.touched = Column("q", -1)
         self.notes_changed: deque[int] = deque()
         self.credentials = Credentials()  # in use: rows may contain them, files must not
         self._count = 0
         self._allocated = 0  # number of rows that fit into all columns
-        self._raw: list[bytes | None] = []
+        self._first = 0
+        self._raw: list[bytes | None] = []  # from row `_first` on
+        self._bodies = self._raw, 0  # the same, for readers on other threads
+        self._release_lock = threading.Lock()
+        self._drop_requested = (0, 0)  # rows, entries of `touched`
+        self._pinned: frozenset[int] = frozenset()
         self._other_ids: dict[int, RequestId] = {}
         self._http: dict[int, HttpExchange] = {}
         self._http_lock = threading.Lock()
@@ -60,6 +71,16 @@ class TrafficLog:
 
     def __len__(self) -> int:
         return self._count
+
+    @property
+    def first(self) -> int:
+        """The first row in memory. Earlier ones are in the files of the recording, and read as empty."""
+        return self._first
+
+    @property
+    def pinned(self) -> frozenset[int]:
+        """Rows before `first` that are still complete: pending requests, HTTP exchanges in progress."""
+        return self._pinned
 
     def add_server(self, name: str) -> int:
         """Return the number of a server, adding it if new. A returning server keeps its number."""
@@ -89,7 +110,7 @@ class TrafficLog:
     ) -> int:
         """Add a row and return its number. Readers see it after `publish`."""
         columns, intern = self.columns, self.strings.number
-        number, kept = len(self._raw), len(raw)
+        number, kept = self._first + len(self._raw), len(raw)
         if number >= self._allocated:
             self._allocated = columns.allocate()
         columns.monotonic.append(monotonic_ns)
@@ -121,9 +142,18 @@ class TrafficLog:
             self.columns.id_kind[number] = ID_OTHER
             self._other_ids[number] = id
 
+    def copy_names(self, request: int, response: int) -> None:
+        """Give a response the method and the subject of its request."""
+        columns = self.columns
+        columns.method[response] = columns.method[request]
+        columns.subject[response] = columns.subject[request]
+
     def link(self, request: int, response: int, status: Status) -> None:
         """Link a request and its response to each other."""
         columns = self.columns
+        if request < self._first and request not in self._pinned:
+            columns.status[response] = status
+            return
         columns.partner[response] = request
         columns.partner[request] = response
         columns.status[response] = columns.status[request] = status
@@ -140,6 +170,14 @@ class TrafficLog:
         if self.columns.status[request] == Status.PENDING:
             self.columns.status[request] = status
             self._touch(request)
+
+    def add_problem(self, row: int, problem: str) -> None:
+        """Add a finding to a row."""
+        known = self.problem(row)
+        if problem in known:
+            return
+        self.columns.problem[row] = self.strings.number(f"{known}; {problem}" if known else problem)
+        self._touch(row)
 
     def set_carrier(self, row: int, exchange: int) -> None:
         """Link a frame to the HTTP exchange that carried it."""
@@ -178,8 +216,52 @@ class TrafficLog:
 
     def publish(self) -> None:
         """Make appended rows visible to readers."""
-        self._count = len(self._raw)
+        self._count = self._first + len(self._raw)
+        if self._drop_requested[0] > self._first:
+            self._drop(*self._drop_requested)
         self.grew.emit(self._count)
+
+    def request_drop(self, first: int, touched: int) -> None:
+        """Drop the rows before `first` from memory with the next `publish`, and old entries of `touched`.
+
+        Only for rows and changes that a recording has stored. From any thread.
+        """
+        self._drop_requested = first, touched
+
+    def _drop(self, first: int, touched: int) -> None:
+        pinned = self._rows_in_progress(first)
+        self._pinned = frozenset(pinned)
+        self.columns.drop(first, pinned)
+        self.touched.drop(max(touched, self.touched.first), ())
+        with self._release_lock:
+            self._raw = self._raw[first - self._first :]
+            self._bodies = self._raw, first
+        self._first = first
+        for row in [*takewhile(lambda row: row < first, self._other_ids)]:  # ascending
+            if row not in self._pinned:
+                del self._other_ids[row]
+        self._costs = {row: cost for row, cost in self._costs.copy().items() if row >= first}
+        if len(self.strings) > _MANY_STRINGS:
+            self._drop_strings()
+
+    def _rows_in_progress(self, first: int) -> list[int]:
+        """Return the rows before `first` that may still change, the newest of very many."""
+        statuses = self.columns.status
+        found = {row for row in self.http_in_memory() if row < first}
+        found.update(row for row in self._pinned if statuses[row] == Status.PENDING)
+        dropped = statuses[self._first : first].tobytes()
+        at = dropped.find(Status.PENDING)
+        while at >= 0:
+            found.add(self._first + at)
+            at = dropped.find(Status.PENDING, at + 1)
+        return sorted(found)[-_MAX_PINNED:]
+
+    def _drop_strings(self) -> None:
+        """Release the texts that only dropped rows refer to."""
+        columns, used = self.columns, {0}
+        for column in (columns.method, columns.subject, columns.problem):
+            used.update(column[self._first :], (column[row] for row in self._pinned))
+        self.strings.release(used)
 
     def set_note(self, row: int, note: RowNote) -> None:
         """Set the user's mark or comment on a row. The only write allowed from any thread."""
@@ -196,7 +278,10 @@ class TrafficLog:
 
     def release_bodies(self, first: int, last: int) -> None:
         """Release the bytes of these rows from memory; the body store has them."""
-        self._raw[first:last] = [None] * (last - first)
+        with self._release_lock:
+            raw, dropped = self._bodies
+            first, last = max(first - dropped, 0), max(last - dropped, 0)
+            raw[first:last] = [None] * (last - first)
 
     def release_http(self, row: int, exchange: HttpExchange) -> None:
         """Release an HTTP exchange that is stored, unless it has changed since."""
@@ -204,17 +289,25 @@ class TrafficLog:
             if self._http.get(row) is exchange:
                 del self._http[row]
 
+    @property
+    def http_count(self) -> int:
+        """The number of HTTP exchanges in memory."""
+        return len(self._http)
+
     def http_in_memory(self) -> dict[int, HttpExchange]:
         """Return the exchanges by row that are in memory: those in progress or not stored yet."""
         with self._http_lock:
             return self._http.copy()
 
     def in_memory(self, first: int, last: int) -> list[bytes | None]:
-        """Return the bytes of these rows; None for released ones."""
-        return self._raw[first:last]
+        """Return the bytes of these rows; None for released and dropped ones."""
+        raw, dropped = self._bodies
+        missing = max(0, min(last, dropped) - first)
+        found = raw[max(first - dropped, 0) : max(last - dropped, 0)]
+        return [*([None] * missing), *found] if missing else found
 
     def stored_chunk(self, chunk: int) -> bytes:
-        """Return the joined bytes of the rows in this `chunk`, released or not."""
+        """Return the joined bytes of the rows in this `chunk`, released or not. Raises BodyUnavailable."""
         return b"" if self._body_store is None else self._body_store.chunk(chunk)
 
     def restore(
@@ -231,8 +324,17 @@ class TrafficLog:
         self._servers = servers
         self._other_ids, self._notes, self._resent = other_ids, notes, resent
         self._raw = [None] * len(self.columns.kind)
+        self._bodies = self._raw, 0
         self._allocated = len(self._raw)
         self.publish()
+
+    def restore_notes(self, notes: Mapping[int, RowNote]) -> None:
+        """Replace the restored notes of these rows by those that are stored elsewhere."""
+        for row, note in notes.items():
+            if note == NO_ROW_NOTE:
+                self._notes.pop(row, None)
+            else:
+                self._notes[row] = note
 
     def servers(self) -> tuple[str, ...]:
         return tuple(self._servers)
@@ -287,18 +389,31 @@ class TrafficLog:
         return self.columns.kept[number]
 
     def raw(self, number: int) -> bytes:
+        """Return all bytes of a row. Raises BodyUnavailable."""
         return self.part(number, 0, self.columns.kept[number])
 
-    def head(self, number: int, length: int) -> bytes:
-        return self.part(number, 0, length)
+    def preview(self, number: int, length: int) -> bytes:
+        """Return the first bytes of a row for a table; a placeholder if they cannot be read."""
+        head = self.readable_raw(number, length)
+        return _UNREADABLE_PREVIEW if head is None else head
 
     def part(self, number: int, start: int, length: int) -> bytes:
-        """Return some bytes of a row, without reading all of a large one."""
-        raw = self._raw[number]
+        """Return some bytes of a row, without reading all of a large one.
+
+        All that were requested, up to the row's end. Raises BodyUnavailable.
+        """
+        raw = self._body(number)
         if raw is not None:
             return raw if start == 0 and length >= len(raw) else raw[start : start + length]
+        length = min(length, max(0, self.columns.kept[number] - start))
+        if length <= 0:  # as of a dropped row
+            return b""
         assert self._body_store is not None
-        return self._body_store.part(number, start, min(length, max(0, self.columns.kept[number] - start)))
+        return self._body_store.part(number, start, length)
+
+    def _body(self, number: int) -> bytes | None:
+        raw, dropped = self._bodies
+        return raw[number - dropped] if number >= dropped else None
 
     def partner(self, number: int) -> int | None:
         partner = self.columns.partner[number]
@@ -326,7 +441,7 @@ class TrafficLog:
         return dict(self._resent)
 
     def http(self, number: int) -> HttpExchange | None:
-        """Return the exchange of an HTTP row, or of a frame that it carried."""
+        """Return the exchange of an HTTP row, or of a frame that it carried. Raises BodyUnavailable."""
         is_own = self.columns.kind[number] == RecordKind.HTTP
         row = number if is_own else self.columns.exchange[number]
         if row < 0:
@@ -334,16 +449,39 @@ class TrafficLog:
         exchange = self._http.get(row)
         return self._body_store.http(row) if exchange is None and self._body_store is not None else exchange
 
+    def readable_http(self, number: int) -> HttpExchange | None:
+        """Return the exchange like `http`, or None if it cannot be read."""
+        try:
+            return self.http(number)
+        except BodyUnavailable:
+            return None
+
+    def readable_raw(self, number: int, length: int | None = None) -> bytes | None:
+        """Return a row's first bytes, or all; None if they cannot be read."""
+        try:
+            return self.raw(number) if length is None else self.part(number, 0, length)
+        except BodyUnavailable:
+            return None
+
+    @property
+    def read_failure(self) -> BodyUnavailable | None:
+        """The last failure to read bytes since `forget_read_failure`."""
+        return self._body_store.failure if self._body_store is not None else None
+
+    def forget_read_failure(self) -> None:
+        if self._body_store is not None:
+            self._body_store.failure = None
+
     def note(self, number: int) -> RowNote:
         return self._notes.get(number, NO_ROW_NOTE)
 
     def noted_rows(self) -> list[int]:
         """Return the rows that the user has marked or commented on."""
-        return sorted(self._notes)
+        return sorted(row for row in self._notes if row >= self._first)
 
     def status(self, number: int) -> Status:
         """Return the status of a request; for a response, the status that it gave its request."""
-        return Status(self.columns.status[number])
+        return _STATUSES[self.columns.status[number]]
 
     def duration_ns(self, number: int) -> int | None:
         """Return the time from request to response, on both rows; for an HTTP exchange, its total."""
@@ -376,21 +514,27 @@ class TrafficLog:
         """Return a server's rows of these kinds, oldest first."""
         number = self.server_number(server)
         columns = self.columns
-        rows: Iterable[int] = range(self._count)
+        rows: Iterable[int] = range(self._first, self._count)
         return [
             self.record(row) for row in rows if columns.server[row] == number and columns.kind[row] in kinds
         ]
 
 
+class BodyUnavailable(UserError):
+    """The bytes of a row cannot be read: its capture is gone, or damaged there."""
+
+
 class BodyStore(Protocol):
-    """Storage of rows that were released from memory. Thread-safe."""
+    """Storage of rows that were released from memory. Thread-safe; every method raises BodyUnavailable."""
+
+    failure: BodyUnavailable | None  # the last one raised
 
     def part(self, number: int, start: int, length: int) -> bytes:
-        """Return some bytes of a row's body."""
+        """Return exactly `length` bytes of a row's body."""
         ...
 
     def chunk(self, number: int) -> bytes:
-        """Return the joined bytes of the rows in this `chunk`; b"" if they cannot be read."""
+        """Return the joined bytes of the rows in this `chunk`."""
         ...
 
     def http(self, number: int) -> HttpExchange | None: ...

@@ -29,7 +29,7 @@ V = TypeVar("V")
 
 NEEDS_USER = ("sampling/createMessage", "elicitation/create")
 _SERVER_REQUESTS = (*NEEDS_USER, "roots/list")
-_TASK_METHODS = ("tasks/get", "tasks/result", "tasks/update", "tasks/cancel")
+_TASK_METHODS = frozenset(("tasks/get", "tasks/result", "tasks/update", "tasks/cancel"))
 _TASK_CHANGES = ("notifications/tasks", "notifications/tasks/status")
 _CAUSE_NOTHING = ("ping", "subscriptions/listen")  # may be open at any time, and cause no server requests
 # Notifications that name a request or a task. Others are not parsed: they come in floods.
@@ -144,11 +144,14 @@ class OperationLinker:
         _remember(self._open, row, operation)
         if message.id is not None:
             _remember(self._ids, message.id, operation)
-        meta = params.get("_meta")
+        if "_meta" in params:
+            self._remember_token(params["_meta"], operation)
+        return operation
+
+    def _remember_token(self, meta: JSON, operation: int) -> None:
         token = meta.get("progressToken") if type(meta) is dict else None
         if type(token) is int or type(token) is str:
             _remember(self._tokens, token, operation)
-        return operation
 
     def _continued_by_retry(self, row: int, params: JSONObject) -> int | None:
         """Return the operation that this retry continues; None if there is none, or it is ambiguous."""
@@ -235,7 +238,7 @@ class OperationLinker:
         """Link an exchange that carried nothing but resumed a broken stream."""
         if self._log.columns.operation[exchange] >= 0:
             return
-        http = self._log.http(exchange)
+        http = self._log.readable_http(exchange)
         if http is not None and any(name.lower() == "last-event-id" for name, _ in http.request_headers):
             self._log.set_operation(exchange, operation)
 
@@ -259,13 +262,17 @@ def _remember(latest: dict[K, V], key: K, value: V, maximum: int = _MAX_REMEMBER
 
 
 def _params(message: Message) -> JSONObject:
-    parsed = message.parsed
-    return _parsed_if_useful(message, "params") if parsed is None else _object(parsed.get("params"))
+    if message.parsed is None:
+        return _parsed_if_useful(message, "params")
+    params = message.parsed.get("params")
+    return params if type(params) is dict else {}
 
 
 def _result(response: Message) -> JSONObject:
-    parsed = response.parsed
-    return _parsed_if_useful(response, "result") if parsed is None else _object(parsed.get("result"))
+    if response.parsed is None:
+        return _parsed_if_useful(response, "result")
+    result = response.parsed.get("result")
+    return result if type(result) is dict else {}
 
 
 def _parsed_if_useful(message: Message, member: str) -> JSONObject:
@@ -346,7 +353,7 @@ def last_stderr(log: TrafficLog, server: str, first: int, last: int, maximum: in
     first = max(first, last - _MAX_SEARCHED)
     found: list[bytes] = []
     for row in reversed(output_rows(log, server, first, last)):
-        if log.kind(row) == RecordKind.STDERR and (line := log.head(row, 2_000)).strip():
+        if log.kind(row) == RecordKind.STDERR and (line := log.preview(row, 2_000)).strip():
             found.append(line)
         if len(found) == maximum:
             break

@@ -7,17 +7,17 @@ unambiguously, whatever names the server uses in it.
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from inspector.base.clock import Clock
 from inspector.base.http_events import HttpEnded, HttpRequested, HttpResponded, SseReceived
-from inspector.base.json.values import JSONError, shorten
+from inspector.base.json.values import JSONError, quote_value, shorten
 from inspector.base.redaction import masked_url
-from inspector.protocol.jsonrpc import Correlator, Kind, Match, Message, RequestId
+from inspector.base.units import plural
+from inspector.protocol.jsonrpc import Correlator, Kind, Match, Message, RequestId, items_of
+from inspector.protocol.revisions import R3, R5, find_revision, is_between
 from inspector.protocol.subscriptions import LISTEN
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.operations import OperationLinker
@@ -36,12 +36,14 @@ _SUBJECTS = {
 }
 # Looked up once: accessing an enum member takes 0.1 µs, and most of this runs for every frame.
 _IN, _OUT, _OPEN = Direction.IN, Direction.OUT, Match.OPEN
+_OK = Status.OK
 _REQUEST, _RESULT, _ERROR, _BATCH = Kind.REQUEST, Kind.RESULT, Kind.ERROR, Kind.BATCH
 
 # Limits for what stays in memory when a row's bytes are released: servers choose names freely.
 _MAX_NAME_LENGTH = 300  # of a method and a subject
 _MAX_ID_LENGTH = 1000
 _MAX_SHOWN_ID = 80
+_MAX_BATCH_FINDINGS = 10
 _PEEKED_BYTES = 64 * 1024
 _IS_ERROR = re.compile(rb'"isError"\s*:\s*true')
 
@@ -86,8 +88,7 @@ class Recorder:
         `resent_of` is the row of the older request that this one repeats.
         """
         now, wall = self._clock.monotonic_ns(), self._clock.wall_ns()
-        row, requested = self._frame(message, _OUT, now, wall)
-        self._operations.link_frame(row, message, _OUT, requested, is_resent=resent_of is not None)
+        row = self._frame(message, _OUT, now, wall, is_resent=resent_of is not None)
         if resent_of is not None:
             self._log.set_resent_of(row, resent_of)
         self._log.publish()
@@ -106,10 +107,7 @@ class Recorder:
         """
         row, wall, carrier = -1, self.wall_of(at), self.http.row_of(exchange)
         for index, message in enumerate(messages):
-            row, requested = self._frame(message, _IN, at, wall, sizes[index] if sizes else -1)
-            if carrier >= 0:
-                self._log.set_carrier(row, carrier)
-            self._operations.link_frame(row, message, _IN, requested, carrier)
+            row = self._frame(message, _IN, at, wall, sizes[index] if sizes else -1, carrier)
         self._log.publish()
         return range(row + 1 - len(messages), row + 1)
 
@@ -124,6 +122,11 @@ class Recorder:
         now, wall = self._clock.monotonic_ns(), self._clock.wall_ns()
         raw = text.encode(errors="replace")
         self._log.append(self._server, kind, Direction.NONE, now, wall, raw, "", self._subject)
+        self._log.publish()
+
+    def add_finding(self, row: int, finding: str) -> None:
+        """Add a finding to a recorded row."""
+        self._log.add_problem(row, finding)
         self._log.publish()
 
     def login_body(self, body: bytes) -> int:
@@ -161,36 +164,44 @@ class Recorder:
         return self._clock.wall_ns() - (self._clock.monotonic_ns() - at)
 
     def _frame(
-        self, message: Message, direction: Direction, at: int, wall: int, size: int = -1
-    ) -> tuple[int, int | None]:
-        """Record a frame; return its row and that of the request it responds to."""
-        kind, id, problem, requested, match = message.kind, message.id, message.problem, None, None
+        self,
+        message: Message,
+        direction: Direction,
+        at: int,
+        wall: int,
+        size: int = -1,
+        carrier: int = -1,
+        *,
+        is_resent: bool = False,
+    ) -> int:
+        """Record a frame, pair and link it; return its row. `carrier` is the row of its HTTP exchange."""
+        kind, raw, method, id, problem, _ = message
+        log, requested, match, subject = self._log, None, None, ""
         if id is not None and (kind is _RESULT or kind is _ERROR):
-            match, requested = self._open[_opposite(direction)].resolve(id)
-            problem = problem or _mismatch(match, id)
-        row = self._log.append(
-            self._server,
-            kind,
-            direction,
-            at,
-            wall,
-            message.raw,
-            message.method[:_MAX_NAME_LENGTH] if requested is None else self._log.method(requested),
-            _subject(message) if requested is None else self._log.subject(requested),
-            id[:_MAX_ID_LENGTH] if type(id) is str else id,
-            problem,
-            size,
-            self._revision,
+            match, requested = self._open[_OUT if direction is _IN else _IN].resolve(id)
+            if match is not _OPEN:
+                problem = problem or _mismatch(match, id)
+        if requested is None:
+            method, subject = method[:_MAX_NAME_LENGTH], _subject(message)
+        if type(id) is str:
+            id = id[:_MAX_ID_LENGTH]
+        row = log.append(
+            self._server, kind, direction, at, wall, raw, method, subject, id, problem, size, self._revision
         )
+        if requested is not None:
+            log.copy_names(requested, row)
         if match is _OPEN and requested is not None:
-            self._log.link(requested, row, _status(message))
+            log.link(requested, row, _status(message))
         elif match is Match.LATE and requested is not None:
             self._set_late(row, requested)
-        elif id is not None and kind is _REQUEST:
-            self._open[direction].open(id, row)
+        elif kind is _REQUEST and message.id is not None:
+            self._open[direction].open(message.id, row)
         elif kind is _BATCH:
             self._link_items(message, direction, row)
-        return row, requested
+        if carrier >= 0:
+            log.set_carrier(row, carrier)
+        self._operations.link_frame(row, message, direction, requested, carrier, is_resent=is_resent)
+        return row
 
     def _set_late(self, response: int, request: int) -> None:
         """Mark the response to a cancelled or timed-out request.
@@ -201,17 +212,44 @@ class Recorder:
             self._log.set_late(response)
 
     def _link_items(self, batch: Message, direction: Direction, row: int) -> None:
-        """Link the messages of a batch to its single row."""
-        with contextlib.suppress(JSONError):
-            for item in batch.items():
-                requested = None
-                if item.kind is Kind.REQUEST and item.id is not None:
-                    self._open[direction].open(item.id, row)
-                elif item.kind.is_response and item.id is not None:
-                    match, requested = self._open[_opposite(direction)].resolve(item.id)
-                    if match is Match.OPEN and requested is not None:
-                        self._log.link(requested, row, _status(item))
-                self._operations.link_batch_item(row, item, direction, requested)
+        """Link the messages of a batch to its single row, which gets the findings about each of them."""
+        items = items_of(batch)
+        findings = _batch_findings(items, self._log.revision(row))
+        for number, item in enumerate(items, 1):
+            problem, requested = item.problem, None
+            if item.kind is Kind.REQUEST and item.id is not None:
+                self._open[direction].open(item.id, row)
+            elif item.kind.is_response and item.id is not None:
+                match, requested = self._open[_OUT if direction is _IN else _IN].resolve(item.id)
+                if match is Match.OPEN and requested is not None:
+                    self._log.link(requested, row, _status(item))
+                else:
+                    problem = problem or _mismatch(match, item.id)
+            if problem:
+                findings.append(f"item {number}: {problem}")
+            self._operations.link_batch_item(row, item, direction, requested)
+        if direction is _IN and findings:
+            shown, hidden = findings[:_MAX_BATCH_FINDINGS], len(findings) - _MAX_BATCH_FINDINGS
+            self._log.add_problem(row, "; ".join([*shown, f"{hidden} more"] if hidden > 0 else shown))
+
+
+def _batch_findings(items: Sequence[Message], date: str) -> list[str]:
+    """Return the finding about a batch where the protocol has none; it names each item."""
+    revision = find_revision(date)
+    if not items or (revision is not None and not is_between(revision, R3, R5)):
+        return []
+    names = [_item_name(item) for item in items[:_MAX_BATCH_FINDINGS]]
+    names += ["…"] if len(items) > _MAX_BATCH_FINDINGS else []
+    where = f"{revision} does not allow" if revision is not None else "is not allowed during negotiation"
+    return [f"a batch of {plural(len(items), 'item')}, which {where}: {', '.join(names)}"]
+
+
+def _item_name(item: Message) -> str:
+    if item.kind.is_response:
+        return "response without a valid ID" if item.id is None else f"response with ID {_shown(item.id)}"
+    if item.method:
+        return f"{item.kind.name.lower()} {quote_value(item.method)}"
+    return "no message"
 
 
 def _mismatch(match: Match, id: RequestId) -> str:
@@ -219,16 +257,12 @@ def _mismatch(match: Match, id: RequestId) -> str:
 
     A late response is none: the server may have sent it before it received the cancellation.
     """
-    return "" if match in (_OPEN, Match.LATE) else f"{match.value} (ID {_shown(id)})"
+    return "" if match is Match.LATE else f"{match.value} (ID {_shown(id)})"
 
 
 def _shown(id: RequestId) -> str:
     """Format an id with its type: 7 is not '7'."""
     return shorten(repr(id), _MAX_SHOWN_ID)
-
-
-def _opposite(direction: Direction) -> Direction:
-    return _OUT if direction is _IN else _IN
 
 
 def _subject(message: Message) -> str:
@@ -237,19 +271,22 @@ def _subject(message: Message) -> str:
     if member is None or message.parsed is None:
         return ""
     params = message.parsed.get("params")
-    value = params.get(member) if isinstance(params, dict) else None
-    return value[:_MAX_NAME_LENGTH] if isinstance(value, str) else ""
+    value = params.get(member) if type(params) is dict else None
+    return value[:_MAX_NAME_LENGTH] if type(value) is str else ""
 
 
 def _status(response: Message) -> Status:
     if response.kind is _ERROR:
         return Status.ERROR
-    return Status.TOOL_ERROR if _says_is_error(response) else Status.OK
+    if response.parsed is not None:
+        result = response.parsed.get("result")
+        is_error = type(result) is dict and result.get("isError") is True
+    else:
+        is_error = _says_is_error(response)
+    return Status.TOOL_ERROR if is_error else _OK
 
 
 def _says_is_error(response: Message) -> bool:
-    if response.parsed is not None:
-        return response.result.get("isError") is True
     # A large result: search for the member without parsing megabytes; parse only if it is there. (SDKs
     # write "isError": false into every result, so its name alone is not enough.)
     if not _IS_ERROR.search(response.raw[:_PEEKED_BYTES]) and not _IS_ERROR.search(
@@ -290,14 +327,23 @@ class HttpRecorder:
     def update(self, number: int, **changes: object) -> None:
         """Update what is known of an exchange: its status, its end."""
         row = self._rows.get(number)
-        exchange = self._log.http(row) if row is not None else None
+        exchange = self._log.readable_http(row) if row is not None else None
         if row is not None and exchange is not None:
-            self._log.set_http(row, replace(exchange, **changes))  # type: ignore[arg-type]
+            self._log.set_http(row, exchange._replace(**changes))  # type: ignore[arg-type]
             self._log.publish()
 
-    def event(self, number: int, text: str, at: int, wall: int) -> None:
+    def add_finding(self, number: int, finding: str) -> None:
+        """Add a finding to the row of an exchange."""
+        row = self._rows.get(number)
+        if row is not None:
+            self._log.add_problem(row, finding)
+            self._log.publish()
+
+    def event(self, number: int, text: str, at: int, wall: int, finding: str = "") -> None:
         """Record a server-sent event or a comment, as text."""
         row = self._append(RecordKind.SSE, Direction.IN, at, wall, text.encode(errors="replace"), "")
+        if finding:
+            self._log.add_problem(row, finding)
         if number in self._rows:
             self._log.set_carrier(row, self._rows[number])
             self._operations.link_exchange(row, self._rows[number])
@@ -329,7 +375,8 @@ def record_http(recorder: Recorder, event: object) -> None:
         case HttpEnded():
             _record_end(recorder, event)
         case SseReceived():
-            recorder.http.event(event.exchange, _event_text(event), event.at, recorder.wall_of(event.at))
+            wall = recorder.wall_of(event.at)
+            recorder.http.event(event.exchange, _event_text(event), event.at, wall, _event_finding(event))
 
 
 def _record_end(recorder: Recorder, event: HttpEnded) -> None:
@@ -346,6 +393,14 @@ def _record_end(recorder: Recorder, event: HttpEnded) -> None:
         body=event.body,
         is_over=True,
     )
+    if event.finding:
+        recorder.http.add_finding(event.exchange, event.finding)
+
+
+def _event_finding(event: SseReceived) -> str:
+    if event.event in ("", "message", "endpoint"):  # "": a comment
+        return ""
+    return f"the event type {quote_value(event.event)} is unknown: clients only read “message” events"
 
 
 def _event_text(event: SseReceived) -> str:

@@ -3,12 +3,14 @@
 Rows are stored in columns (`log.py`); a `Record` is created when one is displayed. The labels of kinds,
 directions and statuses are also words of the filter language. The suffixes are here so that the window
 can use them without loading SQLite.
+
+Imported at start-up: named tuples are defined four times as fast as frozen dataclasses.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 from inspector.protocol.jsonrpc import Kind, RequestId
 
@@ -70,8 +72,7 @@ class Status(IntEnum):
     LATE = 9  # only of a response: its request was cancelled or timed out before
 
 
-@dataclass(frozen=True, slots=True)
-class HttpExchange:
+class HttpExchange(NamedTuple):
     """What is known of an HTTP exchange so far. Times in nanoseconds; None for what did not happen."""
 
     method: str
@@ -92,8 +93,7 @@ class HttpExchange:
     is_over: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """One row, with everything known about it."""
 
     number: int
@@ -116,8 +116,7 @@ class Record:
     revision: str = ""  # negotiated by then
 
 
-@dataclass(frozen=True, slots=True)
-class RowNote:
+class RowNote(NamedTuple):
     """The user's mark and comment on a row."""
 
     is_marked: bool = False

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
+from inspector.traffic.columns import Column
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.operations import NEEDS_USER
 from inspector.traffic.records import Direction, RecordKind, Status
@@ -196,7 +197,7 @@ class UserWaits:
 
     def __init__(self, log: TrafficLog) -> None:
         self._log = log
-        self._seen = 0
+        self._seen = log.first
         self._methods: set[int] = set()
         self._rows = array("q")
 
@@ -254,7 +255,7 @@ class UserWaits:
         )
 
 
-def find_rows(column: array[int], value: int, first: int, last: int, maximum: int = 1 << 62) -> list[int]:
+def find_rows(column: Column, value: int, first: int, last: int, maximum: int = 1 << 62) -> list[int]:
     """Return the rows from `first` up to `last` with a value in a column, without a Python loop."""
     rows: list[int] = []
     try:
@@ -276,7 +277,7 @@ class TimeAxis:
 
     def __init__(self, log: TrafficLog) -> None:
         self._columns = log.columns
-        self._seen = 0
+        self._seen = log.first
         # Where the clocks diverged, and their offset from there on.
         self._rows: list[int] = []
         self._offsets: list[int] = []
@@ -296,7 +297,7 @@ class TimeAxis:
         """Check the last row of each stretch; if the clocks diverged within it, check every row."""
         while self._seen <= row:
             if not self._rows:
-                self._add_offset(0)
+                self._add_offset(self._seen)
             last = min(self._seen + _STRIDE, row + 1)
             if self._has_diverged(last - 1):
                 self._add_offset(next(each for each in range(self._seen, last) if self._has_diverged(each)))

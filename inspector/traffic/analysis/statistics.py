@@ -9,7 +9,6 @@ widen over time.
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -20,6 +19,7 @@ from operator import floordiv
 from typing import TypeAlias
 
 from inspector.traffic.analysis.related import UserWaits
+from inspector.traffic.columns import Column
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, RecordKind, Status
 
@@ -104,13 +104,14 @@ class Statistics:
         self._rates = RateSeries()
         self._groups: dict[_Key, _Group] = {}
         self._subjects = 0
-        self._counted = bytearray()  # by row: 1 for a counted request
+        self._first = log.first
+        self._counted = bytearray()  # by row from `_first` on: 1 for a counted request
         self._waiting: dict[int, _Group] = {}
 
     def extend(self, rows: Sequence[int]) -> None:
         self._count_times(rows)
         columns = self._log.columns
-        self._counted.extend(bytes(max(0, len(self._log) - len(self._counted))))
+        self._counted.extend(bytes(max(0, len(self._log) - self._first - len(self._counted))))
         gathered = zip(
             rows,
             gather(columns.kind, rows),
@@ -217,9 +218,9 @@ class Statistics:
         return {number for number in numbers if number is not None}
 
     def _count_exchange(self, group: _Group, request: int) -> None:
-        if request < 0 or self._counted[request]:
+        if request < self._first or self._counted[request - self._first]:
             return
-        self._counted[request] = 1
+        self._counted[request - self._first] = 1
         group.count += 1
         if self._log.columns.status[request] == _PENDING:
             group.waiting += 1
@@ -253,7 +254,7 @@ class Statistics:
         self._rates.add(messages, errors)
 
 
-def gather(column: array[int], rows: Sequence[int]) -> Sequence[int]:
+def gather(column: Column, rows: Sequence[int]) -> Sequence[int]:
     """Return a column's values at these rows."""
     if isinstance(rows, range) and rows.step == 1:
         return column[rows.start : rows.stop]

@@ -120,7 +120,9 @@ class Timeline:
         self._axis = TimeAxis(log)
         self._waits = UserWaits(log)
         self._lanes: dict[int, Lane] = {}
-        self._positions = array("I")  # by row: 0, or the sub-row of this operation's bar
+        self._first = log.first
+        # By row from `_first` on: 0, or the sub-row of this operation's bar.
+        self._positions = array("I")
         self._pending: dict[int, int] = {}  # operations, by their pending requests
         # By open operation: the number of pending requests, and the latest time seen.
         self._open: dict[int, tuple[int, int]] = {}
@@ -133,16 +135,17 @@ class Timeline:
 
     def extend(self, rows: Iterable[int]) -> None:
         log = self._log
-        self._positions.extend(array("I", bytes(4 * max(0, len(log) - len(self._positions)))))
+        known = self._first + len(self._positions)
+        self._positions.extend(array("I", bytes(4 * max(0, len(log) - known))))
         if len(log):
             self._axis.position(len(log) - 1)
-        operations, positions = log.columns.operation, self._positions
-        partners, kinds, known = log.columns.partner, log.columns.kind, len(positions)
+        operations, positions, first = log.columns.operation, self._positions, self._first
+        partners, kinds, known = log.columns.partner, log.columns.kind, first + len(positions)
         for row in rows:
             operation = operations[row]
-            if not 0 <= operation < known:
+            if not first <= operation < known:
                 continue
-            if not positions[operation]:
+            if not positions[operation - first]:
                 self._begin(operation)
             # The response to the first request, as most are: that request covers it.
             elif partners[row] == operation and kinds[row] >= _RESULT:
@@ -155,7 +158,7 @@ class Timeline:
         operations, changed = self._log.columns.operation, False
         for row in rows:
             operation = operations[row]
-            if 0 <= operation < len(self._positions) and self._positions[operation]:
+            if self._position(operation):
                 self._update(operation, row)
                 changed = True
         return changed
@@ -208,7 +211,7 @@ class Timeline:
     def where(self, row: int) -> BarPosition | None:
         """Return where a row's operation is painted; None if it is not in the timeline."""
         operation = self._log.columns.operation[row]
-        if not 0 <= operation < len(self._positions) or not self._positions[operation]:
+        if not self._position(operation):
             return None
         subrow, index = self._find(operation)
         end, server = subrow.ends[index], self._log.columns.server[operation]
@@ -250,7 +253,7 @@ class Timeline:
             if step.role in _MARKS:
                 marks.append(Mark(start + step.offset_ns, _MARKS[step.role], step.row))
             elif step.role is Role.HTTP:
-                http = self._log.http(step.row)
+                http = self._log.readable_http(step.row)
                 if http is not None and http.first_byte_ns is not None:
                     at = start + step.offset_ns + http.first_byte_ns
                     marks.append(Mark(at, MarkKind.FIRST_BYTE, step.row))
@@ -346,15 +349,19 @@ class Timeline:
         server = self._log.columns.server[operation]
         lane = self._lanes.get(server) or self._lanes.setdefault(server, Lane())
         subrow, index = lane.place(start, end, operation)
-        self._positions[operation] = server * _SUBROWS + subrow.number + 1
+        self._positions[operation - self._first] = server * _SUBROWS + subrow.number + 1
         known = start if end == OPEN else end
         first, last = self._span or (start, known)
         if start < first or known > last or self._span is None:
             self._span = min(first, start), max(last, known)
         return subrow, index
 
+    def _position(self, operation: int) -> int:
+        index = operation - self._first
+        return self._positions[index] if 0 <= index < len(self._positions) else 0
+
     def _find(self, operation: int) -> tuple[SubRow, int]:
-        server, number = divmod(self._positions[operation] - 1, _SUBROWS)
+        server, number = divmod(self._position(operation) - 1, _SUBROWS)
         subrow = self._lanes[server].numbered(number)
         assert subrow is not None
         return subrow, subrow.index(self._axis.position(operation), operation)

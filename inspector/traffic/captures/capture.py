@@ -6,18 +6,21 @@ so that it exists whole or not at all.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import sqlite3
-import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from inspector.base.atomic_file import AtomicFile, replace_file
 from inspector.base.errors import RequestCancelled, UserError
 from inspector.traffic.captures import file_format
-from inspector.traffic.captures.file_format import is_recording
+from inspector.traffic.captures.file_format import is_recording, json_value
+from inspector.traffic.captures.folder import CaptureFolder
 from inspector.traffic.captures.reader import CaptureReader, FileBodyStore
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import RowNote
@@ -44,11 +47,15 @@ class Capture:
     problems: tuple[str, ...]  # sentences
     is_interrupted: bool  # the recording process ended without closing it
     is_recorded_now: bool  # still being recorded: this is its state when it was opened
-    is_writable: bool  # notes can be saved in it
+    is_writable: bool  # notes can be saved
     _body_store: FileBodyStore
+    _notes: StoredNotes | None  # of a capture from elsewhere; None for one of ours
 
     def save_notes(self) -> None:
-        """Save new or changed marks and comments to the file. Raises UserError."""
+        """Save new or changed marks and comments. Raises UserError.
+
+        In the file itself if it is one of ours, otherwise in our own folder.
+        """
         changed = self.log.notes_changed
         if not changed:
             return
@@ -59,10 +66,14 @@ class Capture:
             )
         count = len(changed)
         try:
-            _write_notes(self.path, self._changed_notes())
-        except sqlite3.Error as exc:
+            if self._notes is None:
+                _write_notes(self.path, self._changed_notes())
+            else:
+                self._notes.save(self._changed_notes())
+        except (OSError, sqlite3.Error) as exc:
+            reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
             raise UserError(
-                f"Could not save marks and comments in {self.path.name}: {exc}.",
+                f"Could not save the marks and comments of {self.path.name}: {reason}.",
                 "Try again, or save a copy of it.",
             ) from exc
         for _ in range(count):
@@ -73,11 +84,17 @@ class Capture:
     ) -> None:
         """Save a copy with the current notes. Raises UserError, and then `path` is unchanged."""
         notes = self._changed_notes()
+        if self._notes is not None:
+            notes = self._notes.notes | notes
 
         def finish(copy: sqlite3.Connection) -> None:
             file_format.put_notes(copy, notes)
 
-        copy_capture(self.path, path, finish, on_progress, is_cancelled)
+        if self._notes is None:
+            copy_capture(self.path, path, finish, on_progress, is_cancelled)
+            return
+        with closing(_connected(self.path, file_format.connect_immutable)) as source:
+            copy_capture(source, path, finish, on_progress, is_cancelled)
 
     def close(self) -> None:
         """Release the file. Bytes requested later are still read from it."""
@@ -87,26 +104,78 @@ class Capture:
         return {row: self.log.note(row) for row in self.log.notes_changed.copy()}
 
 
+class StoredNotes:
+    """Marks and comments on a capture from elsewhere, stored in our own folder.
+
+    The file is found by the capture's content, so that a capture that was moved keeps its notes. Without
+    a folder nothing is stored.
+    """
+
+    def __init__(self, folder: CaptureFolder | None, about: dict[str, str], rows: int) -> None:
+        identity = hashlib.sha256(json.dumps([about, rows], sort_keys=True).encode()).hexdigest()
+        self._path = folder.notes_path(identity) if folder is not None else None
+        self.notes = self._load(rows)  # including removed ones, which are empty
+
+    def _load(self, rows: int) -> dict[int, RowNote]:
+        try:
+            value = json_value(self._path.read_text()) if self._path is not None else None
+        except (OSError, UnicodeDecodeError):
+            return {}
+        stored = value.get("notes") if isinstance(value, dict) else None
+        notes = {}
+        for row, note in stored.items() if isinstance(stored, dict) else ():
+            match note:
+                case [bool() as is_marked, str() as comment] if _is_row(row, rows):
+                    notes[int(row)] = RowNote(is_marked, comment)
+        return notes
+
+    @property
+    def is_writable(self) -> bool:
+        return self._path is not None
+
+    def save(self, changed: dict[int, RowNote]) -> None:
+        """Add these notes to the stored ones. Raises OSError."""
+        assert self._path is not None
+        notes = self.notes | changed
+        values = {str(row): (note.is_marked, note.comment) for row, note in sorted(notes.items())}
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        replace_file(self._path, json.dumps({"notes": values}).encode(), is_private=True)
+        self.notes = notes
+
+
+def _is_row(text: str, rows: int) -> bool:
+    return text.isdecimal() and len(text) < 20 and int(text) < rows
+
+
 def open_capture(
-    path: Path, on_progress: OnProgress | None = None, is_cancelled: IsCancelled | None = None
+    path: Path,
+    on_progress: OnProgress | None = None,
+    is_cancelled: IsCancelled | None = None,
+    folder: CaptureFolder | None = None,
 ) -> Capture:
     """Read a file's columns into memory, 1,024 rows at a time.
 
-    `on_progress` gets the number of rows read and the total. Raises UserError for a file that is not a
-    capture or has nothing readable, and RequestCancelled. A partly damaged file is opened, with `problems`.
+    `on_progress` gets the number of rows read and the total. `folder` has our own captures: a file from
+    elsewhere is never written to, a journal beside it is ignored, and its notes are stored in the folder.
+    Raises UserError for a file that is not a capture or has nothing readable, and RequestCancelled. A partly
+    damaged file is opened, with `problems`.
     """
     path = Path(path)
     file_format.check_header(path)
+    is_own = folder is not None and folder.owns(path)
+    connect = file_format.connect_to_read if is_own else file_format.connect_immutable
+    with closing(_connected(path, connect)) as connection:
+        try:
+            return _read(path, connection, on_progress, is_cancelled, is_own, folder)
+        except file_format.UNREADABLE as exc:
+            raise file_format.open_error(path, exc) from exc
+
+
+def _connected(path: Path, connect: Callable[[Path], sqlite3.Connection]) -> sqlite3.Connection:
     try:
-        connection = file_format.connect_to_read(path)
+        return connect(path)
     except file_format.UNREADABLE as exc:
         raise file_format.open_error(path, exc) from exc
-    try:
-        return _read(path, connection, on_progress, is_cancelled)
-    except file_format.UNREADABLE as exc:
-        raise file_format.open_error(path, exc) from exc
-    finally:
-        connection.close()
 
 
 def _read(
@@ -114,6 +183,8 @@ def _read(
     connection: sqlite3.Connection,
     on_progress: OnProgress | None,
     is_cancelled: IsCancelled | None,
+    is_own: bool,
+    folder: CaptureFolder | None,
 ) -> Capture:
     if not file_format.has_valid_schema(connection):
         raise UserError(
@@ -129,36 +200,52 @@ def _read(
             on_progress(done, total)
 
     log = TrafficLog()
-    reader = CaptureReader(connection, _size(path), on_step)
+    reader = CaptureReader(connection, _size(path, is_own), on_step)
     reader.read_into(log)
-    body_store = FileBodyStore(path, log.columns)
+    stored = None if is_own else StoredNotes(folder, about, len(log))
+    if stored is not None:
+        log.restore_notes(stored.notes)
+    body_store = FileBodyStore(
+        path,
+        log.columns,
+        connect=file_format.connect_to_read if is_own else file_format.connect_immutable,
+    )
     log.set_body_store(body_store)
     is_closed, is_recorded_now = "closed_at" in about, is_recording(about)
+    is_finished = is_closed or not is_recorded_now
     return Capture(
         log=log,
         path=path,
         title=about.get("title", "")[:_MAX_TITLE_LENGTH] or path.stem,
         about=about,
-        problems=reader.damage.problems(),
+        problems=(*reader.damage.problems(), *(() if is_own else _ignored_journals(path))),
         is_interrupted=not is_closed and not is_recorded_now,
         is_recorded_now=not is_closed and is_recorded_now,
-        is_writable=(is_closed or not is_recorded_now) and os.access(path, os.W_OK),
+        is_writable=is_finished and (os.access(path, os.W_OK) if stored is None else stored.is_writable),
         _body_store=body_store,
+        _notes=stored,
     )
 
 
-def _size(path: Path) -> int:
-    """Return the file's size, including the journal beside it."""
-    files = (path, path.with_name(f"{path.name}-wal"))
+def _size(path: Path, is_own: bool) -> int:
+    """Return the file's size, including the journal beside it if that is read."""
+    files = (path, path.with_name(f"{path.name}-wal")) if is_own else (path,)
     return sum(file.stat().st_size for file in files if file.exists())
 
 
+def _ignored_journals(path: Path) -> Iterator[str]:
+    for file in file_format.journals(path):
+        with suppress(OSError):
+            if file.stat().st_size:
+                yield (
+                    f"{file.name} was ignored: journals of captures from elsewhere are not safe to use. Rows "
+                    "that are only in it are not shown. Save a copy on the machine that recorded it."
+                )
+
+
 def _write_notes(path: Path, notes: dict[int, RowNote]) -> None:
-    connection = file_format.connect(path, "rw")
-    try:
+    with closing(file_format.connect(path, "rw")) as connection:
         file_format.put_notes(connection, notes)
-    finally:
-        connection.close()
 
 
 def copy_capture(
@@ -182,11 +269,11 @@ def copy_capture(
             on_progress(total - remaining, total)
 
     try:
-        with new_sibling_file(target) as temporary:
-            _copy(source, temporary, finish, on_step)
+        with AtomicFile(target, is_private=True) as temporary:
+            _copy(source, temporary.path, finish, on_step)
             # The journal of an interrupted capture under this name would be applied to the new file.
             _remove(file_format.side_files(target))
-            temporary.replace(target)
+            temporary.commit()
     except (OSError, sqlite3.Error) as exc:
         reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
         raise UserError(
@@ -225,19 +312,3 @@ def _copy(
 def _remove(files: list[Path]) -> None:
     for file in files:
         file.unlink(missing_ok=True)
-
-
-@contextmanager
-def new_sibling_file(target: Path) -> Iterator[Path]:
-    """Create a temporary file in the target's folder, to be moved to the target when complete.
-
-    Readable by its owner only; deleted afterwards unless it was moved. Raises OSError. Its name is
-    unpredictable, so that in a shared folder no one can place a link there beforehand.
-    """
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".mcp-lens-", suffix=".part")
-    os.close(handle)
-    path = Path(name)
-    try:
-        yield path
-    finally:
-        path.unlink(missing_ok=True)

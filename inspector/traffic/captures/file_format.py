@@ -38,13 +38,14 @@ import os
 import sqlite3
 import stat
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from inspector.base.errors import UserError
 from inspector.base.json.values import JSON
 from inspector.traffic.records import HttpExchange, RowNote
 
-_SIDE_SUFFIXES = ("-wal", "-shm", "-journal")
+_JOURNAL_SUFFIXES = ("-wal", "-journal")
+_SIDE_SUFFIXES = (*_JOURNAL_SUFFIXES, "-shm")
 APPLICATION_ID = 0x4D435043
 VERSION = 1
 SEGMENT_ROWS = 1024
@@ -65,6 +66,7 @@ _SCHEMA = (
     "CREATE TABLE resent (row INTEGER PRIMARY KEY, value TEXT NOT NULL)",
 )
 _MAGIC = b"SQLite format 3\0"
+_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 # Larger pages shorten the page chains of big bodies, smaller ones write less per commit.
 _PAGE_SIZE = 8192
 _MAX_BLOBS = 64  # per statement
@@ -77,7 +79,7 @@ UNREADABLE = (sqlite3.Error, ValueError, OverflowError)
 _RECORDER_KEY = "recorder"
 _START_TOLERANCE_S = 5  # start times derive from the boot time, which shifts when the clock is set
 
-_EXCHANGE_MEMBERS = tuple(name for name in HttpExchange.__dataclass_fields__ if name != "body")
+_EXCHANGE_MEMBERS = tuple(name for name in HttpExchange._fields if name != "body")
 _MAX_SIZE = 2**63 - 1
 
 Headers = tuple[tuple[str, str], ...]
@@ -123,6 +125,8 @@ def enable_wal(connection: sqlite3.Connection) -> None:
     """Switch to WAL: readers and the writer do not block each other, and a commit is one append."""
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=NORMAL")
+    # SQLite opens the journal with the first read; if the file is deleted before, the connection is useless.
+    connection.execute("SELECT count(*) FROM about").fetchone()
 
 
 def merge_wal(connection: sqlite3.Connection) -> None:
@@ -132,15 +136,42 @@ def merge_wal(connection: sqlite3.Connection) -> None:
 
 
 def connect(path: Path, mode: str, extra: str = "") -> sqlite3.Connection:
-    """Connect to a capture; `mode` is "rw" or "ro".
+    """Connect to a capture; `mode` is "rw" or "ro". Raises sqlite3.Error.
 
     The file is not trusted: nothing in its schema is executed.
     """
-    uri = f"{path.absolute().as_uri()}?mode={mode}{extra}"
+    if mode == "rw":
+        _check_journal(path)
+    uri = f"{database_uri(path.absolute())}?mode={mode}{extra}"
     connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA trusted_schema=OFF")
     connection.execute("PRAGMA cell_size_check=ON")
     return connection
+
+
+def database_uri(path: PurePath) -> str:
+    """Return a `file:` URI for SQLite, which accepts no host in it: `file:////server/share/x` on Windows."""
+    uri = path.as_uri()
+    return uri if uri.startswith("file:///") else f"file:////{uri.removeprefix('file://')}"
+
+
+def _check_journal(path: Path) -> None:
+    """Raise sqlite3.OperationalError if a journal would make SQLite delete another file.
+
+    A rollback journal that ends with the magic number names a super-journal, which is deleted after the
+    rollback. MCP Lens writes none, but a capture from elsewhere can be copied into its folder.
+    """
+    journal = Path(f"{os.path.realpath(path)}-journal")
+    try:
+        with journal.open("rb") as file:
+            file.seek(-len(_JOURNAL_MAGIC), os.SEEK_END)
+            is_hostile = file.read() == _JOURNAL_MAGIC
+    except OSError:  # there is none, or it is shorter
+        return
+    if is_hostile:
+        raise sqlite3.OperationalError(
+            f"{journal.name} refers to another file, and was not written by MCP Lens"
+        )
 
 
 def connect_to_read(path: Path) -> sqlite3.Connection:
@@ -150,11 +181,20 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except sqlite3.OperationalError:
         connection.close()
-        return connect(path, "ro", "&immutable=1")
+        return connect_immutable(path)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def connect_immutable(path: Path) -> sqlite3.Connection:
+    """Connect to a file from elsewhere: nothing is written, locked or deleted.
+
+    A journal beside the file is not used. A rollback journal can name any file as its super-journal, which
+    SQLite deletes after the rollback (https://www.sqlite.org/atomiccommit.html#_super_journals_).
+    """
+    return connect(path, "ro", "&immutable=1")
 
 
 def has_valid_schema(connection: sqlite3.Connection) -> bool:
@@ -166,6 +206,11 @@ def has_valid_schema(connection: sqlite3.Connection) -> bool:
 def side_files(path: Path) -> list[Path]:
     """Return the files that SQLite may have put beside a capture: part of it, useless alone."""
     return [path.with_name(path.name + end) for end in _SIDE_SUFFIXES]
+
+
+def journals(path: Path) -> list[Path]:
+    """Return the side files that have content of their own."""
+    return [path.with_name(path.name + end) for end in _JOURNAL_SUFFIXES]
 
 
 def check_header(path: Path) -> None:

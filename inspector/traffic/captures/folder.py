@@ -16,7 +16,9 @@ from inspector.traffic.captures import file_format
 from inspector.traffic.captures.file_format import is_recording, side_files
 from inspector.traffic.records import CAPTURE_SUFFIX
 
+_NOTES_FOLDER = "notes"
 _DAY_NS = 24 * 3600 * 1_000_000_000
+_MIN_GAP_DAYS = 7  # shorter breaks are common
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,14 @@ class CaptureInfo:
     is_recording: bool  # by this process or another
 
 
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What `CaptureFolder.prune` did."""
+
+    deleted: tuple[Path, ...] = ()
+    postponed: int = 0  # captures that are too old by the clock, which may be wrong
+
+
 class CaptureFolder:
     """The folder of automatic captures.
 
@@ -47,6 +57,17 @@ class CaptureFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+
+    def owns(self, path: Path) -> bool:
+        """True if a file is in this folder, so that MCP Lens wrote it."""
+        try:
+            return path.resolve().parent == self.path.resolve()
+        except OSError:
+            return False
+
+    def notes_path(self, identity: str) -> Path:
+        """Return the file of the notes on a capture from elsewhere."""
+        return self.path / _NOTES_FOLDER / f"{identity}.json"
 
     def new_path(self, now_ns: int) -> Path:
         """Return the path for a new capture. The process id makes it unique."""
@@ -97,23 +118,40 @@ class CaptureFolder:
                 f"Could not delete {path}: {exc.strerror or exc}.", "Check the folder's permissions."
             ) from exc
 
-    def prune(self, limits: RetentionLimits, now_ns: int, keep: Collection[Path] = ()) -> tuple[Path, ...]:
-        """Delete captures beyond the limits, oldest first, and empty ones; return what was deleted.
+    def prune(self, limits: RetentionLimits, now_ns: int, keep: Collection[Path] = ()) -> Pruned:
+        """Delete captures beyond the limits, oldest first, and empty ones.
 
         Skips captures that are being recorded, interrupted ones that are not closed yet, and those in `keep`
-        (resolved paths of open captures).
+        (resolved paths of open captures). After a long gap between the captures and `now_ns`, the age counts
+        up to the end of the recorded time only.
         """
         captures = self.captures()
         total = sum(capture.size for capture in captures)
-        oldest, deleted = now_ns - limits.days * _DAY_NS, []
+        oldest = _end_of_recorded_time(captures, limits, now_ns) - limits.days * _DAY_NS
+        deleted, postponed = [], 0
         for capture in captures:
-            is_due = capture.began_ns < oldest or total > limits.bytes or capture.rows == 0
-            if is_due and _may_be_deleted(capture) and capture.path.resolve() not in keep:
+            if not _may_be_deleted(capture) or capture.path.resolve() in keep:
+                continue
+            if capture.began_ns < oldest or total > limits.bytes or capture.rows == 0:
                 with contextlib.suppress(UserError):  # keep it
                     self.delete(capture.path)
                     deleted.append(capture.path)
                     total -= capture.size
-        return tuple(deleted)
+            elif capture.began_ns < now_ns - limits.days * _DAY_NS:
+                postponed += 1
+        return Pruned(tuple(deleted), postponed)
+
+
+def _end_of_recorded_time(captures: Collection[CaptureInfo], limits: RetentionLimits, now_ns: int) -> int:
+    """Return the time up to which the age counts: now, unless only a wrong clock may say so.
+
+    A capture that is within the limit and at least a day old confirms the clock. One of the last day does
+    not: it may have the same wrong time.
+    """
+    confirmed = [capture.began_ns for capture in captures if capture.began_ns <= now_ns - _DAY_NS]
+    latest = max(confirmed, default=now_ns)
+    is_confirmed = now_ns - latest <= max(limits.days, _MIN_GAP_DAYS) * _DAY_NS
+    return now_ns if is_confirmed else latest
 
 
 def _may_be_deleted(capture: CaptureInfo) -> bool:

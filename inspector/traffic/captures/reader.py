@@ -8,6 +8,7 @@ checks whole byte positions in C, at half a nanosecond each, which halves the ti
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import sys
 import threading
@@ -31,13 +32,14 @@ from inspector.traffic.captures.file_format import (
     connect_to_read,
     json_value,
 )
-from inspector.traffic.columns import ROW_BYTES, Columns
-from inspector.traffic.log import TrafficLog
+from inspector.traffic.columns import ROW_BYTES, Column, Columns, Origin
+from inspector.traffic.log import BodyUnavailable, TrafficLog
 from inspector.traffic.records import Direction, HttpExchange, RecordKind, RowNote, Status
 
 _MAX_COMMENT_LENGTH = 100_000
 _UNKNOWN_SERVER = "(unknown)"
 LOST = "this message could not be read from the damaged file"
+_DAMAGED = "the file is damaged there"
 
 _CACHED_BYTES = 8 * 1024 * 1024
 _MAX_CACHED_SIZE = 1024 * 1024
@@ -105,6 +107,7 @@ class CaptureReader:
             if first != len(texts) or not isinstance(some, list):
                 self.damage.unreadable += 1
                 continue
+            self.damage.corrected += sum(not isinstance(text, str) for text in some)
             texts.extend(text if isinstance(text, str) else "" for text in some)
         return texts
 
@@ -179,13 +182,9 @@ def _fill(columns: Columns, count: int, problem: int) -> None:
     """Append placeholders for lost rows, so that the others keep their numbers."""
     wall = columns.wall[-1] if columns.wall else 0
     lost = Columns()
+    lost.wall.default, lost.kind.default, lost.problem.default = wall, RecordKind.LOCAL, problem
     for column in lost.all():
-        column.extend(array(column.typecode, bytes(count * column.itemsize)))
-    lost.wall = array("q", [wall]) * count
-    lost.kind = array("B", [RecordKind.LOCAL]) * count
-    lost.problem = array("I", [problem]) * count
-    for name in ("partner", "exchange", "operation", "duration"):
-        setattr(lost, name, array("q", [-1]) * count)
+        column.extend(array(column.typecode, [column.default]) * count)
     columns.unpack(lost.pack(0, count), count)
 
 
@@ -218,12 +217,12 @@ class _RangeCheck:
         """Correct invalid values in the last rows; return how many there were."""
         corrected = 0
         for name, (low, high, replacement) in self._bounds.items():
-            column: array[int] = getattr(columns, name)
+            column: Column = getattr(columns, name)
             last = column[len(column) - count :]
             if not is_within(last, low, high):
                 valid = array(column.typecode, (v if low <= v <= high else replacement for v in last))
                 corrected += sum(map(int.__ne__, last, valid))
-                column[len(column) - count :] = valid
+                column.replace_last(valid)
         return corrected + self._correct_kinds(columns, count)
 
     def _correct_kinds(self, columns: Columns, count: int) -> int:
@@ -232,7 +231,7 @@ class _RangeCheck:
         unknown = len(kinds) - len(kinds.translate(None, self._unknown_kinds))
         if unknown:
             table = bytes(RecordKind.INVALID if kind in self._unknown_kinds else kind for kind in range(256))
-            columns.kind[len(columns.kind) - count :] = array("B", kinds.translate(table))
+            columns.kind.replace_last(array("B", kinds.translate(table)))
         return unknown
 
 
@@ -278,14 +277,21 @@ class FileBodyStore:
     """Reads released rows back from the capture file.
 
     Any thread may read without waiting for another: each read has its own connection. What cannot be read
-    (a damaged file, a lost disk) is returned as empty; `problem` has the last reason.
+    (a moved or damaged file, a lost disk) raises BodyUnavailable.
     """
 
     def __init__(
-        self, path: Path, columns: Columns, restore: Callable[[HttpExchange], HttpExchange] | None = None
+        self,
+        path: Path,
+        columns: Columns,
+        restore: Callable[[HttpExchange], HttpExchange] | None = None,
+        connect: Callable[[Path], sqlite3.Connection] = connect_to_read,
+        origin: Origin = Origin(),  # noqa: B008
     ) -> None:
         """Create a reader; `restore` returns an exchange as it was before it was masked, if known."""
-        self.problem = ""
+        self.failure: BodyUnavailable | None = None
+        self.origin = origin
+        self._connect = connect
         self._restore = restore
         self._path = path
         self._columns = columns
@@ -298,25 +304,33 @@ class FileBodyStore:
         """Return some bytes of a row's body, without reading a large one whole."""
         try:
             chunk, first = self._columns.chunk[number], self._columns.offset[number] + start
-        except IndexError:  # not stored
-            return b""
+        except IndexError:
+            raise self._unavailable("it was not stored") from None
         if self._columns.kept[number] > OWN_CHUNK_BYTES:
-            return self._part_of_chunk(chunk, first, length)
-        return self.chunk(chunk)[first : first + length]
+            found = self._part_of_chunk(chunk, first, length)
+        else:
+            found = self.chunk(chunk)[first : first + length]
+        if len(found) < length:
+            raise self._unavailable(_DAMAGED)
+        return found
 
     def chunk(self, number: int) -> bytes:
         found = self._chunks.get(number)
         if found is None:
-            found = _bytes(self._one("SELECT bytes FROM chunk WHERE number = ?", number))
-            if found and len(found) <= _MAX_CACHED_SIZE:
+            stored = number - self.origin.chunk
+            found = _bytes(self._one("SELECT bytes FROM chunk WHERE number = ?", stored))
+            if not found:
+                raise self._unavailable(_DAMAGED)
+            if len(found) <= _MAX_CACHED_SIZE:
                 self._chunks.put(number, found, len(found))
         return found
 
     def http(self, number: int) -> HttpExchange | None:
         found = self._exchanges.get(number)
         if found is None:
-            value = json_value(self._one("SELECT value FROM http WHERE row = ?", number))
-            body = _bytes(self._one("SELECT bytes FROM http_body WHERE row = ?", number))
+            row = number - self.origin.row
+            value = json_value(self._one("SELECT value FROM http WHERE row = ?", row))
+            body = _bytes(self._one("SELECT bytes FROM http_body WHERE row = ?", row))
             found = file_format.exchange_from_json(value, body)
             if found is not None and self._restore is not None:
                 found = self._restore(found)
@@ -337,35 +351,87 @@ class FileBodyStore:
             with self._connection() as connection:
                 row = connection.execute(statement, (number,)).fetchone()
         except UNREADABLE as exc:
-            self.problem = str(exc)
-            return None
+            raise self._unavailable(_reason(exc)) from exc
         return row[0] if row is not None else None
 
     def _part_of_chunk(self, number: int, start: int, length: int) -> bytes:
         try:
             with (
                 self._connection() as connection,
-                connection.blobopen("chunk", "bytes", number, readonly=True) as blob,
+                connection.blobopen("chunk", "bytes", number - self.origin.chunk, readonly=True) as blob,
             ):
                 start = min(start, len(blob))
                 blob.seek(start)
                 return blob.read(min(length, len(blob) - start))
         except UNREADABLE as exc:
-            self.problem = str(exc)
-            return b""
+            raise self._unavailable(_reason(exc)) from exc
+
+    def _unavailable(self, reason: str) -> BodyUnavailable:
+        self.failure = self._error(reason)
+        return self.failure
+
+    def _error(self, reason: str) -> BodyUnavailable:
+        if not os.path.exists(self._path):  # Path.exists would raise if the disk fails
+            return BodyUnavailable(
+                f"This message could not be read: {self._path} was moved or deleted, or its disk is gone.",
+                "Put the file back and select the message again.",
+            )
+        return BodyUnavailable(
+            f"This message could not be read from {self._path}: {reason}.",
+            "Other messages may still be readable. Open another copy of the file, if you have one.",
+        )
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
         try:
             connection = self._idle.pop()
         except IndexError:
-            connection = connect_to_read(self._path)
+            connection = self._connect(self._path)
         try:
             yield connection
         except UNREADABLE:
             connection.close()  # the next read gets a new one, which may work
             raise
         self._idle.append(connection)
+
+
+class BodyStores:
+    """Body stores of a recording that continued in new files, oldest first. Thread-safe."""
+
+    def __init__(self, store: FileBodyStore) -> None:
+        self.failure: BodyUnavailable | None = None
+        self._stores: tuple[FileBodyStore, ...] = (store,)
+
+    def add(self, store: FileBodyStore) -> None:
+        self._stores = (*self._stores, store)
+
+    def remove(self, store: FileBodyStore) -> None:
+        self._stores = tuple(each for each in self._stores if each is not store)
+        store.close_idle()
+
+    def part(self, number: int, start: int, length: int) -> bytes:
+        return self._read(
+            lambda origin: origin.row <= number, lambda store: store.part(number, start, length)
+        )
+
+    def chunk(self, number: int) -> bytes:
+        return self._read(lambda origin: origin.chunk <= number, lambda store: store.chunk(number))
+
+    def http(self, number: int) -> HttpExchange | None:
+        return self._read(lambda origin: origin.row <= number, lambda store: store.http(number))
+
+    def _read(self, is_before: Callable[[Origin], bool], read: Callable[[FileBodyStore], T]) -> T:
+        """Read from the newest store that begins before; there are only a few."""
+        try:
+            for store in reversed(self._stores):
+                if is_before(store.origin):
+                    return read(store)
+            raise BodyUnavailable(
+                "This message is no longer in memory.", "Open the capture that has it in Manage captures."
+            )
+        except BodyUnavailable as exc:
+            self.failure = exc
+            raise
 
 
 def _close_all(connections: deque[sqlite3.Connection]) -> None:
@@ -404,6 +470,12 @@ class _LruCache(Generic[T]):
     def _remove(self, key: int) -> None:
         _, weight = self._values.pop(key, (None, 0))
         self._weight -= weight
+
+
+def _reason(exc: Exception) -> str:
+    """Return why a read failed. Only messages of SQLite are shown: others may contain bytes of the file."""
+    is_shown = isinstance(exc, sqlite3.Error) and "no such rowid" not in str(exc)
+    return str(exc) if is_shown else _DAMAGED
 
 
 def _bytes(value: object) -> bytes:

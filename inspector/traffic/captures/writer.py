@@ -6,13 +6,13 @@ import sqlite3
 from array import array
 from bisect import bisect_right
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TypeAlias
 
 from inspector.traffic.captures import file_format
 from inspector.traffic.captures.file_format import CHUNK_BYTES, OWN_CHUNK_BYTES, SEGMENT_ROWS
-from inspector.traffic.columns import ID_OTHER, NO_LENGTHS
+from inspector.traffic.columns import ID_OTHER, NO_LENGTHS, Origin
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.masking.at_rest import AtRestMasker
 from inspector.traffic.records import HttpExchange
@@ -45,7 +45,7 @@ class WriteResult:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How much of a log the file has."""
+    """How much of a log the file has. Rows and chunks are numbered as in the log."""
 
     rows: int = 0
     chunks: int = 0
@@ -58,7 +58,7 @@ class Progress:
 
 
 class LogWriter:
-    """Writes a log to a capture file.
+    """Writes a log to a capture file, from the row and chunk `origin` on.
 
     Not a thread, and used by one thread at a time. Fills the log's columns `chunk` and `offset`.
     """
@@ -69,8 +69,10 @@ class LogWriter:
         connection: sqlite3.Connection,
         at: Progress = Progress(),  # noqa: B008
         at_rest: AtRestMasker | None = None,
+        origin: Origin = Origin(),  # noqa: B008
     ) -> None:
         self.at = at
+        self.origin = origin
         self._at_rest = at_rest or AtRestMasker(log.credentials)
         self._log = log
         self._connection = connection
@@ -101,6 +103,28 @@ class LogWriter:
         self._exchanges |= written.exchanges
         return written
 
+    def write_changes(
+        self, connection: sqlite3.Connection, changed: Collection[int], noted_rows: Collection[int]
+    ) -> dict[int, HttpExchange]:
+        """Update rows of a file that is complete; return the exchanges that it has now.
+
+        The rows' whole segments must be in memory. Raises sqlite3.Error, and then nothing has changed.
+        """
+        self._connection = connection
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            numbers = sorted({self._segment(row) for row in changed})
+            file_format.put_segments(connection, self._packed(numbers, self.at.rows, self.at.lengths))
+            exchanges = self._write_exchanges(self.at.rows)
+            self._write_notes(noted_rows)
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.rollback()
+            raise
+        self._exchanges |= exchanges
+        return exchanges
+
     def forget(self, row: int) -> None:
         """Forget an exchange that the log has released."""
         self._exchanges.pop(row, None)
@@ -108,7 +132,8 @@ class LogWriter:
     def roll_back(self) -> None:
         """Remove the column entries of rows that are in no file."""
         columns = self._log.columns
-        del columns.chunk[self.at.rows :], columns.offset[self.at.rows :]
+        columns.chunk.truncate(self.at.rows)
+        columns.offset.truncate(self.at.rows)
 
     def _write(
         self, touched: int, published: int, noted_rows: Collection[int]
@@ -120,20 +145,16 @@ class LogWriter:
         rows = runs[-1].last if runs else at.rows
         chunks = [
             (number, masked[run.first] if run.is_masked else self._joined(run))
-            for number, run in enumerate(runs, at.chunks)
+            for number, run in enumerate(runs, at.chunks - self.origin.chunk)
         ]
         self._set_positions(runs)
         file_format.put_chunks(connection, chunks)
-        lengths = _with_lengths(at.lengths, masked) if masked else at.lengths
+        lengths = self._with_lengths(at.lengths, masked) if masked else at.lengths
         segments = self._segments(rows, touched, lengths)
         file_format.put_segments(connection, segments)
         exchanges = self._write_exchanges(rows)
         self._write_other_ids(rows)
-        if noted_rows:
-            notes = {row: log.note(row) for row in noted_rows}
-            mask = self._at_rest.text
-            notes = {row: replace(note, comment=mask(note.comment)) for row, note in notes.items()}
-            file_format.put_notes(connection, notes)
+        self._write_notes(noted_rows)
         size = sum(run.size for run in runs) + sum(len(packed) for _, _, packed in segments)
         at = self._write_texts(rows, at.chunks + len(runs), touched, lengths)
         return WriteResult(tuple(runs), exchanges, size), at
@@ -174,29 +195,45 @@ class LogWriter:
             columns.chunk.extend(array("I", [number]) * (run.last - run.first))
             columns.offset.extend(array("I", accumulate(columns.kept[run.first : run.last - 1], initial=0)))
 
+    def _segment(self, row: int) -> int:
+        return (row - self.origin.row) // SEGMENT_ROWS
+
     def _segments(self, rows: int, touched: int, lengths: _Lengths) -> list[tuple[int, int, bytes]]:
         """Return the segments with new rows, and those with changes to rows already in the file."""
-        old = self.at.rows
-        numbers = {row // SEGMENT_ROWS for row in self._log.touched[self.at.touched : touched] if row < old}
+        old, first = self.at.rows, self.origin.row
+        changed = self._log.touched[self.at.touched : touched]
+        numbers = {self._segment(row) for row in changed if first <= row < old}
         if rows > old:
-            numbers.update(range(old // SEGMENT_ROWS, (rows - 1) // SEGMENT_ROWS + 1))
-        pack = self._log.columns.pack
-        bounds = ((number, number * SEGMENT_ROWS) for number in sorted(numbers))
+            numbers.update(range(self._segment(old), self._segment(rows - 1) + 1))
+        return self._packed(sorted(numbers), rows, lengths)
+
+    def _packed(self, numbers: Collection[int], rows: int, lengths: _Lengths) -> list[tuple[int, int, bytes]]:
+        pack, origin = self._log.columns.pack, self.origin
+        bounds = ((number, origin.row + number * SEGMENT_ROWS) for number in numbers)
         ranges = ((number, first, min(first + SEGMENT_ROWS, rows)) for number, first in bounds)
         return [
-            (number, last - first, pack(first, last, lengths.get(number, NO_LENGTHS)))
+            (number, last - first, pack(first, last, lengths.get(number, NO_LENGTHS), origin))
             for number, first, last in ranges
         ]
 
+    def _write_notes(self, rows: Collection[int]) -> None:
+        if rows:
+            mask, notes = self._at_rest.text, {row: self._log.note(row) for row in rows}
+            masked = {
+                row - self.origin.row: note._replace(comment=mask(note.comment))
+                for row, note in notes.items()
+            }
+            file_format.put_notes(self._connection, masked)
+
     def _write_exchanges(self, rows: int) -> dict[int, HttpExchange]:
-        known = self._exchanges
+        known, first = self._exchanges, self.origin.row
         new = {
             row: exchange
             for row, exchange in self._log.http_in_memory().items()
-            if row < rows and known.get(row) is not exchange
+            if first <= row < rows and known.get(row) is not exchange
         }
         if new:
-            masked = {row: self._at_rest.exchange(exchange) for row, exchange in new.items()}
+            masked = {row - first: self._at_rest.exchange(exchange) for row, exchange in new.items()}
             values = ((row, file_format.exchange_to_json(exchange)) for row, exchange in masked.items())
             file_format.put_values(self._connection, "http", values)
             bodies = {row: exchange.body for row, exchange in masked.items()}
@@ -212,7 +249,7 @@ class LogWriter:
         ids = [self._log.id(row) for row in others]
         mask = self._at_rest.text
         texts = [mask(id) if isinstance(id, str) else id for id in ids if id is not None]
-        file_format.put_other_ids(self._connection, others, texts)
+        file_format.put_other_ids(self._connection, [row - self.origin.row for row in others], texts)
 
     def _write_texts(self, rows: int, chunks: int, touched: int, lengths: _Lengths) -> Progress:
         log, at, connection = self._log, self.at, self._connection
@@ -232,13 +269,14 @@ class LogWriter:
             texts = log.revisions[at.revisions : revisions]
             file_format.put_texts(connection, "revision", at.revisions, texts)
         if resent != at.resent:  # a rare user action: there are never many
-            file_format.put_values(connection, "resent", ((row, (old,)) for row, old in resent.items()))
+            first = self.origin.row
+            links = ((row - first, (old - first,)) for row, old in resent.items() if min(row, old) >= first)
+            file_format.put_values(connection, "resent", links)
         return Progress(rows, chunks, touched, strings, len(servers), revisions, resent, lengths)
 
-
-def _with_lengths(lengths: _Lengths, masked: Mapping[int, bytes]) -> _Lengths:
-    changed = {row // SEGMENT_ROWS for row in masked}
-    merged = {number: dict(known) if number in changed else known for number, known in lengths.items()}
-    for row, text in masked.items():
-        merged.setdefault(row // SEGMENT_ROWS, {})[row] = len(text)
-    return merged
+    def _with_lengths(self, lengths: _Lengths, masked: Mapping[int, bytes]) -> _Lengths:
+        changed = {self._segment(row) for row in masked}
+        merged = {number: dict(known) if number in changed else known for number, known in lengths.items()}
+        for row, text in masked.items():
+            merged.setdefault(self._segment(row), {})[row] = len(text)
+        return merged

@@ -130,7 +130,7 @@ class CaptureDiff:
         log = self.logs[side]
         columns, count = log.columns, len(log)
         known: dict[tuple[int, int, int], int] = {}
-        for row in range(count):
+        for row in range(log.first, count):
             if row % _ROWS_PER_STEP == 0:
                 yield row / count
             if columns.kind[row] != RecordKind.REQUEST:

@@ -93,7 +93,7 @@ class Exchange:
     def facts(self) -> list[tuple[str, str]]:
         log, row = self.log, self.request if self.request is not None else self.response
         assert row is not None
-        duration, http = log.duration_ns(row), log.http(row)
+        duration, http = log.duration_ns(row), log.readable_http(row)
         return [
             ("Method", log.method(row) or _ABSENT),
             ("Subject", log.subject(row) or _ABSENT),

@@ -35,6 +35,7 @@ from inspector.protocol.framing import LineFramer, Overlong
 from inspector.protocol.jsonrpc import Message, read
 from inspector.traffic.captures.capture import Capture, open_capture
 from inspector.traffic.captures.file_format import side_files
+from inspector.traffic.captures.folder import CaptureFolder
 from inspector.traffic.captures.recording import Recording
 from inspector.traffic.export.har_reader import HarReader, entries_of
 from inspector.traffic.export.imported_rows import BadRow, MessageReplay, direction_of, read_time
@@ -245,7 +246,7 @@ def import_capture(
         _remove(target)
         raise
     recording.close()
-    capture = open_capture(target)
+    capture = open_capture(target, folder=CaptureFolder(target.parent))
     return replace(capture, problems=(*importer.imported.problems, *capture.problems))
 
 

@@ -20,7 +20,6 @@ import base64
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import fields
 from datetime import UTC, datetime
 from json.encoder import encode_basestring
 
@@ -33,9 +32,7 @@ from inspector.traffic.records import Direction, HttpExchange, Record, Status
 FORMAT = "mcp-lens-traffic"
 VERSION = 1
 HTTP_SCALARS = tuple(
-    field.name
-    for field in fields(HttpExchange)
-    if field.name not in ("request_headers", "response_headers", "body")
+    name for name in HttpExchange._fields if name not in ("request_headers", "response_headers", "body")
 )
 _LARGE = 64 * 1024  # such bodies are written as text in pieces instead of being parsed
 _PIECE = 256 * 1024

@@ -16,6 +16,7 @@ from inspector.base.json.scanner import reindent
 from inspector.base.plain_text import one_line, visible
 from inspector.base.units import duration, full_time, plural, size, time_of_day
 from inspector.traffic.export.writer import APP, APP_VERSION, Dropped, ExportSteps, Numbering, Sink, noun
+from inspector.traffic.filter.row_values import error_text
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.masking.masker import NO_MASKING, Masker
 from inspector.traffic.records import STATUS_LABELS, Direction, RecordKind, Status
@@ -128,6 +129,8 @@ class _Report:
     def _facts(self, row: int) -> Iterator[str]:
         log = self._log
         yield f" at {time_of_day(log.wall_ns(row))}, {size(log.size(row))}"
+        if error := error_text(log, row):
+            yield f", error {error}"
         exchange = log.http(row)
         if exchange is not None:
             url = self._masker.text(exchange.url)

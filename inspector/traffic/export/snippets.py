@@ -2,19 +2,23 @@
 
 Header and body text from a server or a file must not become a command when pasted into a shell. So the
 command consists of words that `sh` takes literally, contains nothing that a terminal would act on, and
-tells curl to read no files and expand no patterns.
+tells curl to read no files and expand no patterns. On Windows it is one for cmd, in which PowerShell finds
+nothing to run either.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
+import sys
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from inspector.base.command_line import pasted_command
 from inspector.base.errors import UserError
 from inspector.base.json.scanner import reindent
 from inspector.base.json.values import JSONError, compact, parse
+from inspector.base.redaction import MASK
 from inspector.base.units import size
 from inspector.traffic.export.har import header
 from inspector.traffic.export.writer import carried_by, request_body
@@ -28,7 +32,10 @@ _LINE_ENDS_APART = str.maketrans("", "", "\n")
 # Headers that the other program sets by itself.
 _OWN = frozenset({"host", "content-length", "connection", "transfer-encoding"})
 _MAX_WORD_LENGTH = 100_000  # of a command; Linux allows 128 KiB
+_MAX_CMD_LENGTH = 8000
 _MAX_BODY_LENGTH = 1024 * 1024
+# In a URL in double quotes: what cmd or PowerShell interprets, and what is not ASCII.
+_NOT_ENCODED = re.compile(r"[^!#&-;=?-Z\[\]_a-z~%]|%(?![0-9A-Fa-f]{2})")
 
 
 class _Request(NamedTuple):
@@ -40,20 +47,50 @@ class _Request(NamedTuple):
     is_stream: bool
 
 
-def as_curl(log: TrafficLog, row: int, masker: Masker | None = None) -> str:
-    """Return an `sh` command that sends a row's HTTP request. Raises UserError if impossible."""
+def as_curl(log: TrafficLog, row: int, masker: Masker | None = None, *, platform: str = sys.platform) -> str:
+    """Return a command that sends a row's HTTP request. Raises UserError if impossible.
+
+    It is for `sh`, and for cmd on Windows, where a JSON body has escapes in place of special characters.
+    """
     request = _request(log, row, masker)
+    if platform == "win32":
+        return _for_cmd(request)
     is_word = _is_word(request.body)
-    words = ["--globoff", *_method(request)]
-    words += [word for name, value in request.headers for word in ("--header", _header(name, value))]
-    words += [word for name in _unwanted(request) for word in ("--header", f"{name}:")]
-    if request.is_stream:
-        words.append("--no-buffer")
+    words = _options(request)
     if request.body:
         words += ["--data-binary", request.body.decode() if is_word else "@-"]
     words += ["--path-as-is", "--url", request.exchange.url]
     command = "curl " + " \\\n  ".join(_joined(words))
     return command if is_word else f"printf {shlex.quote(_printf(request.body))} | {command}"
+
+
+def _options(request: _Request) -> list[str]:
+    """Return curl's options for everything except the body and the URL."""
+    words = ["--globoff", *_method(request)]
+    words += [word for name, value in request.headers for word in ("--header", _header(name, value))]
+    words += [word for name in _unwanted(request) for word in ("--header", f"{name}:")]
+    if request.is_stream:
+        words.append("--no-buffer")
+    return words
+
+
+def _for_cmd(request: _Request) -> str:
+    """Return one line: PowerShell would run the lines of a continued command separately."""
+    words = ["curl.exe", *_options(request)]  # `curl` is another command in Windows PowerShell
+    if request.body:
+        if not _is_word(request.body):
+            raise _refused("its body cannot be part of a command")
+        words += ["--data-binary", request.body.decode()]
+    words += ["--path-as-is", "--url"]
+    line, url = pasted_command(words, "win32"), request.exchange.url
+    # Percent-encoded octets are no variables of cmd: their names would begin with two digits.
+    is_ascii = line is not None and line.replace(MASK, "").isascii()
+    if line is None or not is_ascii or _NOT_ENCODED.search(url.replace(MASK, "")):
+        raise _refused("it contains characters that cmd or PowerShell would interpret")
+    line += f' "{url}"'
+    if len(line) > _MAX_CMD_LENGTH:
+        raise _refused(f"the command would be longer than the {_MAX_CMD_LENGTH} characters that cmd allows")
+    return line
 
 
 def as_python(log: TrafficLog, row: int, masker: Masker | None = None) -> str:

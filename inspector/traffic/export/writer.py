@@ -92,7 +92,7 @@ def carried_by_exchange(log: TrafficLog) -> dict[int, CarriedMessages]:
     """Return the rows carried by each exchange of the log."""
     carried: dict[int, CarriedMessages] = {}
     directions = log.columns.direction
-    for row, exchange in enumerate(log.columns.exchange[: len(log)]):
+    for row, exchange in enumerate(log.columns.exchange[log.first : len(log)], log.first):
         if exchange >= 0:
             messages = carried.setdefault(exchange, CarriedMessages())
             (messages.sent if directions[row] == Direction.OUT else messages.received).append(row)
@@ -101,7 +101,7 @@ def carried_by_exchange(log: TrafficLog) -> dict[int, CarriedMessages]:
 
 def carried_by(log: TrafficLog, exchange: int) -> CarriedMessages:
     """Return the rows carried by this exchange."""
-    carried, row = CarriedMessages(), -1
+    carried, row = CarriedMessages(), log.first - 1
     with suppress(ValueError):  # no more of them
         while True:
             row = log.columns.exchange.index(exchange, row + 1, len(log))

@@ -1,5 +1,7 @@
 """Free-text search in message bodies, on raw bytes: no parsing, whatever the size.
 
+A body that cannot be read matches nothing.
+
 Case-insensitive. JSON can spell a character in several ways (as itself or as an escape), so each
 character that is commonly escaped is searched in all its spellings; ASCII letters and digits, which are
 not escaped in practice, only as themselves.
@@ -10,6 +12,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate, compress, groupby
 from operator import le
@@ -17,7 +20,7 @@ from typing import TypeAlias
 
 from inspector.traffic.filter.literals import SEARCHED, regular_expression, searches
 from inspector.traffic.filter.tree import Operator
-from inspector.traffic.log import TrafficLog
+from inspector.traffic.log import BodyUnavailable, TrafficLog
 
 BodyTest: TypeAlias = Callable[[TrafficLog, int], bool]
 _PART = 1024 * 1024  # bytes of a large body read at a time
@@ -32,9 +35,13 @@ def is_in_body(log: TrafficLog, row: int, needle: Needle) -> bool:
     """Search a body in parts, which overlap by the maximum length of the text."""
     kept = log.kept(row)
     if kept <= _PART:
-        return needle.is_in(log.raw(row))
+        body = log.readable_raw(row)
+        return body is not None and needle.is_in(body)
     length = _PART + needle.max_length
-    return any(needle.is_in(log.part(row, start, length)) for start in range(0, kept, _PART))
+    try:
+        return any(needle.is_in(log.part(row, start, length)) for start in range(0, kept, _PART))
+    except BodyUnavailable:
+        return False
 
 
 def body_test(operator: Operator, values: Sequence[str]) -> BodyTest:
@@ -44,29 +51,31 @@ def body_test(operator: Operator, values: Sequence[str]) -> BodyTest:
         return lambda log, row: is_in_body(log, row, needle)
     if operator is Operator.MATCHES:
         pattern = regular_expression(values[0])
-        return lambda log, row: searches(pattern, log.head(row, SEARCHED).decode(errors="replace"))
+        return lambda log, row: _finds(pattern, log.readable_raw(row, SEARCHED))
     wanted = frozenset(map(as_bytes, values))
     lengths = frozenset(map(len, wanted))
-    return lambda log, row: log.kept(row) in lengths and log.raw(row) in wanted
+    return lambda log, row: log.kept(row) in lengths and log.readable_raw(row) in wanted
+
+
+def _finds(pattern: re.Pattern[str], body: bytes | None) -> bool:
+    return body is not None and searches(pattern, body.decode(errors="replace"))
 
 
 def rows_with(log: TrafficLog, needle: Needle, window: range, alive: bytes) -> bytes:
     """Return a byte per row of the window: 1 if it is alive and its body contains the text."""
     if not needle.max_length:
         return alive
-    found, kept = bytearray(len(window)), log.columns.kept
+    first = window.start
+    found, kept = bytearray(len(window)), log.columns.kept[first : window.stop]
     rows = list(compress(window, alive))
-    big = [row for row in rows if kept[row] > _SMALL]
+    big = [row for row in rows if kept[row - first] > _SMALL]
     for row in big:
-        found[row - window.start] = is_in_body(log, row, needle)
-    small = [row for row in rows if kept[row] <= _SMALL] if big else rows
-    memory = log.in_memory(window.start, window.stop)
-    for joined in (
-        *_joined_in_memory(small, window.start, memory),
-        *_joined_in_store(log, small, window.start, memory),
-    ):
+        found[row - first] = is_in_body(log, row, needle)
+    small = [row for row in rows if kept[row - first] <= _SMALL] if big else rows
+    memory = log.in_memory(first, window.stop)
+    for joined in (*_joined_in_memory(small, first, memory), *_joined_in_store(log, small, first, memory)):
         for row in joined.rows_with(needle):
-            found[row - window.start] = 1
+            found[row - first] = 1
     return bytes(found)
 
 
@@ -106,16 +115,19 @@ def _joined_in_store(
     log: TrafficLog, rows: list[int], first: int, memory: list[bytes | None]
 ) -> Iterator[_Joined]:
     """Yield released rows, which are already joined in chunks."""
-    columns = log.columns
+    columns, last = log.columns, first + len(memory)
+    chunks, offsets, kept = (column[first:last] for column in (columns.chunk, columns.offset, columns.kept))
     stored = [row for row in rows if memory[row - first] is None]
-    for chunk, members in groupby(stored, columns.chunk.__getitem__):
+    for chunk, members in groupby(stored, lambda row: chunks[row - first]):
         some = list(members)
-        starts = [columns.offset[row] for row in some]
-        lengths = [columns.kept[row] for row in some]
+        starts = [offsets[row - first] for row in some]
+        lengths = [kept[row - first] for row in some]
         if all(map(le, starts, starts[1:])):
-            yield _Joined(log.stored_chunk(chunk), some, starts, lengths)
+            with suppress(BodyUnavailable):
+                yield _Joined(log.stored_chunk(chunk), some, starts, lengths)
         else:  # a file can hold anything
-            yield from (_Joined(log.raw(row), [row], [0], [log.kept(row)]) for row in some)
+            bodies = ((row, log.readable_raw(row)) for row in some)
+            yield from (_Joined(raw, [row], [0], [len(raw)]) for row, raw in bodies if raw is not None)
 
 
 class Needle:

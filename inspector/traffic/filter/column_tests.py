@@ -12,7 +12,7 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
-from inspector.traffic.columns import ID_INTEGER, ID_OTHER
+from inspector.traffic.columns import ID_INTEGER, ID_OTHER, Column
 from inspector.traffic.filter.fields import CodeColumn, NumberColumn, TextColumn
 from inspector.traffic.filter.literals import DAY, Ago, TimeOfDay, read_time, time_of_day_ns, zone_offset_ns
 from inspector.traffic.filter.predicates import Number, Predicate
@@ -38,7 +38,7 @@ class CodeTest(ColumnTest):
 
     def __init__(self, where: CodeColumn, log: TrafficLog, test: Predicate) -> None:
         self._where, self._log, self._test = where, log, test
-        self._column: array[int] = getattr(log.columns, where.column)
+        self._column: Column = getattr(log.columns, where.column)
         self._revisions = 0
         self._table = b""
 
@@ -69,7 +69,7 @@ class StringMatches:
 
 class TextTest(ColumnTest):
     def __init__(self, where: TextColumn, log: TrafficLog, strings: StringMatches) -> None:
-        self._column: array[int] = getattr(log.columns, where.column)
+        self._column: Column = getattr(log.columns, where.column)
         self._matching = strings
         self._methods = None if where.methods is None else StringMatches(log, where.methods.__contains__)
         self._method = log.columns.method
@@ -97,7 +97,7 @@ class NumberTest(ColumnTest):
     """A numeric column, or the row numbers themselves."""
 
     def __init__(self, where: NumberColumn | None, log: TrafficLog, numbers: NumberMatches) -> None:
-        self._column: array[int] | None = getattr(log.columns, where.column) if where is not None else None
+        self._column: Column | None = getattr(log.columns, where.column) if where is not None else None
         self._minimum = where.minimum if where is not None else 0
         self._shift = where.shift if where is not None else 1
         self._numbers = numbers

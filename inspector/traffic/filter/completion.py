@@ -7,7 +7,6 @@ log, with bounded work.
 from __future__ import annotations
 
 import re
-from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,7 +16,8 @@ from typing import TypeAlias
 
 from inspector.base.json.values import JSON, JSONError, JSONObject, parse, write_number
 from inspector.base.units import plural
-from inspector.protocol import jsonrpc
+from inspector.protocol.jsonrpc import ERROR_NAMES
+from inspector.traffic.columns import Column
 from inspector.traffic.filter.fields import FIELDS, Field, ServerColumn, Special, TextColumn, resolve
 from inspector.traffic.filter.parser import (
     BARE_ITEM,
@@ -61,13 +61,6 @@ _OPERATORS = {
 _KEYWORD_MEANINGS = {"and": "both must match", "or": "one must match", "not": "the next must not match"}
 _DURATION_UNITS = {"ms": "milliseconds", "s": "seconds", "m": "minutes", "us": "microseconds", "h": "hours"}
 _SIZE_UNITS = {"k": "1,000 bytes", "M": "1,000,000 bytes", "KiB": "1,024 bytes", "MiB": "1,048,576 bytes"}
-_CODES = {
-    str(jsonrpc.PARSE_ERROR): "Parse error",
-    str(jsonrpc.INVALID_REQUEST): "Invalid request",
-    str(jsonrpc.METHOD_NOT_FOUND): "Method not found",
-    str(jsonrpc.INVALID_PARAMS): "Invalid params",
-    str(jsonrpc.INTERNAL_ERROR): "Internal error",
-}
 _AMOUNT = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*[A-Za-z]*")
 _HEADERS = ("content-type", "authorization", "mcp-session-id", "mcp-protocol-version", "www-authenticate")
 
@@ -177,7 +170,7 @@ def _value_options(typing: TypingValue, field: Field, log: TrafficLog) -> Iterab
         case _, Special.HTTP_STATUS:
             return http_statuses(log)
     if field.name == "code":
-        return _CODES.items()
+        return ((str(code), name) for code, name in ERROR_NAMES.items())
     return ((choice, "") for choice in field.choices)
 
 
@@ -379,8 +372,8 @@ def suggestions(log: TrafficLog, field: Field) -> Iterator[tuple[str, str]]:
     """Yield a word column's texts, most frequent first, each with its count."""
     where = field.where
     assert isinstance(where, TextColumn)
-    first = max(0, len(log) - _LATEST_ROWS)
-    column: array[int] = getattr(log.columns, where.column)
+    first = max(log.first, len(log) - _LATEST_ROWS)
+    column: Column = getattr(log.columns, where.column)
     if where.methods is None:
         counts = Counter(column[first : len(log)])
     else:
@@ -394,7 +387,7 @@ def suggestions(log: TrafficLog, field: Field) -> Iterator[tuple[str, str]]:
 
 
 def http_statuses(log: TrafficLog) -> Iterator[tuple[str, str]]:
-    first = max(0, len(log) - _LATEST_ROWS)
+    first = max(log.first, len(log) - _LATEST_ROWS)
     counts = Counter(log.columns.http_status[first : len(log)])
     return ((str(code), plural(count, "exchange")) for code, count in counts.most_common() if code)
 
@@ -427,7 +420,7 @@ def _messages(log: TrafficLog) -> Iterator[JSONObject]:
         if log.kind(row) >= RecordKind.TEXT or log.kept(row) > _MAX_BODY_SIZE:
             continue
         try:
-            body = parse(log.raw(row).decode(errors="replace"))
+            body = parse((log.readable_raw(row) or b"").decode(errors="replace"))
         except JSONError:
             continue
         for message in body if isinstance(body, list) else [body]:

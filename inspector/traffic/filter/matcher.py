@@ -281,10 +281,11 @@ def _path_plan(
     log: TrafficLog, values: Callable[[bytes], Iterable[JSON]], test: Predicate, of_kind: ColumnTest
 ) -> RowPlan:
     """Return a plan that tests values in messages; oversized bodies are not parsed."""
-    raw, kept = log.raw, log.columns.kept
+    read, kept = log.readable_raw, log.columns.kept
 
     def matches(row: int) -> bool:
-        return kept[row] <= MAX_SIZE and any(map(test, values(raw(row))))
+        raw = read(row) if kept[row] <= MAX_SIZE else None
+        return raw is not None and any(map(test, values(raw)))
 
     return RowPlan(matches, Cost.BODIES, of_kind)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from inspector.base.json.values import JSON, JSONError, parse
+from inspector.protocol.jsonrpc import error_code_text
 from inspector.protocol.revisions import Era, find_revision
 from inspector.protocol.tasks import RELATED_TASK_KEY
 from inspector.traffic.filter.tree import Every, Index, Member, Operator, Step
@@ -217,7 +218,7 @@ def http_status(log: TrafficLog, row: int, steps: Steps) -> Iterable[JSON]:
 
 def http_headers(log: TrafficLog, row: int, steps: Steps) -> Iterator[JSON]:
     """Yield whole header lines, or the values of the named header."""
-    exchange = log.http(row)
+    exchange = log.readable_http(row)
     if exchange is None:
         return
     for name, value in (*exchange.request_headers, *exchange.response_headers):
@@ -238,9 +239,8 @@ def comment(log: TrafficLog, row: int, steps: Steps) -> Iterable[JSON]:
 
 def json_path(root: str) -> Read:
     def values(log: TrafficLog, row: int, steps: Steps) -> Iterable[JSON]:
-        if not is_message(log, row):
-            return ()
-        return message_reader(ROOTS[root] + steps)(log.raw(row))
+        raw = log.readable_raw(row) if is_message(log, row) else None
+        return () if raw is None else message_reader(ROOTS[root] + steps)(raw)
 
     return values
 
@@ -253,14 +253,22 @@ def code(log: TrafficLog, row: int, steps: Steps) -> Iterable[JSON]:
 
 
 _error_code = json_path("error")
+_MAX_ERROR_SIZE = 256 * 1024  # bytes; larger errors are not parsed for their code
+
+
+def error_text(log: TrafficLog, row: int) -> str:
+    """Return the code and name of an error response: -32602 (invalid params); "" if it is none."""
+    if log.kind(row) != RecordKind.ERROR or log.kept(row) > _MAX_ERROR_SIZE:
+        return ""
+    found = next(iter(code(log, row, ())), None)
+    is_ours = log.direction(row) == Direction.OUT
+    return error_code_text(found if type(found) is int else None, from_client=is_ours)
 
 
 def task(log: TrafficLog, row: int, steps: Steps) -> Iterable[JSON]:
     """Return the id of the task that a message creates, requests, or belongs to."""
-    if not is_message(log, row):
-        return ()
-    raw = log.raw(row)
-    if b"task" not in raw and b"\\" not in raw:
+    raw = log.readable_raw(row) if is_message(log, row) else None
+    if raw is None or (b"task" not in raw and b"\\" not in raw):
         return ()
     found = (value for reader in _TASK_PLACES for value in reader(raw))
     return {value: None for value in found if isinstance(value, str)}

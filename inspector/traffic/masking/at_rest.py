@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import TypeAlias
 
 from inspector.base.redaction import Secrecy, secrecy
 from inspector.traffic.credentials import Credentials
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.masking.masker import Literals, decoded, encoded, slug
+from inspector.traffic.masking.literals import Literals
+from inspector.traffic.masking.masker import decoded, encoded, slug
 from inspector.traffic.masking.secret_scan import (
     WINDOW,
     Hit,
@@ -54,6 +54,7 @@ class AtRestMasker:
     def __init__(self, credentials: Credentials) -> None:
         self._credentials = credentials
         self._version = -1
+        self._spellings: dict[bytes, tuple[bytes, ...]] = {}  # by value
         self._spelled: dict[bytes, tuple[bytes, str]] = {}  # by spelling: value and name
         self._literals = Literals({})
         self._max_length = 0
@@ -94,7 +95,7 @@ class AtRestMasker:
 
     def _has_credential(self, data: bytes) -> bool:
         if len(data) <= 2 * _SEARCHED_BYTES:
-            return any(spelled in data for spelled in self._spelled)
+            return bool(self._literals.found_in(data))
         return any(
             self._has_credential(data[start : start + _SEARCHED_BYTES + self._max_length])
             for start in range(0, len(data), _SEARCHED_BYTES)
@@ -108,8 +109,7 @@ class AtRestMasker:
     def exchange(self, exchange: HttpExchange) -> HttpExchange:
         """Return an exchange as it is to be written."""
         self._update_credentials()
-        return replace(
-            exchange,
+        return exchange._replace(
             url=self._text("", exchange.url),
             request_headers=tuple(
                 (name, self._text(name, value)) for name, value in exchange.request_headers
@@ -164,8 +164,7 @@ class AtRestMasker:
 
     def restored(self, exchange: HttpExchange) -> HttpExchange:
         """Return an exchange as it was before it was written."""
-        return replace(
-            exchange,
+        return exchange._replace(
             url=self._restored_text(exchange.url),
             request_headers=tuple(
                 (name, self._restored_text(text)) for name, text in exchange.request_headers
@@ -193,10 +192,11 @@ class AtRestMasker:
         known = {
             value: name for value, name in self._credentials.names_by_value().items() if is_distinctive(value)
         }
+        self._spellings = {
+            value: self._spellings.get(value) or (*spellings(value), *in_json(value)) for value in known
+        }
         self._spelled = {
-            spelled: (value, name)
-            for value, name in known.items()
-            for spelled in (*spellings(value), *in_json(value))
+            spelled: (value, name) for value, name in known.items() for spelled in self._spellings[value]
         }
         self._literals = Literals(dict.fromkeys(self._spelled, ""))
         self._max_length = max(map(len, self._spelled), default=0)

@@ -4,11 +4,6 @@ Each distinct secret has one placeholder, such as `~secret-1-Authorization~`, of
 in JSON, headers and URLs. A secret is masked where it was recognized and, if it is distinctive enough,
 wherever else it occurs: in an argument, a URL or an echo in a result, also percent-encoded, in base64 or
 escaped. All other bytes stay unchanged.
-
-`Literals` finds any of many byte strings in one pass. An alternation of a thousand secrets would be tried
-branch by branch at nearly every byte, so only possible starts are searched: by a regular expression of
-first bytes while there are few (10 ns per byte), else by a set lookup at each position (100 ns per byte,
-however many there are).
 """
 
 from __future__ import annotations
@@ -16,8 +11,8 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import chain
 from typing import TypeAlias
 from urllib.parse import unquote_to_bytes
@@ -25,6 +20,7 @@ from urllib.parse import unquote_to_bytes
 from inspector.base.redaction import MASK
 from inspector.traffic.export.writer import CarriedMessages, Numbering, carried_by_exchange
 from inspector.traffic.log import TrafficLog
+from inspector.traffic.masking.literals import Literals
 from inspector.traffic.masking.secret_scan import (
     WINDOW,
     Hit,
@@ -37,9 +33,6 @@ from inspector.traffic.masking.secret_scan import (
     spellings,
 )
 from inspector.traffic.records import HttpExchange
-
-MIN_LENGTH = 8  # shorter ones occur by chance too often
-_MAX_ALTERNATIVES = 40
 
 _OVERLAP = 16 * 1024  # how far a credential may reach into the next window
 _SLUG = re.compile(r"[^A-Za-z0-9]+")
@@ -96,8 +89,7 @@ class Masker:
         return tuple((name, self._header(name, value)) for name, value in headers)
 
     def exchange(self, exchange: HttpExchange) -> HttpExchange:
-        return replace(
-            exchange,
+        return exchange._replace(
             url=self.text(exchange.url),
             request_headers=self.headers(exchange.request_headers),
             response_headers=self.headers(exchange.response_headers),
@@ -185,11 +177,12 @@ class SecretScan:
         self._exchanges: set[int] = set()
         self._carried: dict[int, CarriedMessages] | None = None  # computed for the first exchange
         self._credentials = _spelled_credentials(log)
+        self._spellings = Literals(dict.fromkeys(self._credentials, ""))
 
     def steps(self) -> Iterator[int]:
         """Do the work; yield the number of rows scanned, once per row and per window of a long one."""
         for done, row in enumerate(self._numbering.rows, 1):
-            for _ in chain(self._body(self._log.raw(row)), self._exchange(row)):
+            for _ in chain(self._body(self._log.readable_raw(row) or b""), self._exchange(row)):
                 yield done - 1
             yield done
 
@@ -201,8 +194,9 @@ class SecretScan:
             yield
 
     def _credentials_in(self, text: bytes) -> None:
-        for spelled, hit in self._credentials.items():
-            if spelled in text and not self.found.knows(hit.value):
+        for spelled in self._spellings.found_in(text):
+            hit = self._credentials[spelled]
+            if not self.found.knows(hit.value):
                 self.found.add(hit)
 
     def _text(self, text: str) -> None:
@@ -210,7 +204,7 @@ class SecretScan:
             self.found.add(hit)
 
     def _exchange(self, row: int) -> Iterator[None]:
-        number, exchange = self._log.exchange(row), self._log.http(row)
+        number, exchange = self._log.exchange(row), self._log.readable_http(row)
         number = row if number is None else number
         if exchange is None or number in self._exchanges:
             return
@@ -218,7 +212,7 @@ class SecretScan:
         self._head(exchange)
         yield from self._body(exchange.body)
         for carried in self._carried_outside(number):
-            yield from self._body(self._log.raw(carried))
+            yield from self._body(self._log.readable_raw(carried) or b"")
 
     def _head(self, exchange: HttpExchange) -> None:
         for name, value in chain(exchange.request_headers, exchange.response_headers):
@@ -320,43 +314,6 @@ def slug(name: str) -> str:
 def _hint(value: bytes) -> str:
     text = value.decode(errors="replace")
     return f"{text[: min(3, len(text) // 4)]}… ({len(text)} characters)"
-
-
-class Literals:
-    """A set of byte strings to find, with their meanings. Those shorter than MIN_LENGTH are ignored."""
-
-    def __init__(self, meanings: Mapping[bytes, str]) -> None:
-        self._meanings = {text: meaning for text, meaning in meanings.items() if len(text) >= MIN_LENGTH}
-        self._lengths: dict[bytes, list[int]] = {}
-        for text in sorted(self._meanings, key=len, reverse=True):
-            lengths = self._lengths.setdefault(text[:MIN_LENGTH], [])
-            if len(text) not in lengths:
-                lengths.append(len(text))
-        beginnings = b"|".join(map(re.escape, self._lengths))
-        self._begins = re.compile(beginnings) if len(self._lengths) <= _MAX_ALTERNATIVES else None
-
-    def spans(self, data: bytes, start: int, stop: int) -> Iterator[tuple[int, int, str]]:
-        """Yield start, end and meaning of matches from `start` up to `stop`, longest per position."""
-        for at in self._positions(data, start, stop) if self._lengths else ():
-            length = self._length_at(data, at)
-            if length:
-                yield at, at + length, self._meanings[data[at : at + length]]
-
-    def _positions(self, data: bytes, start: int, stop: int) -> Iterator[int]:
-        if self._begins is None:
-            lengths = self._lengths
-            yield from [
-                at for at in range(start, min(stop, len(data))) if data[at : at + MIN_LENGTH] in lengths
-            ]
-            return
-        end = min(len(data), stop + MIN_LENGTH - 1)
-        while match := self._begins.search(data, start, end):
-            yield match.start()
-            start = match.start() + 1
-
-    def _length_at(self, data: bytes, at: int) -> int:
-        lengths = self._lengths[data[at : at + MIN_LENGTH]]
-        return next((length for length in lengths if data[at : at + length] in self._meanings), 0)
 
 
 def encoded(text: str) -> bytes:

@@ -242,3 +242,70 @@ def test_message_is_dated_by_arrival_and_not_by_recording(tape: Taped) -> None:
 def test_truncated_message_has_its_full_size(tape: Taped) -> None:
     tape.recorder.received([message(method="n"), read(b"head")], 0, [5, 10**9])
     assert [row.size for row in tape.rows] == [5, 10**9]
+
+
+NOTIFICATION_ITEM = "notification “notifications/message”"
+
+
+@pytest.mark.parametrize(
+    ("version", "finding"),
+    [
+        ("", f"a batch of 1 item, which is not allowed during negotiation: {NOTIFICATION_ITEM}"),
+        ("2024-11-05", ""),
+        ("2025-03-26", ""),
+        ("2025-06-18", f"a batch of 1 item, which 2025-06-18 does not allow: {NOTIFICATION_ITEM}"),
+        ("2025-11-25", f"a batch of 1 item, which 2025-11-25 does not allow: {NOTIFICATION_ITEM}"),
+        ("2026-07-28", f"a batch of 1 item, which 2026-07-28 does not allow: {NOTIFICATION_ITEM}"),
+    ],
+)
+def test_received_batch_is_a_finding_since_2025_06_18(tape: Taped, version: str, finding: str) -> None:
+    if version:
+        tape.recorder.set_revision(version)
+    batch = read(b'[{"jsonrpc":"2.0","method":"notifications/message"}]')
+    tape.receive(batch)
+    tape.recorder.sent(batch)
+    received, sent = tape.rows
+    assert (received.problem, sent.problem) == (finding, "")
+
+
+_STRAY_ITEMS = (
+    'item 1: response without a matching request (ID 77); item 2: "id" must be a string or an integer; '
+    "item 3: second response to the same request (ID 1); item 5: not a JSON-RPC message: it must be an object"
+)
+
+
+@pytest.mark.parametrize(
+    ("version", "finding"),
+    [
+        ("2025-03-26", _STRAY_ITEMS),
+        (
+            "2025-11-25",
+            "a batch of 5 items, which 2025-11-25 does not allow: response with ID 77, response without a "
+            "valid ID, response with ID 1, response with ID 2, no message; " + _STRAY_ITEMS,
+        ),
+    ],
+)
+def test_findings_about_a_batch_name_the_item(tape: Taped, version: str, finding: str) -> None:
+    tape.recorder.set_revision(version)
+    for id in (1, 2):
+        tape.recorder.sent(jsonrpc.request(id, "ping"))
+    tape.receive(message(id=1, result={}))
+    strays = [message(id=77, result={}), message(id=None, error={"code": 1, "message": "no"})]
+    items = [*strays, message(id=1, result={}), message(id=2, result={})]
+    tape.receive(read(b"[%s,5]" % b",".join(item.raw for item in items)))
+    assert tape.rows[-1].problem == finding
+    assert tape.rows[1].status is Status.OK
+
+
+def test_findings_about_a_long_batch_are_cut(tape: Taped) -> None:
+    tape.recorder.set_revision("2025-03-26")
+    tape.receive(read(json.dumps([5] * 30).encode()))
+    assert tape.rows[0].problem.endswith("item 10: not a JSON-RPC message: it must be an object; 20 more")
+
+
+def test_findings_of_a_row_are_collected_once(tape: Taped) -> None:
+    tape.receive(read(b'{"jsonrpc":"2.0","method":"a"}'))
+    for finding in ("one", "two", "one"):
+        tape.recorder.add_finding(0, finding)
+    assert tape.rows[0].problem == "one; two"
+    assert 0 in tape.log.touched

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import random
 import sqlite3
 from array import array
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from inspector.base.errors import UserError
+from inspector.engine.exports import ExportFormat, export
 from inspector.traffic.captures.capture import open_capture
 from inspector.traffic.captures.reader import LOST
 from inspector.traffic.captures.recording import Recording
 from inspector.traffic.columns import ROW_BYTES, TYPES
 from inspector.traffic.filter.matcher import compile
+from inspector.traffic.filter.parser import parse
 from inspector.traffic.filter.tree import Text
-from inspector.traffic.log import TrafficLog
+from inspector.traffic.log import BodyUnavailable, TrafficLog
+from inspector.traffic.masking.masker import FoundSecrets, Masker
 from inspector.traffic.records import HttpExchange, RecordKind, RowNote
 
 
@@ -39,10 +45,9 @@ def recorded(path: Path, rows: int = 3000) -> Path:
 def read_all(log: TrafficLog) -> None:
     """Read everything of every row."""
     for row in range(len(log)):
-        log.record(row)
-        log.http(row)
-        log.note(row)
-        log.part(row, 3, 10)
+        for read in (log.record, log.http, log.note, lambda row: log.part(row, 3, 10)):
+            with contextlib.suppress(BodyUnavailable):
+                read(row)
     compile(Text("17"), log, now_ns=0).rows(range(len(log)))
 
 
@@ -109,12 +114,99 @@ def test_a_lost_segment_leaves_the_others_in_their_places(tmp_path: Path) -> Non
     read_all(capture.log)
 
 
-def test_a_lost_chunk_gives_empty_bodies(tmp_path: Path) -> None:
+def test_rows_of_a_lost_chunk_cannot_be_read_and_the_others_can(tmp_path: Path) -> None:
     path = recorded(tmp_path / "a.mcpcap")
     changed(path, "DELETE FROM chunk WHERE number = 0")
     log = open_capture(path).log
-    assert (log.raw(0), log.raw(2999)) == (b"", b"%0200d" % 2999)
+    with pytest.raises(BodyUnavailable, match="the file is damaged there") as caught:
+        log.raw(0)
+    assert "another copy" in caught.value.next_step
+    assert log.preview(0, 10) == b"(could not be read)"
+    assert log.raw(2999) == b"%0200d" % 2999
     read_all(log)
+
+
+@pytest.mark.parametrize("size", [200, 500_000])
+def test_a_truncated_chunk_is_reported_and_not_taken_for_a_short_message(tmp_path: Path, size: int) -> None:
+    log = TrafficLog()
+    log.append(log.add_server("srv"), RecordKind.REQUEST, 1, 0, 0, b"x" * size, "ping")
+    log.publish()
+    Recording(log, tmp_path / "a.mcpcap").close()
+    changed(tmp_path / "a.mcpcap", "UPDATE chunk SET bytes = substr(bytes, 1, 100)")
+    log = open_capture(tmp_path / "a.mcpcap").log
+    assert log.part(0, 0, 100) == b"x" * 100
+    with pytest.raises(BodyUnavailable):
+        log.raw(0)
+    with pytest.raises(BodyUnavailable):
+        log.part(0, 99, 2)
+
+
+def test_unreadable_rows_match_no_text_and_do_not_end_the_search(tmp_path: Path) -> None:
+    path = recorded(tmp_path / "a.mcpcap")
+    changed(path, "DELETE FROM chunk WHERE number = 0")
+    log = open_capture(path).log
+    readable = [row for row in range(len(log)) if log.readable_raw(row) is not None]
+    assert 0 < len(readable) < len(log)
+    for text in ('text:"00"', "text ~ 0", "not body.a = 1"):
+        matcher = compile(parse(text), log, now_ns=0)
+        found = list(matcher.rows(range(len(log))))
+        assert found == [row for row in range(len(log)) if matcher.matches(row)]
+        assert found == (readable if text.startswith("text") else list(range(len(log))))
+
+
+def test_export_leaves_out_unreadable_rows_and_counts_them(tmp_path: Path) -> None:
+    path = recorded(tmp_path / "a.mcpcap")
+    changed(path, "DELETE FROM chunk WHERE number = 0")
+    log = open_capture(path).log
+    readable = sum(log.readable_raw(row) is not None for row in range(len(log)))
+    for format in ExportFormat:
+        target = tmp_path / f"out{format.suffix}"
+        done = export(log, range(len(log)), format, Masker(FoundSecrets()), target, None, lambda: False)
+        assert (done.rows, done.unreadable) == (readable, len(log) - readable)
+        assert target.exists()
+
+
+@pytest.mark.parametrize("format", [ExportFormat.JSON_LINES, ExportFormat.MARKDOWN])
+def test_export_of_a_capture_that_is_gone_fails_with_the_cause(tmp_path: Path, format: ExportFormat) -> None:
+    path = recorded(tmp_path / "a.mcpcap", 10)
+    capture = open_capture(path)
+    capture.close()
+    path.unlink()
+    with pytest.raises(UserError, match=r"a.mcpcap was moved or deleted.* Put the file back"):
+        export(capture.log, range(10), format, Masker(FoundSecrets()), tmp_path / "out", None, lambda: False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_moved_capture_is_read_again_when_it_is_back(tmp_path: Path) -> None:
+    path = recorded(tmp_path / "a.mcpcap", 10)
+    log = open_capture(path).log
+    path.rename(tmp_path / "b.mcpcap")
+    with pytest.raises(BodyUnavailable, match="was moved or deleted"):
+        log.raw(1)
+    with pytest.raises(BodyUnavailable, match="was moved or deleted"):
+        log.http(0)
+    assert log.readable_http(0) is None
+    (tmp_path / "b.mcpcap").rename(path)
+    assert log.raw(1) == b"%0200d" % 1
+    assert log.http(0) is not None
+
+
+def test_capture_on_a_disk_that_fails_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Path.exists raises for a disk that was unplugged, up to Python 3.13."""
+    path = tmp_path / "a.mcpcap"
+    recorded(path, 3)
+    log = open_capture(path).log
+    path.unlink()
+    stat: Callable[..., os.stat_result] = os.stat
+
+    def fail(name: Any, *args: Any, **options: Any) -> os.stat_result:
+        if str(name) == str(path):
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+        return stat(name, *args, **options)
+
+    monkeypatch.setattr(os, "stat", fail)
+    with pytest.raises(BodyUnavailable, match="or its disk is gone"):
+        log.raw(0)
 
 
 def test_dangling_references_are_corrected(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from inspector.base.errors import UserError
 from inspector.traffic.captures.capture import open_capture
-from inspector.traffic.captures.folder import CaptureFolder, RetentionLimits
+from inspector.traffic.captures.folder import CaptureFolder, Pruned, RetentionLimits
 from inspector.traffic.captures.recording import Recording
 from inspector.traffic.log import TrafficLog
 
@@ -61,7 +61,7 @@ def names(folder: CaptureFolder) -> list[str]:
 
 
 def test_missing_folder_is_empty(folder: CaptureFolder) -> None:
-    assert (folder.captures(), folder.interrupted(), folder.prune(ALL, NOW)) == ((), (), ())
+    assert (folder.captures(), folder.interrupted(), folder.prune(ALL, NOW)) == ((), (), Pruned())
 
 
 def test_new_capture_has_a_unique_name(folder: CaptureFolder) -> None:
@@ -113,8 +113,43 @@ def test_unreadable_file_is_listed_and_can_be_deleted(folder: CaptureFolder) -> 
 def test_old_captures_are_removed(folder: CaptureFolder) -> None:
     for days in (11, 9, 0):
         record(folder, f"{days}.mcpcap", days_ago=days).close()
-    assert folder.prune(ALL, NOW) == (folder.path / "11.mcpcap",)
+    assert folder.prune(ALL, NOW) == Pruned((folder.path / "11.mcpcap",))
     assert names(folder) == ["9.mcpcap", "0.mcpcap"]
+
+
+@pytest.mark.parametrize("years", [1, 10])
+def test_clock_that_is_far_ahead_deletes_nothing_that_was_within_the_limit(
+    folder: CaptureFolder, years: int
+) -> None:
+    for days in (11, 9, 0):
+        record(folder, f"{days}.mcpcap", days_ago=days).close()
+    ahead = years * 365
+    assert folder.prune(ALL, NOW + ahead * DAY) == Pruned((folder.path / "11.mcpcap",), postponed=2)
+    record(folder, "ahead.mcpcap", days_ago=-ahead).close()  # does not confirm the clock by itself
+    assert folder.prune(ALL, NOW + ahead * DAY + DAY // 2) == Pruned(postponed=2)
+    assert names(folder) == ["9.mcpcap", "0.mcpcap", "ahead.mcpcap"]
+
+
+def test_old_captures_are_removed_a_day_after_a_long_break(folder: CaptureFolder) -> None:
+    for days in (60, 50, 1):
+        record(folder, f"{days}.mcpcap", days_ago=days).close()
+    assert [path.name for path in folder.prune(ALL, NOW).deleted] == ["60.mcpcap", "50.mcpcap"]
+    assert names(folder) == ["1.mcpcap"]
+
+
+def test_each_long_break_leaves_only_the_captures_before_it(folder: CaptureFolder) -> None:
+    for days in (90, 60, 30):
+        record(folder, f"{days}.mcpcap", days_ago=days).close()
+    assert len(folder.prune(ALL, NOW).deleted) == 2
+    assert names(folder) == ["30.mcpcap"]
+
+
+def test_disk_limit_applies_whatever_the_clock_says(folder: CaptureFolder) -> None:
+    for days in (3, 2, 1):
+        record(folder, f"{days}.mcpcap", days_ago=days).close()
+    size = folder.captures()[0].size
+    pruned = folder.prune(RetentionLimits(10, 2 * size), NOW + 1000 * DAY)
+    assert ([path.name for path in pruned.deleted], pruned.postponed) == (["3.mcpcap"], 2)
 
 
 def test_oldest_captures_are_removed_until_the_rest_fits(folder: CaptureFolder) -> None:
@@ -135,7 +170,7 @@ def test_recording_interrupted_and_open_captures_stay(folder: CaptureFolder) -> 
     running = record(folder, "running.mcpcap", days_ago=100)
     interrupt(folder, "interrupted.mcpcap", days_ago=100)
     record(folder, "shown.mcpcap", days_ago=100).close()
-    assert folder.prune(RetentionLimits(0, 0), NOW, keep=[folder.path / "shown.mcpcap"]) == ()
+    assert folder.prune(RetentionLimits(0, 0), NOW, keep=[folder.path / "shown.mcpcap"]) == Pruned()
     with pytest.raises(UserError, match="being recorded"):
         folder.delete(folder.path / "running.mcpcap")
     assert len(names(folder)) == 3

@@ -15,10 +15,10 @@ import pytest
 
 from inspector.base.errors import RequestCancelled, UserError
 from inspector.traffic.captures import recording, writer
-from inspector.traffic.captures.capture import open_capture
 from inspector.traffic.captures.recording import Recording, RecordingState
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import RowNote
+from tests.helpers.ownedcapture import open_own_capture
 from tests.helpers.randomlogs import same
 
 TIMEOUT = 30
@@ -61,7 +61,7 @@ def test_rows_are_written_to_the_file_automatically(tmp_path: Path) -> None:
         state = states.get(timeout=TIMEOUT)
         assert (state.rows, state.is_paused, state.path) == (2, False, tmp_path / "a.mcpcap")
         assert state.bytes_written > 6
-        same(open_capture(tmp_path / "a.mcpcap").log, log)
+        same(open_own_capture(tmp_path / "a.mcpcap").log, log)
 
 
 def test_comment_is_written_to_the_file_automatically(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_comment_is_written_to_the_file_automatically(tmp_path: Path) -> None:
         recorder.flush()
         log.set_note(0, RowNote(True, "here"))
         assert recorder.flush()
-        assert open_capture(tmp_path / "a.mcpcap").log.note(0) == RowNote(True, "here")
+        assert open_own_capture(tmp_path / "a.mcpcap").log.note(0) == RowNote(True, "here")
 
 
 def test_earlier_rows_are_recorded_too(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_earlier_rows_are_recorded_too(tmp_path: Path) -> None:
     log.add_server("srv")
     add(log, b"one")
     Recording(log, tmp_path / "a.mcpcap").close()
-    assert open_capture(tmp_path / "a.mcpcap").log.raw(0) == b"one"
+    assert open_own_capture(tmp_path / "a.mcpcap").log.raw(0) == b"one"
 
 
 def test_file_is_owner_only(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_full_disk_pauses_recording_until_there_is_space(tmp_path: Path) -> None
         state = until(states, paused=False)
         assert (state.reason, state.next_step) == ("", "")
         assert recorder.flush()
-        same(open_capture(recorder.path).log, log)
+        same(open_own_capture(recorder.path).log, log)
 
 
 def test_paused_recording_can_be_saved_elsewhere_in_full(
@@ -133,11 +133,11 @@ def test_paused_recording_can_be_saved_elsewhere_in_full(
         log.set_note(1, RowNote(True, "kept"))
         until(states, paused=True)
         recorder.save_as(tmp_path / "copy.mcpcap")
-        same(open_capture(tmp_path / "copy.mcpcap").log, log)
+        same(open_own_capture(tmp_path / "copy.mcpcap").log, log)
         recorder._connection.execute("PRAGMA query_only=OFF")
         until(states, paused=False)
         assert recorder.flush()
-        same(open_capture(recorder.path).log, log)
+        same(open_own_capture(recorder.path).log, log)
 
 
 def test_deleted_capture_is_noticed(tmp_path: Path) -> None:
@@ -148,11 +148,25 @@ def test_deleted_capture_is_noticed(tmp_path: Path) -> None:
         add(log, b"two")
         assert "no longer exists" in until(states, paused=True).reason
         recorder.save_as(tmp_path / "copy.mcpcap")
-        same(open_capture(tmp_path / "copy.mcpcap").log, log)
+        same(open_own_capture(tmp_path / "copy.mcpcap").log, log)
         aside.rename(recorder.path)
         until(states, paused=False)
         assert recorder.flush()
-        same(open_capture(recorder.path).log, log)
+        same(open_own_capture(recorder.path).log, log)
+
+
+@pytest.mark.parametrize("has_written", [True, False])
+def test_deleted_capture_can_be_saved_elsewhere_in_full(tmp_path: Path, has_written: bool) -> None:
+    with recorded(tmp_path / "a.mcpcap") as (log, recorder, states):
+        if has_written:
+            add(log, b"one")
+            recorder.flush()
+        for file in tmp_path.glob("a.mcpcap*"):
+            file.unlink()
+        add(log, b"two")
+        until(states, paused=True)
+        recorder.save_as(tmp_path / "copy.mcpcap")
+        same(open_own_capture(tmp_path / "copy.mcpcap").log, log)
 
 
 def test_unexpected_error_pauses_recording_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +181,7 @@ def test_unexpected_error_pauses_recording_too(tmp_path: Path, monkeypatch: pyte
             assert "out of ideas" in until(states, paused=True).reason
         until(states, paused=False)
         assert recorder.flush()
-        same(open_capture(recorder.path).log, log)
+        same(open_own_capture(recorder.path).log, log)
 
 
 def test_paused_recording_is_not_retried_for_every_batch(
@@ -215,10 +229,10 @@ def test_closed_recording_resumes_in_its_file(tmp_path: Path, monkeypatch: pytes
         recorder.resume()
         add(log, b"again")
         assert recorder.flush()
-        running = open_capture(recorder.path)
+        running = open_own_capture(recorder.path)
         assert running.is_recorded_now
         same(running.log, log)
-    assert not open_capture(recorder.path).is_interrupted
+    assert not open_own_capture(recorder.path).is_interrupted
 
 
 def test_recording_without_its_file_does_not_resume(tmp_path: Path) -> None:
@@ -239,7 +253,7 @@ def test_closing_a_paused_recording_says_that_rows_are_missing(tmp_path: Path) -
         assert not recorder.close()
         assert log.raw(0) == b"one"
         assert not recorder.flush()
-        assert open_capture(recorder.path).is_recorded_now  # not marked as closed
+        assert open_own_capture(recorder.path).is_recorded_now  # not marked as closed
 
 
 def test_large_backlog_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,7 +278,7 @@ def test_copy_is_made_while_rows_keep_arriving(tmp_path: Path) -> None:
         recorder.save_as(tmp_path / "copy.mcpcap", on_progress)
         assert len(received) > 1
         assert received[-1][0] == received[-1][1]
-        copy = open_capture(tmp_path / "copy.mcpcap")
+        copy = open_own_capture(tmp_path / "copy.mcpcap")
         assert (copy.is_interrupted, copy.is_recorded_now, copy.problems) == (False, False, ())
         assert [copy.log.raw(row) for row in range(10_000)] == [b"%01000d" % row for row in range(10_000)]
         assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith((".", "copy"))) == [
@@ -285,7 +299,7 @@ def test_copy_has_no_gaps_when_rows_arrive_faster_than_they_are_stored(
             add(log, b"%d" % len(log))
 
         recorder.save_as(tmp_path / "copy.mcpcap", on_progress)
-        copy = open_capture(tmp_path / "copy.mcpcap")
+        copy = open_own_capture(tmp_path / "copy.mcpcap")
         assert copy.problems == ()
         assert [copy.log.raw(row) for row in range(len(copy.log))] == [b"%d" % row for row in range(1500)]
 
@@ -298,7 +312,7 @@ def test_a_deleted_recording_can_be_saved_over_another_file(tmp_path: Path) -> N
         recorder.flush()
         recorder.path.unlink()
         recorder.save_as(target)
-        same(open_capture(target).log, log)
+        same(open_own_capture(target).log, log)
 
 
 def test_copy_replaces_an_interrupted_capture_and_its_journal(tmp_path: Path) -> None:
@@ -311,7 +325,7 @@ def test_copy_replaces_an_interrupted_capture_and_its_journal(tmp_path: Path) ->
     with recorded(tmp_path / "new.mcpcap") as (log, recorder, _):
         add(log, b"new")
         recorder.save_as(target)
-        same(open_capture(target).log, log)
+        same(open_own_capture(target).log, log)
 
 
 def test_cancelled_copy_leaves_the_target_unchanged(tmp_path: Path) -> None:
@@ -333,7 +347,7 @@ def test_capture_being_recorded_opens_as_it_is_and_is_not_written_to(tmp_path: P
     with recorded(tmp_path / "a.mcpcap") as (log, recorder, _):
         add(log, b"one")
         recorder.flush()
-        capture = open_capture(recorder.path)
+        capture = open_own_capture(recorder.path)
         assert (capture.is_recorded_now, capture.is_interrupted, capture.is_writable) == (True, False, False)
         capture.log.set_note(0, RowNote(True, ""))
         with pytest.raises(UserError, match="cannot be saved"):

@@ -102,3 +102,10 @@ def test_report_contains_no_secret() -> None:
 @settings(max_examples=40)
 def test_any_log_can_be_reported(log: TrafficLog) -> None:
     assert report(log).startswith("# MCP traffic")
+
+
+def test_error_is_reported_with_its_code_and_name() -> None:
+    conversation = Conversation()
+    exchange = conversation.post(jsonrpc.request(1, "ping"))
+    conversation.responded(exchange, jsonrpc.failure(1, -32602, "No").raw)
+    assert ", error -32602 (invalid params)" in report(conversation.log)

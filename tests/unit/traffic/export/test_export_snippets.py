@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from inspector.base.command_line import split_command
 from inspector.base.errors import UserError
 from inspector.protocol import jsonrpc
 from inspector.traffic.export.snippets import as_curl, as_json, as_python
@@ -97,6 +98,7 @@ def files(folder: Path) -> set[str]:
 @needs_curl
 @pytest.mark.parametrize("body", HOSTILE_BODIES, ids=range(len(HOSTILE_BODIES)))
 def test_curl_sends_the_same_bytes_and_injects_nothing(body: bytes, echo: EchoServer, tmp_path: Path) -> None:
+    """T33: a copied command line injects commands into the user's shell."""
     headers = tuple((f"X-{number}", value) for number, value in enumerate(HOSTILE_VALUES))
     url = f"{echo.url}/a/../[1-3]{{x,y}}?q=%27;touch+pwned&r='$(touch%20pwned)'"
     log = log_of(body, url, (*headers, ("Content-Type", "application/json")))
@@ -263,3 +265,36 @@ def test_reply_to_a_server_request_is_shown_as_the_response() -> None:
     log.columns.partner[requested], log.columns.partner[response] = response, requested
     log.publish()
     assert json.loads(as_json(log, response))["request"]["method"] == "roots/list"
+
+
+HOSTILE = {"a": 'x"&calc&"', "b": "$(calc) `calc` %PATH% \u201c | > ^ é 🙂", "c": "line\nbreak\\"}
+
+
+def test_curl_for_windows_is_one_line_that_no_shell_interprets() -> None:
+    body = json.dumps(HOSTILE, ensure_ascii=False, indent=2).encode()
+    text = as_curl(log_of(body, "http://h/mcp?a=1&b=%20"), 1, platform="win32")
+    program, *words = split_command(text, "win32")
+    assert program == "curl.exe"
+    assert json.loads(words[words.index("--data-binary") + 1]) == HOSTILE
+    assert words[-2:] == ["--url", "http://h/mcp?a=1&b=%20"]
+    assert text.isascii()
+    assert not set("$`\n") & set(text)
+    assert not set("&|<>^%()") & set("".join(text.split('"')[::2]))  # what cmd does not take for quoted
+
+
+@pytest.mark.parametrize(
+    ("url", "body", "reason"),
+    [
+        ("http://h/$(calc)", b"{}", "cmd or PowerShell"),
+        ("http://h/%PATH%", b"{}", "cmd or PowerShell"),
+        ("http://h/", b'plain "text"', "cmd or PowerShell"),
+        ("http://h/", "not ASCII: é".encode(), "cmd or PowerShell"),
+        ("http://h/", b"\xff", "body"),
+        ("http://h/", json.dumps({"a": "x" * 9000}).encode(), "8000 characters"),
+    ],
+)
+def test_request_that_cmd_cannot_take_literally_is_refused_on_windows(
+    url: str, body: bytes, reason: str
+) -> None:
+    with pytest.raises(UserError, match=reason):
+        as_curl(log_of(body, url), 1, platform="win32")

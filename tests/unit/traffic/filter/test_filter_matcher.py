@@ -12,7 +12,7 @@ from inspector.traffic.filter.fields import FIELDS
 from inspector.traffic.filter.matcher import compile
 from inspector.traffic.filter.parser import parse
 from inspector.traffic.filter.tree import Node
-from inspector.traffic.log import TrafficLog
+from inspector.traffic.log import BodyUnavailable, TrafficLog
 from inspector.traffic.records import Direction, RecordKind, RowNote, Status
 from tests.unit.traffic.filter.filter_logs import (
     NOON,
@@ -225,6 +225,8 @@ def test_text_never_spans_two_bodies() -> None:
 
 class _FileStore:
     """Body store of released rows, two in a chunk."""
+
+    failure: BodyUnavailable | None = None
 
     def __init__(self, log: TrafficLog) -> None:
         self._log = log

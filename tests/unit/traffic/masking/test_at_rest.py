@@ -18,6 +18,7 @@ from inspector.traffic.captures.recording import Recording
 from inspector.traffic.credentials import Credentials
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.masking.at_rest import AtRestMasker
+from inspector.traffic.masking.masker import Masker, find_secrets
 from inspector.traffic.masking.secret_scan import in_base64
 from inspector.traffic.recorder import Recorder
 from inspector.traffic.records import HttpExchange, RecordKind, RowNote
@@ -56,6 +57,12 @@ def log() -> TrafficLog:
 @pytest.fixture
 def recorder(log: TrafficLog) -> Recorder:
     return Recorder(log, "shop", SystemClock())
+
+
+def _receive(recorder: Recorder, text: str) -> int:
+    """Record a notification with a text in it; return its row."""
+    message = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": f"as {text}!"}}
+    return recorder.received([read(json.dumps(message).encode())], 0)[0]
 
 
 def _put_exchange(recorder: Recorder, exchange: HttpExchange) -> int:
@@ -277,7 +284,35 @@ def test_excess_secrets_get_an_irreversible_placeholder(monkeypatch: pytest.Monk
     assert at_rest.restored(masked[2]) == masked[2]
 
 
-def test_only_the_newest_credentials_are_searched_for() -> None:
+def test_all_credentials_of_a_long_session_are_masked_at_rest(tmp_path: Path) -> None:
+    log = TrafficLog()
+    recorder = Recorder(log, "srv", SystemClock())
+    tokens = [f"token-{number:04}-Xy{number * 7919:09}" for number in range(1000)]
+    for token in tokens:
+        log.credentials.add(token, "access token")
+    rows = [_receive(recorder, token) for token in (tokens[0], tokens[500], tokens[999])]
+    assert Recording(log, tmp_path / "a.mcpcap").close()
+    stored = open_capture(tmp_path / "a.mcpcap").log
+    for row in rows:
+        assert b"token-" not in stored.raw(row)
+        assert b"~secret-" in stored.raw(row)
+    content = (tmp_path / "a.mcpcap").read_bytes()
+    assert not any(token.encode() in content for token in tokens)
+
+
+def test_all_credentials_of_a_long_session_are_masked_in_exports() -> None:
+    log = TrafficLog()
+    recorder = Recorder(log, "srv", SystemClock())
+    for number in range(1000):
+        log.credentials.add(f"token-{number:04}-Xy", "access token")
+    row = _receive(recorder, "token-0000-Xy")
+    found = find_secrets(log, [row])
+    assert found.knows(b"token-0000-Xy")
+    assert b"token-0000-Xy" not in Masker(found).body(log.raw(row))
+
+
+def test_the_oldest_of_thousands_of_credentials_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("inspector.traffic.credentials._MAX_COUNT", 32)
     credentials = Credentials()
     for number in range(100):
         credentials.add(f"token-{number:04}-Xy", "access token")
