@@ -20,7 +20,7 @@ from inspector.oauth.login_reason import LoginReason
 from inspector.oauth.signing import SigningKey, dpop_proof
 from inspector.oauth.store import LoginStore, StoredLogin
 from inspector.oauth.token_endpoint import RefreshRefused, TokenLifecycle
-from inspector.protocol.auth.challenge import choose_challenge, read_challenges
+from inspector.protocol.auth.challenge import choose_challenge, read_challenges, rejection_reason
 from inspector.protocol.auth.dpop import SCHEME, USE_NONCE, Nonces
 from inspector.protocol.auth.scopes import ScopeChoice
 from inspector.protocol.auth.step_up import Attempt, Move, Refusal, RefusalDecision, StepUps, check_refusal
@@ -271,9 +271,11 @@ class BearerToken:
 
     async def refused(self, status: int, headers: Headers, body: bytes) -> bool:
         if status == 401:
+            token = await self._store.secret(self._ref, "bearer token")
+            reason = rejection_reason(challenges_in(headers), body, f"Bearer {token}")
             raise NeedsLogin(
-                "The server rejected the bearer token (HTTP 401).",
-                "Enter another one in the server's settings.",
+                f"The server rejected the bearer token{f': {reason}' if reason else ' (HTTP 401)'}.",
+                "Enter another one in Server ▸ Secrets….",
                 status,
                 headers,
             )
@@ -297,16 +299,19 @@ def header_of(headers: Headers, name: str) -> str:
     return next((value for key, value in headers if key.lower() == name.lower()), "")
 
 
+def challenges_in(headers: Headers) -> list[str]:
+    """Return the values of WWW-Authenticate."""
+    return [value for name, value in headers if name.lower() == "www-authenticate"]
+
+
 def read_refusal(status: int, headers: Headers) -> Refusal:
     """Parse a 401 or 403 response of the MCP server."""
-    values = [value for name, value in headers if name.lower() == "www-authenticate"]
-    return Refusal(status, choose_challenge(read_challenges(values), status))
+    return Refusal(status, choose_challenge(read_challenges(challenges_in(headers)), status))
 
 
 def is_nonce_challenge(status: int, headers: Headers) -> bool:
     """True if the MCP server demands its nonce in the proof; this does not reject the token."""
-    values = [value for name, value in headers if name.lower() == "www-authenticate"]
-    challenges = read_challenges(values).supported
+    challenges = read_challenges(challenges_in(headers)).supported
     wants = any(one.is_dpop and one.get("error") == USE_NONCE for one in challenges)
     return status == 401 and wants and bool(header_of(headers, "dpop-nonce"))
 

@@ -3,7 +3,7 @@
 Each URL is checked as text before anything is sent, and each IP address before connecting
 (`protocol.auth.url_guard`). Redirects are followed only within one origin (for a metadata document also
 to the same URL over https), and never with a code, a token or a secret. What is configured for the MCP
-server (headers, client certificate, disabled verification) is used for that server's origin only. No
+server (headers, CA file, client certificate, disabled verification) is used for that server's origin only. No
 cookies are stored, responses are bounded, every wait has a limit.
 
 The log rows belong to the MCP server and contain secrets as sent, like all rows: they are masked on screen
@@ -28,6 +28,8 @@ from inspector.base.redaction import is_secret_name
 from inspector.base.units import duration
 from inspector.config.servers.entries import OAuthSettings
 from inspector.protocol.auth.url_guard import (
+    ALLOW_PRIVATE,
+    NEVER_CONTACTED,
     AddressKind,
     Allowance,
     BlockReason,
@@ -35,6 +37,7 @@ from inspector.protocol.auth.url_guard import (
     UrlBlocked,
     check_url,
     classify,
+    describe,
 )
 from inspector.protocol.http_rules import redirect_target
 from inspector.traffic.log import TrafficLog
@@ -257,15 +260,16 @@ def _own_network(network: Network) -> Network:
 
 
 def _other_network(network: Network) -> Network:
-    """Return the settings for other hosts: same proxy and CAs.
+    """Return the settings for other hosts: same proxy.
 
+    A certificate that is trusted for the MCP server must not let it impersonate the authorization server.
     No headers or client certificate are sent, and `verify` stays on.
     """
     return Network(
         connect_timeout=CONNECT_TIMEOUT,
         proxy=network.proxy,
         use_environment_proxy=network.use_environment_proxy,
-        ca_file=network.ca_file,
+        ca_file=network.login_ca_file,
         message_cap=MAX_RESPONSE_SIZE,
     )
 
@@ -276,29 +280,14 @@ def check_addresses(allowance: Allowance, host: str, addresses: Iterable[str]) -
     One forbidden address next to a good one is suspicious already.
     """
     for address in addresses:
-        kind = classify(ip_address(address.partition("%")[0]))
+        resolved = ip_address(address.partition("%")[0])
+        kind = classify(resolved)
         if not allowance.permits(kind):
-            reason, what, next_step = _BLOCK_REASONS[kind]
+            is_loopback = kind is AddressKind.LOOPBACK
+            what = describe(resolved) + (", but the server is not on this machine" if is_loopback else "")
+            next_step = ALLOW_PRIVATE if kind is AddressKind.PRIVATE else NEVER_CONTACTED
+            reason = BlockReason(kind.value)
             raise UrlBlocked(reason, f"{host} resolves to {address}, {what}.", next_step)
-
-
-_BLOCK_REASONS = {
-    AddressKind.LOOPBACK: (
-        BlockReason.LOOPBACK,
-        "a loopback address, but the server is not on this machine",
-        "Check the URLs in the server's metadata, and DNS.",
-    ),
-    AddressKind.PRIVATE: (
-        BlockReason.PRIVATE,
-        "a private network address",
-        "Allow private network addresses for this server if you expect this.",
-    ),
-    AddressKind.RESERVED: (
-        BlockReason.RESERVED,
-        "a reserved address that no web server uses",
-        "Check the URLs in the server's metadata, and DNS.",
-    ),
-}
 
 
 class LoginRecorder:

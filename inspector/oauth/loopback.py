@@ -293,12 +293,19 @@ def _bind_one(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _bind_error(host: str, port: int, error: OSError) -> UserError:
+def _bind_error(host: str, port: int, error: OSError, platform: str = sys.platform) -> UserError:
     if error.errno == errno.EADDRINUSE:
         return _PortInUse(
             f"Port {port} on {host} is in use by another program, so MCP Lens cannot receive the login "
             "callback.",
             "Close that program (it may be a login in another window), or use another port.",
+        )
+    if error.errno == errno.EACCES and platform == "win32":
+        return UserError(
+            f"Windows does not allow MCP Lens to use port {port}: it is probably in a range that is reserved "
+            "for Hyper-V, WSL or Docker.",
+            "Use a port outside of the ranges that “netsh interface ipv4 show excludedportrange "
+            "protocol=tcp” lists.",
         )
     if error.errno == errno.EACCES:
         return UserError(f"MCP Lens is not allowed to use port {port}.", "Use a port from 1024 to 65535.")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+from inspector.base.web_link import read_link
 from inspector.oauth.callback import NO_STATE, OTHER_PATH, OTHER_STATE, ReceivedCallback
 from inspector.oauth.http import LoginRequest
 from inspector.oauth.login.context import BrowserNeeded, LoginContext, LoginStopped
@@ -64,7 +65,7 @@ async def authorize(context: LoginContext) -> None:
     context.used_secrets.add(facts.state)
     await context.tools.open_browser(url)
     target = "authorization server" if context.needs_browser else "identity provider"
-    context.add_decision(f"Opened the {target} in the browser.")
+    context.add_decision(f"Opened the {target} in the browser: {read_link(url).ascii_host}.")
 
 
 def _has_id_token(context: LoginContext) -> bool:

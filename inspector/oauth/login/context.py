@@ -282,7 +282,8 @@ class LoginContext:
         try:
             response = await self.send(request)
         except UserError as exc:
-            return MetadataResponse(request.url, failure=exc.summary)
+            advice = exc.next_step if isinstance(exc, UrlBlocked) else ""
+            return MetadataResponse(request.url, failure=exc.summary, advice=advice)
         if urlsplit(response.url).scheme != urlsplit(request.url).scheme:
             self.add_decision(f"Redirected to {response.url}. Use https in the URL that you entered, too.")
         return MetadataResponse(response.url, response.status, response.headers, response.body)

@@ -109,7 +109,9 @@ class Login:
 
     @property
     def view(self) -> LoginView:
-        context, failure = self._context, self._failure
+        context = self._context
+        # A failure is reported once its step has ended: from then on it can be retried.
+        failure = self._failure if self._task is None else None
         return LoginView(
             flow_id=self._flow_id,
             server=context.target.name,
@@ -271,8 +273,8 @@ class Login:
                 await asyncio.wait([task])
             self._task = None
             if task.cancelled():
-                self._fail(RequestCancelled("The login was cancelled.", "Start the login again to retry."))
                 self._is_over = True
+                self._fail(RequestCancelled("The login was cancelled.", "Start the login again to retry."))
                 await self._context.close_listener()
             self._emit_changed()
 

@@ -110,11 +110,8 @@ def _listed(response: LoginResponse) -> str:
                 count = len(tools) if isinstance(tools, list) else 0
                 return f"The server lists {count:,} {'tool' if count == 1 else 'tools'}."
             if message.kind is Kind.ERROR:
-                error = jsonrpc.error_of(message)
-                return (
-                    f"The server responded to tools/list with an error ({error.code}), but accepted the "
-                    "token."
-                )
+                code = jsonrpc.error_of(message).code_text
+                return f"The server responded to tools/list with an error, {code}, but accepted the token."
     return f"The server responded to tools/list with {response.status} and no JSON-RPC message."
 
 

@@ -8,7 +8,7 @@ from hashlib import sha256
 
 import pytest
 
-from inspector.base.errors import NeedsLogin, UserError
+from inspector.base.errors import ConnectFailed, NeedsLogin, UserError
 from inspector.config.servers.entries import (
     BearerSettings,
     HttpEntry,
@@ -109,7 +109,7 @@ async def test_tokens_survive_a_disconnect(engine: Engine, world: World) -> None
 
 async def test_configured_authorization_header_disables_the_login(engine: Engine, world: World) -> None:
     add(engine, world, headers={"authorization": "Bearer mine"})
-    with pytest.raises(NeedsLogin):
+    with pytest.raises(ConnectFailed, match="The server rejected your Authorization header"):
         await engine.connect(SERVER)
     assert world.requested("/mcp")[-1].headers["authorization"] == "Bearer mine"
     assert world.requested("/authorize") == []
@@ -140,6 +140,26 @@ async def test_tokens_are_not_reused_after_the_url_changed(engine: Engine, world
         moved = type(store)(engine.secrets, SERVER, other.url)
         assert await moved.newest_login() is None
         assert await store.newest_login() is not None
+
+
+async def test_token_of_one_server_is_never_sent_to_another(engine: Engine, world: World) -> None:
+    """T15: a server must not receive the token of another, however it comes into the user's list."""
+    await connect(engine, world)
+    async with World() as other:
+        world.paths["/mcp"] = lambda seen: ScriptedResponse(307, headers={"Location": other.url})
+        await engine.call_tool(SERVER, "read", {})
+        assert other.seen == []
+        engine.add(HttpEntry(name="second", url=other.url, type="http"))
+        engine.logins.opens_browser = frozenset()
+        with pytest.raises(NeedsLogin):
+            await engine.connect("second")
+        await engine.servers.update(SERVER, HttpEntry(name=SERVER, url=other.url, type="http"))
+        with pytest.raises(NeedsLogin):
+            await engine.connect(SERVER)
+        assert other.requested("/mcp")
+        for seen in other.seen:
+            assert "authorization" not in seen.headers
+            assert "access-1" not in str((seen.headers, seen.query, seen.body))
 
 
 async def test_login_sends_the_server_headers_from_the_secret_store(engine: Engine, world: World) -> None:
@@ -370,6 +390,7 @@ async def test_client_credentials_work_with_a_secret(engine: Engine, world: Worl
 async def test_a_secret_is_not_sent_to_an_issuer_that_the_server_chose(
     engine: Engine, world: World, issuer: str
 ) -> None:
+    """T14: the server chooses which authorization server gets a stored secret."""
     await engine.secrets.put("s", "hush")
     settings = OAuthSettings(
         grant="client_credentials",

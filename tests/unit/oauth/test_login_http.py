@@ -169,6 +169,7 @@ async def test_url_rejected_by_the_guard_is_not_contacted(server: FaultServer, l
 async def test_host_name_that_resolves_to_a_forbidden_address_is_rejected_before_connecting(
     log: TrafficLog, names: dict[str, list[str]], addresses: list[str], reason: BlockReason
 ) -> None:
+    """T12: a server's metadata makes MCP Lens contact internal addresses (SSRF)."""
     names["as.example"] = addresses
     async with login(log, allowance=PUBLIC_ONLY) as http:
         with pytest.raises(UrlBlocked, match=r"^as\.example resolves to ") as caught:
@@ -244,7 +245,7 @@ async def test_peer_is_identified_by_its_address_and_certificate(
     authority = Authority(tmp_path)
     async with FaultServer(tls=authority.server("localhost")) as secured:
         secured.order("GET", faults.replies(200, b"{}", JSON_TYPE))
-        async with login(log, ca_file=authority.ca_file) as trusting:
+        async with login(log, login_ca_file=authority.ca_file) as trusting:
             peer = (await trusting.send(get_document(secured.url("localhost")))).peer
     assert peer is not None
     assert peer.tls.startswith("TLSv1.")
@@ -303,7 +304,7 @@ async def test_the_name_in_the_certificate_is_verified(tmp_path: Path, log: Traf
     for name, is_right in (("localhost", True), ("elsewhere.example", False)):
         async with FaultServer(tls=authority.server(name)) as server:
             server.order("GET", faults.replies(200, b"{}", JSON_TYPE))
-            async with login(log, ca_file=authority.ca_file) as http:
+            async with login(log, login_ca_file=authority.ca_file) as http:
                 if is_right:
                     assert (await http.send(get_document(server.url("localhost")))).status == 200
                 else:
@@ -314,6 +315,7 @@ async def test_the_name_in_the_certificate_is_verified(tmp_path: Path, log: Traf
 async def test_disabled_verification_applies_only_to_the_server_origin(
     tmp_path: Path, log: TrafficLog
 ) -> None:
+    """T36: TLS verification that is off for a server is off for the authorization server too."""
     tls = Authority(tmp_path).server("elsewhere.example")
     async with FaultServer(tls=tls) as server, FaultServer(tls=tls) as other:
         server.order("GET", faults.replies(200, b"{}", JSON_TYPE))
@@ -324,12 +326,26 @@ async def test_disabled_verification_applies_only_to_the_server_origin(
         assert other.calls == []
 
 
+async def test_ca_file_of_the_server_is_not_trusted_for_other_hosts(tmp_path: Path, log: TrafficLog) -> None:
+    """T36: an operator who made the user trust a certificate cannot impersonate the authorization server."""
+    authority = Authority(tmp_path)
+    tls = authority.server("127.0.0.1")
+    async with FaultServer(tls=tls) as server, FaultServer(tls=tls) as other:
+        server.order("GET", faults.replies(200, b"{}", JSON_TYPE))
+        async with login(log, server.url(), ca_file=authority.ca_file) as http:
+            assert (await http.send(get_document(server.url()))).status == 200
+            with pytest.raises(NotReached, match="not signed by a trusted authority"):
+                await http.send(post_form(other.url(), [("client_secret", "s"), ("code", "c")]))
+        assert other.calls == []
+
+
 async def test_client_certificate_is_sent_only_to_the_server_origin(tmp_path: Path, log: TrafficLog) -> None:
     authority = Authority(tmp_path)
     certificate, key = authority.issue("me")
     tls = authority.server("127.0.0.1", wants_client=True)
     network: dict[str, Any] = {
         "ca_file": authority.ca_file,
+        "login_ca_file": authority.ca_file,
         "client_certificate": certificate,
         "client_key": key,
     }
@@ -363,6 +379,7 @@ async def test_a_document_may_move_within_its_origin(
 async def test_redirect_to_another_origin_is_not_followed(
     server: FaultServer, other: FaultServer, http: LoginHttp, status: int
 ) -> None:
+    """T10: a redirect carries tokens or bodies to another host."""
     server.order("GET", moved(status, other.url()))
     reply = await http.send(get_document(server.url()))
     assert (reply.status, reply.header("location")) == (status, other.url())
@@ -477,6 +494,7 @@ async def test_endless_response_is_cut_off(server: FaultServer, http: LoginHttp,
 async def test_decompression_bomb_is_not_unpacked(
     server: FaultServer, http: LoginHttp, encoding: str
 ) -> None:
+    """T25: a small compressed response expands until memory is full."""
     bomb = gzip.compress(bytes(50 * 1024 * 1024))
     assert len(bomb) < MAX_DOCUMENT_SIZE
     server.order("GET", faults.replies(200, bomb, JSON_TYPE, Content_Encoding=encoding))
@@ -514,6 +532,7 @@ async def test_step_times_out_when_nothing_arrives(server: FaultServer, log: Tra
 
 
 async def test_step_times_out_when_data_trickles_in(server: FaultServer, log: TrafficLog) -> None:
+    """T39: an authorization server that never completes its response blocks the login."""
     server.order("GET", drips)
     async with login(log, limit=0.2) as http:
         with pytest.raises(RequestTimedOut):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import random
 import socket
 from collections.abc import AsyncIterator
@@ -21,7 +22,7 @@ from inspector.base.errors import (
     UserError,
 )
 from inspector.oauth.callback import CallbackWaiter, masked_target
-from inspector.oauth.loopback import LoopbackListener
+from inspector.oauth.loopback import LoopbackListener, _bind_error
 from inspector.protocol.auth.authorization_request import read_callback
 
 STATE = "the-state-of-this-login"
@@ -220,6 +221,7 @@ async def test_an_empty_state_is_never_expected() -> None:
 async def test_hostile_requests_get_an_error_and_change_nothing(
     listener: LoopbackListener, data: bytes, status: int
 ) -> None:
+    """T9: a web page abuses the listener for the login callback."""
     port = str(port_of(listener)).encode()
     data = data.replace(b"HERE", b"127.0.0.1:" + port).replace(b"PORT", port).replace(b"GOOD", GOOD.encode())
     page = await send(listener, data)
@@ -492,3 +494,12 @@ async def test_random_bytes_change_nothing(listener: LoopbackListener) -> None:
         page = await send(listener, bytes(data))
         assert page == b"" or page.startswith(b"HTTP/1.1 4")
     await assert_still_waits(listener)
+
+
+def test_denied_port_is_explained_by_the_reserved_ranges_of_windows() -> None:
+    denied = PermissionError(errno.EACCES, "denied")
+    error = _bind_error("127.0.0.1", 50_000, denied, "win32")
+    assert "port 50000" in error.summary
+    assert "Hyper-V" in error.summary
+    assert "excludedportrange" in (error.next_step or "")
+    assert "1024" in (_bind_error("127.0.0.1", 80, denied, "linux").next_step or "")

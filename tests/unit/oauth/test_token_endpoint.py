@@ -34,6 +34,7 @@ def engine_of(machine: Machine, world: World) -> Engine:
 
 
 async def test_two_app_instances_refresh_a_token_once(tmp_path: Path, world: World) -> None:
+    """T38: two instances use one refresh token, and the server revokes it."""
     machine = Machine(tmp_path)
     engines = [engine_of(machine, world) for _ in range(2)]
     try:

@@ -13,7 +13,7 @@ from inspector.config.servers.entries import OAuthSettings
 from inspector.oauth.http import LoginRequest
 from inspector.oauth.login.context import LoginContext
 from inspector.oauth.login.flow import STEP_HANDLERS, Login, StepHandler
-from inspector.oauth.login.steps import LoginPromptKind, Overrides, StepId, StepState
+from inspector.oauth.login.steps import LoginPromptKind, LoginView, Overrides, StepId, StepState
 from inspector.oauth.signing import new_key
 from inspector.protocol.auth.pkce import challenge_of
 from inspector.protocol.revisions import R2, R3, R4, R5, Revision
@@ -50,6 +50,15 @@ async def test_login_runs_to_the_end_automatically(harness: Harness, world: Worl
     assert token.form["redirect_uri"] == authorize.query["redirect_uri"]
     assert authorize.query["scope"] == "notes:read"
     assert world.requested("/register")[0].json["application_type"] == "native"
+
+
+async def test_host_that_the_browser_opens_is_named(harness: Harness, world: World) -> None:
+    """T11: the server chooses where the user is asked for a password."""
+    async with harness.login(world) as login:
+        await login.run()
+        (step,) = [step for step in login.view.steps if step.id is StepId.AUTHORIZE]
+    opened = [decision.text for decision in step.decisions if "browser" in decision.text]
+    assert opened == ["Opened the authorization server in the browser: 127.0.0.1."]
 
 
 async def test_each_step_is_shown_before_it_is_sent(harness: Harness, world: World) -> None:
@@ -107,6 +116,16 @@ async def test_failed_step_can_be_retried(harness: Harness, world: World) -> Non
         assert login.view.failure == ""
 
 
+async def test_failure_is_reported_when_it_can_be_retried(harness: Harness, world: World) -> None:
+    world.paths["/.well-known/oauth-authorization-server"] = lambda _: ScriptedResponse(503)
+    views: list[LoginView] = []
+    async with harness.login(world) as login:
+        login.changed.connect(views.append)
+        await login.run()
+    assert views[-1].failure
+    assert not [view for view in views if view.failure and view.is_running]
+
+
 async def test_a_registered_client_is_used_again_with_its_port(harness: Harness, world: World) -> None:
     for _ in range(2):
         async with harness.login(world) as login:
@@ -129,6 +148,7 @@ async def test_forgotten_client_is_registered_again(harness: Harness, world: Wor
 async def test_no_token_is_requested_when_the_callback_is_not_from_the_issuer(
     harness: Harness, world: World, iss: str | None
 ) -> None:
+    """T13: a mix-up attack sends the code to another authorization server."""
     world.iss = f"{world.origin}/" if iss == "own/" else iss
     async with harness.login(world) as login:
         await login.run()

@@ -116,6 +116,7 @@ def spellings(secret: str) -> tuple[str, ...]:
     ids=["text", "findings", "trace", "diagram"],
 )
 def test_shared_report_contains_no_secret_in_any_encoding(text: str) -> None:
+    """T32: a report of a login that is shared contains a secret."""
     assert [one for secret in SECRETS for one in spellings(secret) if one in text] == []
 
 
