@@ -11,8 +11,9 @@ import contextlib
 import logging
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from inspector.base.errors import (
     ConnectionLost,
@@ -20,12 +21,14 @@ from inspector.base.errors import (
     NotReached,
     RequestCancelled,
     RequestTimedOut,
+    UnusableResponse,
     UserError,
 )
 from inspector.base.json.values import JSONError, JSONObject
 from inspector.config.preferences.settings import Settings
 from inspector.protocol.client_tasks import ClientTasks
 from inspector.protocol.connection import (
+    Certainty,
     Connection,
     Event,
     NotificationReceived,
@@ -34,9 +37,19 @@ from inspector.protocol.connection import (
     RequestWithdrawn,
     ResponseReceived,
     UnexpectedRequest,
+    UnusableReceived,
 )
 from inspector.protocol.framing import Overlong
-from inspector.protocol.jsonrpc import Kind, Message, RequestId, items_of, read, read_overlong
+from inspector.protocol.jsonrpc import (
+    Kind,
+    Message,
+    RequestId,
+    constant_problem,
+    items_of,
+    may_have_constants,
+    read,
+    read_overlong,
+)
 from inspector.protocol.server_requests.request import SERVER_REQUEST_METHODS
 from inspector.protocol.subscriptions import (
     LISTEN,
@@ -56,7 +69,9 @@ from inspector.session.pending_requests import (
     OnProgress,
     PendingRequest,
     PendingRequests,
+    RequestQueue,
 )
+from inspector.session.result_rules import message_findings
 from inspector.session.server_requests import (
     ONLY_KEY,
     PendingServerRequests,
@@ -74,10 +89,13 @@ from inspector.transport.task_scope import TaskScope
 
 _log = logging.getLogger(__name__)
 
+_MAX_CHECKED = 256 * 1024  # bytes of a response that is parsed only to check it
 # Seconds that pending notifications get on close: over HTTP each one takes a separate exchange.
 _NOTIFICATION_GRACE = 0.5
 # Seconds that the HTTP exchange of a cancelled request stays open.
 _CANCELLED_EXCHANGE_GRACE = 2.0
+# Seconds to wait until the server acknowledges a `subscriptions/listen` stream.
+ACKNOWLEDGE_TIMEOUT = 5.0
 
 
 class Conversation:
@@ -96,14 +114,20 @@ class Conversation:
         responder: Responder,
         tasks: TaskScope,
         on_notified: Callable[[Message], None],
+        *,
+        is_process: bool = False,
+        is_sequential: bool = False,
     ) -> None:
         self.connection = Connection()
-        self.pending = PendingRequests()
+        self.pending = PendingRequests(has_console=is_process)
+        self._is_process = is_process
+        self.queue = RequestQueue() if is_sequential else None  # for requests other than cancellations
         self.server_requests = PendingServerRequests(responder, self.pending)
         self.is_negotiated = False
         self.recorder = recorder
         self._transport: Transport | None = transport
         self._settings = settings
+        self._default_limits = _limits(settings.request_timeout, settings)
         self.declared: JSONObject = {}
         self._tasks = tasks
         self._on_notified = on_notified
@@ -139,6 +163,8 @@ class Conversation:
         """Fail all pending requests: no more responses will arrive."""
         error = ConnectionLost(summary, next_step, kind=kind)
         self.connection.drain()
+        if self.queue is not None:
+            self.queue.close(error)
         self.pending.fail_all(error)
         self.server_requests.close(error)
 
@@ -157,8 +183,7 @@ class Conversation:
         await transport.close()
 
     def limits(self, timeout: float | None) -> Limits:
-        idle = timeout or self._settings.request_timeout
-        return Limits(idle, max(idle, self._settings.total_timeout))
+        return _limits(timeout, self._settings) if timeout else self._default_limits
 
     async def exchange(
         self,
@@ -184,9 +209,16 @@ class Conversation:
 
         Returns True if the server ended the stream, False if it broke.
         """
+        release = await self.queue.wait() if self.queue is not None else _do_nothing
+
+        def on_acknowledged() -> None:
+            release()  # the request stays open, and others must be sent meanwhile
+            on_open()
+
+        waiting = asyncio.get_running_loop().call_later(ACKNOWLEDGE_TIMEOUT, release)
         request = self.connection.request(LISTEN, listen_params(filter))
         assert request.id is not None
-        self._change_streams.open(request.id, filter, on_open)
+        self._change_streams.open(request.id, filter, on_acknowledged)
         pending = self.pending.add(request, NO_LIMIT, None)
         try:
             await pending.wait(self.send(request))
@@ -198,6 +230,8 @@ class Conversation:
             self.abandon(request, exc)
             raise
         finally:
+            waiting.cancel()
+            release()
             if self.pending.contains(request):
                 self._change_streams.close(request.id)
             self.pending.remove(request)
@@ -222,14 +256,13 @@ class Conversation:
         """Return the limits for a raw request; a `subscriptions/listen` stream has none by default."""
         return NO_LIMIT if request.method == LISTEN and timeout is None else self.limits(timeout)
 
-    async def send(self, message: Message, envelope: Envelope = PLAIN) -> int:
-        """Record a message, send it, and return its row."""
+    def send(self, message: Message, envelope: Envelope = PLAIN) -> Coroutine[Any, Any, None]:
+        """Record a message; return the coroutine that sends it. Raises ConnectionLost."""
         transport = self.transport
         row = self.recorder.sent(message)
         if message.kind is Kind.REQUEST:
-            self.pending.sent(message, self.recorder.operation(row))
-        await transport.send(message, Envelope(envelope.revision, envelope.headers, row))
-        return row
+            self.pending.sent(message, row, self.recorder.operation(row))
+        return transport.send(message, Envelope(envelope.revision, envelope.headers, row))
 
     async def send_quietly(self, message: Message) -> str:
         """Send a message without a response; a lost connection is reported elsewhere.
@@ -253,6 +286,8 @@ class Conversation:
         if not self.pending.contains(request):
             return
         self.recorder.end_request(request.id, _status_after(error, is_late=is_late))
+        if isinstance(error, UnusableResponse):
+            self.connection.close_request(request.id)
         is_cancelled = isinstance(error, asyncio.CancelledError)
         reason = "cancelled by the user" if is_cancelled and not is_late else "timed out"
         notice = self.connection.cancel(request.id, reason)
@@ -283,16 +318,51 @@ class Conversation:
         for row, message in zip(rows, messages, strict=True):
             try:
                 for happening in receive(message):
-                    self._dispatch(happening, row, event.request)
+                    if type(happening) is ResponseReceived:
+                        self._on_response(happening, row)
+                    else:
+                        self._dispatch(happening, row, event.request)
             except Exception:  # a bug in a receiver must not affect the frames after this one
                 _log.exception("could not handle %s", message.kind.name)
         return messages
 
+    def receive_unfinished(self, head: bytes) -> None:
+        """Handle output without a line feed, of which `head` is the beginning."""
+        for event in self.connection.receive_unfinished(head):
+            self._dispatch(event, -1)
+
     def request_failed(self, event: RequestFailed) -> None:
         if any(event.request is left for left in self._cancelled):
             return  # cancelled: no response is expected
-        self.recorder.note(RecordKind.LOCAL, f"{event.request.method}: {event.error}")
-        self.pending.failed(event.request, event.error)
+        error = self.pending.explained(event.request, event.error)
+        self.recorder.note(RecordKind.LOCAL, f"{event.request.method}: {error}")
+        self.pending.failed(event.request, error)
+
+    def _on_response(self, event: ResponseReceived, row: int) -> None:
+        request = event.request
+        if request.method == LISTEN:
+            self._change_streams.responded(request, event.response)
+        self.pending.responded(request, event.response, row)
+        self.check(request.method, event.response, row)
+
+    def check(self, method: str, message: Message, row: int) -> None:
+        """Report what clients built with the official SDKs would reject.
+
+        A large list page is checked when it is parsed, by `pagination`.
+        """
+        body = message.parsed
+        if body is None and (len(message.raw) > _MAX_CHECKED or method.endswith("/list")):
+            if row >= 0 and not method.endswith("/list") and may_have_constants(message.raw):
+                self._tasks.spawn("check numbers", self._check_numbers(message.raw, row))
+            return
+        if message.kind is not Kind.BATCH and row >= 0:
+            for finding in message_findings(method, message.raw, body, self.connection.dialect.revision):
+                self.recorder.add_finding(row, finding)
+
+    async def _check_numbers(self, raw: bytes, row: int) -> None:
+        with contextlib.suppress(ValueError, RecursionError):  # not valid JSON: reported when it is read
+            if finding := await asyncio.to_thread(constant_problem, raw):
+                self.recorder.add_finding(row, finding)
 
     def _dispatch(self, event: Event, row: int, carrier: RequestId | None = None) -> None:
         match event:
@@ -304,9 +374,6 @@ class Conversation:
                     "server requests."
                 )
                 self.recorder.note(RecordKind.LOCAL, text)
-            case ResponseReceived(request, response):
-                self._change_streams.responded(request, response)
-                self.pending.responded(request, response, row)
             case ProgressReceived():
                 self.pending.progressed(event)
             case RequestReceived(request):
@@ -314,8 +381,19 @@ class Conversation:
             case RequestWithdrawn(id, reason):
                 self.recorder.cancel_server_request(id)
                 self.server_requests.withdraw(id, reason)
+            case UnusableReceived():
+                self._on_unusable(event, row, carrier)
             case _:
                 pass  # orphaned responses are in the log; nothing waits for them
+
+    def _on_unusable(self, event: UnusableReceived, row: int, carrier: RequestId | None) -> None:
+        """Handle unusable output; over HTTP it is about the request of its exchange."""
+        if not self._is_process:
+            event = replace(event, unusable=event.unusable.over_network())
+        request = self.pending.request(carrier)
+        if request is not None and event.certainty is not Certainty.CERTAIN and event.unusable.is_response:
+            event = replace(event, request=request, certainty=Certainty.CERTAIN)
+        self.pending.received_unusable(event, row)
 
     def _on_notification(self, notification: Message, carrier: RequestId | None) -> None:
         """Dispatch a notification.
@@ -325,12 +403,15 @@ class Conversation:
         if not self.connection.dialect.allows_server_requests:
             ended = self._change_streams.receive(notification, carrier)
             if ended is not None:
-                self.pending.ended(ended.id, RequestCancelled("The server closed the stream."))
+                self.pending.ended(
+                    ended.id, RequestCancelled("The server closed the stream.", "Reconnect to open it again.")
+                )
         self._on_notified(notification)
 
     def _on_request(self, request: Message, row: int) -> None:
         request = with_parsed_body(request)
         assert request.id is not None
+        self.check(request.method, request, row)
         input_request = input_request_of(request)
         server_request = self.server_request({ONLY_KEY: input_request}, row, self.recorder.operation(row))
         related = related_task(input_request.params.get("_meta"))
@@ -359,6 +440,14 @@ class Conversation:
         method, subject = ("", "") if operation is None else self.recorder.method_and_subject(operation)
         revision = self.connection.dialect.revision
         return ServerRequest(input_requests, revision, row, operation, method, subject)
+
+
+def _do_nothing() -> None:
+    pass
+
+
+def _limits(idle: float, settings: Settings) -> Limits:
+    return Limits(idle, max(idle, settings.total_timeout))
 
 
 def _status_after(error: BaseException, *, is_late: bool) -> Status:
@@ -420,10 +509,10 @@ class ChangeStreams:
         self._on_open.pop(id, None)
 
     def responded(self, request: Message, response: Message) -> None:
-        """Handle the response to a request; if it opened a stream, that stream has ended."""
-        if request.method != LISTEN or (id := request.id) is None:
+        """Handle the response to a `subscriptions/listen` request: its stream has ended."""
+        if request.id is None:
             return
-        if (ended := self._listening.responded(id, response)) is not None:
+        if (ended := self._listening.responded(request.id, response)) is not None:
             self._note_end(ended)
 
     def receive(self, notification: Message, carrier: RequestId | None) -> Ended | None:

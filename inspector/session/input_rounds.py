@@ -13,9 +13,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from inspector.base.errors import RemoteProtocolError, RequestCancelled, RpcError, UserError
+from inspector.base.errors import RemoteProtocolError, RequestCancelled, UserError
 from inspector.base.json.values import JSON, JSONError, JSONObject
-from inspector.protocol.jsonrpc import INTERNAL_ERROR, ErrorObject, Kind, Message, error_of
+from inspector.protocol.jsonrpc import (
+    URL_ELICITATION_REQUIRED,
+    ErrorObject,
+    Kind,
+    Message,
+    RpcError,
+    error_of,
+)
 from inspector.protocol.revisions import R4, Revision
 from inspector.protocol.round_trips import (
     MAX_ROUNDS,
@@ -26,11 +33,7 @@ from inspector.protocol.round_trips import (
     TaskCreated,
     missing_capability_for,
 )
-from inspector.protocol.server_requests.request import (
-    URL_ELICITATION_REQUIRED,
-    read_server_request,
-    read_url_elicitations,
-)
+from inspector.protocol.server_requests.request import read_server_request, read_url_elicitations
 from inspector.protocol.tasks import Task
 from inspector.protocol.types import InputRequest, read_input_requests
 from inspector.session.conversation import Conversation
@@ -121,9 +124,7 @@ async def handle_required_urls(
             raise ValueError(f"the server requested input more than {MAX_ROUNDS} times in a row")
         replies = await collector.ask(elicitations, exchange, awaits_urls=True)
     except (ValueError, RemoteProtocolError) as exc:
-        conversation.recorder.note(
-            RecordKind.LOCAL, f"URL elicitation not shown ({URL_ELICITATION_REQUIRED}): {exc}."
-        )
+        conversation.recorder.note(RecordKind.LOCAL, f"{error.code_text}: URL elicitation not shown: {exc}.")
         return False
     except RequestCancelled:
         return False
@@ -265,4 +266,4 @@ def task_error(task: Task) -> RpcError:
     error = task.error or {}
     code, message = error.get("code"), error.get("message")
     text = message if isinstance(message, str) and message else task.message or "The task failed"
-    return RpcError(code if type(code) is int else INTERNAL_ERROR, text, error.get("data"))
+    return RpcError(code if type(code) is int else None, text, error.get("data"))

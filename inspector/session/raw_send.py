@@ -10,15 +10,16 @@ A rejection by the server, including an HTTP error, is a reply here and not an e
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from inspector.base.errors import RequestTimedOut, UserError
 from inspector.base.units import duration
-from inspector.protocol.jsonrpc import Message, read
+from inspector.protocol.jsonrpc import Kind, Message, items_of, read
 from inspector.protocol.raw_message import is_one_line
-from inspector.session.conversation import Conversation
-from inspector.session.pending_requests import PendingRequest
+from inspector.protocol.subscriptions import LISTEN
+from inspector.session.conversation import ACKNOWLEDGE_TIMEOUT, Conversation
+from inspector.session.pending_requests import PendingRequest, call_when_ended
 from inspector.transport.base import Envelope
 
 
@@ -75,7 +76,8 @@ async def send_raw(
 ) -> RawSent:
     """Send each frame unchanged.
 
-    `resent_of` is the row of the request that the first frame repeats.
+    `resent_of` is the row of the request that the first frame repeats. If the server gets one request at a
+    time, a frame with a request waits for all earlier ones.
     """
     messages = [read(frame) for frame in frames]
     rows: list[int] = []
@@ -83,10 +85,18 @@ async def send_raw(
     failure: UserError | None = None
     limit = conversation.limits(timeout).idle
     try:
-        async with asyncio.timeout(limit):
-            for message in messages:
-                transport = conversation.transport
-                pending += conversation.adopt(message, timeout)
+        for message in messages:
+            release = await _turn(conversation, message, pending)
+            async with asyncio.timeout(limit):
+                try:
+                    transport = conversation.transport
+                    adopted = conversation.adopt(message, timeout)
+                except BaseException:
+                    release()
+                    raise
+                if conversation.queue is not None:
+                    _release_when_ended(adopted, release, conversation.limits(timeout).total)
+                pending += adopted
                 rows.append(conversation.recorder.sent(message, None if rows else resent_of))
                 await transport.send(message, envelope._replace(tag=rows[-1]))
     except TimeoutError:
@@ -102,6 +112,38 @@ async def send_raw(
         if not rows:  # the connection was lost before anything was sent
             raise failure
     return RawSent(rows[0], messages[0], failure, conversation, tuple(pending))
+
+
+async def _turn(
+    conversation: Conversation, message: Message, earlier: Sequence[PendingRequest]
+) -> Callable[[], None]:
+    """Wait for the turn of a message with requests; return the function that ends it.
+
+    `earlier` are the requests of the frames before it, whose timeouts apply only while they are waited for.
+    """
+    if conversation.queue is None or all(item.kind is not Kind.REQUEST for item in items_of(message)):
+        return lambda: None
+    for request in earlier:
+        await request.wait_for_response()
+    return await conversation.queue.wait()
+
+
+def _release_when_ended(
+    pending: Sequence[PendingRequest], release: Callable[[], None], timeout: float
+) -> None:
+    """End the turn of these requests when they have ended, at the latest after the timeout.
+
+    The caller may not wait for the responses, and a `subscriptions/listen` stream stays open.
+    """
+    if any(request.request.method == LISTEN for request in pending):
+        timeout = ACKNOWLEDGE_TIMEOUT
+    timer = asyncio.get_running_loop().call_later(timeout, release)
+
+    def on_ended() -> None:
+        timer.cancel()
+        release()
+
+    call_when_ended(pending, on_ended)
 
 
 def lines_of(raw: bytes, *, split: bool) -> list[bytes]:
@@ -137,5 +179,5 @@ def _remove(conversation: Conversation, pending: Sequence[PendingRequest]) -> No
 def _send_timeout(limit: float) -> RequestTimedOut:
     return RequestTimedOut(
         f"The message could not be sent within {duration(round(limit * 1e9))}.",
-        "The server may have stopped reading: check its Console, or reconnect.",
+        "The server may have stopped reading: check its log, or reconnect.",
     )

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Protocol, TypeAlias
 
-from inspector.base.errors import ConnectionLost, LocalProtocolError, RequestCancelled, RpcError, UserError
+from inspector.base.errors import ConnectionLost, LocalProtocolError, RequestCancelled, UserError
 from inspector.base.json.values import JSON, JSONError, JSONObject, shorten
 from inspector.base.plain_text import one_line
 from inspector.protocol.client_tasks import (
@@ -27,7 +27,14 @@ from inspector.protocol.client_tasks import (
     require_declared,
 )
 from inspector.protocol.connection import Connection
-from inspector.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Message, RequestId
+from inspector.protocol.jsonrpc import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    Message,
+    RequestId,
+    RpcError,
+)
 from inspector.protocol.revisions import R4, Revision
 from inspector.protocol.round_trips import missing_capability_for
 from inspector.protocol.server_requests.request import read_server_request
@@ -79,7 +86,7 @@ class ServerRequestEnd(Enum):
 class RequestRefused(RpcError):
     """One request was answered with an error."""
 
-    def __init__(self, key: str, code: int, message: str, data: JSON = None) -> None:
+    def __init__(self, key: str, code: int | None, message: str, data: JSON = None) -> None:
         super().__init__(code, message, data)
         self.key = key
 

@@ -7,6 +7,7 @@ history.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,19 +16,20 @@ from inspector.base.errors import (
     ConnectFailed,
     ConnectionLost,
     FailureKind,
+    HttpRefused,
     NeedsLogin,
+    RequestTimedOut,
     UserError,
 )
-from inspector.base.json.values import JSONObject, shorten
-from inspector.base.plain_text import one_line
+from inspector.base.json.values import JSONObject
 from inspector.base.redaction import masked_command
 from inspector.base.signals import Signal
 from inspector.config.preferences.settings import Settings
 from inspector.protocol.handshake import NegotiationResult, NextRequest, declared_in, dialect_for
-from inspector.protocol.jsonrpc import Kind, Message
+from inspector.protocol.jsonrpc import Message
 from inspector.protocol.revisions import Era, Revision
 from inspector.protocol.subscriptions import Filter
-from inspector.session.connect import Negotiator, WrongRoute
+from inspector.session.connect import ConnectTimeout, Negotiator, WrongRoute, download_text
 from inspector.session.conversation import Conversation
 from inspector.session.input_rounds import InputCollector, handle_required_urls, url_error_of
 from inspector.session.pending_requests import CallTimer, Exchange, OnProgress
@@ -40,15 +42,22 @@ from inspector.transport.base import (
     PLAIN,
     Closed,
     Envelope,
+    EventStreamChanged,
     FramesReceived,
     Headers,
     ProcessExited,
     ProcessStarted,
     RequestFailed,
     StderrReceived,
+    UnfinishedOutput,
     WireEvent,
 )
+from inspector.transport.streamable_http import StreamableHttpTransport
 from inspector.transport.task_scope import TaskScope
+
+_INITIALIZED_TIMEOUT = 5.0  # seconds to wait over HTTP until notifications/initialized is accepted
+_CANCEL_TASK = "tasks/cancel"  # never queued: it may be about the request that the others wait for
+_OUTPUT = (FramesReceived, UnfinishedOutput, StderrReceived)
 
 
 class Session:
@@ -79,8 +88,8 @@ class Session:
         self._settings = settings
         self._responder = responder
         self._current: Conversation | None = None  # it may have ended
+        self._connect_timeout: ConnectTimeout | None = None  # of the running connection attempt
         self._tasks = TaskScope()
-        self._stray_lines: list[str] = []
         self._lifecycle = asyncio.Lock()  # connecting and closing never overlap
 
     @property
@@ -112,23 +121,33 @@ class Session:
         """Use these settings from the next connect on."""
         self._settings = settings
 
-    async def connect(self, find_routes: Callable[[], Awaitable[Sequence[Route]]] | None = None) -> None:
+    async def connect(
+        self,
+        find_routes: Callable[[], Awaitable[Sequence[Route]]] | None = None,
+        waits_for: str = "the secret store",
+        timeout: float | None = None,
+    ) -> None:
         """Connect and negotiate. Raises UserError, after setting the state accordingly.
 
         `find_routes` returns the routes if they need secrets; it may wait for the user without a timeout.
+        `waits_for` names what it waits for. `timeout` replaces the connection timeout of the settings.
         """
         async with self._lifecycle:
             await self._end(SessionState(Status.IDLE))
             try:
                 if find_routes is not None:
-                    self._set_state(SessionState(Status.CONNECTING, waits_for="the secret store"))
+                    self._set_state(SessionState(Status.CONNECTING, waits_for=waits_for))
                     self._next_routes = await find_routes()
                 self._routes = self._next_routes
                 self._begin(self._routes[0])
-                negotiated = await self._connect_with_timeout()
+                negotiated = await self._connect_with_timeout(timeout or self._settings.connect_timeout)
             except UserError as exc:
                 status = Status.NEEDS_LOGIN if isinstance(exc, NeedsLogin) else Status.FAILED
-                await self._fail(SessionState(status, exc.summary, exc.next_step))
+                is_late = exc.kind is FailureKind.TIMEOUT and self._route.is_process
+                state = SessionState(
+                    status, exc.summary, exc.next_step, kind=exc.kind, can_wait_longer=is_late
+                )
+                await self._fail(state)
                 raise
             except asyncio.CancelledError:
                 await self._fail(SessionState(Status.IDLE, "The connection attempt was cancelled."))
@@ -140,12 +159,37 @@ class Session:
                 await self._fail(SessionState(Status.FAILED, error.summary, error.next_step))
                 raise error from exc
             self._conversation.is_negotiated = True
-            self._set_state(SessionState(Status.CONNECTED, negotiated=negotiated, pid=self.state.pid))
+            state = self.state  # the event stream may be lost already
+            self._set_state(
+                SessionState(
+                    Status.CONNECTED,
+                    negotiated=negotiated,
+                    pid=state.pid,
+                    stream_problem=state.stream_problem,
+                )
+            )
 
     async def close(self) -> None:
         """Close the connection, including its process."""
         async with self._lifecycle:
             await self._end(SessionState(Status.IDLE))
+
+    async def reopen_stream(self) -> None:
+        """Open the optional stream of server messages again. Raises UserError if that fails."""
+        transport = self.conversation().transport
+        if not isinstance(transport, StreamableHttpTransport):
+            raise UserError("This connection has no separate stream of server messages.", "Reconnect.")
+        await transport.reopen_stream()
+
+    def wait_longer(self, seconds: float) -> bool:
+        """Let the running connection attempt time out no earlier than in `seconds`.
+
+        Returns False if none is running.
+        """
+        if self._connect_timeout is None:
+            return False
+        self._connect_timeout.extend(seconds)
+        return True
 
     def explain_login(self, error: NeedsLogin) -> None:
         """Set why a login attempt failed, unless the state has changed meanwhile."""
@@ -167,7 +211,6 @@ class Session:
 
     def _begin(self, route: Route) -> None:
         self._recorder.new_conversation()
-        self._stray_lines = []
         self._route = route
         self._current = Conversation(
             route.make_transport(),
@@ -176,22 +219,39 @@ class Session:
             self._responder,
             self._tasks,
             self.notified.emit,
+            is_process=route.is_process,
+            is_sequential=route.is_sequential,
         )
-        self._set_state(SessionState(Status.CONNECTING, waits_for="the server to start"))
+        self._set_state(replace(self._connecting("the server to start"), pid=None))
 
-    async def _connect_with_timeout(self) -> NegotiationResult:
-        limit = self._settings.connect_timeout
+    async def _connect_with_timeout(self, limit: float) -> NegotiationResult:
+        timeout = self._connect_timeout = ConnectTimeout(limit, self._route, self._show_slow)
         try:
-            async with asyncio.timeout(limit):
-                return await self._connect()
+            return await timeout.run(self._connect())
         except TimeoutError:
             raise ConnectFailed(
-                f"Timed out after {limit:g} s waiting for {self.state.waits_for}.",
+                f"Timed out after {timeout.seconds:g} s waiting for {self.state.waits_for}.",
                 self._timeout_hint(),
                 kind=FailureKind.TIMEOUT,
             ) from None
         except ConnectionLost as exc:
             raise ConnectFailed(exc.summary, exc.next_step, kind=exc.kind) from exc
+        finally:
+            self._connect_timeout = None
+
+    def _show_slow(self) -> None:
+        self._set_state(self._connecting(self.state.waits_for))
+
+    def _connecting(self, waits_for: str) -> SessionState:
+        """Return the state of the running connection attempt."""
+        hint = self._connect_timeout.slow_hint if self._connect_timeout is not None else ""
+        return SessionState(
+            Status.CONNECTING,
+            next_step=hint,
+            waits_for=waits_for,
+            pid=self.state.pid,
+            can_wait_longer=bool(hint),
+        )
 
     async def _connect(self) -> NegotiationResult:
         """Try the routes in turn; the next one is tried if a route raises WrongRoute."""
@@ -226,26 +286,65 @@ class Session:
     async def _connect_over(self, route: Route) -> NegotiationResult:
         await self._conversation.transport.open(self._on_event)
         is_last = route is self._routes[-1]
-        negotiator = Negotiator(self._ask, self._restart, is_process=route.is_process, is_last_route=is_last)
+        negotiator = Negotiator(
+            self._ask,
+            self._restart,
+            is_process=route.is_process,
+            is_over_http=route.closes_to_cancel,
+            is_last_route=is_last,
+        )
         negotiated = await negotiator.run(route.make_negotiation())
         conversation = self._conversation
         self._set_dialect(conversation, negotiated.revision)
-        conversation.transport.set_revision(negotiated.revision)
+        conversation.transport.set_revision(
+            replace(negotiated.revision, date=negotiated.named_version)
+            if negotiated.named_version
+            else negotiated.revision
+        )
         self._recorder.set_revision(str(negotiated.revision))
         if negotiated.completed_by:
-            await conversation.send(conversation.connection.notify(negotiated.completed_by))
+            negotiated = await self._complete(negotiated)
         for problem in negotiated.problems:
             self._recorder.note(RecordKind.LOCAL, problem)
         return negotiated
 
+    async def _complete(self, negotiated: NegotiationResult) -> NegotiationResult:
+        """Send the notification that completes the handshake.
+
+        A server may reject or ignore it and still respond to requests: that is a finding.
+        """
+        conversation = self._conversation
+        limit = min(_INITIALIZED_TIMEOUT, self._settings.connect_timeout / 3)
+        try:
+            async with asyncio.timeout(limit if self._route.closes_to_cancel else None):
+                await conversation.send(conversation.connection.notify(negotiated.completed_by))
+            return negotiated
+        except TimeoutError:
+            problem = f"The server did not accept {negotiated.completed_by} within {limit:g} s."
+        except HttpRefused as exc:
+            if exc.kind is FailureKind.SESSION_LOST:
+                raise
+            problem = exc.summary
+        problem = f"{problem} MCP Lens continues; other clients may not connect to this server."
+        return replace(negotiated, problems=(*negotiated.problems, problem))
+
     async def _ask(self, ask: NextRequest) -> Message:
-        waits_for = f"the response to {ask.method}"
-        self._set_state(SessionState(Status.CONNECTING, waits_for=waits_for, pid=self.state.pid))
+        self._set_state(self._connecting(f"the response to {ask.method}"))
         conversation = self._conversation
         conversation.declared = declared_in(ask.params) or {}
         request = conversation.connection.request(ask.method, ask.params)
         envelope = Envelope(revision=ask.revision)
-        return (await conversation.exchange(request, ask.timeout, envelope=envelope)).response
+        timeout = ask.timeout
+        if timeout is not None:  # leave most of the time to the request that follows
+            timeout = min(timeout, self._settings.connect_timeout / 3)
+        elif self._route.is_process:
+            timeout = math.inf  # the connection timeout applies
+        try:
+            return (await conversation.exchange(request, timeout, envelope=envelope)).response
+        except RequestTimedOut:
+            if self._connect_timeout is not None:
+                self._connect_timeout.probe_ignored()
+            raise
 
     def _set_dialect(self, conversation: Conversation, revision: Revision) -> None:
         """Set the dialect and, in the stateless era, the capabilities that each request declares."""
@@ -268,10 +367,19 @@ class Session:
             await self._conversation.close(transport)
 
     def _timeout_hint(self) -> str:
-        if self._stray_lines:
-            return f"It wrote text that is not JSON-RPC: “{self._stray_lines[0]}”. Is this an MCP server?"
+        output = self._conversation.pending.unusable_output()
+        if output is not None:
+            return f"It sent {output.unusable.what}. {output.next_step}"
+        if self._route.installer:
+            return (
+                f"{download_text(self._route.installer)} Wait longer, or run its command once in a terminal "
+                "until it has finished."
+            )
         if self.state.pid is not None:
-            return "Its process is running but sent no message. Is this an MCP server that uses stdio?"
+            return (
+                "Its process is running but sent no message. Is this an MCP server that uses stdio? If it is "
+                "slow to start, wait longer."
+            )
         return "Check that the server is running and the URL is correct."
 
     async def _fail(self, state: SessionState) -> None:
@@ -327,14 +435,20 @@ class Session:
         collector: InputCollector | None = None
         while True:
             conversation = self.conversation()
-            request = conversation.connection.request(
-                method,
-                params,
-                progress=on_progress is not None,
-                capabilities=capabilities,
-                log_level=log_level,
-            )
-            exchange = await conversation.exchange(request, timeout, on_progress, envelope, human)
+            queue = conversation.queue if method != _CANCEL_TASK else None
+            release = await queue.wait(human) if queue is not None else None
+            try:
+                request = conversation.connection.request(
+                    method,
+                    params,
+                    progress=on_progress is not None,
+                    capabilities=capabilities,
+                    log_level=log_level,
+                )
+                exchange = await conversation.exchange(request, timeout, on_progress, envelope, human)
+            finally:
+                if release is not None:
+                    release()
             error = url_error_of(exchange, conversation)
             if error is None:
                 return exchange
@@ -384,6 +498,16 @@ class Session:
         """Add a local note to the log."""
         self._recorder.note(RecordKind.LOCAL, text)
 
+    def check(self, method: str, response: Message, row: int | None) -> None:
+        """Report findings about a large response, now that it is parsed."""
+        if row is not None:
+            self._conversation.check(method, response, row)
+
+    def report(self, row: int | None, finding: str) -> None:
+        """Add a finding to the row of a message."""
+        if row is not None:
+            self._recorder.add_finding(row, finding)
+
     @property
     def _conversation(self) -> Conversation:
         if self._current is None:
@@ -399,9 +523,13 @@ class Session:
         return self._conversation
 
     def _on_event(self, event: WireEvent) -> None:
+        if self._connect_timeout is not None and isinstance(event, _OUTPUT):
+            self._connect_timeout.output_received()
         match event:
             case FramesReceived():
-                self._on_frames(event)
+                self._conversation.receive(event)
+            case UnfinishedOutput():
+                self._conversation.receive_unfinished(event.head)
             case StderrReceived():
                 self._recorder.stderr(event.lines, event.at)
             case ProcessStarted():
@@ -411,29 +539,32 @@ class Session:
                 self.process_observed.emit(event)
             case RequestFailed():
                 self._conversation.request_failed(event)
+            case EventStreamChanged():
+                self._on_stream_changed(event.reason)
             case Closed():
                 self._on_closed(event)
             case _:
                 record_http(self._recorder, event)
 
-    def _on_frames(self, event: FramesReceived) -> None:
-        is_connecting = self.state.status is Status.CONNECTING
-        messages = self._conversation.receive(event)
-        if is_connecting:
-            for message in messages:
-                self._keep_stray_line(message)
-
-    def _keep_stray_line(self, message: Message) -> None:
-        if message.kind is Kind.TEXT and len(self._stray_lines) < 3 and message.raw.strip():
-            self._stray_lines.append(shorten(one_line(message.raw[:300].decode(errors="replace")), 120))
-
     def _on_started(self, event: ProcessStarted) -> None:
-        names = ", ".join(event.environment_names) or "none"
+        inherited = ("your whole environment",) if event.inherits_all else ()
+        names = ", ".join((*inherited, *event.environment_names)) or "none"
         text = f"Process {event.pid} started: {' '.join(masked_command(event.command))}"
         where = f" in {event.cwd}" if event.cwd else ""
         self._recorder.note(RecordKind.PROCESS, f"{text}{where} (environment variables: {names})")
         self.process_observed.emit(event)
+        if self._connect_timeout is not None:
+            self._connect_timeout.process_started()
         self._set_state(replace(self.state, pid=event.pid))
+
+    def _on_stream_changed(self, reason: str) -> None:
+        if self._conversation.is_over or reason == self.state.stream_problem:
+            return
+        text = (
+            f"Server messages are not received: {reason}" if reason else "Server messages are received again."
+        )
+        self._recorder.note(RecordKind.STATE, text)
+        self._set_state(replace(self.state, stream_problem=reason))
 
     def _on_closed(self, event: Closed) -> None:
         if self._conversation.is_over:

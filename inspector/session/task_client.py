@@ -72,7 +72,8 @@ class TaskClient:
         RpcError if the task failed, RequestCancelled if it was cancelled.
         """
         if task.status is TaskStatus.CANCELLED:
-            raise RequestCancelled(f"The task was cancelled. {task.message}".strip())
+            summary = f"The task was cancelled. {task.message}".strip()
+            raise RequestCancelled(summary, "Call the tool again to start a new task.")
         call = self.design_for("tasks/get").outcome(task.id)
         if call is not None:
             return await self._run(call, None if task.status.is_terminal else math.inf, human)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 from inspector.base.json.values import JSON, JSONObject
@@ -51,6 +52,7 @@ class EraStage:
         over_http: bool = False,
         capabilities: JSONObject | None = None,
         responder: Responder | None = None,
+        is_sequential: bool = False,
     ) -> None:
         self.wire = EnvelopeWire()
         self.log = TrafficLog()
@@ -58,6 +60,7 @@ class EraStage:
         self._over_http = over_http
         self._profile = ClientProfile("lens", "Lens", "0", exact_capabilities(capabilities or {}))
         route = Route(self._make_wire, self._negotiation, self._profile, closes_to_cancel=over_http)
+        route = replace(route, is_sequential=is_sequential)
         recorder = Recorder(self.log, "srv", FakeClock())
         self.session = Session([route], recorder, SETTINGS, responder or responder_of({}))
         self.client = Client(self.session, 10)

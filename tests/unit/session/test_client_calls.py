@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from inspector.base.errors import CapabilityMissing, RemoteProtocolError, RequestTimedOut, RpcError
+from inspector.base.errors import CapabilityMissing, RemoteProtocolError, RequestTimedOut
 from inspector.base.json.values import JSON, JSONObject
 from inspector.protocol.connection import ProgressReceived
+from inspector.protocol.jsonrpc import RpcError
 from inspector.protocol.revisions import R1, R2, R3, R4, R5, Revision
 from inspector.protocol.types import CacheHints
 from inspector.session.client import Client

@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from inspector.base.errors import RemoteProtocolError, RequestCancelled, RpcError
+from inspector.base.errors import RemoteProtocolError, RequestCancelled
 from inspector.base.json.values import JSON, JSONObject
-from inspector.protocol.jsonrpc import EAGER_PARSE_LIMIT, Message, read
+from inspector.protocol.jsonrpc import EAGER_PARSE_LIMIT, Message, RpcError, read
 from inspector.protocol.revisions import R4
 from inspector.session.input_rounds import may_need_input
 from tests.helpers.fakes import LoopTime

@@ -6,7 +6,14 @@ import asyncio
 
 import pytest
 
-from inspector.base.errors import ConnectFailed, ConnectionLost, HttpRefused, NeedsLogin, UserError
+from inspector.base.errors import (
+    ConnectFailed,
+    ConnectionLost,
+    HttpRefused,
+    NeedsLogin,
+    NotReached,
+    UserError,
+)
 from inspector.base.json.values import JSONObject
 from inspector.config.preferences.settings import Settings
 from inspector.protocol.client_capabilities import NOTHING
@@ -112,7 +119,7 @@ async def test_a_server_that_does_not_know_the_probe_is_initialized() -> None:
     detection = EraDetection()
     await detection.refuse("server/discover", -32601, "Method not found")
     await detection.reply("initialize", INITIALIZED)
-    assert "“Method not found” (-32601)" in await detection.agree()
+    assert "-32601 (method not found): Method not found" in await detection.agree()
     assert (await detection.wires[-1].next())["method"] == "notifications/initialized"
     assert len(detection.wires) == 1
 
@@ -212,19 +219,31 @@ async def test_pinned_stateless_version_never_falls_back() -> None:
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 403])
-async def test_outage_is_inconclusive_and_never_falls_back(status: int) -> None:
+async def test_outage_is_reported_when_initialize_fails_as_well(status: int) -> None:
     detection = EraDetection(AUTO, HTTP, HTTP)
     await detection.refuse_http("server/discover", status)
-    assert str(await detection.fail()) == f"HTTP {status}. Look at its log."
+    await detection.refuse_http("initialize", status)
+    assert str(await detection.fail()).startswith(f"HTTP {status}. Look at its log.")
     assert len(detection.wires) == 1
 
 
-async def test_login_takes_precedence() -> None:
+async def test_login_is_required_when_initialize_requires_it_as_well() -> None:
     detection = EraDetection(AUTO, HTTP, HTTP)
     await detection.refuse_http("server/discover", 401)
+    await detection.refuse_http("initialize", 401)
     assert isinstance(await detection.fail(), NeedsLogin)
     assert detection.session.state.status is Status.NEEDS_LOGIN
     assert len(detection.wires) == 1
+
+
+async def test_login_of_a_pinned_stateless_server_keeps_the_headers_of_the_rejection() -> None:
+    detection = EraDetection(R5, HTTP)
+    await detection.next("server/discover")
+    challenge = (("WWW-Authenticate", "Bearer"),)
+    detection.fail_request("server/discover", NeedsLogin("It requires login.", "Log in.", 401, challenge))
+    error = await detection.fail()
+    assert isinstance(error, NeedsLogin)
+    assert error.headers == challenge
 
 
 @pytest.mark.parametrize("status", [400, 404, 405])
@@ -259,18 +278,29 @@ async def test_rejection_specific_to_stateless_servers_does_not_lead_to_the_olde
     assert len(detection.wires) == 1
 
 
-async def test_network_failure_during_the_probe_is_reported_as_such() -> None:
+async def test_server_that_cannot_be_reached_is_not_asked_again() -> None:
     detection = EraDetection(AUTO, HTTP, "sse")
     await detection.next("server/discover")
-    detection.fail_request("server/discover", ConnectionLost("The connection broke.", "Is it there?"))
+    detection.fail_request("server/discover", NotReached("Connection refused.", "Is it running?"))
+    assert str(await detection.fail()) == "Connection refused. Is it running?"
+    assert len(detection.wires) == 1
+
+
+async def test_connection_that_breaks_on_both_requests_is_reported_as_such() -> None:
+    detection = EraDetection(AUTO, HTTP, "sse")
+    for method in ("server/discover", "initialize"):
+        await detection.next(method)
+        detection.fail_request(method, ConnectionLost("The connection broke.", "Is it there?"))
     assert str(await detection.fail()) == "The connection broke. Is it there?"
     assert len(detection.wires) == 1
 
 
-async def test_silence_over_http_does_not_determine_the_protocol_mode() -> None:
+async def test_silence_over_http_leaves_most_of_the_connection_timeout_to_initialize() -> None:
     detection = EraDetection(AUTO, HTTP)
     time = LoopTime()
     await detection.next("server/discover")
-    await time.advance(10.1)
-    assert (await detection.fail()).summary == "The server did not respond to server/discover in time."
-    await detection.nothing_more()
+    await time.advance(5.1)
+    request = await detection.next("initialize")
+    await time.advance(9.0)
+    detection.wires[0].show_message(id=request["id"], result=INITIALIZED)
+    assert " · fallback: it did not respond to server/discover" in await detection.agree()

@@ -7,10 +7,12 @@ from collections.abc import Awaitable
 
 import pytest
 
-from inspector.base.errors import RequestTimedOut
+from inspector.base.errors import RequestTimedOut, UnusableResponse
 from inspector.protocol import jsonrpc
-from inspector.protocol.connection import ProgressReceived
+from inspector.protocol.connection import Certainty, ProgressReceived, UnusableReceived
+from inspector.protocol.unusable import Unusable
 from inspector.session.pending_requests import NO_LIMIT, Limits, PendingRequests, SharedTimer
+from tests.helpers.fakes import LoopTime
 
 RESPONSE = jsonrpc.result(1, {})
 
@@ -20,18 +22,17 @@ async def requests() -> PendingRequests:
     return PendingRequests()
 
 
-async def sent() -> int:
-    return 7
+async def sent() -> None:
+    pass
 
 
-async def never() -> int:
+async def never() -> None:
     """Never finish, like a server that has stopped reading."""
     await asyncio.Event().wait()
-    return 0
 
 
 def wait(
-    requests: PendingRequests, id: int, limits: Limits = NO_LIMIT, sending: Awaitable[int] | None = None
+    requests: PendingRequests, id: int, limits: Limits = NO_LIMIT, sending: Awaitable[None] | None = None
 ) -> asyncio.Task[object]:
     pending = requests.add(jsonrpc.request(id, "x"), limits, None)
     return asyncio.get_running_loop().create_task(pending.wait(sending or sent()))
@@ -136,3 +137,97 @@ async def test_stopped_timer_does_not_fire() -> None:
     loop.call_later(0.001, after.set_result, None)
     await after
     assert not fired
+
+
+WRONG_ID = Unusable("wrong-id", "a response with the ID 9", "Repeat the ID.")
+TEXT = Unusable("text", "text that is not JSON-RPC: “hi”", "Write logs to stderr.", is_response=False)
+
+
+def unusable(request: int, certainty: Certainty, pending: PendingRequests) -> None:
+    message = pending.request(request)
+    assert message is not None
+    pending.received_unusable(UnusableReceived(WRONG_ID, message, certainty))
+
+
+async def test_unusable_response_to_this_request_fails_it_at_once(requests: PendingRequests) -> None:
+    waiting = wait(requests, 1)
+    await asyncio.sleep(0)
+    unusable(1, Certainty.CERTAIN, requests)
+    with pytest.raises(UnusableResponse) as caught:
+        await waiting
+    assert caught.value.summary == (
+        "The response to x cannot be used: the server sent a response with the ID 9."
+    )
+    assert caught.value.next_step == "Repeat the ID."
+
+
+@pytest.mark.parametrize(("certainty", "grace"), [(Certainty.LIKELY, 0.5), (Certainty.POSSIBLE, 10.0)])
+async def test_probably_unusable_response_fails_the_request_unless_a_proper_one_follows(
+    requests: PendingRequests, certainty: Certainty, grace: float
+) -> None:
+    time = LoopTime()
+    for id in (1, 2):
+        waiting = wait(requests, id, seconds(60))
+        await asyncio.sleep(0)
+        unusable(id, certainty, requests)
+        await time.advance(grace - 0.1)
+        assert not waiting.done()
+        if id == 1:
+            message = requests.request(1)
+            assert message is not None
+            requests.responded(message, RESPONSE)
+            await waiting
+        else:
+            await time.advance(0.2)
+            with pytest.raises(UnusableResponse):
+                await waiting
+
+
+async def test_progress_shows_that_an_unusable_response_was_about_something_else(
+    requests: PendingRequests,
+) -> None:
+    time = LoopTime()
+    waiting = wait(requests, 1, seconds(60))
+    await asyncio.sleep(0)
+    unusable(1, Certainty.LIKELY, requests)
+    requests.progressed(ProgressReceived(1, 0.5, None, ""))
+    await time.advance(30)
+    assert not waiting.done()
+    await time.advance(31)
+    with pytest.raises(RequestTimedOut):
+        await waiting
+
+
+async def test_timeout_says_what_arrived_instead(requests: PendingRequests) -> None:
+    time = LoopTime()
+    requests.received_unusable(UnusableReceived(Unusable("text", "an older line", "-", is_response=False)))
+    await time.advance(1)
+    waiting = wait(requests, 1, seconds(10))
+    await asyncio.sleep(0)
+    for row, each in enumerate((TEXT, WRONG_ID), 30):
+        requests.received_unusable(UnusableReceived(each), row)
+    await time.advance(11)
+    with pytest.raises(RequestTimedOut) as caught:
+        await waiting
+    assert caught.value.summary.endswith(
+        " Instead it sent a response with the ID 9 (and 1 other unusable message)."
+    )
+    assert caught.value.next_step == "Repeat the ID. See message 32 in Traffic."
+
+
+async def test_timeout_says_that_many_unusable_messages_arrived(requests: PendingRequests) -> None:
+    time = LoopTime()
+    waiting = wait(requests, 1, seconds(10))
+    await asyncio.sleep(0)
+    for _ in range(100):
+        requests.received_unusable(UnusableReceived(TEXT))
+    await time.advance(11)
+    with pytest.raises(RequestTimedOut, match=r"“hi” \(and 7 or more other unusable messages\)\. Write logs"):
+        await waiting
+
+
+@pytest.mark.parametrize(("has_console", "place"), [(True, "its Console"), (False, "its log")])
+async def test_timeout_refers_to_the_console_of_a_process_only(has_console: bool, place: str) -> None:
+    with pytest.raises(RequestTimedOut) as caught:
+        await wait(PendingRequests(has_console=has_console), 1, seconds(0.01))
+    assert caught.value.next_step == f"It may still be working: check {place}, or raise the timeout."

@@ -59,8 +59,8 @@ async def test_request_is_sent_as_written_and_gets_its_response(
     sent = await stage.session.send_raw(CALL % b'"mine"')
     assert wire.bytes == [CALL % b'"mine"']
     assert (sent.request.kind, sent.request.id) == (Kind.REQUEST, "mine")
-    wire.show_message(id="mine", result={"ok": True})
-    assert only_response(await sent.response()).result == {"ok": True}
+    wire.show_message(id="mine", result={"content": []})
+    assert only_response(await sent.response()).result == {"content": []}
     row = stage.log.record(sent.row)
     assert (row.raw, row.status, row.method) == (CALL % b'"mine"', Status.OK, "tools/call")
     assert stage.rows()[-1].problem == ""
@@ -186,8 +186,8 @@ async def test_failure_of_the_older_request_does_not_affect_the_newer(connected:
 async def test_id_can_be_reused_once_answered(connected: Stage) -> None:
     for _ in range(2):
         sent = await connected.session.send_raw(CALL % b"70")
-        connected.wire.show_message(id=70, result={})
-        assert only_response(await sent.response()).result == {}
+        connected.wire.show_message(id=70, result={"content": []})
+        assert only_response(await sent.response()).result == {"content": []}
     assert [row.problem for row in connected.rows(RecordKind.RESULT)[-2:]] == ["", ""]
 
 

@@ -18,7 +18,7 @@ from inspector.session.connect import capabilities_for, make_routes, roots_of
 from inspector.session.state import Route
 from inspector.transport.legacy_sse import LegacySseTransport
 from inspector.transport.network import Network
-from inspector.transport.process import OrphanGuard
+from inspector.transport.orphan_guard import OrphanGuard
 from inspector.transport.stdio import StdioTransport
 from inspector.transport.streamable_http import StreamableHttpTransport
 from inspector.transport.websocket import WebSocketTransport
@@ -121,6 +121,7 @@ def test_network_settings_of_an_entry_reach_the_transport(
         proxy="http://p:1",
         environment_proxy=True,
         ca_file="/ca",
+        login_ca_file="/login",
         client_certificate="/c",
         client_key="/k",
         verify=False,
@@ -136,6 +137,7 @@ def test_network_settings_of_an_entry_reach_the_transport(
             proxy="http://p:1",
             use_environment_proxy=True,
             ca_file="/ca",
+            login_ca_file="/login",
             client_certificate="/c",
             client_key="/k",
             verify=False,

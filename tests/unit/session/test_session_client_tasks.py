@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from inspector.base.errors import RpcError
 from inspector.base.json.values import JSON, JSONObject
+from inspector.protocol.jsonrpc import RpcError
 from inspector.protocol.revisions import R4
 from tests.helpers.fakes import LoopTime
 from tests.unit.session.session_stage import EraStage, connected, settle

@@ -71,18 +71,25 @@ async def test_rejected_handshake_fails_and_closes_the_transport(stage: Stage) -
 
 
 @pytest.mark.parametrize(
-    ("happens", "next_step"),
+    ("happens", "seconds", "next_step"),
     [
-        ("nothing", "Check that the server is running and the URL is correct."),
+        ("nothing", 15, "Check that the server is running and the URL is correct."),
         (
             "process",
-            "Its process is running but sent no message. Is this an MCP server that uses stdio?",
+            25,
+            "Its process is running but sent no message. Is this an MCP server that uses stdio? If it is "
+            "slow to start, wait longer.",
         ),
-        ("banner", "It wrote text that is not JSON-RPC: “Welcome to ␛[1mbash”. Is this an MCP server?"),
+        (
+            "banner",
+            15,
+            "It sent text that is not JSON-RPC: “Welcome to ␛[1mbash”. stdout is for messages only: write "
+            "logs to stderr. Check that the command starts an MCP server. See message 6 in Traffic.",
+        ),
     ],
 )
 async def test_connection_timeout_says_what_it_waited_for_and_what_arrived_instead(
-    stage: Stage, happens: str, next_step: str
+    stage: Stage, happens: str, seconds: int, next_step: str
 ) -> None:
     time = LoopTime()
     connecting = stage.start(stage.session.connect())
@@ -91,10 +98,10 @@ async def test_connection_timeout_says_what_it_waited_for_and_what_arrived_inste
         stage.wire.start_process()
     if happens == "banner":
         stage.wire.send_frames(b"", b"Welcome to \x1b[1mbash", b"$ ")
-    await time.advance(15.1)
+    await time.advance(seconds + 0.1)
     with pytest.raises(ConnectFailed) as caught:
         await connecting
-    assert caught.value.summary == "Timed out after 15 s waiting for the response to initialize."
+    assert caught.value.summary == f"Timed out after {seconds} s waiting for the response to initialize."
     assert caught.value.next_step == next_step
     assert stage.session.state.reason == caught.value.summary
     assert stage.wire.is_closed

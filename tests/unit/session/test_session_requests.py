@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from inspector.base.errors import ConnectionLost, RequestTimedOut, RpcError
+from inspector.base.errors import ConnectionLost, RequestTimedOut
 from inspector.base.json.values import JSON, JSONObject
 from inspector.protocol.connection import ProgressReceived
 from inspector.protocol.framing import Overlong
-from inspector.protocol.jsonrpc import Message
+from inspector.protocol.jsonrpc import Message, RpcError
 from inspector.session.connect import roots_of
 from inspector.traffic.records import RecordKind, Status
 from inspector.transport.base import RequestFailed
@@ -286,3 +286,23 @@ async def test_two_pending_requests_with_one_id_are_answered_as_one(
     connected.wire.show_message(id=1, method="ping")  # after the response the id is free again
     assert (await connected.wire.next())["id"] == 1
     assert caplog.text == ""
+
+
+@pytest.mark.parametrize("padding", [0, 100_000])
+async def test_result_that_clients_would_reject_is_a_finding(connected: Stage, padding: int) -> None:
+    call = connected.start(connected.session.request("tools/call", {"name": "x"}))
+    request = await connected.wire.next()
+    result = '{"content":["hi"],"isError":false,"isError":false}' + " " * padding
+    connected.wire.send_frames(f'{{"jsonrpc":"2.0","id":{request["id"]},"result":{result}}}'.encode())
+    await call
+    assert connected.rows(RecordKind.RESULT)[-1].problem == (
+        "the key “isError” occurs more than once in an object; "
+        "content[0]: a content block must be an object, not “hi”"
+    )
+
+
+async def test_server_request_with_half_a_surrogate_pair_is_a_finding(connected: Stage) -> None:
+    connected.wire.send_frames(rb'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"\ud800"}}')
+    assert (await connected.wire.next())["id"] == 1
+    finding = "a string has half of a surrogate pair, which is not a character"
+    assert [row.problem for row in connected.rows(RecordKind.REQUEST)][-1] == finding

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from inspector.base.errors import ConnectionLost, RpcError
+from inspector.base.errors import ConnectionLost
 from inspector.base.json.values import JSONObject
-from inspector.protocol.jsonrpc import read
+from inspector.protocol.jsonrpc import RpcError, read
 from inspector.protocol.revisions import R4
 from inspector.protocol.subscriptions import Filter
 from inspector.traffic.records import RecordKind, Status
@@ -231,7 +231,7 @@ async def test_server_without_streams_is_not_asked_again() -> None:
         await time.advance(60)
         assert await stage.sends_nothing_more()
         assert stage.notes(RecordKind.STATE)[-1].startswith(
-            "Change stream closed: the server rejected it: Method not found"
+            "Change stream closed: the server rejected it: -32601 (method not found): Method not found"
         )
 
 
