@@ -1,13 +1,17 @@
-"""`python -m inspector.demo NAME`: run one demo server in this process.
+"""`python -P -m inspector.demo NAME`: run one demo server in this process.
 
 Exit codes: 0 when the client disconnected, 2 for an invalid command line, a port in use or a missing SDK;
 `faulty` also exits with the code that its fault defines.
 """
 
-import inspector.base.safe_path  # noqa: F401 - before all that could be shadowed
+if __name__ == "__main__":  # before anything is imported that a file could shadow
+    from inspector.base.safe_path import refuse_working_directory
 
-# isort: split
+    refuse_working_directory("inspector.demo")
+
 import argparse
+import io
+import os
 import sys
 from collections.abc import Sequence
 
@@ -20,6 +24,8 @@ _MISSING_SDK = (
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    if os.name == "nt" and isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr.reconfigure(encoding="utf-8")  # instead of the ANSI code page
     parser = _parser()
     options = parser.parse_args(argv)
     if options.list:
@@ -37,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m inspector.demo", description="Run an embedded MCP demo server."
+        prog="python -P -m inspector.demo", description="Run an embedded MCP demo server."
     )
     parser.add_argument("name", nargs="?", choices=list(SERVERS), help="server to run")
     parser.add_argument("--list", action="store_true", help="list the server names and exit")

@@ -203,3 +203,18 @@ async def test_task_only_tool_is_rejected_as_a_plain_call(guest: Guest) -> None:
     outcome = await guest.call("task_endless")
     code = json.loads(outcome.response)["error"]["code"]
     assert code == (-32021 if guest.is_stateless else -32601)
+
+
+async def test_valid_server_has_no_finding(guest: Guest) -> None:
+    engine = guest.engine
+    assert (await engine.list_tools("demo")).items
+    for resource in (await engine.list_resources("demo")).items:
+        await engine.read_resource("demo", resource.uri)
+    await engine.list_resource_templates("demo")
+    for prompt in (await engine.list_prompts("demo")).items:
+        arguments = {argument.name: "x" for argument in prompt.arguments}
+        await engine.client("demo").request_prompt(prompt.name, arguments)
+    for tool_name in ("ask_twice", "book_trip", "sampling_tools"):
+        await guest.call(tool_name)
+    rows = range(len(engine.log))
+    assert [engine.log.problem(row) for row in rows if engine.log.problem(row)] == []

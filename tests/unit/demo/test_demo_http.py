@@ -105,6 +105,7 @@ def test_flood_over_http_sends_all_notifications(post: Post) -> None:
 
 
 def test_foreign_host_and_origin_are_refused(server: HttpServer) -> None:
+    """T8: a web page reaches a local server through DNS rebinding."""
     rebound = httpx2.post(server.url, json=INITIALIZE, headers={**HEADERS, "Host": "evil.example:80"})
     foreign = httpx2.post(server.url, json=INITIALIZE, headers={**HEADERS, "Origin": "http://evil.example"})
     assert (rebound.status_code, foreign.status_code) == (421, 403)
