@@ -15,22 +15,28 @@ from typing import TypeVar
 
 from inspector.base.errors import UserError
 from inspector.base.signals import Signal
+from inspector.base.units import full_time, plural
 from inspector.config.preferences.sections import CapturePrefs, CapturePrefsFile
 from inspector.engine.exports import Exported, ExportFormat, IsCancelled, OnProgress, export, find_secrets
 from inspector.traffic.captures.capture import Capture, open_capture
 from inspector.traffic.captures.folder import CaptureFolder, CaptureInfo, RetentionLimits
-from inspector.traffic.captures.recording import Recording, RecordingState
+from inspector.traffic.captures.recording import MemoryLimit, Recording, RecordingState, Rollover
 from inspector.traffic.export.importer import import_capture, looks_like_capture
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.masking.masker import FoundSecrets, Masker
 
 T = TypeVar("T")
 
+_FILES_PER_LIMIT = 4  # the running capture gets this fraction of the disk space
+_MAX_FILE_BYTES = 512 * 1024 * 1024
+
 
 class Captures:
     """The running recording, stored captures and opened ones.
 
-    `folder` holds the automatic captures; without it nothing is recorded.
+    `folder` holds the automatic captures; without it nothing is recorded. A recording that grows too large
+    for the disk limit continues in a new capture, and the oldest captures are deleted. While nothing is
+    recorded, the oldest rows are dropped from memory when there are too many.
 
     Signals:
         recording_changed: The recording's state changed; carries a RecordingState. Emitted on the
@@ -48,7 +54,11 @@ class Captures:
         self._preferences = preferences
         self._recording: Recording | None = None
         self._ended: Recording | None = None  # from this session: the log still reads from its file
+        self._rollover: Rollover | None = None
         self._opened: set[Path] = set()
+        self._has_reported_postponed = False
+        self._memory_limit = MemoryLimit(log)
+        self._memory_limit.start()
 
     @property
     def folder(self) -> Path | None:
@@ -67,19 +77,29 @@ class Captures:
                 f"Traffic is not recorded: {exc} It stays in memory while MCP Lens is running."
             )
             return
+        self._memory_limit.stop()
         self._prune()
 
     def _resumed(self) -> Recording | None:
-        """Resume the recording that was turned off earlier in this session, if any."""
-        if self._ended is not None:
-            self._ended.resume()
+        """Resume the recording that was turned off earlier in this session, if no row was dropped since."""
+        if self._ended is None or self._log.first > self._ended.state.rows:
+            return None
+        self._ended.resume()
         return self._ended
 
     def _new_recording(self, folder: CaptureFolder) -> Recording:
         folder.path.mkdir(parents=True, exist_ok=True, mode=0o700)  # traffic may contain secrets
-        recording = Recording(self._log, folder.new_path(time.time_ns()))
+        self._rollover = Rollover(lambda: folder.new_path(time.time_ns()), self._max_file_bytes())
+        recording = Recording(self._log, folder.new_path(time.time_ns()), rollover=self._rollover)
         recording.changed.connect(self.recording_changed.emit)
+        recording.rolled_over.connect(self._on_rolled_over)
         return recording
+
+    def _max_file_bytes(self) -> int:
+        return min(self.limits().max_bytes // _FILES_PER_LIMIT, _MAX_FILE_BYTES)
+
+    def _on_rolled_over(self, path: Path) -> None:
+        self._prune()
 
     async def end(self) -> None:
         """Write the rest and close the file."""
@@ -87,6 +107,7 @@ class Captures:
         if recording is not None:
             self._ended = recording
             await asyncio.to_thread(recording.close)
+            self._memory_limit.start()
 
     async def save_running(self, path: Path, on_progress: OnProgress | None = None) -> None:
         """Save a copy of the running capture. Raises UserError."""
@@ -110,7 +131,7 @@ class Captures:
 
     def _open(self, path: Path, on_progress: OnProgress | None, is_cancelled: IsCancelled) -> Capture:
         if looks_like_capture(path):
-            return open_capture(path, on_progress, is_cancelled)
+            return open_capture(path, on_progress, is_cancelled, self._folder)
         folder = self._folder or CaptureFolder(Path(tempfile.mkdtemp(prefix="mcp-lens-")))
         return import_capture(path, folder.new_path(time.time_ns()), on_progress, is_cancelled)
 
@@ -165,6 +186,8 @@ class Captures:
         """Set the retention and delete excess captures now. Raises ConfigError."""
         if self._preferences is not None:
             self._preferences.save(prefs)
+        if self._rollover is not None:
+            self._rollover.max_bytes = self._max_file_bytes()
         await asyncio.to_thread(self._prune)
         if prefs.is_on and self._recording is None:
             await self.begin()
@@ -196,17 +219,39 @@ class Captures:
                 f"{path.name} is the capture being recorded.", "You can delete it after you restart MCP Lens."
             )
         folder.delete(path)
+        self._forget([path])
 
     def _prune(self) -> None:
-        if self._folder is not None:
-            prefs = self.limits()
-            self._folder.prune(
-                RetentionLimits(prefs.max_days, prefs.max_bytes), time.time_ns(), keep=self._in_use()
-            )
+        if self._folder is None:
+            return
+        prefs = self.limits()
+        room = self._max_file_bytes() if self._recording is not None else 0
+        limits = RetentionLimits(prefs.max_days, prefs.max_bytes - room)
+        now = time.time_ns()
+        pruned = self._folder.prune(limits, now, keep=self._in_use())
+        self._forget(pruned.deleted)
+        if pruned.postponed and not self._has_reported_postponed:
+            self._has_reported_postponed = True
+            self.problem_found.emit(_postponed_text(pruned.postponed, prefs.max_days, now))
+
+    def _forget(self, deleted: Sequence[Path]) -> None:
+        """Drop the rows of deleted captures of this session from memory."""
+        recording = self._recording or self._ended
+        if recording is not None and deleted:
+            recording.forget_files(deleted)
 
     def _in_use(self) -> set[Path]:
         """Return captures that may still be read, as real paths (a file can have several paths)."""
         return self._opened | ({self._ended.path.resolve()} if self._ended is not None else set())
+
+
+def _postponed_text(count: int, days: int, now_ns: int) -> str:
+    captures = "1 capture is" if count == 1 else f"{count:,} captures are"
+    return (
+        f"Old captures are not deleted yet: {captures} more than {plural(days, 'day')} old by the clock, "
+        f"which shows {full_time(now_ns)[:10]}, but there is no capture from the days before that. "
+        "If the date is wrong, correct it. If it is right, they are deleted when MCP Lens starts another day."
+    )
 
 
 async def _in_thread(work: Callable[[IsCancelled], T]) -> T:

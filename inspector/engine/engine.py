@@ -16,10 +16,11 @@ from typing import Any, TypeVar
 
 from inspector.base.clock import Clock, SystemClock
 from inspector.base.json.values import JSONError, JSONObject
+from inspector.base.search_path import SearchPath
 from inspector.base.signals import Signal
 from inspector.config.paths import Files
 from inspector.config.preferences.settings import Settings
-from inspector.config.servers.entries import Entry
+from inspector.config.servers.entries import Entry, StdioEntry
 from inspector.config.servers.server_list import ServerListFile
 from inspector.config.servers.trust import TrustStore
 from inspector.engine.calls.library import CallLibrary
@@ -42,14 +43,16 @@ from inspector.engine.login.logins import LoginController
 from inspector.engine.processes.file_watch import FileWatch
 from inspector.engine.processes.processes import Processes
 from inspector.engine.secrets import Secrets
+from inspector.engine.server_view import FeatureCount, ServerView
 from inspector.engine.servers.discovered_servers import FindLocations, ServerDiscovery
 from inspector.engine.servers.entry_resolver import EntryResolver, Permit
 from inspector.engine.servers.registry import ServerRegistry
 from inspector.engine.servers.server import Server
 from inspector.engine.servers.server_list_watch import ServerListWatch
+from inspector.engine.servers.server_path import ServerPath
 from inspector.engine.settings import SettingsStore
 from inspector.engine.tasks.store import TASK_NOTIFICATIONS, TaskStore
-from inspector.engine.views import CallOutcome, RawOutcome, ServerStatus, ServerView
+from inspector.engine.views import CallOutcome, RawOutcome, ServerStatus
 from inspector.engine.workers import Worker
 from inspector.oauth.login_reason import LoginReason
 from inspector.protocol.jsonrpc import Message
@@ -61,10 +64,11 @@ from inspector.session.raw_send import RawReply
 from inspector.session.state import RequestHandler
 from inspector.traffic.log import TrafficLog
 from inspector.transport.base import Authorization, Headers
-from inspector.transport.process import OrphanGuard
+from inspector.transport.orphan_guard import OrphanGuard
 from inspector.transport.task_scope import TaskScope
 
 T = TypeVar("T")
+Feature = TypeVar("Feature", Tool, Resource, ResourceTemplate, Prompt)
 
 _LIST_CHANGES = {
     "notifications/tools/list_changed": "tools",
@@ -114,8 +118,12 @@ class Engine:
         self.processes = Processes(self.log, self.clock)
         self._settings = settings or Settings()
         self.logins = LoginController(self.secrets, self.log, self.clock, self._settings, self._server)
+        self._guard = OrphanGuard()
+        self.server_path = ServerPath(self._guard)
         self.servers = ServerRegistry(server_list, self.secrets, self.logins, self._make_server)
-        self.discovery = ServerDiscovery(self.servers, self._make_server, trust, locations)
+        self.discovery = ServerDiscovery(
+            self.servers, self._make_server, trust, locations, server_path=self.server_path
+        )
         self.server_list_watch = ServerListWatch(self.servers)
         self._expose_registry()
         self.server_removed.connect(self.processes.forget)
@@ -132,13 +140,14 @@ class Engine:
             self.logins.opens_browser = frozenset({LoginReason.CONNECT})
         self.filewatch = FileWatch(self)
         self.regression_calls = RegressionCalls(self)
-        self._guard = OrphanGuard()
         self._worker = Worker()
         self._checker = Worker(TIME_LIMIT, "Checking against the schema")
         self._tasks = TaskScope()
         self.drift = Drift(self, baselines)
         self.doctor = Doctor(self, self._guard)
         self.settings_store = SettingsStore(self, Files())
+        self.server_path.use(self._settings.server_path)
+        self.server_path.changed.connect(self._on_path_changed)
 
     def _expose_registry(self) -> None:
         """Expose methods of `ServerRegistry` on the engine."""
@@ -174,7 +183,7 @@ class Engine:
             inbox=self.inbox if self._has_inbox else None,
             authorization=self.logins.authorization_for(entry),
             authorize=self._authorize,
-            resolver=EntryResolver(self.log.credentials, self.secrets.get, permit, folder),
+            resolver=EntryResolver(self.log.credentials, self.secrets.get, permit, folder, self.server_path),
             origin=origin,
         )
         name = entry.name
@@ -206,9 +215,15 @@ class Engine:
     def use_settings(self, settings: Settings) -> None:
         """Apply settings; servers use them from their next connection on."""
         self._settings = settings
+        self.server_path.use(settings.server_path)
         self.logins.set_settings(settings)
         for server in self.servers.all():
             server.set_settings(settings)
+
+    def _on_path_changed(self, path: SearchPath) -> None:
+        for server in self.servers.all():
+            if isinstance(server.entry, StdioEntry):
+                server.announce()
 
     def views(self) -> tuple[ServerView, ...]:
         return tuple(server.view for server in self.servers.all())
@@ -221,6 +236,7 @@ class Engine:
         """Disconnect everything and end all processes we started."""
         try:
             await self._tasks.close()
+            await self.server_path.close()
             await self.server_list_watch.close()
             await self.servers.connector.close()
             await self.filewatch.close()
@@ -244,18 +260,25 @@ class Engine:
         return self._server(name).client
 
     async def list_tools(self, name: str) -> Listing[Tool]:
-        return self.drift.record_list(name, "tools", await self._server(name).client.list_tools())
+        server = self._server(name)
+        return self._recorded(server, "tools", await server.client.list_tools())
 
     async def list_resources(self, name: str) -> Listing[Resource]:
-        return self.drift.record_list(name, "resources", await self._server(name).client.list_resources())
+        server = self._server(name)
+        return self._recorded(server, "resources", await server.client.list_resources())
 
     async def list_resource_templates(self, name: str) -> Listing[ResourceTemplate]:
-        return self.drift.record_list(
-            name, "templates", await self._server(name).client.list_resource_templates()
-        )
+        server = self._server(name)
+        return self._recorded(server, "templates", await server.client.list_resource_templates())
 
     async def list_prompts(self, name: str) -> Listing[Prompt]:
-        return self.drift.record_list(name, "prompts", await self._server(name).client.list_prompts())
+        server = self._server(name)
+        return self._recorded(server, "prompts", await server.client.list_prompts())
+
+    def _recorded(self, server: Server, kind: str, listing: Listing[Feature]) -> Listing[Feature]:
+        """Record a list for the server's counts and for drift, and return it."""
+        server.set_count(FeatureCount(kind, len(listing.items), not listing.incomplete))
+        return self.drift.record_list(server.entry.name, kind, listing)
 
     async def read_resource(self, name: str, uri: str) -> CallOutcome:
         """Read a resource. Every way this can end is an outcome, as for a call."""
@@ -278,7 +301,7 @@ class Engine:
         client = self._server(name).client
         await (client.subscribe(uri) if is_subscribed else client.unsubscribe(uri))
 
-    async def call_tool(
+    def call_tool(
         self,
         name: str,
         tool: str,
@@ -286,12 +309,12 @@ class Engine:
         *,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
-    ) -> CallOutcome:
+    ) -> Coroutine[Any, Any, CallOutcome]:
         """Call a tool. Every way this can end is an outcome, including cancellation.
 
         `tool_caller` has more: variables, `_meta`, tasks, repeating and polling.
         """
-        return await self.tool_caller.call(name, ToolCall(tool, arguments, timeout), on_progress=on_progress)
+        return self.tool_caller.call(name, ToolCall(tool, arguments, timeout), on_progress=on_progress)
 
     async def send_raw(
         self,
@@ -394,11 +417,17 @@ class EngineThread:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self._loop = asyncio.new_event_loop()
+        self._ready: Future[asyncio.AbstractEventLoop] = Future()
         self._thread = threading.Thread(target=self._run, name="engine")
 
     def start(self) -> None:
+        """Start the thread; work can be submitted afterwards."""
         self._thread.start()
+        self._ready.result()
+
+    @property
+    def _loop(self) -> asyncio.AbstractEventLoop:
+        return self._ready.result(0)
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         """Run a coroutine on the engine's loop. Cancelling the future cancels it."""
@@ -411,21 +440,27 @@ class EngineThread:
     def stop(self) -> None:
         """Close the engine and join the thread; no child process is left afterwards."""
         if not self._thread.is_alive():
-            self._loop.close()
             return
         self.submit(self.engine.close()).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
 
     def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
+        # Not created on the main thread: on Windows, the loop would take over the signals of the process.
         try:
-            self._loop.run_forever()
-            self._loop.run_until_complete(_end_tasks())
-            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
-            self._loop.run_until_complete(self._loop.shutdown_default_executor())
+            loop = asyncio.new_event_loop()
+        except BaseException as exc:
+            self._ready.set_exception(exc)
+            return
+        asyncio.set_event_loop(loop)
+        self._ready.set_result(loop)
+        try:
+            loop.run_forever()
+            loop.run_until_complete(_end_tasks())
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.run_until_complete(loop.shutdown_default_executor())
         finally:
-            self._loop.close()
+            loop.close()
 
 
 async def _end_tasks() -> None:

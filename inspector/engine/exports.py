@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from inspector.base.atomic_file import AtomicFile
 from inspector.base.errors import RequestCancelled, UserError
-from inspector.traffic.captures.capture import new_sibling_file
 from inspector.traffic.export.har import write_har
 from inspector.traffic.export.jsonlines import write_json_lines
 from inspector.traffic.export.markdown import write_markdown
@@ -58,6 +59,7 @@ class Exported:
     rows: int
     masked: int  # number of distinct secrets
     dropped: str  # what the format could not represent, as text
+    unreadable: int = 0  # rows that were left out
 
 
 def find_secrets(
@@ -78,19 +80,31 @@ def export(
     on_progress: OnProgress | None,
     is_cancelled: IsCancelled,
 ) -> Exported:
-    """Export to a temporary file next to the target, then replace it. Raises UserError."""
+    """Export to a temporary file next to the target, then replace it. Raises UserError.
+
+    Rows whose bytes cannot be read are left out and counted, unless there is no other.
+    """
+    readable = _readable_rows(log, rows, is_cancelled)
+    unreadable, rows = len(rows) - len(readable), readable or rows
     try:
         # Masked as far as possible, but still traffic: private to the owner until shared.
-        with new_sibling_file(path) as temporary:
-            with temporary.open("wb") as sink:
-                writing = _WriterResult(_WRITERS[format](log, rows, sink, masking))
-                for _ in _with_progress(iter(writing), len(rows), on_progress, is_cancelled):
-                    pass
-            temporary.replace(path)
+        with AtomicFile(path, is_private=True) as file:
+            writing = _WriterResult(_WRITERS[format](log, rows, file, masking))
+            for _ in _with_progress(iter(writing), len(rows), on_progress, is_cancelled):
+                pass
+            file.commit()
     except OSError as exc:
         reason = exc.strerror or str(exc)
         raise UserError(f"Could not write {path}: {reason}.", "Choose another location.") from exc
-    return Exported(path, len(rows), len(masking.items), str(writing.dropped))
+    return Exported(path, len(rows), len(masking.items), str(writing.dropped), unreadable)
+
+
+def _readable_rows(log: TrafficLog, rows: Sequence[int], is_cancelled: IsCancelled) -> array[int]:
+    readable = array("q")
+    for row in _with_progress(rows, len(rows), None, is_cancelled):
+        if log.readable_raw(row) is not None:
+            readable.append(row)
+    return readable
 
 
 class _WriterResult:

@@ -11,13 +11,15 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
+import os
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from inspector.base.environment import child_environment, secrets_in_variables
 from inspector.base.errors import ConfigError
 from inspector.base.json.values import JSON, JSONError, parse
 from inspector.base.redaction import (
@@ -29,7 +31,7 @@ from inspector.base.redaction import (
     url_start,
 )
 from inspector.base.signals import Signal
-from inspector.config.secrets.records import StorageKind, make_name, parts_of
+from inspector.config.secrets.records import StorageKind, is_below, make_name, parts_of
 from inspector.config.servers.entries import Entry, StdioEntry
 from inspector.config.servers.entry_secrets import (
     own_secrets_of,
@@ -37,7 +39,7 @@ from inspector.config.servers.entry_secrets import (
     renamed_secret,
     with_secret_names,
 )
-from inspector.config.servers.placeholders import input_secret, names_in
+from inspector.config.servers.placeholders import InputOwner, input_secret, names_in
 from inspector.traffic.credentials import Credentials
 
 if TYPE_CHECKING:
@@ -182,6 +184,11 @@ class ServerSecrets:
         self.problem_found: Signal[str] = Signal()
         self._secrets = secrets
 
+    async def inputs(self, owner: InputOwner, ids: Iterable[str]) -> dict[str, str]:
+        """Return the stored values of these inputs; those without a value are left out."""
+        values = {id: await self._secrets.get(owner.secret(id)) for id in ids}
+        return {id: value for id, value in values.items() if value is not None}
+
     async def put(self, values: Mapping[str, str]) -> None:
         """Store secrets by name. Raises ConfigError."""
         for name, value in values.items():
@@ -205,20 +212,41 @@ class ServerSecrets:
         """Delete all secrets of a removed server; failures do not stop the removal."""
         await self._delete(entry, secrets_of(entry))
 
+    async def forget_inputs(self, owner: InputOwner) -> None:
+        """Delete all input values of a server that is no longer trusted. Raises ConfigError."""
+        await self._secrets.delete_below(owner.place)
+
+    async def forget_other_inputs(self, owner: InputOwner) -> None:
+        """Delete the input values that were stored for other settings of a server. Raises ConfigError."""
+        for stored in await self._secrets.stored():
+            if is_below(stored.name, owner.place) and not is_below(stored.name, owner.prefix):
+                await self._secrets.delete(stored.name)
+
+    async def forget_leftovers(self, entry: Entry, values: Collection[str]) -> None:
+        """Delete input values under a new server's name that are not among its `values`.
+
+        They were stored for another server that had this name. Raises ConfigError.
+        """
+        for id in names_in(entry).inputs:
+            if (name := input_secret(entry.name, id)) not in values:
+                await self._secrets.delete(name)
+
     async def forget_stale(self, before: Entry, after: Entry, kind: str = "") -> None:
         """Delete secrets that a server no longer refers to; only those of `kind` if given."""
         stale = set(secrets_of(before)) - set(secrets_of(after))
         await self._delete(before, {name for name in stale if not kind or parts_of(name)[0] == kind})
 
-    async def copied(self, entry: Entry, name: str) -> Entry:
+    async def copied(self, entry: Entry, name: str, owner: InputOwner | None = None) -> Entry:
         """Return the server under another name, with its secrets copied. Raises ConfigError.
 
         A missing or unreadable secret is referred to by its old name.
         """
+        owner = owner or InputOwner(entry.name)
+        names = {old: renamed_secret(old, entry.name, name) for old in own_secrets_of(entry)}
+        names |= {owner.secret(id): input_secret(name, id) for id in names_in(entry).inputs}
         renamed: dict[str, str] = {}
-        for old in secrets_of(entry):
+        for old, new in names.items():
             value = await self._secrets.get(old)
-            new = renamed_secret(old, entry.name, name)
             if value is not None and new != old:
                 await self._secrets.put(new, value)
                 renamed[old] = new
@@ -231,6 +259,8 @@ class ServerSecrets:
                 value = await self._secrets.get(input_secret(before, id))
                 if value is not None:
                     await self._secrets.put(input_secret(entry.name, id), value)
+                else:
+                    await self._secrets.delete(input_secret(entry.name, id))  # of another server
         except ConfigError as exc:
             self.problem_found.emit(f"Could not copy the inputs of the renamed server {before!r}. {exc}")
 
@@ -285,6 +315,8 @@ def register_entry_secrets(credentials: Credentials, entry: Entry, references: C
     ]
     if isinstance(entry, StdioEntry):
         found += _in_arguments(entry.args)
+        variables = child_environment(os.environ, plain_values(entry), whole=entry.inherit_environment)
+        found += secrets_in_variables(variables)
     else:
         for name in references:
             credentials.add_header(name)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,8 +100,7 @@ class SettingsStore:
 
     async def locations(self) -> Mapping[str, Path]:
         """Return the files and folders in use, by their names in `Files`."""
-        found = ((field.name, getattr(self._files, field.name)) for field in fields(self._files))
-        return {name: path for name, path in found if isinstance(path, Path)}
+        return {name: path for name, path in self._files._asdict().items() if path is not None}
 
     async def _set_setting(self, id: str, value: JSON) -> None:
         if self._file is not None:

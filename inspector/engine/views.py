@@ -1,19 +1,14 @@
-"""Frozen values of servers and call outcomes; they may cross threads.
+"""Status of a server and outcomes of calls; they may cross threads.
 
-Imported at start-up: keep it light.
+Imported at start-up: keep it light. Named tuples are defined four times as fast as frozen dataclasses.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-if TYPE_CHECKING:  # the window shows these before the protocol is imported
-    from inspector.base.json.values import JSONObject
-    from inspector.protocol.client_capabilities import ClientCapabilities
-    from inspector.protocol.handshake import NegotiationResult
-    from inspector.protocol.revisions import Revision
+if TYPE_CHECKING:  # the window shows these before the engine is imported
     from inspector.traffic.operations import CallCost
 
 
@@ -30,55 +25,6 @@ class ServerStatus(Enum):
     RECONNECTING = "reconnecting"
 
 
-@dataclass(frozen=True, slots=True)
-class ClientSide:
-    """What we declare to a server.
-
-    `declared` was chosen by the user unless `is_default`; it is declared in the form of `revision` (None
-    while unknown). `sent` is what the current connection declared, if there is one; `differs` means that it
-    is something else and a reconnect is needed.
-    """
-
-    declared: ClientCapabilities
-    is_default: bool
-    roots: tuple[str, ...]
-    revision: Revision | None
-    sent: JSONObject | None
-    differs: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ServerView:
-    """Current state of a server."""
-
-    name: str
-    transport: str
-    address: str
-    status: ServerStatus
-    reason: str = ""
-    next_step: str = ""
-    waits_for: str = ""
-    negotiated: NegotiationResult | None = None
-    pid: int | None = None
-    was_connected: bool = False  # FAILED: the connection was lost, not refused
-    is_verified: bool = True  # its TLS certificate is verified
-    is_saved: bool = True  # in the server list; a demo server is not
-    client_side: ClientSide | None = None
-    plain_secrets: tuple[str, ...] = ()  # secrets in plain text in the server list
-    secret_references: tuple[str, ...] = ()  # headers, variables and inputs in the secret store
-    expands: tuple[str, ...] = ()  # placeholders resolved on connecting: HOME, input:key
-    is_outdated: bool = False  # changed since connecting: reconnect to apply
-    origin: str = ""  # the other client's file that defines it; "" for the user's own
-    notes: str = ""
-    color: str = ""
-    auto_connect: bool = False
-    is_enabled: bool = True
-    is_logging_in: bool = False  # a login that the user started is running
-
-    def offers(self, capability: str) -> bool:
-        return self.negotiated is not None and capability in self.negotiated.capabilities
-
-
 class OutcomeKind(Enum):
     RESULT = "result"
     TOOL_ERROR = "tool error"  # a result with isError: the tool ran and failed
@@ -88,8 +34,7 @@ class OutcomeKind(Enum):
     DETACHED = "running as task"  # became a task that continues without a waiter
 
 
-@dataclass(frozen=True, slots=True)
-class CallOutcome:
+class CallOutcome(NamedTuple):
     """How a call ended. `response` holds the response verbatim, if any.
 
     The result of a task may have arrived as part of the task's state; then `is_composed` is set and the
@@ -111,8 +56,7 @@ class CallOutcome:
     cost: CallCost | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RawOutcome:
+class RawOutcome(NamedTuple):
     """Outcome of sending raw bytes, logged at `row`.
 
     `response_row` is the row of the response, or of whatever else came back in the same HTTP exchange.

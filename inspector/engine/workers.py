@@ -17,6 +17,8 @@ from collections.abc import Callable
 from typing import TypeVar, cast
 
 from inspector.base.errors import UserError
+from inspector.transport.orphan_guard import watch_helper
+from inspector.transport.programs import spawn_options
 
 T = TypeVar("T")
 
@@ -32,6 +34,7 @@ class Worker:
         self._time_limit = time_limit
         self._work = work  # start of a sentence about the work
         self._process: asyncio.subprocess.Process | None = None
+        self._starting: asyncio.Future[asyncio.subprocess.Process] | None = None
         self._lock = asyncio.Lock()
         self._is_closed = False
 
@@ -68,6 +71,10 @@ class Worker:
         await self._end()
 
     async def _end(self) -> None:
+        starting, self._starting = self._starting, None
+        if starting is not None:
+            with contextlib.suppress(OSError):  # raised where it was started
+                self._process = await starting
         process, self._process = self._process, None
         if process is None:
             return
@@ -101,7 +108,10 @@ class Worker:
 
     async def _require_process(self) -> asyncio.subprocess.Process:
         if self._process is None and not self._is_closed:
-            self._process = await _start()
+            # Shielded: asyncio leaves the pipes open when the start of a process is cancelled.
+            self._starting = asyncio.get_running_loop().create_task(_start())
+            self._process = await asyncio.shield(self._starting)
+            self._starting = None
         if self._is_closed or self._process is None:  # possibly closed while starting
             await self._end()
             raise UserError("Large messages are no longer parsed: MCP Lens is closing.")
@@ -109,16 +119,18 @@ class Worker:
 
 
 async def _start() -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
+    process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-P",
         "-m",
         "inspector.engine.workers",
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
-        start_new_session=True,
         limit=4 * _SLICE,  # small buffer: growing it copies all of it
+        **spawn_options(),
     )
+    watch_helper(process.pid)
+    return process
 
 
 class _Pieces:

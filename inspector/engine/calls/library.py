@@ -194,15 +194,22 @@ class CallLibrary:
         is_private = self._folder(call.folder).path == self._own
         await asyncio.to_thread(lambda: write_expected(path, result, is_private=is_private))
 
-    async def is_allowed(self, call: SavedCall) -> bool:
-        """True if a regression call may run automatically: from our folder, or allowed by the user."""
-        return call.folder == self._own or await asyncio.to_thread(self._allowed.has, call)
+    async def allowed_variables(self, call: SavedCall) -> Variables | None:
+        """Return the variables of a regression call that may run automatically, None if it may not.
+
+        Calls in our own folder may; others need the user's permission, for exactly these variables.
+        """
+        values = await self._values_in_files(call.folder)
+        if call.folder != self._own and not await asyncio.to_thread(self._allowed.has, call, values):
+            return None
+        return Variables(await self._with_secrets(call.folder, values), self._environment())
 
     async def allow(self, *calls: SavedCall) -> None:
         """Allow these calls to run automatically; the user has reviewed them."""
         others = [call for call in calls if call.folder != self._own]
         if others:
-            await asyncio.to_thread(self._allowed.add, *others)
+            values = [await self._values_in_files(call.folder) for call in others]
+            await asyncio.to_thread(self._allowed.add, list(zip(others, values, strict=True)))
 
     def _path_of(self, call: SavedCall) -> Path:
         self._folder(call.folder)
@@ -256,13 +263,17 @@ class CallLibrary:
 
     async def variable_values(self, folder: Path | None = None) -> dict[str, JSON]:
         """Return the variables in the folder's files; warnings are reported."""
+        return await self._with_secrets(folder, await self._values_in_files(folder))
+
+    async def _values_in_files(self, folder: Path | None) -> dict[str, JSON]:
+        """Return the variables as written; those in the secret store are `IN_SECRETS`."""
         location = folder or self._own
         if location is None:
             return {}
         values, warnings = await asyncio.to_thread(VariablesFile(location).load)
         for warning in warnings:
             self.problem_found.emit(warning)
-        return await self._with_secrets(location, values)
+        return values
 
     async def set_variable(self, name: str, value: JSON, folder: Path | None = None) -> None:
         """Set a variable. If its name is secret, the value goes to the secret store."""
@@ -282,10 +293,13 @@ class CallLibrary:
         if self._secrets is not None and is_secret(name):
             await self._secrets.delete(_secret_name(self._folder(folder).path, name))
 
-    async def _with_secrets(self, folder: Path, values: dict[str, JSON]) -> dict[str, JSON]:
+    async def _with_secrets(self, folder: Path | None, values: dict[str, JSON]) -> dict[str, JSON]:
         """Fill in values from the secret store; those that are missing there are dropped."""
+        location = folder or self._own
         for name in [name for name, value in values.items() if value == IN_SECRETS]:
-            text = await self._secrets.get(_secret_name(folder, name)) if self._secrets is not None else None
+            text = None
+            if self._secrets is not None and location is not None:
+                text = await self._secrets.get(_secret_name(location, name))
             if text is None:
                 del values[name]
             else:

@@ -12,12 +12,14 @@ from enum import Enum
 
 from inspector.base.json.values import JSON, JSONError, JSONObject, parse, shorten
 from inspector.base.plain_text import one_line
+from inspector.base.units import plural
 from inspector.protocol.jsonrpc import Kind, read
 from inspector.schema.validation import validate
 
 MAX_DIFFERENCES = 100
 TIME_LIMIT = 5.0
 _MAX_MESSAGE_LENGTH = 300
+_MAX_LISTED = 5
 
 
 class OutputState(Enum):
@@ -93,6 +95,33 @@ def check_output(response: bytes, output_schema: JSON) -> OutputCheck:
         verdict.unchecked,
         notes,
     )
+
+
+def check_text(check: OutputCheck) -> str:
+    """Return what is wrong, place by place; "" if nothing is."""
+    match check.state:
+        case OutputState.DIFFERS:
+            text = _differences(check)
+        case OutputState.MISSING:
+            text = "The tool declares an outputSchema, but this result has no structured content."
+        case OutputState.UNCHECKED:
+            text = "The structured content was not checked."
+        case _:
+            text = ""
+    return " ".join(part for part in (text, check.reason) if part)
+
+
+def _differences(check: OutputCheck) -> str:
+    count = len(check.differences)
+    counted = f"more than {MAX_DIFFERENCES} places" if check.has_more else plural(count, "place")
+    listed = "\n".join(f"•  {_difference_text(each)}" for each in check.differences[:_MAX_LISTED])
+    rest = f"\n…  and {count - _MAX_LISTED:,} more" if count > _MAX_LISTED else ""
+    return f"Structured content does not match the output schema in {counted}:\n{listed}{rest}"
+
+
+def _difference_text(difference: Difference) -> str:
+    position = one_line(shorten(difference.pointer, 80)) or "entire value"
+    return f"{position}: {one_line(difference.message)}"
 
 
 def _cut(text: str) -> str:

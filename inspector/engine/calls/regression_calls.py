@@ -4,8 +4,8 @@ A result is compared with the expected result that the user accepted; until ther
 successful result since MCP Lens was started. That reference changes only when the user accepts another
 result, so that a repeated failure does not turn green.
 
-A call from an added folder runs automatically only if the user allowed exactly that call, by running it
-manually or by making it a regression call (`config.calls.saved_calls.AllowedCalls`).
+A call from an added folder runs automatically only if the user allowed exactly that call with its variables,
+by running it manually or by making it a regression call (`config.calls.saved_calls.AllowedCalls`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from inspector.base.errors import ConfigError, UserError
 from inspector.base.signals import Signal
 from inspector.config.calls.saved_calls import SavedCall
+from inspector.config.calls.variables import Variables
 from inspector.engine.calls import repetition
 from inspector.engine.calls.tool_calls import ToolCall, failed
 from inspector.engine.processes.file_watch import FileWatchView
@@ -236,12 +237,13 @@ class RegressionCalls:
         self._publish(replace(view, results=results, is_running=False))
 
     async def _result(self, server: str, call: SavedCall) -> RegressionResult:
-        if not await self._engine.calls.is_allowed(call):
+        variables = await self._engine.calls.allowed_variables(call)
+        if variables is None:
             return RegressionResult(call, RegressionState.NOT_APPROVED)
-        outcome = await self._outcome(server, call)
+        outcome = await self._outcome(server, call, variables)
         return await self._compared(RegressionResult(call), outcome)
 
-    async def _outcome(self, server: str, call: SavedCall) -> CallOutcome:
+    async def _outcome(self, server: str, call: SavedCall, variables: Variables) -> CallOutcome:
         engine = self._engine
         tool_call = ToolCall(
             call.tool,
@@ -249,7 +251,7 @@ class RegressionCalls:
             call.timeout,
             call.meta,
             call.as_task,
-            await engine.calls.variables(call.folder),
+            variables,
             call.capabilities,
             call.total or DEFAULT_TOTAL_TIMEOUT,
         )

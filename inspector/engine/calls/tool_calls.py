@@ -20,9 +20,9 @@ from inspector.base.clock import Clock
 from inspector.base.errors import (
     ConnectionLost,
     LensError,
+    RemoteProtocolError,
     RequestCancelled,
     RequestTimedOut,
-    RpcError,
     UserError,
 )
 from inspector.base.json.values import JSON, JSONError, JSONObject, shorten, to_wire
@@ -31,9 +31,11 @@ from inspector.config.calls.variables import Variables, expand_object
 from inspector.engine.calls import output_check, repetition
 from inspector.engine.calls.output_check import OutputCheck, OutputState
 from inspector.engine.calls.repetition import Observation, PollPlan, RepeatPlan, RepeatReport, poll, repeat
-from inspector.engine.views import CallOutcome, OutcomeKind, RawOutcome, ServerStatus, ServerView
+from inspector.engine.server_view import ServerView
+from inspector.engine.views import CallOutcome, OutcomeKind, RawOutcome, ServerStatus
 from inspector.protocol.handshake import NegotiationResult
-from inspector.protocol.jsonrpc import Kind, Message, RequestId, error_of
+from inspector.protocol.http_rules import retry_text
+from inspector.protocol.jsonrpc import Kind, Message, RequestId, RpcError, error_of
 from inspector.protocol.revisions import R4
 from inspector.protocol.tasks import Task, tasks_of
 from inspector.protocol.types import Tool
@@ -47,6 +49,9 @@ from inspector.traffic.records import Status as TrafficStatus
 
 if TYPE_CHECKING:
     from inspector.engine.engine import Engine
+
+# Looked up once: accessing an enum member takes 0.1 µs.
+_RESULT, _ERROR, _TOOL_ERROR = OutcomeKind.RESULT, Kind.ERROR, TrafficStatus.TOOL_ERROR
 
 OnTask: TypeAlias = Callable[[Task], None]
 
@@ -123,7 +128,9 @@ class ToolCaller:
                 self._add_to_history(server, call, OutcomeKind.CANCELLED, self._since(started))
             raise
         if human.ns:
-            outcome = replace(outcome, waited_ns=human.ns)
+            outcome = outcome._replace(waited_ns=human.ns)
+        if human.queued_ns:
+            outcome = outcome._replace(elapsed_ns=outcome.elapsed_ns - human.queued_ns)
         if keep:
             self._add_to_history(server, call, outcome.kind, outcome.elapsed_ns)
         return outcome
@@ -138,7 +145,7 @@ class ToolCaller:
         started: int,
     ) -> CallOutcome:
         engine = self._engine
-        client = engine.client(server)
+        client = engine.servers.get(server).client
         try:
             done = await client.call_tool(
                 call.tool,
@@ -157,10 +164,13 @@ class ToolCaller:
                     )
         except LensError as exc:
             return failed(exc, self._since(started))
-        outcome = responded(done.exchange.response, done.exchange.row, self._since(started))
+        exchange = done.exchange
+        outcome = responded(exchange.response, exchange.row, self._engine.clock.monotonic_ns() - started)
+        if outcome.kind is OutcomeKind.RPC_ERROR:
+            return outcome._replace(next_step=_retry_step(engine.log, exchange.row) or outcome.next_step)
         # The log also detects isError in messages that were too big to be parsed on arrival.
-        is_tool_error = engine.log.status(done.exchange.row) is TrafficStatus.TOOL_ERROR
-        return replace(outcome, kind=OutcomeKind.TOOL_ERROR) if is_tool_error else outcome
+        is_tool_error = engine.log.status(exchange.row) is _TOOL_ERROR
+        return outcome._replace(kind=OutcomeKind.TOOL_ERROR) if is_tool_error else outcome
 
     @contextmanager
     def _cancelling(self, server: str, task: Task) -> Iterator[None]:
@@ -266,29 +276,42 @@ async def conclude(call: Coroutine[Any, Any, CompletedCall], clock: Clock, human
         outcome = failed(exc, clock.monotonic_ns() - started)
     else:
         outcome = responded(exchange.response, exchange.row, clock.monotonic_ns() - started)
-    return replace(outcome, waited_ns=human.ns)
+    return outcome._replace(elapsed_ns=outcome.elapsed_ns - human.queued_ns, waited_ns=human.ns)
 
 
 def failed(error: LensError, elapsed_ns: int) -> CallOutcome:
     """Return the outcome of a call without a response."""
-    next_step = error.next_step if isinstance(error, UserError) else ""
     summary = error.summary if isinstance(error, UserError) else str(error)
+    if isinstance(error, RemoteProtocolError):
+        summary = f"{summary[:1].upper()}{summary[1:].removesuffix('.')}."
     is_lost = type(error) is ConnectionLost  # subclasses are about one request only
-    return CallOutcome(OutcomeKind.FAILED, elapsed_ns, b"", None, summary, next_step, is_lost=is_lost)
+    return CallOutcome(OutcomeKind.FAILED, elapsed_ns, b"", None, summary, error.next_step, is_lost=is_lost)
 
 
 def responded(response: Message, row: int, elapsed_ns: int) -> CallOutcome:
     """Return the outcome of a response: a result, an error, or an unreadable message."""
-    kind, summary = OutcomeKind.RESULT, ""
+    kind, summary, next_step = _RESULT, "", ""
     try:
-        if response.kind is Kind.ERROR:
+        if response.kind is _ERROR:
             error = error_of(response)
-            kind, summary = OutcomeKind.RPC_ERROR, f"{visible(error.message)} ({error.code})"
+            kind, summary = OutcomeKind.RPC_ERROR, visible(error.text)
+            next_step = RpcError(error.code, error.message).next_step
         elif response.parsed is None and response.problem:
             response.body()  # flagged but not parsed on arrival: raises if it cannot be parsed
     except JSONError as exc:
         kind, summary = OutcomeKind.RPC_ERROR, f"Could not parse the response: {response.problem or exc}"
-    return CallOutcome(kind, elapsed_ns, response.raw, row, summary)
+        next_step = RemoteProtocolError.next_step
+    return CallOutcome(kind, elapsed_ns, response.raw, row, summary, next_step)
+
+
+def _retry_step(log: TrafficLog, row: int) -> str:
+    """Return when the server asks to retry a request that it rejected with an HTTP status, or ""."""
+    http = log.readable_http(row)
+    if http is None or http.status not in (429, 503):
+        return ""
+    return retry_text(
+        next((value for name, value in http.response_headers if name.lower() == "retry-after"), "")
+    )
 
 
 async def conclude_task(
@@ -304,14 +327,17 @@ async def conclude_task(
     try:
         result = await fetching
     except RpcError as exc:
-        error: JSONObject = {"code": exc.code, "message": exc.message, "data": exc.data}
-        outcome = replace(outcome, response=_composed(id, "error", error), is_composed=True)
-        summary = f"{visible(exc.message)} ({exc.code})"
-        return replace(outcome, kind=OutcomeKind.RPC_ERROR, summary=summary)
+        error: JSONObject = {"message": exc.message, "data": exc.data}
+        if exc.code is not None:
+            error["code"] = exc.code
+        outcome = outcome._replace(response=_composed(id, "error", error), is_composed=True)
+        return outcome._replace(
+            kind=OutcomeKind.RPC_ERROR, summary=visible(str(exc)), next_step=exc.next_step
+        )
     except RequestCancelled as exc:
-        return replace(outcome, kind=OutcomeKind.CANCELLED, summary=exc.summary, next_step=exc.next_step)
+        return outcome._replace(kind=OutcomeKind.CANCELLED, summary=exc.summary, next_step=exc.next_step)
     kind = OutcomeKind.TOOL_ERROR if result.get("isError") is True else OutcomeKind.RESULT
-    return replace(outcome, kind=kind, response=_composed(id, "result", result), is_composed=True)
+    return outcome._replace(kind=kind, response=_composed(id, "result", result), is_composed=True)
 
 
 def _composed(id: RequestId | None, member: str, value: JSONObject) -> bytes:
@@ -357,7 +383,7 @@ _CAN_BE_RESENT = (RecordKind.REQUEST, RecordKind.NOTIFICATION)
 
 def require_sent_message(log: TrafficLog, row: int) -> None:
     """Raise UserError unless the row is a request or notification sent by us."""
-    is_there = 0 <= row < len(log)
+    is_there = log.first <= row < len(log)
     if is_there and log.kind(row) in _CAN_BE_RESENT and log.direction(row) == Direction.OUT:
         return
     raise UserError(
@@ -368,7 +394,7 @@ def require_sent_message(log: TrafficLog, row: int) -> None:
 
 def raw_outcome(log: TrafficLog, row: int, elapsed_ns: int, reply: RawReply) -> RawOutcome:
     """Return the outcome of the bytes sent in `row`."""
-    http = log.http(row)
+    http = log.readable_http(row)
     failure = reply.failure
     return RawOutcome(
         row,

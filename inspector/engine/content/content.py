@@ -8,11 +8,13 @@ then from the declared MIME type, then from the extension of its URI.
 from __future__ import annotations
 
 import binascii
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
 from inspector.base.json.scanner import member_text
-from inspector.base.json.values import JSON, JSONError, JSONObject, excerpt, pretty
+from inspector.base.json.values import JSON, JSONError, JSONObject, excerpt, pretty, shorten
+from inspector.base.plain_text import one_line
 from inspector.engine.content.text_formats import (
     Table,
     TextFormat,
@@ -74,10 +76,14 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """A parsed tool result. `structured` is the structured content as JSON, None if absent."""
+    """A parsed tool result. `structured` is the structured content as JSON, None if absent.
+
+    `other_members` are the names of the members that the specification does not define.
+    """
 
     parts: tuple[Part, ...] = ()
     structured: Content | None = None
+    other_members: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +106,27 @@ class PromptContent:
 def read_result(raw: bytes) -> CallResult:
     """Parse a tools/call response. Never raises; invalid content is a part like any other."""
     result = _result(raw)
-    has_structured = "structuredContent" in result
-    return CallResult(_parts(result.get("content")), _structured(raw) if has_structured else None)
+    structured = _structured(raw) if "structuredContent" in result else None
+    return CallResult(_parts(result.get("content")), structured, other_members(result))
+
+
+# Of CallToolResult, in all protocol versions.
+_RESULT_MEMBERS = frozenset({"content", "structuredContent", "isError", "_meta", "resultType"})
+_MAX_NAMED = 10
+
+
+def other_members(result: JSONObject) -> tuple[str, ...]:
+    """Return the names of members that a tool result is not defined to have."""
+    return tuple(name for name in result if name not in _RESULT_MEMBERS)
+
+
+def no_content_text(other_members: Sequence[str]) -> str:
+    """Return what a result without content has instead, without a full stop."""
+    if not other_members:
+        return "The result is empty: no content and no structured content"
+    named = ", ".join(one_line(shorten(name, 60)) for name in other_members[:_MAX_NAMED])
+    more = len(other_members) - _MAX_NAMED
+    return f"No content; the result has: {named}{f' and {more:,} more' if more > 0 else ''}"
 
 
 def _structured(raw: bytes) -> Content:
@@ -194,8 +219,8 @@ def block_content(item: JSON) -> Content:
     match item.get("type"):
         case "text" if isinstance(text := item.get("text"), str):
             return Content(ContentKind.TEXT, _utf8(text))
-        case "image" | "audio":
-            return _decoded(item, "data", "")
+        case "image" | "audio" as block_type:
+            return _decoded(item, "data", "", block_type)
         case "resource_link":
             title = _string(item, "title") or _string(item, "name")
             return Content(
@@ -227,7 +252,7 @@ def unknown(item: JSON, problem: str) -> Content:
     return Content(ContentKind.UNKNOWN, _utf8(shown), problem=problem)
 
 
-def _decoded(item: JSONObject, member: str, uri: str) -> Content:
+def _decoded(item: JSONObject, member: str, uri: str, block_type: str = "") -> Content:
     mime_type = _string(item, "mimeType")
     if not isinstance(item.get(member), str):
         return replace(unknown(item, "its data is missing"), uri=uri)
@@ -235,20 +260,25 @@ def _decoded(item: JSONObject, member: str, uri: str) -> Content:
         data = binascii.a2b_base64(_string(item, member), strict_mode=True)
     except (binascii.Error, ValueError) as exc:
         return replace(unknown(item, f"its data is not valid Base64: {exc}"), uri=uri)
-    return _file(data, mime_type, uri)
+    return _file(data, mime_type, uri, block_type)
 
 
-def _file(data: bytes, mime_type: str, uri: str) -> Content:
-    """Detect what bytes are from their first bytes."""
+def _file(data: bytes, mime_type: str, uri: str, block_type: str) -> Content:
+    """Detect what bytes are from their first bytes; `block_type` is "image", "audio" or "" (a resource)."""
+    is_declared = mime_type in KNOWN_TYPES and mime_type.startswith(("image/", "audio/"))
     if (text := readable(data)) is not None:
-        return _text(text, mime_type, uri)
+        # Other image types can be text, such as SVG.
+        problem = f"declared as {mime_type or block_type}, but is text"
+        is_wrong = is_declared or block_type == "audio"
+        return replace(_text(text, mime_type, uri), problem=problem if is_wrong else "")
     found = recognized(data, "")
     kinds = {DecodingKind.IMAGE: ContentKind.IMAGE, DecodingKind.AUDIO: ContentKind.AUDIO}
     if found is None or found.kind not in kinds or found.data != data:
-        is_declared = mime_type in KNOWN_TYPES and mime_type.startswith(("image/", "audio/"))
         problem = f"declared as {mime_type}, but the data does not start like one" if is_declared else ""
         return Content(ContentKind.BINARY, data, mime_type, uri, problem=problem)
+    is_audio = found.kind is DecodingKind.AUDIO
     is_other = mime_type.startswith("image/") and mime_type != found.mime_type
+    is_other |= mime_type.startswith("audio/") and not is_audio  # audio types have many names
     problem = f"declared as {mime_type}, but is {found.mime_type}" if is_other else ""
     return Content(kinds[found.kind], data, found.mime_type, uri, problem=problem)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import ssl
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
@@ -12,12 +13,14 @@ from typing import Literal
 
 from inspector.base.errors import ConfigError
 from inspector.base.redaction import MASK
+from inspector.base.search_path import INHERITED, path_variable
 from inspector.config.json_file import read_text, readable_stem, write_bytes
 from inspector.config.servers.entries import (
     Entry,
     HttpEntry,
     StdioEntry,
     WebSocketEntry,
+    check_continue_as,
     check_url,
     is_websocket,
 )
@@ -94,9 +97,16 @@ def _masked_diagnosis(diagnosis: Diagnosis, mask: Callable[[str], str]) -> Diagn
 
 def apply_fix(entry: Entry, action: Action, certificates: Path | None) -> Entry:
     """Return the fixed entry. May write a certificate to that folder. Raises ConfigError."""
+    if action.kind is ActionKind.CONTINUE_AS:
+        return replace(entry, continue_as=check_continue_as(action.value))
     if action.kind is ActionKind.USE_AUTO_ERA:
         return replace(entry, era="auto")
     if isinstance(entry, StdioEntry):
+        if action.kind is ActionKind.ADD_TO_PATH:
+            return _with_path_folder(entry, action.value)
+        if action.kind is ActionKind.ADD_VARIABLES:
+            passed = {name: f"${{{name}}}" for name in action.value.split()}
+            return replace(entry, env={**entry.env, **passed})
         raise ConfigError("This server is a command and has no URL.", "Run Doctor again.")
     match action.kind:
         case ActionKind.TRUST_CERTIFICATE:
@@ -109,6 +119,15 @@ def apply_fix(entry: Entry, action: Action, certificates: Path | None) -> Entry:
         case ActionKind.USE_HTTP:
             return _with_type(entry, action.value, "http")
     raise ConfigError("MCP Lens cannot apply this fix.", "Edit the server instead.")
+
+
+def _with_path_folder(entry: StdioEntry, folder: str) -> Entry:
+    """Return the entry with a folder at the beginning of its PATH, before the inherited one."""
+    name = path_variable(entry.env)
+    path = entry.env.get(name, INHERITED)
+    if not isinstance(path, str):
+        raise ConfigError("The server's PATH is in the secret store.", "Change it in Edit server….")
+    return replace(entry, env={**entry.env, name: f"{folder.replace('${', '$${')}{os.pathsep}{path}"})
 
 
 def _with_url(entry: HttpEntry | WebSocketEntry, url: str) -> Entry:

@@ -19,7 +19,7 @@ from inspector.protocol.revisions import Era
 from inspector.session.connect import make_routes
 from inspector.traffic.log import TrafficLog
 from inspector.transport.base import Authorization, AuthorizedRequest, Headers
-from inspector.transport.process import OrphanGuard
+from inspector.transport.orphan_guard import OrphanGuard
 
 _LIST_TIMEOUT = 15.0
 _PROBE_TIMEOUT = 1.0  # for detecting another protocol on a port

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from inspector.base.errors import ConfigError
 from inspector.base.signals import Signal
 from inspector.engine.doctor.results import Action, CheckReport, CheckResult, CheckState, Diagnosis
-from inspector.transport.process import OrphanGuard
+from inspector.transport.orphan_guard import OrphanGuard
 from inspector.transport.task_scope import TaskScope
 
 # Imported with the first check: most runs have none.

@@ -21,10 +21,10 @@ from inspector.base.redaction import masked_url
 from inspector.engine.doctor.probe_session import ObservedHttp
 from inspector.oauth.http import LoginHttp, LoginRecorder, get_document
 from inspector.protocol.auth.challenge import choose_challenge, read_challenges
-from inspector.protocol.auth.resource_metadata import resource_metadata_urls
+from inspector.protocol.auth.resource_metadata import issuer_problem, resource_metadata_urls
 from inspector.protocol.auth.responses import Candidate, LookupOutcome, MetadataResponse, read_document
 from inspector.protocol.auth.server_metadata import server_metadata_urls
-from inspector.protocol.auth.url_guard import allowance_for
+from inspector.protocol.auth.url_guard import UrlBlocked, allowance_for
 from inspector.protocol.revisions import NEWEST_HANDSHAKE
 from inspector.traffic.log import TrafficLog
 from inspector.transport.network import Network, make_tls_context
@@ -124,7 +124,8 @@ async def _close(writer: asyncio.StreamWriter) -> None:
 class TlsProbe:
     """A TLS handshake.
 
-    `code` is OpenSSL's certificate verification error; `reason` its reason string for any other error.
+    `code` is the certificate verification error of OpenSSL or the operating system; `reason` is OpenSSL's
+    reason string for any other error.
     """
 
     host: str
@@ -132,6 +133,7 @@ class TlsProbe:
     cipher: str = ""
     chain: tuple[CertificateInfo, ...] = ()
     is_verified: bool = True
+    is_rejected: bool = False  # the certificate was
     code: int = 0
     reason: str = ""
     error: str = ""
@@ -161,8 +163,9 @@ async def probe_tls(
     with contextlib.suppress(OSError, TimeoutError):
         unchecked = await asyncio.to_thread(make_tls_context, replace(network, verify=False))
         shown = await _handshake(host, address, port, unchecked, timeout)
-    error, code = one_line(rejection.verify_message), rejection.verify_code
-    return replace(shown, is_verified=False, code=code, error=error, elapsed_ns=elapsed)
+    error = one_line(getattr(rejection, "verify_message", str(rejection)))
+    code = getattr(rejection, "verify_code", 0)
+    return replace(shown, is_verified=False, is_rejected=True, code=code, error=error, elapsed_ns=elapsed)
 
 
 async def _handshake(host: str, address: str, port: int, context: ssl.SSLContext, timeout: float) -> TlsProbe:
@@ -238,6 +241,7 @@ class WellKnownDocuments:
     locations: tuple[tuple[str, str], ...] = ()
     problem_at: str = ""  # URL of the problem, if not the usual one
     schemes: tuple[str, ...] = ()  # challenge schemes, lower case
+    blocked: UrlBlocked | None = None  # why the issuer is not contacted
 
 
 async def fetch_well_known(
@@ -262,14 +266,16 @@ async def fetch_well_known(
             next((each for each in listed if isinstance(each, str)), "") if isinstance(listed, list) else ""
         )
         issuer_document = ""
+        blocked = issuer_problem(issuer, allowance) if issuer else None
         if resource and not issuer:
             problem = "it lists no authorization server"
-        elif issuer and rejected is not None:
+        elif issuer and blocked is None and rejected is not None:
             issuer_document, _, problem = await _fetch_first(http, server_metadata_urls(issuer), locations)
         named = challenge.resource_metadata if challenge is not None and not resource else ""
         result = next((result for url, result in locations if url == named), "")
         if named and not problem:
-            problem = result or "fetching it from there is not allowed"
+            refusal = issuer_problem(named, allowance)
+            problem = result or (refusal.clause if refusal is not None else "it was not found there")
         return WellKnownDocuments(
             challenge=", ".join(headers),
             resource=resource,
@@ -279,6 +285,7 @@ async def fetch_well_known(
             locations=tuple(locations),
             problem_at=masked_url(named or ""),
             schemes=schemes,
+            blocked=blocked,
         )
     finally:
         await http.close()

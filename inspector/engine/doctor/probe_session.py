@@ -19,6 +19,7 @@ from inspector.protocol.framing import Overlong
 from inspector.protocol.handshake import NegotiationResult
 from inspector.protocol.jsonrpc import Kind, Message, error_of, read
 from inspector.protocol.revisions import Revision
+from inspector.protocol.unusable import LineJoiner, Unusable
 from inspector.session.server_requests import responder_of
 from inspector.session.session import Session
 from inspector.session.state import Route
@@ -41,6 +42,7 @@ from inspector.transport.base import (
     SseReceived,
     StderrReceived,
     Transport,
+    UnfinishedOutput,
     WireEvent,
 )
 
@@ -86,6 +88,7 @@ class ObservedTraffic:
     exit_code: int | None = None
     stray: list[str] = field(default_factory=list)  # non-protocol lines on stdout
     broken: list[str] = field(default_factory=list)  # lines that look like JSON but are not messages
+    unusable: list[Unusable] = field(default_factory=list)  # explanations of both, and of unfinished lines
     stderr: deque[str] = field(default_factory=lambda: deque(maxlen=_MAX_LINES))
     messages: list[Message] = field(default_factory=list)
     exchanges: list[ObservedHttp] = field(default_factory=list)
@@ -132,6 +135,7 @@ class TrafficListener:
         self.received_anything = asyncio.Event()
         self._exchanges: dict[int, ObservedHttp] = {}
         self._is_closing = False
+        self._joiner = LineJoiner()
 
     def reset(self) -> None:
         self._exchanges = {}
@@ -151,6 +155,9 @@ class TrafficListener:
                 self._on_started(event)
             case FramesReceived():
                 self._on_frames(event)
+            case UnfinishedOutput():
+                self._note_output(event.at)
+                self._explain(self._joiner.unfinished(event.head))
             case StderrReceived():
                 self._note_output(event.at)
                 self.traffic.stderr.extend(_line(line) for line in event.lines if line.strip())
@@ -173,6 +180,7 @@ class TrafficListener:
 
     def _on_started(self, event: ProcessStarted) -> None:
         self.traffic.stray, self.traffic.broken, self.traffic.messages = [], [], []
+        self.traffic.unusable, self._joiner = [], LineJoiner()
         self.traffic.stderr.clear()
         self.traffic.exit_status = self.traffic.closed = ""
         self.traffic.exit_code = None
@@ -193,16 +201,20 @@ class TrafficListener:
                 self._add_line(self.traffic.broken, frame.head)
                 continue
             message = read(frame)
-            if message.kind is Kind.TEXT:
-                self._add_line(self.traffic.stray, frame)
-            elif message.kind is Kind.INVALID:
-                self._add_line(self.traffic.broken, frame)
+            if message.kind in (Kind.TEXT, Kind.INVALID):
+                is_text = message.kind is Kind.TEXT
+                self._add_line(self.traffic.stray if is_text else self.traffic.broken, frame)
+                self._explain(self._joiner.feed(message))
             elif len(self.traffic.messages) < _MAX_EVENTS:
                 self.traffic.messages.append(message)
 
     def _add_line(self, lines: list[str], line: bytes) -> None:
         if len(lines) < _MAX_LINES and line.strip():
             lines.append(_line(line))
+
+    def _explain(self, unusable: Unusable | None) -> None:
+        if unusable is not None and len(self.traffic.unusable) < _MAX_EVENTS:
+            self.traffic.unusable.append(unusable)
 
     def _note_output(self, at: int) -> None:
         self.traffic.first_output_at = self.traffic.first_output_at or at
@@ -232,7 +244,7 @@ class _ObservedTransport:
         traffic = self._listener.traffic
         is_final = self._is_final if traffic.exit_status else None
         if is_final is not None and await asyncio.to_thread(is_final, traffic):
-            raise ConnectFailed(f"The process {traffic.exit_status}. Its output explains why.")
+            raise ConnectFailed(f"The process {traffic.exit_status}.", "Its output explains why.")
 
         def forward(event: WireEvent) -> None:
             self._listener.on_event(event)
@@ -346,7 +358,7 @@ def _read_list(response: Message, kind: str) -> tuple[int, str, bool]:
     try:
         if response.kind is Kind.ERROR:
             error = error_of(response)
-            return 0, f"{error.message} ({error.code})", False
+            return 0, error.text, False
         items = response.result.get(kind)
     except JSONError as exc:
         return 0, str(exc), True

@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+import os
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from dataclasses import replace
 
+from inspector.base.environment import inherited_variables
 from inspector.base.errors import ConfigError
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 from inspector.base.redaction import masked_command
+from inspector.base.search_path import path_source, path_variable
 from inspector.base.units import plural
-from inspector.config.servers.entries import Entry, StdioEntry
+from inspector.config.servers.entries import Entry, StdioEntry, installer_of
 from inspector.config.servers.entry_secrets import plain_values, secret_references
 from inspector.engine.doctor.connection_check import NOT_EXPANDED, ConnectionCheck, summary_of
 from inspector.engine.doctor.probe_session import ObservedTraffic, ProbeSession
-from inspector.engine.doctor.program_probe import inspect_program, is_installer, runtime_of, version_of
+from inspector.engine.doctor.program_probe import inspect_program, runtime_of, version_of
 from inspector.engine.doctor.results import PROCESS_STEPS, CheckResult, Diagnosis
-from inspector.engine.doctor.rules.output import diagnose_exit, diagnose_silence, diagnose_stray, explains
+from inspector.engine.doctor.rules.output import (
+    diagnose_exit,
+    diagnose_silence,
+    diagnose_stray,
+    diagnose_unusable,
+    explains,
+    lines_of,
+)
 from inspector.engine.doctor.rules.programs import diagnose_program, diagnose_version
 from inspector.engine.doctor.rules.protocol import diagnose_messages, diagnose_settings
-from inspector.transport.process import Command
+from inspector.engine.doctor.rules.variables import name_variables
+from inspector.session.connect import start_allowance
+from inspector.transport.programs import Command
 from inspector.transport.task_scope import TaskScope
 
 # Failures that an old runtime may have caused.
@@ -41,28 +53,38 @@ class ProcessCheck(ConnectionCheck):
         if self.has_unexpanded_placeholders(entry):
             yield self.skipped("command", NOT_EXPANDED)
             return
-        command = Command((entry.command, *entry.args), plain_values(entry), entry.cwd)
+        command = Command(
+            (entry.command, *entry.args), plain_values(entry), entry.cwd, entry.inherit_environment
+        )
         yield self.running("command")
         began = self.now()
         probe = await asyncio.to_thread(inspect_program, command)
         diagnosis = diagnose_program(probe)
-        details = (f"Working directory: {entry.cwd}",) if entry.cwd else ()
+        details = (*((f"Working directory: {entry.cwd}",) if entry.cwd else ()), *self._path_lines(command))
         text = "" if diagnosis is not None else probe.found
         yield self.check_result("command", text, self.now() - began, diagnosis, details)
         if self.has_failed() or not self.context.may_contact:
             return
-        too_old: Diagnosis | None = None
+        runtime: Diagnosis | None = None
         if runtime_of(entry.command) is None:
             yield self.skipped("runtime", "Not a known runtime; its version is not checked.")
         else:
             yield self.running("runtime")
             began = self.now()
             version = await version_of(probe.found, command, self.context.guard)
-            too_old = diagnose_version(probe.found, version)
-            yield self._version(version.version or version.problem, self.now() - began, too_old)
-        async with aclosing(self._check_session(entry, too_old)) as results:
+            runtime = diagnose_version(probe.found, version)
+            yield self.check_result("runtime", version.version, self.now() - began, runtime)
+            if self.has_failed():
+                return
+        too_old = runtime if runtime is not None and runtime.id == "runtime-too-old" else None
+        async with aclosing(self._check_session(entry, command, too_old)) as results:
             async for result in results:
                 yield result
+
+    def _path_lines(self, command: Command) -> Iterator[str]:
+        assert isinstance(self.entry, StdioEntry)
+        yield f"PATH: {path_source(self.entry.env)}"
+        yield command.environment().get(path_variable(command.env), "not set")
 
     async def _resolve(self) -> Entry | ConfigError:
         try:
@@ -78,18 +100,13 @@ class ProcessCheck(ConnectionCheck):
             )
         assert isinstance(entry, StdioEntry)
         names = ", ".join(entry.env) or "none"
+        inherited = ", ".join(sorted(inherited_variables(os.environ, whole=entry.inherit_environment)))
+        details = (f"Environment variables: {names}", f"Inherited from MCP Lens: {inherited}")
         text = " ".join(masked_command((entry.command, *entry.args)))
-        return self.check_result("settings", text, details=(f"Environment variables: {names}",))
-
-    def _version(self, text: str, elapsed: int, too_old: Diagnosis | None) -> CheckResult:
-        """A runtime that is too old is a warning unless the server fails because of it."""
-        result = self.check_result("runtime", text, elapsed)
-        if too_old is None:
-            return result
-        return self.check_result("runtime", text, elapsed, replace(too_old, is_warning=True))
+        return self.check_result("settings", text, details=details)
 
     async def _check_session(
-        self, entry: StdioEntry, too_old: Diagnosis | None
+        self, entry: StdioEntry, command: Command, too_old: Diagnosis | None
     ) -> AsyncGenerator[CheckResult, None]:
         yield self.running("started")
         try:
@@ -102,10 +119,11 @@ class ProcessCheck(ConnectionCheck):
         try:
             if await _wait_for_either(connecting, session.listener.started):
                 yield self._started(session.listener.traffic)
-                yield self.running("output", f"Waiting up to {self.settings.connect_timeout:g} s.")
+                limit = self.settings.connect_timeout
+                yield self.running("output", f"Waiting up to {start_allowance(limit) + limit:g} s.")
                 await _wait_for_either(connecting, session.listener.received_anything)
             await connecting
-            async with aclosing(self._evaluate(session, too_old)) as results:
+            async with aclosing(self._evaluate(session, command, too_old)) as results:
                 async for result in results:
                     yield result
         finally:
@@ -116,14 +134,16 @@ class ProcessCheck(ConnectionCheck):
         return self.check_result("started", f"PID {traffic.pid}", max(0, traffic.started_at - traffic.began))
 
     async def _evaluate(
-        self, session: ProbeSession, too_old: Diagnosis | None
+        self, session: ProbeSession, command: Command, too_old: Diagnosis | None
     ) -> AsyncGenerator[CheckResult, None]:
         traffic = session.listener.traffic
         if traffic.negotiated is None:
             diagnosis = await asyncio.to_thread(self._diagnose, traffic)  # scans the server's output
             if too_old is not None and diagnosis.id in _POSSIBLY_OLD_RUNTIME:
                 self.warnings = [each for each in self.warnings if each.id != too_old.id]
-                diagnosis = too_old
+                diagnosis = replace(too_old, is_warning=False)
+            passed = command.environment()
+            diagnosis = name_variables(diagnosis, lines_of(traffic), command.argv[0], os.environ, passed)
             for result in self._failed_results(traffic, diagnosis):
                 yield result
             return
@@ -153,9 +173,12 @@ class ProcessCheck(ConnectionCheck):
                 tuple(shorten(one_line(line), 300) for line in list(traffic.stderr)[-6:]),
             )
         assert isinstance(self.entry, StdioEntry)
-        limit, installer = self.settings.connect_timeout, is_installer(self.entry.command)
-        return diagnose_messages(traffic, self.entry) or diagnose_silence(
-            traffic, limit, is_installer=installer
+        waited = round((traffic.ended - traffic.started_at) / 1e9, 1)
+        installer = installer_of((self.entry.command, *self.entry.args))
+        return (
+            diagnose_unusable(traffic)
+            or diagnose_messages(traffic, self.entry)
+            or diagnose_silence(traffic, waited, installer)
         )
 
     def _failed_results(self, traffic: ObservedTraffic, diagnosis: Diagnosis) -> list[CheckResult]:

@@ -7,27 +7,32 @@ Looks up what a command would start without starting it. Only known runtimes (No
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import glob
 import os
 import re
-import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from inspector.base.environment import IS_WINDOWS
 from inspector.base.errors import ConnectFailed
 from inspector.base.plain_text import one_line
+from inspector.base.search_path import folders_in, installed_folders, search_path
+from inspector.transport.orphan_guard import OrphanGuard
 from inspector.transport.process import (
     ChildProcess,
-    Command,
-    OrphanGuard,
-    child_environment,
     describe_exit,
-    find_program,
     within,
 )
+from inspector.transport.programs import (
+    Command,
+    env_program,
+    find_file,
+    find_on_path,
+    find_program,
+    is_path,
+    read_head,
+    suffixes_in,
+)
 
-_HEAD_SIZE = 256  # bytes of the file to read
 _VERSION_TIMEOUT = 5.0
 _MAX_OUTPUT = 4096
 
@@ -36,8 +41,8 @@ _MAX_OUTPUT = 4096
 class ProgramInfo:
     """The file that a command would start; if `found` is empty, `problem` says why.
 
-    `alternatives` are files of that name outside the PATH. `head` are the first bytes of the file;
-    `interpreter` is from its shebang line.
+    `alternatives` are files of that name outside the PATH, or of the name of `missing_program`. `head` are
+    the first bytes of the file; `interpreter` is from its shebang line.
     """
 
     name: str
@@ -54,69 +59,53 @@ class ProgramInfo:
     interpreter: str = ""
     interpreter_exists: bool = True
     is_interpreter_executable: bool = True
+    missing_program: str = ""  # of `#!/usr/bin/env X`, if X is not on the PATH
 
 
 def inspect_program(command: Command) -> ProgramInfo:
     """Look up the program. Blocking but quick: a few file system calls."""
     name = os.path.expanduser(command.argv[0]) if command.argv else ""
-    is_path = os.sep in name or bool(os.altsep and os.altsep in name)
-    path = os.path.abspath(os.path.join(command.cwd, name)) if is_path else ""
-    env = child_environment(command.env)
+    path = os.path.abspath(os.path.join(command.cwd, name)) if is_path(name) else ""
     found = problem = ""
     try:
-        found = find_program(command, env.get("PATH", os.defpath))
+        found = find_program(command)
     except ConnectFailed as exc:
         problem = exc.summary
-    head = _head(found or path)
-    interpreter = _interpreter(head)
+    env = command.environment()
+    head = read_head(found or path)
+    interpreter = "" if IS_WINDOWS else _interpreter(head)
+    missing = env_program(head) if found and not IS_WINDOWS else ""
+    if missing and find_on_path(missing, env) is not None:
+        missing = ""
+    wanted = missing or ("" if found or path else name)
     return ProgramInfo(
         name=name,
         found=found,
         problem=problem,
-        is_path=is_path,
+        is_path=bool(path),
         path=path,
-        exists=os.path.exists(path) if path else bool(found),
+        exists=bool(found) or os.path.exists(path) if path else bool(found),
         is_folder=os.path.isdir(path) if path else False,
-        alternatives=() if found or is_path else tuple(_find_alternatives(name, env)),
+        alternatives=tuple(_find_alternatives(wanted, env, os.path.dirname(found))),
         cwd=command.cwd,
         cwd_exists=not command.cwd or os.path.isdir(command.cwd),
         head=head,
         interpreter=interpreter,
         interpreter_exists=not interpreter or os.path.exists(interpreter),
         is_interpreter_executable=not interpreter or os.access(interpreter, os.X_OK),
+        missing_program=missing,
     )
 
 
-# Install locations that are usually on a terminal's PATH but not on that of a GUI app.
-_INSTALL_FOLDERS = (
-    *("~/.local/bin", "~/bin", "~/.cargo/bin", "~/.bun/bin", "~/.deno/bin", "~/.volta/bin", "~/.asdf/shims"),
-    *("~/.nvm/versions/node/*/bin", "~/.fnm/node-versions/*/installation/bin", "~/.local/share/mise/shims"),
-    *("~/.pyenv/shims", "~/miniconda3/bin", "~/anaconda3/bin", "/opt/homebrew/bin", "/usr/local/bin"),
-    *("/usr/bin", "/snap/bin", "/home/linuxbrew/.linuxbrew/bin"),
-)
-
-
-def _find_alternatives(name: str, env: Mapping[str, str]) -> list[str]:
+def _find_alternatives(name: str, env: Mapping[str, str], first: str) -> list[str]:
+    """Return the programs of that name in a folder, in the usual folders and on the inherited PATH."""
     if not name or os.path.basename(name) != name:
         return []
-    home = env.get("HOME") or os.path.expanduser("~")
-    found: dict[str, None] = {}
-    for folders in _INSTALL_FOLDERS:
-        pattern = glob.escape(home) + folders[1:] if folders.startswith("~") else folders
-        for folder in sorted(glob.glob(pattern), reverse=True):  # newest version first
-            if (file := shutil.which(name, path=folder)) is not None:
-                found[file] = None
-    if (file := shutil.which(name)) is not None:  # on our own PATH, but not on the configured one
-        found[file] = None
-    return list(found)
-
-
-def _head(path: str) -> bytes:
-    with contextlib.suppress(OSError, ValueError):
-        if os.path.isfile(path):  # reading a FIFO or a device could block forever
-            with open(path, "rb") as file:
-                return file.read(_HEAD_SIZE)
-    return b""
+    folders = [first] if first else []
+    folders += installed_folders({**os.environ, **env})
+    folders += folders_in(search_path().value)  # a PATH that is set for the server replaces it
+    files = (find_file(name, [folder], suffixes_in(env)) for folder in folders)
+    return list(dict.fromkeys(file for file in files if file is not None))
 
 
 def _interpreter(head: bytes) -> str:
@@ -175,11 +164,6 @@ def _stem(program: str) -> str:
     return "python3" if re.fullmatch(r"python3\.\d+", name) else name
 
 
-def is_installer(program: str) -> bool:
-    """True if it may have to download the server before starting it."""
-    return _stem(program) in ("npx", "npm", "bunx", "uv", "uvx", "pipx", "docker", "podman")
-
-
 def major_of(version: str) -> int:
     """Return 20 for "v20.11.1", 0 if there is no number."""
     match = re.search(r"\d+", version)
@@ -190,13 +174,14 @@ def major_of(version: str) -> int:
 class VersionInfo:
     version: str = ""
     problem: str = ""
+    exit_code: int | None = 0
 
 
 async def version_of(program: str, command: Command, guard: OrphanGuard) -> VersionInfo:
     """Ask a known runtime for its version. Nothing else is ever started here."""
     listener = _Listener()
     flag = _FLAGS.get(_stem(program), "--version")
-    requested = Command((program, flag), command.env, command.cwd)
+    requested = replace(command, argv=(program, flag))
     try:
         child = await ChildProcess.start(requested, listener, guard)
     except ConnectFailed as exc:
@@ -210,7 +195,9 @@ async def version_of(program: str, command: Command, guard: OrphanGuard) -> Vers
         return VersionInfo(problem=f"It did not report its version within {_VERSION_TIMEOUT:g} s.")
     if listener.code != 0:
         status = describe_exit(listener.code)
-        return VersionInfo(problem=f"{os.path.basename(program)} {flag} {status}: {one_line(reported)[:200]}")
+        said = f": {one_line(reported)[:200]}" if reported else ""
+        problem = f"{os.path.basename(program)} {flag} {status}{said}"
+        return VersionInfo(problem=problem, exit_code=listener.code)
     return VersionInfo(one_line(reported)[:80])
 
 
@@ -228,11 +215,12 @@ class _Listener:
     def on_started(self, pid: int) -> None:
         pass
 
-    def on_stdout(self, data: bytes) -> None:
+    def on_stdout(self, data: bytes) -> int:
         self._output = (self._output + data)[:_MAX_OUTPUT]
+        return data.count(b"\n")
 
-    def on_stderr(self, data: bytes) -> None:
-        self._output = (self._output + data)[:_MAX_OUTPUT]
+    def on_stderr(self, data: bytes) -> int:
+        return self.on_stdout(data)
 
     def on_stdout_closed(self) -> None:
         pass

@@ -87,15 +87,19 @@ class ActionKind(Enum):
     USE_SSE = "use HTTP+SSE"
     USE_HTTP = "use Streamable HTTP"
     USE_AUTO_ERA = "auto-detect the protocol version"
+    CONTINUE_AS = "continue as a known protocol version"
+    ADD_TO_PATH = "add this folder to the server's PATH"
     LOG_IN = "log in"
     OPEN_SECRETS = "open the server's secrets"
+    ADD_VARIABLES = "add environment variables"
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
     """A fix that can be applied.
 
-    `label` is its button text; `value` is a URL or a PEM certificate.
+    `label` is its button text; `value` is a URL, a PEM certificate, a protocol version, a folder, or names of
+    variables separated by spaces.
     """
 
     kind: ActionKind

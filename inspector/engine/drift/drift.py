@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from inspector.base.errors import ConfigError, LensError, RpcError, UserError
+from inspector.base.errors import ConfigError, LensError, UserError
 from inspector.base.json.values import JSONObject
 from inspector.base.signals import Signal
 from inspector.config.servers.entries import Entry
@@ -28,11 +28,12 @@ from inspector.engine.drift.baseline import (
     packed,
     packed_item,
 )
-from inspector.engine.views import ServerStatus, ServerView
+from inspector.engine.server_view import ServerView
+from inspector.engine.views import ServerStatus
 from inspector.engine.workers import INLINE_LIMIT
 from inspector.protocol.drift import LISTS, SERVER, ItemChange, keyed
 from inspector.protocol.handshake import NegotiationResult
-from inspector.protocol.jsonrpc import METHOD_NOT_FOUND
+from inspector.protocol.jsonrpc import METHOD_NOT_FOUND, RpcError
 from inspector.protocol.types import Listing, Prompt, Resource, ResourceTemplate, Tool
 from inspector.traffic.compare.diff import Diff
 from inspector.transport.task_scope import TaskScope
@@ -106,9 +107,12 @@ class Drift:
             engine.servers.renamed.connect(self._on_renamed)
 
     def record_list(self, server: str, kind: str, listing: Listing[Item]) -> Listing[Item]:
-        """Record a complete list, no matter what fetched it, and return it."""
+        """Record a complete list, no matter what fetched it, and return it.
+
+        An incomplete one is not compared: the missing items would count as removed.
+        """
         lists = self._lists.get(server)
-        if lists is not None:
+        if lists is not None and not listing.incomplete:
             lists.by_kind[kind] = [item.source for item in listing.items]
             lists.stale.discard(kind)
             if lists.is_settled:

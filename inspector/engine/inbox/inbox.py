@@ -97,6 +97,7 @@ class Inbox:
         self._clock = clock or SystemClock()
         self._ids = itertools.count(1)
         self._open: dict[int, PendingInboxRequest] = {}
+        self._hidden: dict[int, PendingInboxRequest] = {}  # those of `_open` not shown yet
         self._by_server_request: dict[ServerRequest, PendingInboxRequest] = {}
         self._counts: Counter[str] = Counter()  # open requests by server
         self._past = RequestHistory()
@@ -213,7 +214,7 @@ class Inbox:
         self._by_server_request[server_request] = pending
         if self._counts[server] >= MAX_OPEN:
             self._reject_over_limit(pending)
-        self._open[pending.inbox_request.id] = pending
+        self._open[pending.inbox_request.id] = self._hidden[pending.inbox_request.id] = pending
         self._counts[server] += 1
         if self.reply_timeout is not None:
             loop = asyncio.get_running_loop()
@@ -308,6 +309,7 @@ class Inbox:
         if self.rules is None:
             self._show(pending)
             return await pending.decision
+        pending.waits_for_rules = True
         asking = asyncio.get_running_loop().create_task(self._ask_all_rules(self.rules, pending))
         either: set[asyncio.Future[Any]] = {asking, pending.decision}
         try:
@@ -388,6 +390,7 @@ class Inbox:
             ended_ns=now,
             awaits_completion=False,
         )
+        self._hidden.pop(pending.inbox_request.id, None)
         if self._open.pop(pending.inbox_request.id, None) is not None:
             self._counts[pending.inbox_request.server] -= 1
         self._past.add(pending.inbox_request, pending.server_request.size)
@@ -397,10 +400,24 @@ class Inbox:
         else:
             pending.close()
         self.changed.emit(pending.inbox_request)
+        self._show_ready()
 
     def _show(self, pending: PendingInboxRequest) -> None:
-        pending.is_shown = True
-        self._changed(pending)
+        pending.waits_for_rules = False
+        pending.is_ready = True
+        if pending.is_shown:
+            self._changed(pending)
+        self._show_ready()
+
+    def _show_ready(self) -> None:
+        """Show new requests, the oldest first: one that waits for its reply rules delays newer ones."""
+        for id, pending in tuple(self._hidden.items()):
+            if pending.waits_for_rules:
+                return
+            if pending.is_ready:
+                del self._hidden[id]
+                pending.is_shown = True
+                self._changed(pending)
 
     def _changed(self, pending: PendingInboxRequest) -> None:
         if pending.is_shown and pending.inbox_request.is_open:

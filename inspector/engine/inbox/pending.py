@@ -31,6 +31,8 @@ class PendingInboxRequest:
     decision: asyncio.Future[dict[str, Reply]]
     elicitation_ids: set[str] = field(default_factory=set)
     timer: asyncio.TimerHandle | None = None
+    waits_for_rules: bool = False
+    is_ready: bool = False  # no reply rule has answered it in time
     is_shown: bool = False
 
     @property

@@ -320,7 +320,13 @@ class LoginController:
             return login.stored_login
         view = login.view
         if view.prompt is not None:
-            raise NeedsLogin(view.prompt.text, "Answer it in the Auth tab.", refused.status, refused.headers)
+            raise NeedsLogin(
+                view.prompt.text,
+                "Answer it in the Auth tab.",
+                refused.status,
+                refused.headers,
+                was_tried=True,
+            )
         # From the browser step on, a step's advice refers to steps that the user did not see.
         has_own_advice = view.current is not None and view.current.id not in BROWSER_STEPS
         next_step = view.next_step if has_own_advice and not view.is_over else ""
@@ -329,6 +335,7 @@ class LoginController:
             next_step or _RETRY,
             refused.status,
             refused.headers,
+            was_tried=True,
         )
 
     async def _begin(

@@ -1,8 +1,8 @@
 """File watch: globs below a folder, and the restart of a server when matching files change.
 
 `*` and `?` match within a name, `**` any folders, `{a,b}` either, `[…]` one character. A glob without `/`
-matches names in the folder itself. A scan walks the folders, so it runs on a thread; its cost is bounded,
-and links to folders are not followed.
+matches names in the folder itself. On Windows, globs ignore case. A scan walks the folders, so it runs on a
+thread; its cost is bounded, and links to folders are not followed.
 
 Files are polled twice a second while the server is supposed to be connected; a server that failed at
 start-up is tried again at the next save. Editors and builds write in several steps, so a restart waits
@@ -25,7 +25,8 @@ from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 from inspector.base.signals import Signal
 from inspector.config.servers.entries import StdioEntry
-from inspector.engine.views import ServerStatus, ServerView
+from inspector.engine.server_view import ServerView
+from inspector.engine.views import ServerStatus
 from inspector.transport.task_scope import TaskScope
 
 if TYPE_CHECKING:
@@ -254,6 +255,7 @@ MAX_SCANNED = 20_000  # files and folders
 MAX_GLOBS = 50
 _MAX_GLOB_LENGTH = 500
 _MAX_EXPANSIONS = 64  # expansions of one glob with braces
+_MAX_PATTERNS = 256  # of all globs, with braces expanded
 _SKIPPED_FOLDERS = frozenset(
     (
         ".git",
@@ -293,26 +295,34 @@ def check_globs(globs: Sequence[str]) -> tuple[str, ...]:
         raise ConfigError(
             f"There are more than {MAX_GLOBS} file patterns.", "Use fewer, for example with ** and {a,b}."
         )
+    left = _MAX_PATTERNS
     for glob in globs:
         shown = one_line(shorten(glob, 60))
         if not glob.strip() or len(glob) > _MAX_GLOB_LENGTH or "\0" in glob:
             raise ConfigError(f"“{shown}” is not a valid file pattern.", "Use one such as src/**/*.py.")
-        for expansion in _expansions(glob):
-            try:
-                re.compile(_regex(expansion))
-            except re.error as exc:
-                raise ConfigError(
-                    f"“{shown}” is not a valid file pattern: {exc}.", "Close the brackets."
-                ) from exc
+        expansions = _expansions(glob)
+        left -= len(expansions)
+        try:
+            for expansion in expansions:
+                _PathPattern(expansion.split("/"))
+        except re.error as exc:
+            raise ConfigError(
+                f"“{shown}” is not a valid file pattern: {exc}.", "Close the brackets."
+            ) from exc
+    if left < 0:
+        raise ConfigError(f"The file patterns expand to more than {_MAX_PATTERNS}.", "Use fewer braces.")
     return tuple(globs)
 
 
-def scan_files(folder: Path, globs: Sequence[str]) -> FileSnapshot:
-    """Return all matching files. Raises ConfigError for an unsupported glob."""
+def scan_files(folder: Path, globs: Sequence[str], *, ignore_case: bool = os.name == "nt") -> FileSnapshot:
+    """Return all matching files. Raises ConfigError for an unsupported glob.
+
+    Globs ignore case on Windows, as its file systems do.
+    """
     check_globs(globs)
     files: dict[str, Stamp] = {}
     left = MAX_SCANNED
-    for root, (patterns, depth) in _walks(folder, globs, files).items():
+    for root, (patterns, depth) in _walks(folder, globs, files, ignore_case).items():
         for path in _walk(root, depth):
             left -= 1
             if left < 0:
@@ -321,19 +331,20 @@ def scan_files(folder: Path, globs: Sequence[str]) -> FileSnapshot:
                     "are not watched."
                 )
                 return FileSnapshot(files, f"{text} Use more specific patterns.")
-            if any(pattern.fullmatch(path) for pattern in patterns):
+            names = path[len(root.rstrip("/")) + 1 :].split("/")
+            if any(pattern.matches(names) for pattern in patterns):
                 _add_file(files, path)
     return FileSnapshot(files)
 
 
 def _walks(
-    folder: Path, globs: Sequence[str], files: dict[str, Stamp]
-) -> dict[str, tuple[list[re.Pattern[str]], int | None]]:
+    folder: Path, globs: Sequence[str], files: dict[str, Stamp], ignore_case: bool
+) -> dict[str, tuple[list[_PathPattern], int | None]]:
     """Return where to walk, for which patterns, and how deep (None: unlimited).
 
     A glob that names a single file is handled here.
     """
-    walks: dict[str, tuple[list[re.Pattern[str]], int | None]] = {}
+    walks: dict[str, tuple[list[_PathPattern], int | None]] = {}
     for glob in globs:
         for expansion in _expansions(_expanded(glob, folder)):
             names = expansion.split("/")
@@ -345,7 +356,7 @@ def _walks(
             root = "/".join(names[:first])
             root = root if root and not root.endswith(":") else f"{root}/"  # also for a drive root
             patterns, known = walks.get(root, ([], 0))
-            patterns.append(re.compile(_regex(expansion), re.DOTALL))
+            patterns.append(_PathPattern(names[first:], ignore_case))
             walks[root] = (patterns, None if depth is None or known is None else max(depth, known))
     return walks
 
@@ -375,31 +386,74 @@ def _expansions(glob: str) -> list[str]:
     return done
 
 
-def _regex(glob: str) -> str:
-    """Translate a glob. `**` between slashes matches any number of folders; elsewhere it is `*`."""
-    parts: list[str] = []
+class _NamePattern:
+    """A glob for one file or folder name.
+
+    The parts between the `*` have a fixed length, so the first match of each is the right one: no
+    backtracking, which would take exponential time for a glob such as `*a*a*a*b`.
+    """
+
+    def __init__(self, glob: str, ignore_case: bool) -> None:
+        parts = _fixed_parts(glob)
+        flags = re.DOTALL | re.IGNORECASE if ignore_case else re.DOTALL
+        self._parts = [re.compile("".join(part), flags) for part in parts]
+        self._end_length = len(parts[-1])
+
+    def matches(self, name: str) -> bool:
+        first, *others = self._parts
+        if not others:
+            return first.fullmatch(name) is not None
+        end = len(name) - self._end_length
+        found = first.match(name)
+        for part in others[:-1]:
+            found = part.search(name, found.end()) if found is not None else None
+        return found is not None and found.end() <= end and others[-1].match(name, end) is not None
+
+
+def _fixed_parts(glob: str) -> list[list[str]]:
+    """Return the parts between the `*`, each as regular expressions for single characters."""
+    parts: list[list[str]] = [[]]
     position = 0
     while position < len(glob):
-        if glob.startswith("**/", position) and (position == 0 or glob[position - 1] == "/"):
-            parts.append("(?:.*/)?")
-            position += 3
-        elif glob[position:] == "**" and (position == 0 or glob[position - 1] == "/"):
-            parts.append(".*")
-            position += 2
-        elif glob[position] == "*":
-            parts.append("[^/]*")
-            position += 1
+        end = glob.find("]", position + 2) if glob[position] == "[" else -1
+        if glob[position] == "*":
+            parts.append([])
         elif glob[position] == "?":
-            parts.append("[^/]")
-            position += 1
-        elif glob[position] == "[" and (end := glob.find("]", position + 2)) > 0:
+            parts[-1].append(".")
+        elif end > 0:
             inside = glob[position + 1 : end].replace("\\", "\\\\").replace("[", "\\[")
-            parts.append(f"[{'^' + inside[1:] if inside[0] == '!' else inside}]")
-            position = end + 1
+            parts[-1].append(f"[{'^' + inside[1:] if inside[0] == '!' else inside}]")
+            position = end
         else:
-            parts.append(re.escape(glob[position]))
-            position += 1
-    return "".join(parts)
+            parts[-1].append(re.escape(glob[position]))
+        position += 1
+    return parts
+
+
+class _PathPattern:
+    """A glob for a path below a folder, as names; `**` matches any number of folders."""
+
+    def __init__(self, names: Sequence[str], ignore_case: bool = False) -> None:
+        names = [*names, "*"] if names[-1] == "**" else names
+        self._names = [None if name == "**" else _NamePattern(name, ignore_case) for name in names]
+
+    def matches(self, names: Sequence[str]) -> bool:
+        """Match in time proportional to the product of both lengths: only the last `**` is retried."""
+        at = position = 0
+        retry_at, retry_position = -1, 0
+        while position < len(names):
+            pattern = self._names[at] if at < len(self._names) else None
+            if at < len(self._names) and pattern is None:
+                retry_at, retry_position = at, position
+                at += 1
+            elif pattern is not None and pattern.matches(names[position]):
+                at, position = at + 1, position + 1
+            elif retry_at >= 0:
+                retry_position += 1
+                at, position = retry_at + 1, retry_position
+            else:
+                return False
+        return all(pattern is None for pattern in self._names[at:])
 
 
 def _walk(root: str, depth: int | None) -> Iterator[str]:

@@ -178,7 +178,7 @@ class Processes:
             operation = self._log.operation(outcome.row)
             self._log.set_cost(outcome.row if operation is None else operation, cost)
             self._log.publish()
-        return replace(outcome, cost=cost)
+        return outcome._replace(cost=cost)
 
     def _cost(self, server: str, pid: int, cpu_before: int | None, first: int, last: int) -> CallCost:
         now = tree_cpu_ns(pid) if cpu_before is not None else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -20,11 +21,9 @@ from inspector.base.plain_text import one_line
 from inspector.base.signals import Signal
 from inspector.config.foreign.discovery import (
     ConfigLocation,
-    DiscoveredFile,
     DiscoveredServer,
     DiscoveredServers,
     InputSpec,
-    find_servers,
 )
 from inspector.config.servers.entries import Entry, StdioEntry
 from inspector.config.servers.entry_diff import FieldChange, flattened, masked
@@ -36,19 +35,25 @@ from inspector.config.servers.placeholders import (
     names_in,
 )
 from inspector.config.servers.trust import Approval, TrustStore, is_relative, warnings_for
-from inspector.engine.servers.entry_resolver import Permit
+from inspector.engine.server_view import ServerView
+from inspector.engine.servers.discovered_files import read_servers
+from inspector.engine.servers.entry_resolver import Permission, Permit
 from inspector.engine.servers.inspection import (
     Hashes,
     InspectedServer,
     approval_key,
+    check_inputs,
     folder_of,
     inspect_server,
     value_names,
 )
 from inspector.engine.servers.registry import ServerRegistry
 from inspector.engine.servers.server import Server
+from inspector.engine.servers.server_path import ServerPath
 from inspector.engine.servers.views import DiscoveredServerView, DiscoveryReport, Trust
-from inspector.engine.views import ServerStatus, ServerView
+from inspector.engine.views import ServerStatus
+
+_log = logging.getLogger(__name__)
 
 FindLocations: TypeAlias = Callable[[Path], Sequence[ConfigLocation]]
 
@@ -73,6 +78,7 @@ class ServerDiscovery:
         trust: TrustStore | None = None,
         locations: FindLocations | None = None,
         folder: Path | None = None,
+        server_path: ServerPath | None = None,
     ) -> None:
         self.changed: Signal[DiscoveryReport] = Signal()
         self.report = DiscoveryReport()
@@ -80,6 +86,7 @@ class ServerDiscovery:
         self._make = make
         self._trust = trust or TrustStore()
         self._locations = locations or (lambda folder: ())
+        self._server_path = server_path
         self.folder = folder or working_folder()
         self._found: dict[str, DiscoveredServer] = {}
         self._names: dict[str, str] = {}  # id to name of those that are among our servers
@@ -90,16 +97,19 @@ class ServerDiscovery:
 
         Trusted servers are then among our servers, not connected.
         """
+        if self._server_path is not None:
+            await self._server_path.ready()  # it decides which programs are inspected
         async with self._lock:
             self.folder = folder or self.folder
-            found, views, problem = await asyncio.to_thread(self._scan)
+            found = await read_servers(await asyncio.to_thread(self._locations, self.folder))
+            views, problem = await asyncio.to_thread(self._make_views, found)
             self._found = {view.id: server for view, server in zip(views, found.servers, strict=True)}
             await self._drop_missing({view.id for view in views})
             for view in views:
                 if view.trust is Trust.GIVEN and view.id not in self._names:
                     inspected = await asyncio.to_thread(self._inspect, self._found[view.id])
                     self._admit(view.id, inspected)
-            self._report(views, found.files, problem)
+            self._report(views, found, problem)
         return self.report
 
     def view(self, id: str) -> DiscoveredServerView:
@@ -111,7 +121,7 @@ class ServerDiscovery:
 
     async def entry_of(self, id: str) -> Entry:
         """Return the entry as in its file now, with its working directory. Raises ConfigError."""
-        found = await asyncio.to_thread(self._reread, id)
+        found = await self._reread(id)
         return (await asyncio.to_thread(self._inspect, found)).entry
 
     async def trust(
@@ -133,22 +143,26 @@ class ServerDiscovery:
                 raise ConfigError(f"{one_line(found.name)!r} cannot be trusted: {inspected.problem}")
             used = names_in(inspected.entry).variables
             allowed = frozenset(variables) & frozenset(used)
+            values = _with_defaults(found, inputs or {})
             inspected = await asyncio.to_thread(inspect_server, found, self.folder, allowed)
+            await asyncio.to_thread(check_inputs, found, self.folder, allowed, inspected, values)
             await asyncio.to_thread(self._trust.approve, inspected.content, sorted(allowed))
             name = await self._use(id, inspected)
-            await self._servers.set_inputs(name, _with_defaults(found, inputs or {}))
+            await self._servers.set_inputs(name, values)
+            await self._servers.secrets.forget_other_inputs(self._servers.get(name).input_owner)
         await self.scan()
         return self._servers.get(name).view
 
     async def forget(self, id: str) -> None:
         """Stop trusting a server: disconnect and remove it from ours. Raises ConfigError."""
         async with self._lock:
-            view = self.view(id)
-            await asyncio.to_thread(self._trust.revoke, *self._location(self._found[view.id]))
-            name = self._names.pop(id, "")
-            if name and self._servers.has(name):
-                server = await self._servers.drop(name)
-                await self._servers.secrets.forget(server.entry)
+            file, folder, name = self._location(self._found[self.view(id).id])
+            owner = self._trust.input_owner({"file": file, "folder": folder, "name": name})
+            await asyncio.to_thread(self._trust.revoke, file, folder, name)
+            used = self._names.pop(id, "")
+            if used and self._servers.has(used):
+                await self._servers.drop(used)
+            await self._servers.secrets.forget_inputs(owner)
         await self.scan()
 
     async def import_(
@@ -181,16 +195,14 @@ class ServerDiscovery:
         }
         return await self._servers.save_with_secrets(entry, values)
 
-    def _scan(self) -> tuple[DiscoveredServers, list[DiscoveredServerView], str]:
-        found = find_servers(self._locations(self.folder))
+    def _make_views(self, found: DiscoveredServers) -> tuple[list[DiscoveredServerView], str]:
         approvals, problem = self._approvals()
         strongest = found.by_name()
         hashes = Hashes()
         views: list[DiscoveredServerView] = []
         ids: set[str] = set()
         for server in found.servers:
-            approval = approvals.get(self._location(server))
-            view = self._view(server, approval, hashes)
+            view = self._safe_view(server, approvals.get(self._location(server)), hashes)
             first, *others = strongest[server.name]
             id = _id_of(server, ids)
             ids.add(id)
@@ -202,7 +214,7 @@ class ServerDiscovery:
                     overrides=tuple(each.source for each in others) if server is first else (),
                 )
             )
-        return found, views, problem
+        return views, problem
 
     def _approvals(self) -> tuple[dict[tuple[str, str, str], Approval], str]:
         """Return the approvals; if they cannot be read, nothing is trusted."""
@@ -212,21 +224,21 @@ class ServerDiscovery:
             return {}, str(exc)
         return {(each.file, each.folder, each.name): each for each in approvals}, ""
 
-    def _view(
+    def _safe_view(
         self, found: DiscoveredServer, approval: Approval | None, hashes: Hashes
     ) -> DiscoveredServerView:
         if found.entry is None:
-            return DiscoveredServerView(
-                "",
-                found.name,
-                found.source,
-                found.line,
-                Trust.NONE,
-                "",
-                found.problem,
-                found.notes,
-                is_importable=False,
-            )
+            return _unusable(found, found.problem)
+        try:
+            return self._view(found, approval, hashes)
+        except Exception as exc:  # one odd entry must not hide all other servers
+            _log.exception("could not inspect %s in %s", found.name, found.source.path)
+            return _unusable(found, f"MCP Lens could not inspect it: {type(exc).__name__}.")
+
+    def _view(
+        self, found: DiscoveredServer, approval: Approval | None, hashes: Hashes
+    ) -> DiscoveredServerView:
+        assert found.entry is not None
         allowed = frozenset(approval.variables) if approval is not None else frozenset()
         inspected = inspect_server(found, self.folder, allowed, hashes)
         entry, names, program = inspected.entry, names_in(inspected.entry), inspected.program
@@ -270,15 +282,14 @@ class ServerDiscovery:
             return Trust.GIVEN, ()
         return Trust.CHANGED, self._trust.changes(approval, inspected.content)
 
-    def _reread(self, id: str) -> DiscoveredServer:
+    async def _reread(self, id: str) -> DiscoveredServer:
         """Return the server as in its file now. Raises ConfigError."""
         known = self._found.get(id)
         if known is None:
             raise ConfigError("This server is no longer in its file.", "Search again.")
-        locations = [
-            location for location in self._locations(self.folder) if location.path == known.source.path
-        ]
-        for server in find_servers(locations).servers:
+        everywhere = await asyncio.to_thread(self._locations, self.folder)
+        locations = [location for location in everywhere if location.path == known.source.path]
+        for server in (await read_servers(locations)).servers:
             if (server.source, server.name) == (known.source, known.name):
                 return server
         raise ConfigError(
@@ -298,7 +309,7 @@ class ServerDiscovery:
 
     async def _as_seen(self, id: str, seen: str) -> tuple[DiscoveredServer, InspectedServer]:
         """Reread the server. Raises ConfigError if it is not what the user looked at."""
-        found = await asyncio.to_thread(self._reread, id)
+        found = await self._reread(id)
         inspected = await asyncio.to_thread(self._inspect, found)
         if not seen or inspected.seen != seen:
             raise ConfigError(
@@ -313,6 +324,7 @@ class ServerDiscovery:
         if name is None or not self._servers.has(name):
             return self._admit(id, inspected)
         await self._servers.apply_entry(name, replace(inspected.entry, name=name))
+        self._servers.get(name).input_owner = self._trust.input_owner(inspected.content)
         return name
 
     def _admit(self, id: str, inspected: InspectedServer) -> str:
@@ -321,13 +333,15 @@ class ServerDiscovery:
         origin = f"{found.source.tool} · {found.source.path}"
         folder = folder_of(found, self.folder)
         entry = replace(inspected.entry, name=name)
+        server = self._make(entry, False, lambda: self._permit(id), origin, folder)
+        server.input_owner = self._trust.input_owner(inspected.content)
         self._names[id] = name
-        self._servers.insert(self._make(entry, False, lambda: self._permit(id), origin, folder))
+        self._servers.insert(server)
         return name
 
-    async def _permit(self, id: str) -> frozenset[str]:
-        """Return the approved variables. Raises ConfigError if the file is not as approved."""
-        found = await asyncio.to_thread(self._reread, id)
+    async def _permit(self, id: str) -> Permission:
+        """Return what the server may use. Raises ConfigError if the file is not as approved."""
+        found = await self._reread(id)
         approval = await asyncio.to_thread(self._trust.find, *self._location(found))
         if approval is None:
             raise ConfigError(f"{one_line(found.name)!r} is not trusted.", "Review it first.")
@@ -343,7 +357,11 @@ class ServerDiscovery:
                 f"{locations or 'its content'}. It was not used.",
                 "Review the changes.",
             )
-        return frozenset(approval.variables)
+        owner = await asyncio.to_thread(self._trust.input_owner, inspected.content)
+        inputs = await self._servers.secrets.inputs(owner, names_in(inspected.entry).inputs)
+        variables = frozenset(approval.variables)
+        await asyncio.to_thread(check_inputs, found, self.folder, variables, inspected, inputs)
+        return Permission(variables, inputs)
 
     async def _drop_missing(self, ids: Collection[str]) -> None:
         """Remove servers that are no longer in any file, unless connected."""
@@ -354,11 +372,9 @@ class ServerDiscovery:
                 del self._names[id]
                 await self._servers.drop(name)
 
-    def _report(
-        self, views: Sequence[DiscoveredServerView], files: tuple[DiscoveredFile, ...], problem: str
-    ) -> None:
+    def _report(self, views: Sequence[DiscoveredServerView], found: DiscoveredServers, problem: str) -> None:
         shown = tuple(replace(view, server=self._names.get(view.id, "")) for view in views)
-        self.report = DiscoveryReport(shown, files, problem)
+        self.report = DiscoveryReport(shown, found.files, problem, found.rules)
         self.changed.emit(self.report)
 
 
@@ -375,6 +391,20 @@ def _id_of(server: DiscoveredServer, taken: Collection[str]) -> str:
     text = f"{server.source}\n{server.name}"
     id = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]
     return id if id not in taken else f"{id}-{len(taken)}"
+
+
+def _unusable(found: DiscoveredServer, problem: str) -> DiscoveredServerView:
+    return DiscoveredServerView(
+        id="",
+        name=found.name,
+        source=found.source,
+        line=found.line,
+        trust=Trust.NONE,
+        seen="",
+        problem=problem,
+        notes=found.notes,
+        is_importable=False,
+    )
 
 
 def _inputs(found: DiscoveredServer, ids: Sequence[str]) -> tuple[InputSpec, ...]:

@@ -3,6 +3,9 @@
 Starts and contacts nothing. Blocks on file reads: run it on a thread. Placeholders are expanded only to
 find the program, and only those that the user allowed.
 
+An approval is for a program with a certain content, so no input may decide which program or script is
+started: its value is not part of what the user reviewed, and can change at any time.
+
 The hashed files are the program and the scripts that its arguments name. A script may load others, but a
 change of these files is a change of what was approved.
 """
@@ -18,14 +21,22 @@ from pathlib import Path
 
 from inspector.base.errors import ConfigError, ConnectFailed
 from inspector.base.json.values import JSONObject
+from inspector.base.plain_text import one_line
+from inspector.base.search_path import server_environment
 from inspector.base.units import size
 from inspector.config.foreign.discovery import DiscoveredServer
 from inspector.config.servers.entries import BearerSettings, Entry, HttpEntry, OAuthSettings, StdioEntry
 from inspector.config.servers.entry_secrets import plain_values, secret_references
-from inspector.config.servers.placeholders import Values, expand_known, has_placeholders, names_in
-from inspector.config.servers.trust import Program, check_batch, check_command, content_of, digest_of
+from inspector.config.servers.placeholders import (
+    Values,
+    expand_known,
+    has_placeholders,
+    inputs_in,
+    names_in,
+)
+from inspector.config.servers.trust import Program, check_command, content_of, digest_of
 from inspector.engine.servers.entry_resolver import predefined_values
-from inspector.transport.process import Command, child_environment, find_program
+from inspector.transport.programs import Command, find_program
 
 MAX_NAMES = 100
 MAX_TEXT_SIZE = 256 * 1024
@@ -56,8 +67,9 @@ def inspect_server(
     working_folder: Path,
     allowed: frozenset[str] = frozenset(),
     hashes: Hashes | None = None,
+    inputs: Mapping[str, str] | None = None,
 ) -> InspectedServer:
-    """Inspect a server; `allowed` are environment variables it may use.
+    """Inspect a server; `allowed` are environment variables it may use, `inputs` values of its inputs.
 
     Never raises for the file's content.
     """
@@ -70,12 +82,38 @@ def inspect_server(
         return InspectedServer(entry, "", None, content_of(entry, file, str(folder)), problem, not problem)
     if not entry.cwd:
         entry = replace(entry, cwd=str(folder))
-    environment = {name: os.environ[name] for name in allowed if name in os.environ}
-    expanded = expand_known(entry, Values(environment, known=predefined_values(folder)))
+    inherited = server_environment()
+    environment = {name: inherited[name] for name in allowed if name in inherited}
+    expanded = expand_known(entry, Values(environment, inputs or {}, predefined_values(folder)))
     assert isinstance(expanded, StdioEntry)
     program, why_not = _program(expanded, hashes or Hashes())
+    why_not = _input_problem(entry) or why_not
     content = content_of(entry, file, str(folder), program)
     return InspectedServer(entry, expanded.cwd, program, content, problem or why_not, not problem)
+
+
+def check_inputs(
+    found: DiscoveredServer,
+    working_folder: Path,
+    allowed: frozenset[str],
+    reviewed: InspectedServer,
+    inputs: Mapping[str, str],
+) -> None:
+    """Raise ConfigError if these values change which program or script is started."""
+    if not inputs:
+        return
+    actual = inspect_server(found, working_folder, allowed, inputs=inputs)
+    if actual.problem:
+        raise ConfigError(actual.problem)
+    if actual.program != reviewed.program:
+        known = () if reviewed.program is None else dict(reviewed.program.scripts)
+        scripts = () if actual.program is None else tuple(path for path, _ in actual.program.scripts)
+        started = ", ".join(path for path in scripts if path not in known) or "another program"
+        raise ConfigError(
+            f"With the values of its inputs it would start {one_line(started)}, which is not part of what "
+            "you reviewed. It was not used.",
+            "Import a copy, or write the path into the file instead of ${input:…}.",
+        )
 
 
 def approval_key(found: DiscoveredServer, working_folder: Path) -> tuple[str, str, str]:
@@ -133,6 +171,19 @@ def _reference_problem(entry: Entry) -> str:
     return ""
 
 
+def _input_problem(entry: StdioEntry) -> str:
+    """Reject inputs that decide which program is started."""
+    texts = [("command", entry.command), ("working directory", entry.cwd)]
+    texts += [(name, value) for name, value in plain_values(entry).items() if name.upper() == "PATH"]
+    for label, text in texts:
+        if inputs := inputs_in(text):
+            return (
+                f"Its {label} contains ${{input:{one_line(inputs[0])}}}, so MCP Lens cannot check which "
+                "program it starts. Import a copy, or write the value into the file."
+            )
+    return ""
+
+
 def _program(entry: StdioEntry, hashes: Hashes) -> tuple[Program, str]:
     """Return what would be started, and a problem that prevents it."""
     command = os.path.expanduser(entry.command)
@@ -142,15 +193,13 @@ def _program(entry: StdioEntry, hashes: Hashes) -> tuple[Program, str]:
         return Program(), str(exc)
     if has_placeholders(command) or has_placeholders(entry.cwd):
         return Program(), ""
-    env = child_environment(plain_values(entry))
+    argv = (command, *entry.args)
     try:
-        found = find_program(Command((command, *entry.args), {}, entry.cwd), env.get("PATH", os.defpath))
+        found = find_program(Command(argv, plain_values(entry), entry.cwd, entry.inherit_environment))
     except ConnectFailed:
         return Program(), ""  # connecting reports it; once the program exists, the content differs
     path = os.path.abspath(found)
     try:
-        if os.name == "nt":
-            check_batch(path, entry.args)
         scripts = scripts_of(entry.args, entry.cwd)
     except ConfigError as exc:
         return Program(path), str(exc)
@@ -170,7 +219,7 @@ _SCRIPT_SUFFIXES = (
 )
 _FOLDER_ENTRY_POINTS = ("package.json", "index.js", "__main__.py")  # runtimes look for them in a folder
 _MAX_FILES = 1000
-_MAX_FOLDERS = 4
+_MAX_FOLDERS = 32
 _MAX_BYTES = 512 * 1024 * 1024  # per server; beyond that only head, tail, size and mtime are hashed
 _EDGE_SIZE = 1024 * 1024
 
@@ -267,10 +316,20 @@ def _module_files(path: str) -> Iterator[str]:
 
 
 def _folders(values: Sequence[str], folder: str) -> list[str]:
-    """Return absolute folders, as in `uv --directory /a/b run server.py`, that may hold scripts."""
+    """Return other folders that may hold scripts, as in `uv --directory src run server.py`.
+
+    None if no argument is named like a script. Raises ConfigError.
+    """
+    if not any(value.lower().endswith(_SCRIPT_SUFFIXES) for value in values):
+        return []
     found: dict[str, None] = {}
     for value in values:
-        path = os.path.expanduser(value)
-        if os.path.isabs(path) and path != folder and len(found) < _MAX_FOLDERS and os.path.isdir(path):
+        path = os.path.abspath(os.path.join(folder, os.path.expanduser(value)))
+        if value and path != folder and os.path.isdir(path):
             found[path] = None
+        if len(found) > _MAX_FOLDERS:
+            raise ConfigError(
+                f"Its arguments name more than {_MAX_FOLDERS} folders and a script, which may be in any of "
+                "them: too many to check."
+            )
     return list(found)

@@ -18,13 +18,15 @@ from inspector.base.json.values import JSONObject
 from inspector.config.servers.entries import Entry
 from inspector.config.servers.server_list import RemovedEntry
 from inspector.engine.login.logins import LoginController
+from inspector.engine.server_view import ServerView
 from inspector.engine.servers.server import Server
-from inspector.engine.views import ServerStatus, ServerView
+from inspector.engine.views import ServerStatus
 from inspector.transport.task_scope import TaskScope
 
 if TYPE_CHECKING:
     from inspector.engine.servers.registry import ServerRegistry
 
+LONGER_TIMEOUT = 120.0  # seconds
 _NOT_IDLE = (
     ServerStatus.DISABLED,
     ServerStatus.CONNECTING,
@@ -45,22 +47,30 @@ class Connector:
         self._logins = logins
         self._tasks = TaskScope()
 
-    async def connect(self, name: str) -> None:
+    async def connect(self, name: str, timeout: float | None = None) -> None:
         """Connect a server. Raises UserError, which the server's view shows too.
 
-        Starts a login if the server requires one and the browser may be opened.
+        Starts a login if the server requires one and the browser may be opened. `timeout` replaces the
+        connection timeout of the settings for this attempt.
         """
         server = self._servers.get(name)
+        if not server.entry.enabled:
+            raise ConfigError(f"The server {name!r} is disabled.", "Enable it first (Server ▸ Enabled).")
         try:
-            await server.connect()
+            await server.connect(timeout)
         except NeedsLogin as exc:
             if not await self._logins.log_in_to_connect(name, exc):
                 raise
-            await server.connect()
+            await server.connect(timeout)
 
-    def connect_soon(self, name: str) -> None:
+    def connect_soon(self, name: str, timeout: float | None = None) -> None:
         """Connect in the background; progress is shown in the view."""
-        self._tasks.spawn(f"connect {name}", self._connect_quietly(name))
+        self._tasks.spawn(f"connect {name}", self._connect_quietly(name, timeout))
+
+    def wait_longer(self, name: str) -> None:
+        """Give a slow server more time: extend the running connection attempt, or start a longer one."""
+        if not self._servers.get(name).session.wait_longer(LONGER_TIMEOUT):
+            self.connect_soon(name, LONGER_TIMEOUT)
 
     def connect_all(self) -> tuple[str, ...]:
         """Connect all enabled, unconnected servers in the background; return their names.
@@ -101,9 +111,9 @@ class Connector:
             self._tasks.spawn(f"connect {name}", self._connect_without_login(name))
             await asyncio.sleep(0)
 
-    async def _connect_quietly(self, name: str) -> None:
+    async def _connect_quietly(self, name: str, timeout: float | None) -> None:
         with contextlib.suppress(UserError):  # shown in the server's view
-            await self.connect(name)
+            await self.connect(name, timeout)
 
     async def _connect_without_login(self, name: str) -> None:
         with contextlib.suppress(UserError):
@@ -222,6 +232,7 @@ class ServerRenamer:
         """Rename at the user's request: update the file and rename its secrets. Raises UserError."""
         servers, old = self._servers, server.entry
         servers.require_new(entry.name)
+        await servers.secrets.forget_leftovers(entry, secrets)
         await servers.secrets.put(secrets)
         entry = await servers.secrets.copied(replace(entry, name=old.name), entry.name)
         was_in_use = is_in_use(server)

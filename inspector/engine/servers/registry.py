@@ -9,15 +9,15 @@ from dataclasses import replace
 from inspector.base.errors import ConfigError, UserError
 from inspector.base.json.values import JSONObject
 from inspector.base.signals import Signal
-from inspector.config.servers.entries import Auth, Entry, HttpEntry, StdioEntry
+from inspector.config.servers.entries import Auth, Entry, HttpEntry, StdioEntry, check_continue_as
 from inspector.config.servers.entry_secrets import LOGIN
-from inspector.config.servers.placeholders import input_secret, moved_to_store, stored_secrets_of
+from inspector.config.servers.placeholders import moved_to_store, stored_secrets_of
 from inspector.config.servers.server_list import ServerListFile, write_entry
 from inspector.engine.login.logins import LoginController
 from inspector.engine.secrets import Secrets, ServerSecrets
+from inspector.engine.server_view import ServerView
 from inspector.engine.servers.lifecycle import Connector, RemovedServers, ServerRenamer
 from inspector.engine.servers.server import Server
-from inspector.engine.views import ServerView
 from inspector.protocol.client_capabilities import ClientCapabilities
 
 
@@ -116,6 +116,7 @@ class ServerRegistry:
         """Like `save`, together with the server's secrets, all or nothing. Raises ConfigError."""
         self.require_new(entry.name)  # before overwriting another server's secret
         await self.removals.end_for(entry.name)
+        await self.secrets.forget_leftovers(entry, values)
         await self.secrets.put(values)
         try:
             return self.save(entry)
@@ -131,7 +132,8 @@ class ServerRegistry:
         server = self.get(name)
         new_name = new_name or self.unique_name(name)
         self.require_new(new_name)
-        entry = await self.secrets.copied(server.entry, new_name)
+        await self.secrets.forget_leftovers(replace(server.entry, name=new_name), ())
+        entry = await self.secrets.copied(server.entry, new_name, server.input_owner)
         try:
             is_saved = server.is_saved or bool(server.origin)
             copy = self.make_server(entry, is_saved and self.server_list is not None)
@@ -168,8 +170,8 @@ class ServerRegistry:
         """Reconfigure a server, possibly under a new name; `secrets` are new ones it refers to.
 
         Unknown members of a `draft` are written with it. An existing connection is unaffected; the view
-        says when a reconnect is needed. Only a new name reconnects, as all displays use the name. Raises
-        UserError.
+        says when a reconnect is needed. Only a new name reconnects, as all displays use the name; a server
+        that was disabled and no longer is connects. Raises UserError.
         """
         server = self.get(name)
         self._require_own(server)
@@ -185,6 +187,8 @@ class ServerRegistry:
             self._save_entry(server, entry, draft)
             await self._apply_entry(server, entry)
         await self.secrets.forget_stale(before, entry)
+        if entry.enabled and not before.enabled:
+            self.connector.connect_soon(name)
         return server.view
 
     async def apply_entry(self, name: str, entry: Entry) -> None:
@@ -214,7 +218,7 @@ class ServerRegistry:
         entry, plain = moved_to_store(server.entry, moved)
         if plain and server.is_saved:
             await self.secrets.require_lasting()
-        stored = stored_secrets_of(server.entry)
+        stored = stored_secrets_of(server.entry, server.input_owner)
         new = {stored[each]: value for each, value in values.items() if each in stored}
         await self.secrets.put({**plain, **new})
         self.require_still(server)
@@ -223,21 +227,23 @@ class ServerRegistry:
 
     async def set_inputs(self, name: str, values: Mapping[str, str]) -> None:
         """Set the values of `${input:id}` for a server, used from the next connection on."""
-        self.get(name)
-        await self.secrets.put({input_secret(name, id): value for id, value in values.items()})
+        owner = self.get(name).input_owner
+        await self.secrets.put({owner.secret(id): value for id, value in values.items()})
 
     async def set_enabled(self, name: str, enabled: bool) -> None:
-        """Enable or disable; a disabled server is disconnected and skipped by "connect all".
+        """Enable and connect in the background, or disable and disconnect.
 
-        Raises ConfigError.
+        A disabled server is never connected. Raises ConfigError.
         """
         server = self.get(name)
-        entry = replace(server.entry, enabled=enabled)
+        was_enabled, entry = server.entry.enabled, replace(server.entry, enabled=enabled)
         self._save_entry(server, entry)
         server.entry = entry
         if not enabled:
             await server.disconnect()
         server.announce()
+        if enabled and not was_enabled:
+            self.connector.connect_soon(name)
 
     def set_declared(self, name: str, declared: ClientCapabilities | None) -> None:
         """Set the declared client capabilities; None for all supported. Raises ConfigError.
@@ -248,6 +254,13 @@ class ServerRegistry:
         server = self.get(name)
         capabilities, is_exact = (None, False) if declared is None else (declared.members, declared.is_exact)
         entry = replace(server.entry, capabilities=capabilities, exact_capabilities=is_exact)
+        self._save_entry(server, entry)
+        server.set_declared(entry)
+
+    async def set_continue_as(self, name: str, version: str) -> None:
+        """Set the protocol version to use if the server names an unknown one. Raises ConfigError."""
+        server = self.get(name)
+        entry = replace(server.entry, continue_as=check_continue_as(version))
         self._save_entry(server, entry)
         server.set_declared(entry)
 

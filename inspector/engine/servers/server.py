@@ -9,15 +9,18 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import replace
 
 from inspector.base.clock import Clock
-from inspector.base.errors import LensError, NeedsLogin, RequestCancelled, UserError
+from inspector.base.errors import FailureKind, LensError, NeedsLogin, RequestCancelled, UserError
+from inspector.base.search_path import path_source
 from inspector.config.preferences.settings import Settings
 from inspector.config.servers.entries import Entry, StdioEntry
 from inspector.config.servers.entry_diff import is_same_connection
-from inspector.config.servers.placeholders import names_in, plain_secrets_of, stored_secrets_of
+from inspector.config.servers.placeholders import InputOwner, names_in, plain_secrets_of, stored_secrets_of
 from inspector.engine.inbox.inbox import Inbox
+from inspector.engine.server_view import ClientSide, FeatureCount, ServerView
 from inspector.engine.servers.entry_resolver import EntryResolver
-from inspector.engine.views import ClientSide, ServerStatus, ServerView
+from inspector.engine.views import ServerStatus
 from inspector.protocol.client_capabilities import ALL, ClientCapabilities, capabilities_for_methods
+from inspector.protocol.discovery import proposed_revision
 from inspector.protocol.revisions import NEWEST_HANDSHAKE, Era, find_revision
 from inspector.protocol.server_requests.request import ROOTS, SERVER_REQUEST_METHODS
 from inspector.session.client import Client
@@ -28,7 +31,7 @@ from inspector.session.state import RequestHandler, Route, SessionState, Status
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recorder import Recorder
 from inspector.transport.base import Authorization
-from inspector.transport.process import OrphanGuard
+from inspector.transport.orphan_guard import OrphanGuard
 from inspector.transport.task_scope import TaskScope
 
 MAX_ATTEMPTS = 5
@@ -70,6 +73,7 @@ class Server:
         self._resolver = resolver or EntryResolver(log.credentials)
         self.authorization, self._authorize = authorization, authorize
         self.is_saved, self.origin = is_saved, origin
+        self._input_owner: InputOwner | None = None
         self._app_settings = settings
         settings = _with_entry_timeouts(settings, entry)
         self._handlers = handlers or {}
@@ -85,17 +89,36 @@ class Server:
         self._generation = 0
         self._restarting: asyncio.Task[None] | None = None
         self._restart_text = ""
+        self._latest_failure = SessionState()
         self._logins = 0
         self._is_user_logging_in = False
         self._attempts = restart_delays()
         self._connected_at = 0.0
+        self._counts: dict[str, FeatureCount] = {}
         self._was_connected = False
         self._keep_alive = settings.keep_alive
         self.session.state_changed.connect(self._on_state_changed)
 
     @property
+    def input_owner(self) -> InputOwner:
+        """Where its input values are stored; set for a server from another client's file."""
+        return self._input_owner or InputOwner(self.entry.name)
+
+    @input_owner.setter
+    def input_owner(self, owner: InputOwner) -> None:
+        self._input_owner = owner
+
+    @property
     def view(self) -> ServerView:
-        view = view_of(self.entry, self.session.state, self.is_saved, self._restart_text)
+        view = view_of(self.entry, self.session.state, self.is_saved)
+        if self._restart_text:
+            view = replace(
+                view,
+                status=ServerStatus.RECONNECTING,
+                reconnect=self._restart_text,
+                reason=self._latest_failure.reason,
+                next_step=self._latest_failure.next_step,
+            )
         if self._logins and view.status is ServerStatus.NEEDS_LOGIN:
             status, waits_for = ServerStatus.LOGGING_IN, "a login in the browser"
             view = replace(view, status=status, waits_for=waits_for, reason="", next_step="")
@@ -107,19 +130,31 @@ class Server:
             origin=self.origin,
             is_outdated=is_outdated,
             is_logging_in=self._is_user_logging_in,
+            counts=tuple(self._counts.values()),
         )
 
-    async def connect(self) -> None:
-        """Connect or reconnect. Raises UserError if that fails or is superseded."""
+    def set_count(self, count: FeatureCount) -> None:
+        """Record how long a list is that was fetched; forgotten when the connection ends."""
+        if self._was_connected and self._counts.get(count.kind) != count:
+            self._counts[count.kind] = count
+            self.announce()
+
+    async def connect(self, timeout: float | None = None) -> None:
+        """Connect or reconnect. Raises UserError if that fails or is superseded.
+
+        `timeout` replaces the connection timeout of the settings for this attempt.
+        """
         generation = self._next_generation()
         self._stop_restarting()
         await self._stop_connecting()
         if generation != self._generation:
-            raise RequestCancelled("The connection attempt was cancelled.")
-        task = self._connecting = self._tasks.spawn(f"connect {self.entry.name}", self._connect_quietly())
+            raise RequestCancelled("The connection attempt was cancelled.", "Connect again.")
+        task = self._connecting = self._tasks.spawn(
+            f"connect {self.entry.name}", self._connect_quietly(timeout)
+        )
         await asyncio.wait([task])  # the caller may be cancelled; connecting continues
         if task.cancelled():
-            raise RequestCancelled("The connection attempt was cancelled.")
+            raise RequestCancelled("The connection attempt was cancelled.", "Connect again.")
         if self._failure is not None:
             raise self._failure
 
@@ -240,12 +275,14 @@ class Server:
     def announce(self) -> None:
         self._on_change(self.view)
 
-    async def _connect_quietly(self) -> None:
+    async def _connect_quietly(self, timeout: float | None = None) -> None:
         """Connect, storing a failure instead of raising it: the task may have no awaiter."""
         self._failure: UserError | None = None
         self._connected_entry = self.entry
         try:
-            await self.session.connect(await self._route_resolver())
+            is_path_pending = self._resolver.waits_for_path(self.entry)
+            waits_for = "the PATH of the login shell" if is_path_pending else "the secret store"
+            await self.session.connect(await self._route_resolver(), waits_for, timeout)
         except UserError as exc:
             self._failure = exc
 
@@ -284,9 +321,14 @@ class Server:
 
     def _on_state_changed(self, state: SessionState) -> None:
         is_lost = self._was_connected and state.status is Status.FAILED
+        if state.status is Status.FAILED:
+            self._latest_failure = state
+        is_new = state.status is Status.CONNECTED and not self._was_connected
         self._was_connected = state.status is Status.CONNECTED
-        if self._was_connected:
+        if is_new:
             self._on_connected()
+        else:
+            self._counts.clear()
         # "When a client receives HTTP 404 […] it MUST start a new session": whatever the setting says.
         wants_restart = self.entry.auto_restart or state.is_session_lost
         if is_lost and wants_restart and self._restarting is None:
@@ -356,18 +398,24 @@ def restart_delays() -> Iterator[tuple[int, float]]:
     return enumerate(reconnect_delays(), 1)
 
 
-def view_of(entry: Entry, state: SessionState, is_saved: bool, restarting: str = "") -> ServerView:
+def view_of(entry: Entry, state: SessionState, is_saved: bool) -> ServerView:
     return ServerView(
         name=entry.name,
         transport=entry.transport,
         address=entry.address,
-        status=ServerStatus.RECONNECTING if restarting else _status(entry, state),
-        reason=restarting or state.reason,
+        status=_status(entry, state),
+        reason=state.reason,
         next_step=state.next_step,
         waits_for=state.waits_for,
         negotiated=state.negotiated,
         pid=state.pid,
         was_connected=state.was_connected,
+        continue_as=proposed_revision(entry.era).date if state.kind is FailureKind.VERSION else "",
+        is_header_rejected=state.kind is FailureKind.CREDENTIALS,
+        path_source=path_source(entry.env) if isinstance(entry, StdioEntry) else "",
+        stream_problem=state.stream_problem,
+        can_wait_longer=state.can_wait_longer,
+        is_sequential=entry.sequential,
         is_verified=isinstance(entry, StdioEntry) or entry.network.verify,
         is_saved=is_saved,
         plain_secrets=plain_secrets_of(entry) if is_saved else (),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # the window shows these before the configuration is imported
     from inspector.config.foreign.discovery import DiscoveredFile, InputSpec, Source
+    from inspector.config.foreign.permissions import PermissionRule, ToolPermission
     from inspector.config.servers.entry_diff import FieldChange
 
 
@@ -63,8 +64,24 @@ class DiscoveredServerView:
 
 @dataclass(frozen=True, slots=True)
 class DiscoveryReport:
-    """Result of the last scan: servers by precedence, and the files they are in."""
+    """Result of the last scan: servers by precedence, and the files they are in.
+
+    `rules` are Claude Code's permission rules for MCP tools, also of files that are not shown.
+    """
 
     servers: tuple[DiscoveredServerView, ...] = ()
     files: tuple[DiscoveredFile, ...] = ()
     problem: str = ""  # with our trust file
+    rules: tuple[PermissionRule, ...] = ()
+
+    def permission(self, server: str, tool: str) -> ToolPermission | None:
+        """Return what Claude Code's rules say about a tool of one of our servers; None without a rule.
+
+        A trusted server keeps the name of its file there, even if ours has a number added.
+        """
+        if not self.rules:
+            return None
+        from inspector.config.foreign.permissions import permission_for
+
+        name = next((view.name for view in self.servers if view.server == server), server)
+        return permission_for(self.rules, name, tool)

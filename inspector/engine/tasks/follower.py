@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from inspector.base.clock import Clock
-from inspector.base.errors import CapabilityMissing, ConnectionLost, LensError, RpcError, UserError
+from inspector.base.errors import CapabilityMissing, ConnectionLost, LensError, UserError
 from inspector.engine.calls.tool_calls import conclude_task, failed
 from inspector.engine.tasks.views import TaskOrigin, TaskView, TrackingState
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.protocol.connection import ProgressReceived
-from inspector.protocol.jsonrpc import INVALID_PARAMS, RequestId
+from inspector.protocol.jsonrpc import INVALID_PARAMS, RequestId, RpcError
 from inspector.protocol.tasks import Task, TaskStatus, TaskTracker
 from inspector.protocol.types import InputRequest
 from inspector.session.pending_requests import CallTimer, OnProgress
@@ -211,7 +211,7 @@ class TaskFollower:
     def drop(self, reason: str) -> None:
         """Drop the task locally."""
         self._stop(TrackingState.STOPPED, reason)
-        self._abandon(UserError(reason, ""))
+        self._abandon(UserError(reason, "Call the tool again to start a new task."))
 
     async def _follow(self) -> None:
         failures = 0
@@ -323,7 +323,7 @@ class TaskFollower:
         self._changed()
 
     def _end_with(self, outcome: CallOutcome) -> None:
-        self.outcome = replace(outcome, elapsed_ns=self._elapsed(), waited_ns=self._human.ns)
+        self.outcome = outcome._replace(elapsed_ns=self._elapsed(), waited_ns=self._human.ns)
         self._release(self.outcome)
         self._changed()
 
@@ -347,7 +347,7 @@ class TaskFollower:
 
     def _abandon(self, error: LensError) -> None:
         outcome = failed(error, self._elapsed())
-        self._release(replace(outcome, row=self.start.row, task_id=self.task.id))
+        self._release(outcome._replace(row=self.start.row, task_id=self.task.id))
 
     def _release(self, outcome: CallOutcome) -> None:
         waiters, self._waiters = self._waiters, []

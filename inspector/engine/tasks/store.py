@@ -14,9 +14,10 @@ from inspector.base.errors import ConfigError, LensError
 from inspector.base.json.values import JSONError, shorten
 from inspector.base.plain_text import one_line
 from inspector.base.signals import Signal
+from inspector.engine.server_view import ServerView
 from inspector.engine.tasks.follower import TaskFollower, TaskStart
 from inspector.engine.tasks.views import TaskOrigin, TaskView, TrackingState
-from inspector.engine.views import CallOutcome, ServerStatus, ServerView
+from inspector.engine.views import CallOutcome, ServerStatus
 from inspector.protocol.connection import ProgressReceived, read_progress
 from inspector.protocol.jsonrpc import Message
 from inspector.protocol.tasks import CoreTasks, ExtensionTasks, Task
@@ -134,7 +135,10 @@ class TaskStore:
             return known.view
         task = await self._engine.client(server).tasks.get(id)
         if task.id != id:
-            raise ConfigError(f"The server returned a different task, “{shorten(one_line(task.id), 60)}”.")
+            raise ConfigError(
+                f"The server returned a different task, “{shorten(one_line(task.id), 60)}”.",
+                "Check the task ID.",
+            )
         follower = self._add(server, task, TaskStart(TaskOrigin.ADDED))
         follower.follow()
         return follower.view

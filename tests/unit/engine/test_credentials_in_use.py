@@ -123,3 +123,20 @@ async def test_unstorable_secret_variable_is_session_only_and_reported(tmp_path:
     assert "hush-1" not in (tmp_path / "variables.json").read_text()
     assert reported[0].startswith("The call variable api_token is not saved (this session only): ")
     await secrets.end()
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_secrets_in_inherited_variables_are_in_use(monkeypatch: pytest.MonkeyPatch, whole: bool) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://me:pr0xy-password@proxy:3128")
+    monkeypatch.setenv("DEPLOY_TOKEN", "dep-12345678")
+    credentials = Credentials()
+    register_entry_secrets(credentials, StdioEntry(name="a", command="x", inherit_environment=whole))
+    assert b"pr0xy-password" in credentials.names_by_value()
+    assert (b"dep-12345678" in credentials.names_by_value()) is whole
+
+
+def test_password_in_a_configured_proxy_variable_is_in_use() -> None:
+    credentials = Credentials()
+    entry = StdioEntry(name="a", command="x", env={"HTTPS_PROXY": "http://me:0ther-password@proxy:3128"})
+    register_entry_secrets(credentials, entry)
+    assert b"0ther-password" in credentials.names_by_value()

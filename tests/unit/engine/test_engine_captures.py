@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from inspector.base.errors import ConfigError, UserError
 from inspector.config.preferences.sections import CapturePrefs, CapturePrefsFile
+from inspector.engine import captures as captures_module
 from inspector.engine.captures import Captures
 from inspector.engine.engine import Engine
 from inspector.engine.exports import ExportFormat
 from inspector.traffic.captures.capture import open_capture
+from inspector.traffic.captures.recording import MemoryLimit, RecordingState
 from inspector.traffic.filter.matcher import compile
 from inspector.traffic.filter.parser import parse
 from inspector.traffic.log import TrafficLog
@@ -79,6 +83,36 @@ async def test_a_copy_is_saved_while_recording_goes_on(tmp_path: Path) -> None:
     copy = await captures.open(tmp_path / "copy.mcpcap")
     assert len(copy.log) == 10
     await captures.close(copy)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need a privilege elsewhere")
+async def test_exports_and_copies_replace_a_planted_link(tmp_path: Path) -> None:
+    """T28: someone places a link to the user's file at the name that is saved to, or at a name beside it."""
+    log = TrafficLog()
+    captures = Captures(log, tmp_path / "captures")
+    await captures.begin()
+    _append(log, 1)
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    saves = {
+        f"traffic{format.suffix}": lambda path, format=format: captures.export(
+            log, [0], format, Masker(FoundSecrets()), path
+        )
+        for format in ExportFormat
+    } | {"copy.mcpcap": captures.save_running}
+    for name, save in saves.items():
+        for points_to in (victim, tmp_path / "created"):
+            path = tmp_path / name
+            path.unlink(missing_ok=True)
+            path.symlink_to(points_to)
+            path.with_name(f"{name}.part").symlink_to(points_to)
+            await save(path)
+            path.with_name(f"{name}.part").unlink()
+            assert not path.is_symlink()
+            assert path.stat().st_size > 0
+    await captures.end()
+    assert victim.read_text() == "precious"
+    assert not (tmp_path / "created").exists()
 
 
 async def test_without_a_recording_saving_says_what_to_do(tmp_path: Path) -> None:
@@ -148,6 +182,30 @@ async def test_limits_are_saved_and_old_captures_are_removed_immediately(tmp_pat
     await captures.set_limits(CapturePrefs(max_mebibytes=2, is_on=False))
     assert len(await captures.stored()) == 1
     assert preferences.load()[0].max_mebibytes == 2
+
+
+async def test_wrong_clock_at_start_deletes_no_captures_and_is_reported_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = TrafficLog()
+    captures = Captures(log, tmp_path / "captures")
+    await captures.begin()
+    _append(log, 1)
+    await captures.end()
+    ahead = time.time_ns() + 10 * 365 * 24 * 3600 * 10**9
+    monkeypatch.setattr(time, "time_ns", lambda: ahead)
+    captures = Captures(TrafficLog(), tmp_path / "captures")
+    reported: list[str] = []
+    captures.problem_found.connect(reported.append)
+    await captures.begin()
+    await captures.set_limits(captures.limits())
+    await captures.end()
+    assert [capture.rows for capture in await captures.stored()] == [1, 0]
+    (text,) = reported
+    assert text.startswith(
+        "Old captures are not deleted yet: 1 capture is more than 30 days old by the clock"
+    )
+    assert "If the date is wrong, correct it." in text
 
 
 async def test_an_open_capture_is_neither_pruned_nor_deleted(tmp_path: Path) -> None:
@@ -272,3 +330,76 @@ async def test_every_kind_of_event_is_in_the_capture_and_can_be_filtered(tmp_pat
         assert list(compile(parse(f'kind="{word}"'), opened.log, now_ns=0).rows(range(len(log)))) == [row]
         assert opened.log.raw(row) == kind.name.encode()
     await captures.close(opened)
+
+
+async def test_the_disk_limit_applies_while_recording(tmp_path: Path) -> None:
+    preferences = CapturePrefsFile(tmp_path / "preferences.json")
+    preferences.save(CapturePrefs(max_mebibytes=1))
+    log = TrafficLog()
+    captures = Captures(log, tmp_path / "captures", preferences)
+    states: list[RecordingState] = []
+    captures.recording_changed.connect(states.append)
+    await captures.begin()
+    server = log.add_server("one")
+    for _ in range(100):
+        log.append(server, RecordKind.TEXT, Direction.IN, 0, 0, os.urandom(50_000))
+        log.publish()
+        assert captures._recording is not None
+        assert captures._recording.flush()
+    stored = await captures.stored()
+    # The limit, and what one transaction of the current file may add to its share.
+    assert sum(each.size for each in stored) < 1024 * 1024 + 150_000
+    assert [each.is_recording for each in stored] == [False] * (len(stored) - 1) + [True]
+    assert len(stored) > 1
+    assert states[-1].first > 0
+    log.publish()
+    assert log.first >= states[-1].first
+    assert log.raw(len(log) - 1) != b""
+    await captures.end()
+    rows = [each.rows or 0 for each in await captures.stored()]
+    assert sum(rows) == len(log) - states[-1].first
+
+
+async def test_deleting_an_earlier_capture_of_this_session_drops_its_rows(tmp_path: Path) -> None:
+    log = TrafficLog()
+    captures = Captures(log, tmp_path / "captures")
+    await captures.begin()
+    assert captures._rollover is not None
+    captures._rollover.max_rows = 10
+    _append(log, 15)
+    assert captures._recording is not None
+    assert captures._recording.flush()
+    _append(log, 5)
+    assert captures._recording.flush()
+    earlier, current = await captures.stored()
+    await captures.delete(earlier.path)
+    with pytest.raises(UserError, match="being recorded"):
+        await captures.delete(current.path)
+    _append(log, 1)
+    assert (log.first, len(log)) == (15, 21)
+    await captures.end()
+
+
+async def test_memory_is_bounded_while_recording_is_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(captures_module, "MemoryLimit", partial(MemoryLimit, max_rows=2_000))
+    log = TrafficLog()
+    captures = Captures(log, tmp_path / "captures", CapturePrefsFile(tmp_path / "preferences.json"))
+    _append(log, 3_000)
+    _append(log, 1)
+    dropped = log.first
+    assert dropped == 1_000
+    await captures.set_limits(CapturePrefs(is_on=True))
+    _append(log, 3_000)
+    assert log.first == dropped  # all of it is recorded
+    await captures.set_limits(CapturePrefs(is_on=False))
+    (stored,) = await captures.stored()
+    assert stored.rows == len(log) - dropped
+    _append(log, 3_000)
+    _append(log, 1)
+    assert log.first > len(log) - 2_500
+    await captures.set_limits(CapturePrefs(is_on=True))  # the earlier file lacks the rows dropped since
+    _append(log, 1)
+    await captures.end()
+    assert [each.rows for each in await captures.stored()] == [stored.rows, len(log) - log.first]

@@ -7,8 +7,8 @@ import json
 import lzma
 import os
 import random
-import signal
 
+import psutil
 import pytest
 
 from inspector.base.errors import UserError
@@ -80,7 +80,7 @@ async def test_a_process_that_fails_says_so_and_the_next_one_works(
 async def test_killed_process_says_so_and_the_next_one_works(worker: Worker) -> None:
     await worker.run(len, BIG)
     assert worker.pid is not None
-    os.kill(worker.pid, signal.SIGKILL)
+    psutil.Process(worker.pid).kill()
     await gone(worker.pid)
     with pytest.raises(UserError, match="The process that parses large messages exited"):
         await worker.run(len, BIG)
@@ -96,3 +96,16 @@ async def test_nothing_is_started_after_close(worker: Worker) -> None:
             await task
     assert worker.pid is None
     assert await worker.run(len, b"small") == 5
+
+
+@pytest.mark.parametrize("turns", range(1, 8))
+async def test_close_waits_for_a_process_that_is_being_started(worker: Worker, turns: int) -> None:
+    """The loop may be closed right after it: asyncio would then leave the process and its pipes open."""
+    before = set(psutil.Process().children())
+    running = asyncio.create_task(worker.run(pretty_text, b"[1]", separate=True))
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    await worker.close()
+    assert set(psutil.Process().children()) == before
+    with pytest.raises(UserError, match="closing"):
+        await running

@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -194,8 +195,6 @@ async def cookie_header(app: App, secret: str) -> None:
 
 
 async def key_in_the_address(app: App, secret: str) -> None:
-    from urllib.parse import quote
-
     entry = HttpEntry(name="address", url=f"?api_key={quote(secret, safe='')}")
     await app.call_over_http(entry, secret)
 
@@ -212,6 +211,31 @@ async def variable_of_a_program(app: App, secret: str) -> None:
     assert any(secret.encode() in row.raw for row in app.engine.log.find("program", RecordKind.STDERR))
 
 
+async def password_of_an_inherited_proxy(app: App, secret: str) -> None:
+    """A proxy variable is passed by default; the program prints it and its password."""
+    await _print_inherited(app, "HTTPS_PROXY", f"http://me:{quote(secret, safe='')}@proxy:3128", whole=False)
+
+
+async def variable_of_the_whole_environment(app: App, secret: str) -> None:
+    await _print_inherited(app, "DEPLOY_TOKEN", secret, whole=True)
+
+
+async def _print_inherited(app: App, variable: str, value: str, *, whole: bool) -> None:
+    words = (
+        "import os, sys, urllib.parse as u; "
+        f"v = os.environ['{variable}']; sys.stderr.write(v + ' ' + u.unquote(v) + chr(10))"
+    )
+    args = ("-I", "-S", "-c", words)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(variable, value)
+        app.engine.add(
+            StdioEntry(name=variable, command=sys.executable, args=args, inherit_environment=whole)
+        )
+        with pytest.raises(UserError):
+            await app.engine.connect(variable)
+    assert any(value.encode() in row.raw for row in app.engine.log.find(variable, RecordKind.STDERR))
+
+
 async def argument_of_a_program(app: App, secret: str) -> None:
     args = ("-I", "-S", "-c", "import sys; sys.stderr.write(repr(sys.argv))", "--token", secret)
     app.engine.add(StdioEntry(name="arguments", command=sys.executable, args=args))
@@ -221,8 +245,6 @@ async def argument_of_a_program(app: App, secret: str) -> None:
 
 async def header_among_arguments(app: App, secret: str) -> None:
     """A secret in a header argument, as for HTTP bridge programs."""
-    from urllib.parse import quote
-
     args = ("-I", "-S", "-c", "import sys; sys.stderr.write(repr(sys.argv))")
     words = (
         "--header",
@@ -305,8 +327,6 @@ class _World(World):
 
     @property
     def quoted(self) -> str:
-        from urllib.parse import quote
-
         return quote(self.secret, safe="")
 
 
@@ -460,8 +480,6 @@ async def jwt_of_a_workload_from_the_environment(app: App, secret: str) -> None:
 
 async def header_that_goes_with_a_login(app: App, secret: str) -> None:
     """A gateway requires the header, and the proxy a password."""
-    from urllib.parse import quote
-
     await app.secrets.put(make_name("header", "gated", "X-Whoami"), secret)
     async with World() as world:
         headers = {"X-Whoami": SecretRef(make_name("header", "gated", "X-Whoami"))}
@@ -513,6 +531,8 @@ PATHS: list[Path_] = [
     cookie_header,
     key_in_the_address,
     variable_of_a_program,
+    password_of_an_inherited_proxy,
+    variable_of_the_whole_environment,
     argument_of_a_program,
     header_among_arguments,
     argument_of_a_call,

@@ -15,6 +15,7 @@ from inspector.base.redaction import masked_url
 from inspector.engine.doctor.probe_session import ObservedHttp, ObservedTraffic
 from inspector.engine.doctor.results import Action, ActionKind, Diagnosis
 from inspector.engine.doctor.rules.network import diagnose_alert, not_http, use_url, with_parts
+from inspector.protocol.http_rules import retry_text
 from inspector.transport.network import causes_of
 
 MESSAGE_TYPES = ("application/json", "text/event-stream")
@@ -144,12 +145,9 @@ def _by_status(http: ObservedHttp, url: str) -> Diagnosis | None:
     if known is None:
         return None
     id, cause, fix = known
-    retry = (
-        f" Retry after {http.header('retry-after')} s."
-        if status == 429 and http.header("retry-after")
-        else ""
-    )
-    return Diagnosis(id, "http", cause.replace("{status}", str(status)) + retry, fix, evidence)
+    retry = retry_text(http.header("retry-after"))
+    cause = " ".join(filter(None, (cause.replace("{status}", str(status)), retry)))
+    return Diagnosis(id, "http", cause, fix, evidence)
 
 
 _SERVER_ERROR = (

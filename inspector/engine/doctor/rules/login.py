@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from inspector.base.json.values import shorten
+from inspector.base.plain_text import one_line
+from inspector.base.redaction import masked_url
 from inspector.engine.doctor.network_probe import WellKnownDocuments
 from inspector.engine.doctor.probe_session import ObservedHttp
 from inspector.engine.doctor.results import Action, ActionKind, Diagnosis
 from inspector.engine.doctor.rules.http import evidence_of
+from inspector.protocol.auth.challenge import rejection_reason
+from inspector.protocol.auth.url_guard import BlockReason, UrlBlocked
 
 
 def diagnose_login(
@@ -16,10 +21,12 @@ def diagnose_login(
     if documents.challenge:
         evidence = (f"WWW-Authenticate: {documents.challenge}", *evidence)
     if has_header:
+        reason = rejection_reason([rejected.header("www-authenticate")], rejected.body)
+        reported = f": {reason}" if reason else ""
         return Diagnosis(
             "header-refused",
             "auth",
-            "The server rejects the configured Authorization header (HTTP 401).",
+            f"The server rejects the configured Authorization header{reported} (HTTP 401).",
             "Check that it is complete, not expired, and of the right type (“Bearer …”).",
             evidence,
             Action(ActionKind.OPEN_SECRETS, "Server secrets…"),
@@ -34,6 +41,8 @@ def diagnose_login(
             evidence,
             log_in,
         )
+    if documents.blocked is not None:
+        return _blocked_issuer(documents.issuer, documents.blocked, evidence)
     if documents.issuer_document:
         return Diagnosis(
             "login-needed",
@@ -48,8 +57,8 @@ def diagnose_login(
             "issuer-unreachable",
             "auth",
             f"The server requires a login at {documents.issuer}, but that authorization server has no "
-            "metadata at the well-documents URLs.",
-            "The operator must serve /.well-documents/oauth-authorization-server there. Usually the issuer "
+            "metadata at the well-known URLs.",
+            "The operator must serve /.well-known/oauth-authorization-server there. Usually the issuer "
             "has a wrong path.",
             evidence,
             log_in,
@@ -61,7 +70,7 @@ def diagnose_login(
             "wellknown",
             f"The server requires a login, but its protected resource metadata cannot be used{where}: "
             f"{documents.problem.rstrip('.')}.",
-            "The operator must fix it; it belongs at /.well-documents/oauth-protected-resource.",
+            "The operator must fix it; it belongs at /.well-known/oauth-protected-resource.",
             evidence,
             log_in,
         )
@@ -73,6 +82,19 @@ def diagnose_login(
         "The server requires authentication (HTTP 401), but does not say how to log in.",
         "Most such servers expect an API key: add an Authorization header to the server.",
         evidence,
+    )
+
+
+def _blocked_issuer(issuer: str, blocked: UrlBlocked, evidence: tuple[str, ...]) -> Diagnosis:
+    can_allow = blocked.reason is BlockReason.PRIVATE  # the login asks for consent
+    return Diagnosis(
+        "issuer-blocked",
+        "auth",
+        f"The server requires a login at {shorten(one_line(masked_url(issuer)), 200)}, which MCP Lens does "
+        f"not contact: {blocked.clause}.",
+        blocked.next_step or "The operator must correct authorization_servers in the metadata.",
+        evidence,
+        Action(ActionKind.LOG_IN, "Log in…") if can_allow else None,
     )
 
 

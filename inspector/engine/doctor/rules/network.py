@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit, urlunsplit
 
@@ -13,7 +11,7 @@ from inspector.base.redaction import masked_url
 from inspector.config.servers.entries import check_url
 from inspector.engine.doctor.network_probe import ConnectionProbe, ResolvedName, TlsProbe
 from inspector.engine.doctor.results import Action, ActionKind, Diagnosis
-from inspector.transport.peer import CertificateInfo
+from inspector.transport.tls_failures import TlsFailure, explain_alert, explain_certificate, is_plain
 
 _PLACEHOLDER = re.compile(
     r"\$\{[^}]*\}|\$[A-Z_]{3,}|\{\{?[\w-]+\}?\}|<[\w -]+>|\bYOUR[_-]\w+|%7B\w+%7D", re.IGNORECASE
@@ -121,17 +119,14 @@ def diagnose_connection(probe: ConnectionProbe, url: str, *, proxy: str = "") ->
     )
 
 
-_EXPIRED, _NOT_YET, _SELF_SIGNED, _SELF_SIGNED_IN_CHAIN = 10, 9, 18, 19
-_HOST_MISMATCH = (62, 64)
-_UNKNOWN_ISSUER = (2, 20, 21)
 _SOON = timedelta(days=14)
 
 
 def diagnose_tls(probe: TlsProbe, url: str, banner: str = "") -> Diagnosis | None:
     """Diagnose TLS. `banner` is what a port without TLS sends in plain text."""
     now = datetime.now(UTC)
-    if probe.code:
-        return _certificate(probe, now)
+    if probe.is_rejected:
+        return _rejected(probe, explain_certificate(probe.host, probe.code, probe.error, probe.chain, now))
     if probe.error:
         return _no_tls(probe, url, banner)
     return _warnings(probe, now)
@@ -139,7 +134,7 @@ def diagnose_tls(probe: TlsProbe, url: str, banner: str = "") -> Diagnosis | Non
 
 def is_without_tls(probe: TlsProbe) -> bool:
     """True if the port seems to speak something other than TLS."""
-    return probe.reason in _PLAIN or probe.is_timeout
+    return is_plain(probe.reason) or probe.is_timeout
 
 
 def _warnings(probe: TlsProbe, now: datetime) -> Diagnosis | None:
@@ -169,143 +164,19 @@ def _lines(probe: TlsProbe) -> tuple[str, ...]:
     return tuple(line for certificate in probe.chain for line in certificate.lines())
 
 
-def _certificate(probe: TlsProbe, now: datetime) -> Diagnosis:
-    """Diagnose a certificate error.
-
-    OpenSSL stops at the first fault. Faults that trusting the certificate would not fix take precedence.
-    """
-    own = probe.chain[0] if probe.chain else None
-    is_trusted = probe.code not in (_SELF_SIGNED, _SELF_SIGNED_IN_CHAIN, *_UNKNOWN_ISSUER)
-    signed = "" if is_trusted or own is None else " It is also self-signed." * own.is_self_signed
-    is_expired = own is not None and own.valid_until < now
-    if probe.code == _EXPIRED or (is_expired and not is_trusted):
-        when = f" on {own.valid_until:%Y-%m-%d}" if own is not None else ""
-        cause = f"The certificate of {probe.host} expired{when}.{signed}"
-        return _reject(probe, "certificate-expired", cause, _RENEW_IT)
-    if probe.code == _NOT_YET:
-        when = f" before {own.valid_from:%Y-%m-%d %H:%M} UTC" if own is not None else " yet"
-        cause = f"The certificate of {probe.host} is not valid{when}."
-        return _reject(probe, "certificate-not-yet-valid", cause, "Check the clocks of both machines.")
-    is_other_name = own is not None and not is_issued_to(own, probe.host)
-    if probe.code in _HOST_MISMATCH or (is_other_name and not is_trusted):
-        names = ", ".join(own.names[:5]) if own is not None and own.names else "no name"
-        cause = f"The certificate is issued to {names}, not to {probe.host}.{signed}"
-        return _reject(probe, "certificate-wrong-name", cause, _WRONG_NAME)
-    if probe.code == _SELF_SIGNED:
-        cause = f"{probe.host} has a self-signed certificate, which no authority vouches for."
-        return _reject(probe, "certificate-self-signed", cause, _TRUST_IT, own)
-    if probe.code == _SELF_SIGNED_IN_CHAIN:
-        cause = (
-            f"The certificate of {probe.host} is signed by a private authority that this machine does "
-            "not know."
-        )
-        return _reject(
-            probe, "authority-unknown", cause, _TRUST_AUTHORITY, probe.chain[-1] if probe.chain else own
-        )
-    if probe.code in _UNKNOWN_ISSUER:
-        return _diagnose_issuer(probe, own)
-    cause = f"The certificate of {probe.host} was rejected: {probe.error}."
-    return _reject(probe, "certificate-refused", cause, "Check the certificate on the server.")
-
-
-def is_issued_to(certificate: CertificateInfo, host: str) -> bool:
-    """Match like OpenSSL: a wildcard matches the first label only."""
-    host = host.lower().rstrip(".")
-    with suppress(ValueError):
-        host = str(ipaddress.ip_address(host))
-    parent = f"*.{host.partition('.')[2]}"
-    return any(name.lower() in (host, parent) for name in certificate.names)
-
-
-_RENEW_IT = "Renew it on the server, and check the clocks of both machines."
-_WRONG_NAME = "Use a name in the certificate, or install a certificate for this name on the server."
-_TRUST_IT = (
-    "If this is your server, compare the fingerprint with the server's, and trust this certificate for "
-    "this server only."
-)
-_TRUST_AUTHORITY = (
-    "If you know this authority (your company's, or mkcert's), compare its fingerprint and trust it "
-    "for this server, or configure its CA file."
-)
-
-
-def _diagnose_issuer(probe: TlsProbe, own: CertificateInfo | None) -> Diagnosis:
-    if own is not None and own.has_issuer_url and len(probe.chain) == 1:
-        cause = (
-            f"{probe.host} sends only its own certificate, not that of its issuer ({own.issuer}): the "
-            "chain is incomplete. Browsers fetch missing certificates, programs do not."
-        )
-        return _reject(
-            probe, "chain-incomplete", cause, "Configure the full chain on the server (fullchain.pem)."
-        )
-    issuer = f" ({own.issuer})" if own is not None else ""
-    cause = (
-        f"The certificate of {probe.host} is signed by an authority{issuer} that this machine does not trust."
-    )
-    return _reject(probe, "issuer-unknown", cause, _TRUST_AUTHORITY, own)
-
-
-def _reject(
-    probe: TlsProbe, id: str, cause: str, fix: str, trusted: CertificateInfo | None = None
-) -> Diagnosis:
+def _rejected(probe: TlsProbe, failure: TlsFailure) -> Diagnosis:
     action = None
-    if trusted is not None:
+    if failure.trusted is not None:
         label = "Trust this certificate for this server…"
-        action = Action(ActionKind.TRUST_CERTIFICATE, label, trusted.pem)
-    return Diagnosis(id, "tls", cause, fix, _lines(probe) or (probe.error,), action)
-
-
-_PLAIN = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG")
-_ALERTS = {
-    "CERTIFICATE_REQUIRED": (
-        "client-certificate-wanted",
-        "requires a client certificate",
-        "Configure a client certificate and its key in the server's network settings.",
-    ),
-    "UNKNOWN_CA": (
-        "client-certificate-refused",
-        "does not trust the authority of your client certificate",
-        "Use a client certificate signed by an authority the server trusts.",
-    ),
-    "BAD_CERTIFICATE": (
-        "client-certificate-refused",
-        "rejected your client certificate",
-        "Check which certificate it expects.",
-    ),
-    "CERTIFICATE_EXPIRED": (
-        "client-certificate-refused",
-        "reports that your client certificate has expired",
-        "Renew the client certificate.",
-    ),
-    "PROTOCOL_VERSION": (
-        "tls-too-old",
-        "supports only outdated, insecure TLS versions",
-        "Update the server: it must support TLS 1.2 or newer.",
-    ),
-    "UNSUPPORTED_PROTOCOL": (
-        "tls-too-old",
-        "supports only outdated, insecure TLS versions",
-        "Update the server: it must support TLS 1.2 or newer.",
-    ),
-    "HANDSHAKE_FAILURE": (
-        "tls-no-agreement",
-        "could not agree on TLS parameters with MCP Lens",
-        "It may require a client certificate, or support only old ciphers.",
-    ),
-    "UNRECOGNIZED_NAME": (
-        "tls-name-unknown",
-        "does not know the requested host name",
-        "Use the host name the server is configured for.",
-    ),
-}
+        action = Action(ActionKind.TRUST_CERTIFICATE, label, failure.trusted.pem)
+    return Diagnosis(failure.id, "tls", failure.cause, failure.fix, _lines(probe) or (probe.error,), action)
 
 
 def diagnose_alert(reason: str, host: str) -> Diagnosis | None:
     """Diagnose a TLS alert from OpenSSL's reason string."""
-    for ending, (id, what, fix) in _ALERTS.items():
-        if reason.endswith(ending):
-            return Diagnosis(id, "tls", f"{host} {what}.", fix, (reason.replace("_", " ").lower(),))
-    return None
+    if (failure := explain_alert(host, reason)) is None:
+        return None
+    return Diagnosis(failure.id, "tls", failure.cause, failure.fix, (reason.replace("_", " ").lower(),))
 
 
 # Greetings of other services, and their replies to an HTTP request.
@@ -340,7 +211,7 @@ def _no_tls(probe: TlsProbe, url: str, banner: str) -> Diagnosis:
     is_http = banner.startswith("HTTP/")
     if banner and not is_http:
         return not_http(urlsplit(url).netloc.rpartition("@")[2], banner, "tls")
-    if probe.reason in _PLAIN or is_http:
+    if is_plain(probe.reason) or is_http:
         scheme = "ws" if url.startswith("ws") else "http"
         return Diagnosis(
             "not-tls",

@@ -9,12 +9,14 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 
+from inspector.base.errors import FailureKind
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural
 from inspector.engine.doctor.probe_session import ObservedTraffic
 from inspector.engine.doctor.results import Diagnosis
 from inspector.engine.doctor.rules.output_patterns import INSTALLER_PATTERNS, OUTPUT_PATTERNS, OutputPattern
+from inspector.transport.process import CRASH_CODES
 
 _MENTIONS_ERROR = re.compile(r"\b(?:error|fatal|panic|failed|cannot|could not|exception)\b", re.IGNORECASE)
 _IRRELEVANT = re.compile(r"a complete log of this run|^npm warn|^\s*at |^\s+File ", re.IGNORECASE)
@@ -22,6 +24,7 @@ _IRRELEVANT = re.compile(r"a complete log of this run|^npm warn|^\s*at |^\s+File
 _TRACEBACK = "Traceback (most recent call last):"
 _EXCEPTION = re.compile(r"(?:\w+\.)*\w*(?:Error|Exception|Exit|Interrupt|Failure|Invalid|Refused|Timeout)\b")
 _FRAME = re.compile(r'\s+File "(?P<file>[^"<]+)", line (?P<line>\d+)')
+_BACKSLASHES = re.compile(r"\\+")
 _LIBRARY_PATH = re.compile(r"[/\\](?:site-packages|dist-packages|lib[/\\]python[\d.]*|Lib)[/\\]")
 _GROUP_PREFIX = re.compile(r"^\s*\| ?")  # prefix of the parts of an exception group
 
@@ -57,7 +60,7 @@ _MAX_LINES = 80
 _MAX_LINE_LENGTH = 300
 
 
-def _lines(traffic: ObservedTraffic) -> list[str]:
+def lines_of(traffic: ObservedTraffic) -> list[str]:
     return [line[:_MAX_LINE_LENGTH] for line in traffic.output.splitlines()[-_MAX_LINES:]]
 
 
@@ -74,7 +77,7 @@ def explains(traffic: ObservedTraffic) -> bool:
 def _by_output(
     traffic: ObservedTraffic, patterns: tuple[OutputPattern, ...] = OUTPUT_PATTERNS
 ) -> Diagnosis | None:
-    lines = _lines(traffic)
+    lines = lines_of(traffic)
     for pattern in patterns:
         found = [(match, line) for line in lines if (match := pattern.regex.search(line)) is not None]
         if found:  # a line that names its subject says more
@@ -85,7 +88,16 @@ def _by_output(
 
 def _subject(match: re.Match[str]) -> str:
     groups: Mapping[str, str | None] = match.groupdict()
-    return next((value for name, value in groups.items() if name.startswith("what") and value), "")
+    return _unescaped(
+        next((value for name, value in groups.items() if name.startswith("what") and value), "")
+    )
+
+
+def _unescaped(path: str) -> str:
+    """Return a Windows path of which a program has printed the `repr`, as Python does."""
+    runs = _BACKSLASHES.findall(path)
+    is_repr = all(len(run) % 2 == 0 for run in runs) and len(runs) > 1
+    return path.replace("\\\\", "\\") if is_repr else path
 
 
 def _diagnose_pattern(pattern: OutputPattern, subject: str, line: str) -> Diagnosis:
@@ -96,7 +108,7 @@ def _diagnose_pattern(pattern: OutputPattern, subject: str, line: str) -> Diagno
 
 
 def _by_exception(traffic: ObservedTraffic) -> Diagnosis | None:
-    what, where = exception_in(_lines(traffic))
+    what, where = exception_in(lines_of(traffic))
     if not what:
         return None
     location = f" ({where})" if where else ""
@@ -117,6 +129,8 @@ def _by_status(traffic: ObservedTraffic) -> Diagnosis:
     status, code, last = traffic.exit_status or traffic.closed, traffic.exit_code, _last_lines(traffic)
     if code is not None and code < 0:
         return _by_signal(-code, status, last)
+    if code in CRASH_CODES:
+        return _crashed(status, last)
     if code == 0:
         return Diagnosis(
             "ended-at-once",
@@ -127,7 +141,7 @@ def _by_status(traffic: ObservedTraffic) -> Diagnosis:
             "“serve” or “--stdio”.",
             last,
         )
-    if code in (126, 127):
+    if code in (126, 127, 9009):  # of sh, and of cmd.exe
         return Diagnosis(
             "inner-command-missing",
             "handshake",
@@ -135,7 +149,7 @@ def _by_status(traffic: ObservedTraffic) -> Diagnosis:
             "Install it, or set a PATH for the server that includes it.",
             last,
         )
-    line = shorten(one_line(most_telling_line(_lines(traffic))), 200)
+    line = shorten(one_line(most_telling_line(lines_of(traffic))), 200)
     reported = f": “{line}”" if line else ". It wrote nothing to stderr."
     return Diagnosis(
         "exited",
@@ -155,6 +169,10 @@ def _by_signal(number: int, status: str, last: tuple[str, ...]) -> Diagnosis:
         return Diagnosis(
             "killed", "handshake", cause, "Check the system log (dmesg) and the available memory.", last
         )
+    return _crashed(status, last)
+
+
+def _crashed(status: str, last: tuple[str, ...]) -> Diagnosis:
     return Diagnosis(
         "crashed",
         "handshake",
@@ -176,10 +194,10 @@ _INSTALLING = re.compile(r"download|install|resolv|pulling|building|fetching|com
 _INSTALLER_LINE = re.compile(r"(?:npm|npx|yarn|pnpm|bun|uvx?|pip|docker)\b|warn", re.IGNORECASE)
 
 
-def diagnose_silence(traffic: ObservedTraffic, timeout: float, *, is_installer: bool = False) -> Diagnosis:
-    """Diagnose a process that runs but sends no response.
+def diagnose_silence(traffic: ObservedTraffic, waited: float, installer: str = "") -> Diagnosis:
+    """Diagnose a process that runs but sent no response within `waited` seconds.
 
-    `is_installer`: it may first have to download the server, as npx and uvx do.
+    `installer` is the program that may first have to download the server, such as npx or uvx.
     """
     found = _other_format(traffic) or _by_output(traffic, INSTALLER_PATTERNS)
     if found is not None:
@@ -187,7 +205,7 @@ def diagnose_silence(traffic: ObservedTraffic, timeout: float, *, is_installer: 
     reported = tuple(
         shorten(one_line(line), 300) for line in (*traffic.stray[-4:], *list(traffic.stderr)[-4:])
     )
-    lines = _lines(traffic)
+    lines = lines_of(traffic)
     if any(_PROMPT.search(line) for line in lines):
         return Diagnosis(
             "asks-the-person",
@@ -207,63 +225,58 @@ def diagnose_silence(traffic: ObservedTraffic, timeout: float, *, is_installer: 
     if traffic.broken or traffic.stray:
         return _only_text(traffic, reported)
     if any(_INSTALLING.search(line) for line in lines) or (
-        is_installer and all(map(_INSTALLER_LINE.match, lines))
+        installer and all(map(_INSTALLER_LINE.match, lines))
     ):
         return Diagnosis(
             "still-installing",
             "output",
-            f"The server had not started after {timeout:g} s: it was still downloading or installing.",
-            "Run the command once in a terminal until it finishes, or raise the server's connection timeout.",
+            f"The server had not started after {waited:g} s: {installer or 'it'} was still downloading or "
+            "installing.",
+            "Run the command once in a terminal until it finishes, or raise the server's connection timeout "
+            "(--connect-timeout on the command line).",
             reported,
         )
     if traffic.stderr:
         return Diagnosis(
             "log-only",
             "handshake",
-            f"The process writes to stderr, but did not respond on stdout within {timeout:g} s.",
+            f"The process writes to stderr, but did not respond on stdout within {waited:g} s.",
             "Its log may say what it is waiting for. If it is slow to start, raise its connection timeout.",
             reported,
         )
     return Diagnosis(
         "silent",
         "output",
-        f"The process is running, but wrote nothing within {timeout:g} s. It may not be an MCP server.",
+        f"The process is running, but wrote nothing within {waited:g} s. It may not be an MCP server.",
         "Check the arguments: many servers need one such as “stdio”. If it is slow to start, raise its "
         "connection timeout.",
     )
 
 
+def diagnose_unusable(traffic: ObservedTraffic) -> Diagnosis | None:
+    """Diagnose a response that cannot be used, in the words of the failed connection."""
+    error = traffic.error
+    if error is None or error.kind is not FailureKind.UNUSABLE:
+        return None
+    meant = next((each for each in reversed(traffic.unusable) if each.is_response), None)
+    id = meant.id if meant is not None else "unusable-response"
+    return Diagnosis(id, "handshake", error.summary, error.next_step, _shown(traffic))
+
+
+_FORMATS = ("lsp-framing", "utf16-output", "json-over-lines", "nul-bytes")
+
+
 def _other_format(traffic: ObservedTraffic) -> Diagnosis | None:
-    lines = [*traffic.stray, *traffic.broken]
-    shown = tuple(shorten(one_line(line), 200) for line in lines[:4])
-    if any(line.lower().startswith("content-length:") for line in lines):
-        return Diagnosis(
-            "lsp-framing",
-            "handshake",
-            "The server writes Content-Length headers, as language servers do. MCP uses one message "
-            "per line.",
-            "This is a language server, or a server with the wrong transport. Use its MCP mode.",
-            shown,
-        )
-    if any("\0" in line or line.startswith("\ufffd\ufffd") for line in lines):
-        return Diagnosis(
-            "utf16-output",
-            "stray",
-            "The server writes UTF-16 to stdout; MCP is UTF-8.",
-            "Set its output to UTF-8 (PYTHONIOENCODING=utf-8, or the console's code page).",
-            shown,
-        )
-    if len(traffic.broken) > 1 or (traffic.broken and traffic.stray):
-        is_spread = traffic.broken[0].strip() in ("{", "[") or traffic.broken[0].rstrip().endswith(("{", ","))
-        if is_spread:
-            return Diagnosis(
-                "json-over-lines",
-                "handshake",
-                "The server pretty-prints its messages over several lines. In MCP, each line is one message.",
-                "Make it write JSON without line breaks.",
-                shown,
-            )
-    return None
+    """Diagnose output in another format than one message per line in UTF-8."""
+    found = next((each for each in traffic.unusable if each.id in _FORMATS), None)
+    if found is None:
+        return None
+    return Diagnosis(found.id, "handshake", found.cause, found.fix, _shown(traffic))
+
+
+def _shown(traffic: ObservedTraffic) -> tuple[str, ...]:
+    received = [message.raw[:400].decode(errors="replace") for message in traffic.messages]
+    return tuple(shorten(one_line(line), 200) for line in [*traffic.stray, *traffic.broken, *received][:4])
 
 
 def _served_at(lines: list[str]) -> str | None:
@@ -275,14 +288,10 @@ def _served_at(lines: list[str]) -> str | None:
 
 
 def _only_text(traffic: ObservedTraffic, reported: tuple[str, ...]) -> Diagnosis:
-    if traffic.broken:
-        return Diagnosis(
-            "broken-messages",
-            "handshake",
-            "The server wrote what look like messages, but they cannot be parsed.",
-            "Traffic has the raw bytes. This is a server bug.",
-            tuple(shorten(one_line(line), 200) for line in traffic.broken[:4]),
-        )
+    broken = next((each for each in traffic.unusable if each.id not in ("text", "no-line-feed")), None)
+    if broken is not None:
+        shown = tuple(shorten(one_line(line), 200) for line in traffic.broken[:4])
+        return Diagnosis("broken-messages", "handshake", broken.cause, broken.fix, shown)
     return Diagnosis(
         "only-text",
         "stray",

@@ -24,8 +24,20 @@ def _line(text: str) -> re.Pattern[str]:
     return re.compile(text, re.IGNORECASE)
 
 
+# The alias of Windows for a program that is not installed exits with code 9009.
+STORE_ALIAS_FIX = (
+    "Install Python, and turn off its alias in Windows under Settings, Apps, Advanced app settings, App "
+    "execution aliases."
+)
 # The first match wins: specific rules before general ones.
 OUTPUT_PATTERNS = (
+    OutputPattern(
+        "store-alias",
+        _line(r"python was not found; run without arguments to install from the microsoft store"),
+        "The server starts python, which is not installed: the alias of Windows only opens the Microsoft "
+        "Store.",
+        STORE_ALIAS_FIX,
+    ),
     OutputPattern(
         "docker-down",
         _line(r"cannot connect to the docker daemon|docker daemon is not running|podman.sock: connect"),
@@ -80,8 +92,7 @@ OUTPUT_PATTERNS = (
             r"invalid peer certificate|certificate verify failed|unable to get local issuer certificate|"
             r"UNABLE_TO_(?:GET_ISSUER_CERT|VERIFY_LEAF)|SELF_SIGNED_CERT|self.signed certificate"
         ),
-        "The program does not trust the certificate of a host it needs, usually because of a company "
-        "proxy. Servers get only a few of your environment variables.",
+        "The program does not trust the certificate of a host it needs, usually because of a company proxy.",
         "Set the variable that names your CA file: SSL_CERT_FILE for uv and Python, "
         "NODE_EXTRA_CA_CERTS for npx and Node.js.",
     ),
@@ -134,7 +145,11 @@ OUTPUT_PATTERNS = (
     ),
     OutputPattern(
         "port-in-use",
-        _line(r"EADDRINUSE.*?(?P<what>:\d+)?$|address already in use|only one usage of each socket address"),
+        # 10048 is WSAEADDRINUSE; the text is in the language of the system.
+        _line(
+            r"EADDRINUSE.*?(?P<what>:\d+)?$|address already in use|"
+            r"only one usage of each socket address|\[(?:WinError|Errno) 10048\]"
+        ),
         "The server cannot listen on its port: another program is using it.",
         "Stop the other program (perhaps another instance of this server), or give the server another port.",
     ),
@@ -146,8 +161,7 @@ OUTPUT_PATTERNS = (
             r"(?i:missing|required|set)\b[^A-Z]*?(?i:variable):? *[`'\"]?(?P<what2>[A-Z][A-Z0-9_]+)|"
             r"KeyError: '(?P<what3>[A-Z][A-Z0-9]*_[A-Z0-9_]+)'"
         ),
-        "The server needs an environment variable that is not set: {what}. Servers get only a few of "
-        "your variables, plus those configured for them.",
+        "The server needs an environment variable that is not set: {what}.",
         "Add it to the server's environment variables (as a secret if it is one).",
     ),
     OutputPattern(
@@ -175,7 +189,8 @@ OUTPUT_PATTERNS = (
         "inner-command-missing",
         _line(
             r"(?:^|[:\s])(?P<what>[^\s:‘’']+): (?:command )?not found$|"
-            r"env: .?(?P<what2>[^\s:‘’']+)[’']?: no such file or directory"
+            r"env: .?(?P<what2>[^\s:‘’']+)[’']?: no such file or directory|"
+            r"'\"?(?P<what3>[^'\"]+)\"?' is not recognized as (?:an internal|the name of a)"
         ),
         "The program needs another program that is not installed: {what}.",
         "Install it, or set a PATH for the server that includes it.",

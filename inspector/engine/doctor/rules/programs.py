@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import platform
 
+from inspector.base.environment import IS_WINDOWS
 from inspector.base.plain_text import one_line
 from inspector.engine.doctor.program_probe import ProgramInfo, Runtime, VersionInfo, major_of, runtime_of
-from inspector.engine.doctor.results import Diagnosis
+from inspector.engine.doctor.results import Action, ActionKind, Diagnosis
+from inspector.engine.doctor.rules.output_patterns import STORE_ALIAS_FIX
 
 _STEP = "command"
 
 
-def diagnose_program(info: ProgramInfo) -> Diagnosis | None:
+def diagnose_program(info: ProgramInfo, *, is_windows: bool = IS_WINDOWS) -> Diagnosis | None:
     """Return why the command cannot be started, judging by its file; None if it can."""
     if not info.name:
         return Diagnosis("no-command", _STEP, "No command is set.", "Edit the server and enter one.")
@@ -24,8 +26,8 @@ def diagnose_program(info: ProgramInfo) -> Diagnosis | None:
             "Create it, or change the server's working directory.",
         )
     if info.found:
-        return _diagnose_file(info)
-    return _diagnose_path(info) if info.is_path else _diagnose_name(info)
+        return _diagnose_windows_file(info) if is_windows else _diagnose_file(info)
+    return _diagnose_path(info, is_windows) if info.is_path else _diagnose_name(info)
 
 
 def _diagnose_name(info: ProgramInfo) -> Diagnosis:
@@ -41,14 +43,12 @@ def _diagnose_name(info: ProgramInfo) -> Diagnosis:
         )
     runtime = runtime_of(info.name)
     if info.alternatives:
-        locations = ", ".join(info.alternatives[:3])
         return Diagnosis(
             "not-on-path",
             _STEP,
             f"{name} is not on the server's PATH, but it was found in "
             f"{os.path.dirname(info.alternatives[0])}.",
-            f"Use its full path, {info.alternatives[0]}, as the command, or set PATH for the server.",
-            (f"Found: {locations}",),
+            *_found_elsewhere(info),
         )
     if runtime is not None:
         return Diagnosis(
@@ -65,13 +65,26 @@ def _diagnose_name(info: ProgramInfo) -> Diagnosis:
     )
 
 
+def _found_elsewhere(info: ProgramInfo) -> tuple[str, tuple[str, ...], Action]:
+    """Return fix, evidence and action for a program that is in a folder outside the PATH.
+
+    Its full path as the command would not be enough: it may start other programs from that folder.
+    """
+    folder = os.path.dirname(info.alternatives[0])
+    return (
+        f"Add {folder} to the server's PATH.",
+        (f"Found: {', '.join(info.alternatives[:3])}",),
+        Action(ActionKind.ADD_TO_PATH, "Add this folder to the server's PATH", folder),
+    )
+
+
 def _missing_text(runtime: Runtime) -> str:
     if runtime.part_of:
         return f"it is part of {runtime.part_of}, which is not installed"
     return f"{runtime.name} is not installed"
 
 
-def _diagnose_path(info: ProgramInfo) -> Diagnosis:
+def _diagnose_path(info: ProgramInfo, is_windows: bool) -> Diagnosis:
     if not info.exists:
         return Diagnosis(
             "file-missing",
@@ -83,6 +96,8 @@ def _diagnose_path(info: ProgramInfo) -> Diagnosis:
         return Diagnosis(
             "is-folder", _STEP, f"{info.path} is a folder, not a program.", "Use the program inside it."
         )
+    if is_windows:
+        return _not_startable(info.path)
     return Diagnosis(
         "not-executable",
         _STEP,
@@ -90,6 +105,22 @@ def _diagnose_path(info: ProgramInfo) -> Diagnosis:
         f"Make it executable (chmod +x {os.path.basename(info.path)}), or use its interpreter as the "
         "command and the file as the first argument.",
     )
+
+
+def _not_startable(path: str) -> Diagnosis:
+    return Diagnosis(
+        "not-startable",
+        _STEP,
+        f"{path} is not a program that Windows can start.",
+        "If it is a script, use its interpreter (such as python or node) as the command and the file as the "
+        "first argument.",
+    )
+
+
+def _diagnose_windows_file(info: ProgramInfo) -> Diagnosis | None:
+    """Check the header of a .exe file. Batch files are text; a .com file may be anything."""
+    is_program = not info.head or info.head.startswith(b"MZ")
+    return None if is_program or not info.found.lower().endswith(".exe") else _not_startable(info.found)
 
 
 def _diagnose_file(info: ProgramInfo) -> Diagnosis | None:
@@ -139,7 +170,21 @@ def _diagnose_script(info: ProgramInfo) -> Diagnosis | None:
             f"{info.found} needs the interpreter {one_line(info.interpreter)}, which is not executable.",
             "Fix its shebang line, or make the interpreter executable.",
         )
-    return None
+    return _diagnose_env(info) if info.missing_program else None
+
+
+def _diagnose_env(info: ProgramInfo) -> Diagnosis:
+    """Diagnose a script that starts with `#!/usr/bin/env X`, with X not on the PATH."""
+    name = one_line(info.missing_program)
+    cause = f"{info.found} is a script that needs {name}, which is not on the server's PATH"
+    if info.alternatives:
+        folder = os.path.dirname(info.alternatives[0])
+        return Diagnosis(
+            "env-program-missing", _STEP, f"{cause}, but was found in {folder}.", *_found_elsewhere(info)
+        )
+    runtime = runtime_of(name)
+    install = runtime.install if runtime is not None else f"Install {name}"
+    return Diagnosis("env-program-missing", _STEP, f"{cause}.", f"{install}, then run Doctor again.")
 
 
 # ELF e_machine by `platform.machine`.
@@ -158,8 +203,19 @@ def _is_binary(head: bytes) -> bool:
 
 
 def diagnose_version(program: str, info: VersionInfo) -> Diagnosis | None:
-    """Warn about a runtime that is known to be too old."""
+    """Warn about a runtime that is too old or does not report its version."""
     runtime = runtime_of(program)
+    if info.exit_code == _STORE_ALIAS_CODE and runtime is not None and runtime.name == "Python":
+        return _store_alias(program, info)
+    if info.problem:
+        return Diagnosis(
+            "version-unknown",
+            "runtime",
+            f"{info.problem.rstrip('.')}.",
+            "Check that it works in a terminal; reinstall it if it does not.",
+            (program,),
+            is_warning=True,
+        )
     if runtime is None or not runtime.min_major or not info.version:
         return None
     major = major_of(info.version)
@@ -171,4 +227,19 @@ def diagnose_version(program: str, info: VersionInfo) -> Diagnosis | None:
         f"{runtime.name} {info.version} is too old: most servers need {runtime.min_major} or newer.",
         f"Install a newer {runtime.name}, or use the full path of a newer one as the command.",
         (f"{program} reports version {info.version}",),
+        is_warning=True,
+    )
+
+
+_STORE_ALIAS_CODE = 9009
+
+
+def _store_alias(program: str, info: VersionInfo) -> Diagnosis:
+    """Diagnose the alias of Windows for Python, which can be installed from the Microsoft Store."""
+    return Diagnosis(
+        "store-alias",
+        "runtime",
+        f"{program} is not a program: it only opens the Microsoft Store to install one.",
+        f"{STORE_ALIAS_FIX} Then run Doctor again.",
+        (info.problem,),
     )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from inspector.base.errors import ConfigError
 from inspector.base.json.values import JSONError, excerpt, shorten
 from inspector.base.plain_text import one_line
 from inspector.config.servers.entries import Entry
 from inspector.engine.doctor.probe_session import ObservedList, ObservedTraffic
 from inspector.engine.doctor.results import Action, ActionKind, Diagnosis
+from inspector.protocol.discovery import proposed_revision
 from inspector.protocol.handshake import NegotiationResult
 from inspector.protocol.jsonrpc import ErrorObject, Kind, Message, error_of
 from inspector.protocol.revisions import REVISIONS, find_revision
@@ -26,8 +29,12 @@ def diagnose_messages(traffic: ObservedTraffic, entry: Entry) -> Diagnosis | Non
     error = _last_error(traffic)
     version = _version_of(traffic)
     if version is not None and find_revision(version) is None:
-        return _no_common_version(
-            f"The server requires protocol version {version}, which MCP Lens does not support."
+        proposed = proposed_revision(entry.era).date
+        return replace(
+            _no_common_version(
+                f"The server requires protocol version {version}, which MCP Lens does not support."
+            ),
+            action=Action(ActionKind.CONTINUE_AS, f"Continue as {proposed}", proposed),
         )
     if error is not None and (supported := _supported(error)):
         if entry.era != "auto":
@@ -43,11 +50,11 @@ def diagnose_messages(traffic: ObservedTraffic, entry: Entry) -> Diagnosis | Non
         )
     if error is not None:
         if entry.era != "auto" and traffic.error is not None:
-            return _pinned(entry, f"It returned “{_quote(error)}”.")
+            return _pinned(entry, f"It returned an error: {error.line(200)}.")
         return Diagnosis(
             "initialize-refused",
             "handshake",
-            f"The server rejected the first request: {_quote(error)}.",
+            f"The server rejected the first request: {error.line(200)}.",
             "Its log may say more; usually a setting is missing.",
             _shown(traffic),
         )
@@ -55,9 +62,9 @@ def diagnose_messages(traffic: ObservedTraffic, entry: Entry) -> Diagnosis | Non
         return Diagnosis(
             "initialize-malformed",
             "handshake",
-            "The server's response to the first request lacks required properties.",
-            "This is a server bug: compare the response with InitializeResult in the specification.",
-            (traffic.error.summary, *_shown(traffic)),
+            traffic.error.summary,
+            traffic.error.next_step,
+            _shown(traffic),
         )
     if traffic.messages:
         return Diagnosis(
@@ -73,7 +80,7 @@ def diagnose_messages(traffic: ObservedTraffic, entry: Entry) -> Diagnosis | Non
 def rejection_of(traffic: ObservedTraffic) -> str:
     """Return the server's error message and code, "" if its last response was not an error."""
     error = _last_error(traffic)
-    return _quote(error) if error is not None else ""
+    return error.line(200) if error is not None else ""
 
 
 def _no_common_version(cause: str) -> Diagnosis:
@@ -121,10 +128,6 @@ def _supported(error: ErrorObject) -> str:
     if not isinstance(listed, list):
         return ""
     return ", ".join(one_line(shorten(each, 20)) for each in listed[:8] if isinstance(each, str))
-
-
-def _quote(error: ErrorObject) -> str:
-    return f"{shorten(one_line(error.message), 200).rstrip('.')} ({error.code})"
 
 
 def _has_foreign_ids(traffic: ObservedTraffic) -> bool:

@@ -89,6 +89,7 @@ def test_a_schema_that_cannot_be_used_says_why_and_nothing_is_fetched(schema: JS
 
 
 def test_catastrophic_pattern_terminates() -> None:
+    """T27: a regular expression in a schema blocks the app (ReDoS)."""
     found = check(mirrored("a" * 5_000 + "b"), {"pattern": "^(a+)+$"})
     assert found.state in (OutputState.DIFFERS, OutputState.UNCHECKED)
 

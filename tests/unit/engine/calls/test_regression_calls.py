@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from inspector.base.errors import ConfigError
+from inspector.base.json.values import JSONObject
 from inspector.config.calls.saved_calls import SavedCall
 from inspector.engine.calls.library import CallLibrary
 from inspector.engine.calls.regression_calls import RegressionResult, RegressionState, RegressionView
 from inspector.engine.engine import Engine
 from inspector.engine.processes.file_watch import WatchTiming
+from inspector.engine.secrets import Secrets
 from inspector.traffic.records import RecordKind
 from tests.helpers.editedserver import edited_entry, write_server
 
@@ -343,15 +345,15 @@ async def test_permission_is_kept_in_the_next_run(tmp_path: Path) -> None:
     calls = CallLibrary(saved=own)
     await calls.add_folder(project)
     pulled = SavedCall("x", "one", SERVER, {"n": 1}, path=project / "x.json", is_regression=True)
-    assert not await calls.is_allowed(pulled)
+    assert await calls.allowed_variables(pulled) is None
     await calls.allow(pulled)
     later = CallLibrary(saved=own)
-    assert await later.is_allowed(pulled)
-    assert not await later.is_allowed(replace(pulled, arguments={"n": 2}))
-    assert not await later.is_allowed(replace(pulled, server="another"))
+    assert await later.allowed_variables(pulled) is not None
+    assert await later.allowed_variables(replace(pulled, arguments={"n": 2})) is None
+    assert await later.allowed_variables(replace(pulled, server="another")) is None
     assert (own / ".allowed.json").stat().st_mode & 0o077 == 0
     (own / ".allowed.json").write_text("{")
-    assert not await CallLibrary(saved=own).is_allowed(pulled)
+    assert await CallLibrary(saved=own).allowed_variables(pulled) is None
 
 
 async def test_making_it_a_regression_call_gives_permission(bench: Bench, tmp_path: Path) -> None:
@@ -360,7 +362,49 @@ async def test_making_it_a_regression_call_gives_permission(bench: Bench, tmp_pa
     project.mkdir()
     await bench.engine.calls.add_folder(project)
     saved = await bench.engine.calls.save(SavedCall("Mine", "one", SERVER, is_regression=True), project)
-    assert not await bench.engine.calls.is_allowed(saved)
+    assert await bench.engine.calls.allowed_variables(saved) is None
     await bench.regression_calls.set_regression(SERVER, saved, True)
     bench.regression_calls.begin(SERVER, "server.py changed")
     assert state(await bench.until_ran(1), "one") is RegressionState.NEW
+
+
+async def test_variable_changed_after_the_permission_needs_a_new_one(bench: Bench, tmp_path: Path) -> None:
+    """Threat: a pull changes `variables.json`, so that an allowed call is sent with other arguments."""
+    await bench.start(one="first")
+    project = tmp_path / "checkout"
+    project.mkdir()
+    await bench.engine.calls.add_folder(project)
+    call: JSONObject = {"server": SERVER, "tool": "one", "watch": True, "arguments": {"path": "${path}"}}
+    (project / "pulled.json").write_text(json.dumps(call))
+    variables = project / "variables.json"
+    variables.write_text(json.dumps({"path": "/tmp/log", "unused": 1}))
+    await bench.run(1)  # run by the user
+    variables.write_text(json.dumps({"path": "/tmp/log", "unused": 2}))
+    bench.regression_calls.begin(SERVER, "server.py changed")
+    assert state(await bench.until_ran(2), "one") is RegressionState.SAME
+    variables.write_text(json.dumps({"path": "/etc/shadow"}))
+    bench.regression_calls.begin(SERVER, "server.py changed")
+    assert state(await bench.until_ran(3), "one") is RegressionState.NOT_APPROVED
+    sent = [
+        row.raw for row in bench.engine.log.find(SERVER, RecordKind.REQUEST) if row.method == "tools/call"
+    ]
+    assert not [raw for raw in sent if b"/etc/shadow" in raw]
+
+
+async def test_new_secret_value_of_a_variable_needs_no_new_permission(tmp_path: Path) -> None:
+    own, project = tmp_path / "calls", tmp_path / "checkout"
+    project.mkdir()
+    calls = CallLibrary(saved=own, secrets=Secrets())
+    await calls.add_folder(project)
+    arguments: JSONObject = {"token": "${token}"}
+    pulled = SavedCall("x", "one", SERVER, arguments, path=project / "x.json", is_regression=True)
+    await calls.set_variable("token", "t0ken", project)
+    await calls.allow(pulled)
+    await calls.set_variable("token", "n3w", project)
+    variables = await calls.allowed_variables(pulled)
+    assert variables is not None
+    assert variables.values == {"token": "n3w"}
+    (project / "variables.json").write_text(json.dumps({"token": "from the folder"}))
+    assert await calls.allowed_variables(pulled) is None
+    assert calls._secrets is not None
+    await calls._secrets.end()

@@ -92,6 +92,27 @@ def test_type_without_a_known_signature_is_not_questioned() -> None:
     assert "does not start like one" in blob(b"\x00\x01", "audio/flac").problem
 
 
+@pytest.mark.parametrize(
+    ("data", "mime_type", "problem"),
+    [
+        (b"not audio at all", "audio/wav", "declared as audio/wav, but is text"),
+        (b"not audio at all", "audio/amr", "declared as audio/amr, but is text"),
+        (b"not audio at all", "", "declared as audio, but is text"),
+        (png(), "audio/mpeg", "declared as audio/mpeg, but is image/png"),
+        (b"\x00\x01", "audio/flac", "declared as audio/flac, but the data does not start like one"),
+        (b"fLaC" + bytes(40), "audio/x-flac", ""),
+    ],
+)
+def test_audio_block_that_is_not_audio_says_so(data: bytes, mime_type: str, problem: str) -> None:
+    block: JSON = {"type": "audio", "data": base64.b64encode(data).decode(), "mimeType": mime_type}
+    assert block_content(block).problem == problem
+
+
+def test_image_block_of_text_says_so_unless_the_type_can_be_text() -> None:
+    assert blob(b"no image", "image/png").problem == "declared as image/png, but is text"
+    assert blob(b"<svg xmlns='x'></svg>", "image/svg+xml").problem == ""
+
+
 def test_long_text_is_kept_in_full() -> None:
     long = "line ä\n" * 1_000_000
     (content,) = read_contents(response({"contents": [{"uri": "x://y", "text": long}]}))

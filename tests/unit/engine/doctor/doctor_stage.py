@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +17,12 @@ from inspector.engine.doctor.check_run import run_check
 from inspector.engine.doctor.connection_check import CheckContext
 from inspector.engine.doctor.results import CheckResult, CheckState, Diagnosis
 from inspector.traffic.log import TrafficLog
-from inspector.transport.process import OrphanGuard
+from inspector.transport.orphan_guard import OrphanGuard
+from tests.helpers.platforms import IS_WINDOWS
+from tests.helpers.servers import FAULTSERVER
+
+# Processes start more slowly under Wine, where the tests of Windows run.
+TIME_FACTOR = 5.0 if IS_WINDOWS else 1.0
 
 
 @dataclass
@@ -51,6 +58,7 @@ async def checked(
 ) -> Report:
     """Run Doctor; `limit` is the connection timeout. Local ports reply to a probe at once, or never."""
     context.setdefault("probe_timeout", 0.3)
+    limit *= TIME_FACTOR
     guard, log = OrphanGuard(), TrafficLog() if log is None else log
     results: dict[str, CheckResult] = {}
     diagnoses: list[Diagnosis] = []
@@ -87,10 +95,27 @@ def script(folder: Path, name: str, text: str | bytes, mode: int = 0o755) -> Pat
     return path
 
 
-def shell_script(folder: Path, name: str, *lines: str) -> Path:
-    return script(folder, name, "\n".join(("#!/bin/sh", *lines, "")))
+def make_program(folder: Path, name: str, code: str) -> Path:
+    """Make a program that runs this code in the current Python: a script, or a batch file on Windows."""
+    source = folder / f"{name}-code.py"
+    source.write_text(f"import os, sys\n{code}\n", "utf-8")
+    words = (sys.executable, "-I", "-S", str(source))
+    if IS_WINDOWS:
+        return script(folder, f"{name}.cmd", f"@{subprocess.list2cmdline(words)} %*\r\n")
+    return script(folder, name, f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+
+
+def runtime_code(version: str, code: str) -> str:
+    """Return the code of a runtime that reports this version; "" if it does not."""
+    report = f"print({version!r}); sys.exit()" if version else "sys.exit(3)"
+    return f"if sys.argv[1:] == ['--version']: {report}\n{code}"
+
+
+def server_code() -> str:
+    """Return code that becomes a working server."""
+    return f"import runpy\nsys.argv = [{FAULTSERVER!r}]\nrunpy.run_path({FAULTSERVER!r}, run_name='__main__')"
 
 
 def path_with(folder: Path) -> dict[str, str]:
     """Return environment variables whose PATH includes that folder."""
-    return {"PATH": os.pathsep.join((str(folder), os.path.dirname(sys.executable), "/usr/bin", "/bin"))}
+    return {"PATH": os.pathsep.join((str(folder), os.path.dirname(sys.executable), os.defpath))}

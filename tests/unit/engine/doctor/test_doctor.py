@@ -24,9 +24,10 @@ from inspector.engine.doctor.results import (
 )
 from inspector.engine.engine import Engine
 from tests.helpers.certificates import Authority
+from tests.helpers.platforms import is_owner_only
 from tests.helpers.servers import Lab, fault_entry
 from tests.unit.engine.doctor.broken_hosts import Broken, with_tools
-from tests.unit.engine.doctor.doctor_stage import shell_script
+from tests.unit.engine.doctor.doctor_stage import make_program
 from tests.unit.engine.doctor.self_signed import self_signed
 
 
@@ -100,7 +101,9 @@ async def test_a_removed_server_is_forgotten(lab: Lab) -> None:
 
 async def test_stored_secrets_reach_the_server_and_not_the_report(engine: Engine, tmp_path: Path) -> None:
     await engine.secrets.put("env/srv/WORD", "swordfish-in-the-store")
-    script = shell_script(tmp_path, "server", 'echo "got $WORD" >&2', "exit 4")
+    script = make_program(
+        tmp_path, "server", "sys.stderr.write('got ' + os.environ['WORD'] + '\\n'); sys.exit(4)"
+    )
     engine.add(StdioEntry(name="srv", command=str(script), env={"WORD": SecretRef("env/srv/WORD")}))
     view = await engine.doctor.check("srv")
     assert view.failure is not None
@@ -187,12 +190,14 @@ def test_certificates_trusted_by_the_ca_file_stay_trusted(tmp_path: Path) -> Non
     kept = Path(after.network.ca_file)
     assert kept.read_text() == Path(first.ca_file).read_text().rstrip() + "\n" + pem.strip() + "\n"
     assert kept.parent == tmp_path / "certificates"
-    assert kept.stat().st_mode & 0o077 == 0
+    assert is_owner_only(kept)
 
 
 def test_inapplicable_remedies_are_rejected(tmp_path: Path) -> None:
     http, command = HttpEntry(name="s", url="http://h/x", era="2024-11-05"), StdioEntry(name="s", command="c")
     assert apply_fix(http, Action(ActionKind.USE_AUTO_ERA, ""), None).era == "auto"
+    continued = apply_fix(http, Action(ActionKind.CONTINUE_AS, "", "2025-11-25"), None)
+    assert continued.continue_as == "2025-11-25"
     sse = apply_fix(http, Action(ActionKind.USE_SSE, "", "http://h/sse"), None)
     assert isinstance(sse, HttpEntry)
     assert (sse.url, sse.type) == ("http://h/sse", "sse")

@@ -11,6 +11,7 @@ import pytest
 from inspector.engine.doctor.results import CheckState
 from tests.helpers.httpfaults import JSON_TYPE, Call, Fault, replies
 from tests.unit.engine.doctor.broken_hosts import Broken, never, raw_server, visit, with_tools
+from tests.unit.engine.doctor.doctor_stage import TIME_FACTOR
 from tests.unit.engine.doctor.self_signed import self_signed
 
 
@@ -151,5 +152,5 @@ async def test_hanging_candidate_paths_are_awaited_in_parallel() -> None:
         await all_wait.wait()
         await call.reply(404)
 
-    async with Broken(serve) as server, asyncio.timeout(10):  # sequentially they would take 20 s or more
+    async with Broken(serve) as server, asyncio.timeout(10 * TIME_FACTOR):  # sequentially, twice that
         assert (await visit(server.url(path="/x"))).failure.id == "not-found"

@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from inspector.config.servers.entries import StdioEntry
+from inspector.engine.doctor.probe_session import ObservedTraffic
+from inspector.engine.doctor.rules.output import diagnose_exit
+from inspector.transport.process import describe_exit
 from tests.unit.engine.doctor.doctor_stage import checked, python, script
 
-SAYS = "import sys; sys.stderr.write({!r}); sys.exit(1)"
+SAYS = "import sys; sys.stderr.buffer.write({!r}.encode()); sys.exit(1)"
 
 NPX_WITHOUT_YES = """\
 npm warn Unknown user config "nodedir". This will stop working in the next major version of npm.
@@ -39,6 +42,17 @@ Traceback (most recent call last):
     from mcp.server.fastmcp import FastMCP
 ModuleNotFoundError: No module named 'mcp.server.fastmcp'. This is mcp 2.x, where FastMCP was renamed
 """
+STORE_ALIAS = """\
+Python was not found; run without arguments to install from the Microsoft Store, or disable this shortcut \
+from Settings > Apps > Advanced app settings > App execution aliases.
+"""
+CMD_WITHOUT_A_PROGRAM = """\
+'my-server' is not recognized as an internal or external command,
+operable program or batch file.
+"""
+PYTHON_WITHOUT_A_SCRIPT = r"""
+C:\Python312\python.exe: can't open file 'C:\\my tools\\server.py': [Errno 2] No such file or directory
+"""
 
 
 @pytest.mark.parametrize(
@@ -51,6 +65,15 @@ ModuleNotFoundError: No module named 'mcp.server.fastmcp'. This is mcp 2.x, wher
         ("ERROR:mcp_server_git.server:/nonexistent does not exist\n", "path-missing", "/nonexistent", ""),
         ("Error: ENOENT: no such file or directory, open '/srv/a.json'\n", "path-missing", "/srv/a.json", ""),
         (NEW_SDK, "sdk-too-new", "version 1", "mcp<2"),
+        (STORE_ALIAS, "store-alias", "Microsoft Store", "execution aliases"),
+        (CMD_WITHOUT_A_PROGRAM, "inner-command-missing", ": my-server.", "PATH"),
+        (
+            PYTHON_WITHOUT_A_SCRIPT,
+            "script-missing",
+            r"not found: C:\my tools\server.py.",
+            "working directory",
+        ),
+        ("OSError: [WinError 10048] Une seule utilisation\n", "port-in-use", "", "another port"),
     ],
 )
 async def test_last_output_of_real_programs_is_understood(
@@ -96,3 +119,16 @@ async def test_process_is_restarted_only_when_it_did_not_say_why_it_exited(tmp_p
     assert (await checked(python(COUNTS, str(known), reported))).failure.id == "variable-missing"
     assert (await checked(python(COUNTS, str(unknown), "what is this?\n"))).failure.id == "exited"
     assert (known.read_text(), unknown.read_text()) == ("x", "xx")
+
+
+@pytest.mark.parametrize(
+    ("code", "id", "cause"),
+    [
+        (0xC0000005, "crashed", "exited with code 0xC0000005 (access violation): it crashed"),
+        (9009, "inner-command-missing", "exited with code 9009: the program it should start is missing"),
+    ],
+)
+def test_exit_codes_of_windows_are_explained(code: int, id: str, cause: str) -> None:
+    failure = diagnose_exit(ObservedTraffic(exit_status=describe_exit(code), exit_code=code))
+    assert failure.id == id
+    assert cause in failure.cause

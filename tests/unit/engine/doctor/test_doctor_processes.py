@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import socket
 import sys
 from pathlib import Path
@@ -12,14 +13,23 @@ import pytest
 from inspector.base.errors import ConfigError
 from inspector.config.servers.entries import Entry, SecretRef, StdioEntry
 from inspector.config.servers.entry_secrets import resolve_secrets
-from inspector.engine.doctor.results import ActionKind, CheckState
+from inspector.engine.doctor.results import Action, ActionKind, CheckState
 from inspector.engine.secrets import register_entry_secrets
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import RecordKind
+from tests.helpers.platforms import IS_WINDOWS, needs_signals
 from tests.helpers.servers import fault_entry
-from tests.unit.engine.doctor.doctor_stage import Report, checked, path_with, python, script, shell_script
+from tests.unit.engine.doctor.doctor_stage import (
+    Report,
+    checked,
+    make_program,
+    path_with,
+    python,
+    runtime_code,
+    script,
+)
 
-SAYS = "import sys; sys.stderr.write({!r}); sys.exit(1)"
+SAYS = "import sys; sys.stderr.buffer.write({!r}.encode()); sys.exit(1)"
 STAYS = "import sys; sys.stdin.buffer.read()"
 
 
@@ -105,6 +115,7 @@ async def test_missing_script_is_named(tmp_path: Path) -> None:
     assert str(tmp_path / "server.py") in failure.cause
 
 
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node.js")
 async def test_node_without_its_script_is_recognized_too(tmp_path: Path) -> None:
     entry = StdioEntry(name="srv", command="node", args=(str(tmp_path / "build/index.js"),))
     assert (await checked(entry)).failure.id == "script-missing"
@@ -138,7 +149,12 @@ async def test_inaccessible_folder_is_named() -> None:
 
 
 async def test_wrapper_with_a_missing_program_is_recognized(tmp_path: Path) -> None:
-    wrapper = shell_script(tmp_path, "start", "exec no-such-inner-program --stdio")
+    if IS_WINDOWS:
+        # As cmd.exe does; the one of Wine uses other words.
+        said = "'no-such-inner-program' is not recognized as an internal or external command,"
+        wrapper = script(tmp_path, "start.cmd", f"@echo {said} 1>&2\r\n@exit /b 9009\r\n")
+    else:
+        wrapper = script(tmp_path, "start", "#!/bin/sh\nexec no-such-inner-program --stdio\n")
     failure = (await checked(StdioEntry(name="srv", command=str(wrapper)))).failure
     assert failure.id == "inner-command-missing"
     assert "no-such-inner-program" in failure.cause
@@ -155,11 +171,13 @@ async def test_program_that_finishes_its_work_is_not_a_server() -> None:
     assert (await checked(python("pass"))).failure.id == "ended-at-once"
 
 
+@needs_signals
 async def test_killed_process_points_to_memory() -> None:
     code = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
     assert (await checked(python(code))).failure.id == "killed"
 
 
+@needs_signals
 async def test_crash_is_distinguished_from_an_exit() -> None:
     code = "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"
     failure = (await checked(python(code))).failure
@@ -206,13 +224,8 @@ async def test_unresponsive_processes_are_identified_by_their_output() -> None:
 
 
 async def test_an_installer_that_has_not_started_the_server_yet_is_recognized(tmp_path: Path) -> None:
-    shell_script(
-        tmp_path,
-        "npx",
-        'if [ "$1" = --version ]; then echo 11.0.0; exit; fi',
-        "echo 'npm warn Unknown user config' >&2",
-        "cat > /dev/null",
-    )
+    code = "print('npm warn Unknown user config', file=sys.stderr, flush=True)\nsys.stdin.read()"
+    make_program(tmp_path, "npx", runtime_code("11.0.0", code))
     entry = StdioEntry(name="srv", command="npx", args=("-y", "big-server"), env=path_with(tmp_path))
     failure = (await checked(entry, limit=1.0)).failure
     assert failure.id == "still-installing"
@@ -273,7 +286,7 @@ async def test_initialize_error_is_quoted() -> None:
     entry = replying_with({"error": {"code": -32603, "message": "database is locked"}})
     failure = (await checked(entry)).failure
     assert failure.id == "initialize-refused"
-    assert "database is locked (-32603)" in failure.cause
+    assert "-32603 (internal error): database is locked" in failure.cause
 
 
 async def test_unknown_protocol_version_is_named() -> None:
@@ -283,6 +296,7 @@ async def test_unknown_protocol_version_is_named() -> None:
     assert failure.step == "version"
     assert report.results["handshake"].state is CheckState.OK
     assert "2031-01-01" in failure.cause
+    assert failure.action == Action(ActionKind.CONTINUE_AS, "Continue as 2025-11-25", "2025-11-25")
 
 
 async def test_unsupported_pinned_mode_can_be_unpinned() -> None:
@@ -323,7 +337,7 @@ async def test_invalid_list_is_malformed_and_an_empty_one_a_warning() -> None:
 
 async def test_missing_secret_is_reported_before_anything_starts(tmp_path: Path) -> None:
     marker = tmp_path / "ran"
-    wrapper = shell_script(tmp_path, "start", f"touch {marker}")
+    wrapper = make_program(tmp_path, "start", f"open({str(marker)!r}, 'w').close()")
     entry = StdioEntry(name="srv", command=str(wrapper), env={"KEY": SecretRef("env/srv/KEY")})
 
     async def resolve(entry: Entry) -> Entry:
@@ -341,7 +355,7 @@ async def test_unusable_settings_are_reported() -> None:
         raise ConfigError("The variable HOST is not set.", "Set it.")
 
     assert (await checked(fault_entry(), resolve=resolve)).failure.id == "settings-unusable"
-    entry = StdioEntry(name="srv", command="/bin/sh", era="1999")
+    entry = StdioEntry(name="srv", command=sys.executable, era="1999")
     assert (await checked(entry)).failure.id == "settings-unusable"
 
 
@@ -369,6 +383,6 @@ async def test_cancelling_stops_the_process(tmp_path: Path) -> None:
 
 
 async def test_path_of_the_server_is_used_and_not_our_own(tmp_path: Path) -> None:
-    shell_script(tmp_path, "only-here", "exit 5")
+    make_program(tmp_path, "only-here", "sys.exit(5)")
     entry = StdioEntry(name="srv", command="only-here", env=path_with(tmp_path))
     assert "code 5" in (await checked(entry)).failure.cause

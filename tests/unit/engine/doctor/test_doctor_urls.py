@@ -248,11 +248,13 @@ async def test_disabled_certificate_verification_is_a_warning(authority: Authori
 def strict_server(context: ssl.SSLContext) -> Iterator[int]:
     """Yield the port of a blocking TLS server that sends alerts, and disconnects after the handshake."""
 
+    is_stopped = threading.Event()
+
     def serve() -> None:
         while True:
-            try:
-                connection, _ = listening.accept()
-            except OSError:
+            connection, _ = listening.accept()
+            if is_stopped.is_set():
+                connection.close()
                 return
             connection.settimeout(5)
             with suppress(OSError), connection, context.wrap_socket(connection, server_side=True) as secure:
@@ -261,9 +263,12 @@ def strict_server(context: ssl.SSLContext) -> Iterator[int]:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=serve)
         thread.start()
-        yield listening.getsockname()[1]
-        listening.shutdown(socket.SHUT_RDWR)
-    thread.join()
+        try:
+            yield listening.getsockname()[1]
+        finally:
+            is_stopped.set()
+            with socket.create_connection(listening.getsockname()):
+                thread.join()
 
 
 async def test_required_client_certificate_is_recognized(authority: Authority) -> None:
@@ -632,6 +637,33 @@ async def test_an_authorization_server_without_metadata_is_named() -> None:
         assert (await visit(server.url())).failure.id == "issuer-unreachable"
 
 
+@pytest.mark.parametrize(
+    ("issuer", "why", "can_log_in"),
+    [
+        ("https://169.254.169.254/", "169.254.169.254 is a link-local address", False),
+        ("https://10.0.0.1/", "10.0.0.1 is in a private network", True),
+    ],
+)
+async def test_an_authorization_server_that_is_not_contacted_is_named_with_the_reason(
+    issuer: str, why: str, can_log_in: bool
+) -> None:
+    document = {"resource": "ORIGIN/mcp", "authorization_servers": [issuer]}
+    async with Guarded({RESOURCE: document}) as server:
+        failure = (await visit(server.url())).failure
+    assert failure.id == "issuer-blocked"
+    assert f"login at {issuer}, which MCP Lens does not contact: {why}" in failure.cause
+    assert ("allow private network addresses" in failure.fix) is can_log_in
+    assert (failure.action is not None) is can_log_in
+
+
+async def test_blocked_metadata_url_in_the_challenge_is_named_with_the_reason() -> None:
+    challenge = 'Bearer resource_metadata="https://169.254.169.254/latest"'
+    async with Broken(replies(401, b"", "", WWW_Authenticate=challenge)) as server:
+        failure = (await visit(server.url())).failure
+    assert failure.id == "resource-metadata-broken"
+    assert "(https://169.254.169.254/latest): 169.254.169.254 is a link-local address" in failure.cause
+
+
 async def test_unusable_metadata_document_is_reported() -> None:
     async with Guarded({RESOURCE: {"resource": "ORIGIN/mcp"}}) as server:
         assert (await visit(server.url())).failure.id == "resource-metadata-broken"
@@ -643,6 +675,7 @@ async def test_rejected_configured_header_is_distinguished_from_none() -> None:
     async with Guarded(FULL) as server:
         report = await visit(server.url(), headers={"Authorization": "Bearer gone-stale-token"})
     assert report.failure.id == "header-refused"
+    assert report.failure.cause.startswith("The server rejects the configured Authorization header")
     assert "gone-stale-token" not in report.text
 
 

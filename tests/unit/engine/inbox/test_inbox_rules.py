@@ -108,6 +108,22 @@ async def test_failing_rule_leaves_the_request_to_the_user_and_says_so(
     assert (await peer.next())["result"] == SAMPLED
 
 
+async def test_request_that_waits_for_a_rule_is_shown_before_newer_ones(
+    stage: InboxStage, rules: Rules
+) -> None:
+    rules.may_respond.clear()
+    peer = await stage.connect()
+    peer.ask("elicitation/create", ASK)
+    await settle()
+    stage.inbox.rules = None  # the second request has no rules to wait for
+    peer.ask("elicitation/create", ASK, id="second")
+    await settle()
+    rules.may_respond.set()
+    first, second = await stage.inbox_request(0), await stage.inbox_request(1)
+    assert stage.seen == [first, second]
+    assert first.id < second.id
+
+
 async def test_user_may_be_faster_than_a_rule(stage: InboxStage, rules: Rules) -> None:
     rules.may_respond.clear()
     shown = asyncio.Event()

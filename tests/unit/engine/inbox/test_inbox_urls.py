@@ -163,7 +163,7 @@ async def test_declining_returns_the_original_error(stage: InboxStage, response:
     await peer.refuse(REQUIRED, data)
     stage.reply(await stage.inbox_request(), response, "e2")
     outcome = await call
-    assert (outcome.kind, outcome.summary) == (OutcomeKind.RPC_ERROR, "no (-32042)")
+    assert (outcome.kind, outcome.summary) == (OutcomeKind.RPC_ERROR, "-32042 (URL elicitation required): no")
     assert b'"elicitationId"' in outcome.response
     assert peer.wire.sends_nothing()
     assert await stage.end() == (InboxRequestEnd.ANSWERED, "")
@@ -259,7 +259,7 @@ async def test_error_without_elicitations_is_the_result_with_a_finding(
     await peer.refuse(REQUIRED, data)
     assert (await call).kind is OutcomeKind.RPC_ERROR
     (note,) = stage.notes()
-    assert note.startswith("URL elicitation not shown (-32042): ")
+    assert note.startswith("-32042 (URL elicitation required): URL elicitation not shown: ")
     assert reason in note
     assert stage.seen == []
 
@@ -270,7 +270,9 @@ async def test_undeclared_elicitation_is_not_shown(stage: InboxStage) -> None:
     call = stage.call()
     await peer.refuse(REQUIRED, {"elicitations": [PAGE]})
     assert (await call).kind is OutcomeKind.RPC_ERROR
-    assert stage.notes() == ["URL elicitation not shown (-32042): MCP Lens did not declare elicitation."]
+    assert stage.notes() == [
+        "-32042 (URL elicitation required): URL elicitation not shown: MCP Lens did not declare elicitation."
+    ]
 
 
 @pytest.mark.parametrize("revision", [R3, R5])

@@ -13,7 +13,8 @@ from inspector.base.errors import NeedsLogin
 from inspector.config.servers.entries import HttpEntry
 from inspector.engine.engine import Engine
 from inspector.engine.login.logins import LoginRequested
-from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus, ServerView
+from inspector.engine.server_view import ServerView
+from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus
 from inspector.oauth.login_reason import LoginReason
 from tests.unit.demo.login.login_client import LoginDemo
 

@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from inspector.base.errors import ConfigError
 from inspector.engine.processes import file_watch
@@ -51,6 +53,13 @@ def names(folder: Path, *globs: str) -> list[str]:
         ("src/**", ["src/[odd] name.py", "src/app.py", "src/deep/er/more.py", "src/deep/er/more.ts"]),
         ("**/more.{py,ts}", ["src/deep/er/more.py", "src/deep/er/more.ts"]),
         ("src/*/er/*.t?", ["src/deep/er/more.ts"]),
+        ("src/**/er/**/more.*", ["src/deep/er/more.py", "src/deep/er/more.ts"]),
+        ("**/e?/m*re*y", ["src/deep/er/more.py"]),
+        ("**/deep/*.py", []),
+        ("ser*er.py", ["server.py"]),
+        ("server.py*", ["server.py"]),
+        ("server.py?*", []),
+        ("server*server.py", []),
         ("src/[a-b]pp.py", ["src/app.py"]),
         ("src/[!b]pp.py", ["src/app.py"]),
         ("src/[[]odd] name.py", ["src/[odd] name.py"]),
@@ -115,3 +124,44 @@ def test_invalid_pattern_is_rejected_with_the_reason(glob: str) -> None:
 def test_number_of_globs_is_limited(folder: Path) -> None:
     with pytest.raises(ConfigError, match="more than 50"):
         check_globs(["*.py"] * (MAX_GLOBS + 1))
+
+
+@pytest.mark.parametrize("glob", ["*a*a*a*a*a*a*a*b", "**/*a*a*a*a*a*a*b", f"{'**/a*/' * 80}b"])
+def test_glob_with_many_wildcards_is_matched_without_backtracking(folder: Path, glob: str) -> None:
+    """Threat: a glob of 16 characters kept a regular expression busy for hours."""
+    deep = folder.joinpath(*["a" * 100] * 20)
+    deep.mkdir(parents=True)
+    (folder / ("a" * 200)).write_text("")
+    (deep / ("a" * 200)).write_text("")
+    assert names(folder, glob) == []
+
+
+NAME = st.text("ab.", min_size=1, max_size=6)
+GLOB = st.text("ab.*?", min_size=1, max_size=6).filter(lambda glob: "**" not in glob)
+
+
+@given(st.lists(GLOB | st.just("**"), min_size=1, max_size=4), st.lists(NAME, min_size=1, max_size=5))
+def test_globs_match_like_regular_expressions(globs: list[str], path: list[str]) -> None:
+    expression = ""
+    for number, glob in enumerate(globs, 1):
+        if glob == "**":
+            expression += ".*" if number == len(globs) else "(?:.*/)?"
+        else:
+            characters = {"*": "[^/]*", "?": "[^/]"}
+            expression += "".join(characters.get(each, re.escape(each)) for each in glob)
+            expression += "/" if number < len(globs) else ""
+    expected = re.fullmatch(expression, "/".join(path)) is not None
+    assert file_watch._PathPattern(globs).matches(path) == expected
+
+
+def test_number_of_expanded_globs_is_limited() -> None:
+    with pytest.raises(ConfigError, match="expand to more than 256"):
+        check_globs(["{a,b,c,d,e,f,g,h}{1,2,3,4}"] * 9)
+
+
+@pytest.mark.parametrize(
+    ("glob", "name"), [("SERVER.P?", "server.py"), ("*/APP.PY", "src/app.py"), ("**/App.[P]y", "src/app.py")]
+)
+def test_case_is_ignored_where_file_systems_ignore_it(folder: Path, glob: str, name: str) -> None:
+    assert list(scan_files(folder, [glob], ignore_case=True).files) == [(folder / name).as_posix()]
+    assert not scan_files(folder, [glob], ignore_case=False).files

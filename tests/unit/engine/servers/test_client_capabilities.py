@@ -18,7 +18,8 @@ from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.engine import Engine
 from inspector.engine.inbox.inbox import Inbox
 from inspector.engine.inbox.views import InboxRequestEnd
-from inspector.engine.views import CallOutcome, ClientSide, OutcomeKind
+from inspector.engine.server_view import ClientSide
+from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.protocol.client_capabilities import ALL, NOTHING, ClientCapabilities, exact_capabilities
 from inspector.protocol.handshake import CLIENT_CAPABILITIES_KEY
 from inspector.protocol.revisions import R1, R3, R4, R5, Revision

@@ -13,9 +13,10 @@ from inspector.base.json.values import JSONObject
 from inspector.config.preferences.settings import Settings
 from inspector.config.servers.entries import StdioEntry, Timeouts
 from inspector.engine.engine import Engine
+from inspector.engine.server_view import ServerView
 from inspector.engine.servers import server as server_module
 from inspector.engine.servers.server import MAX_ATTEMPTS, reconnect_delays
-from inspector.engine.views import OutcomeKind, ServerStatus, ServerView
+from inspector.engine.views import OutcomeKind, ServerStatus
 from inspector.protocol.client_capabilities import NOTHING
 from inspector.protocol.handshake import ClientProfile, InitializeHandshake
 from inspector.session.state import Route
@@ -109,15 +110,32 @@ async def test_lost_connection_is_reconnected_and_the_view_says_so(stage: Restar
     await stage.lose()
     view = stage.view
     assert view.status is ServerStatus.RECONNECTING
-    assert view.reason.startswith("reconnecting in ")
-    assert view.reason.endswith(" s, attempt 1 of 5")
+    assert view.reconnect.startswith("reconnecting in ")
+    assert view.reconnect.endswith(" s, attempt 1 of 5")
     await stage.time.advance(0.4)
     assert len(stage.wires) == 1  # not at once
     await stage.time.advance(0.7)
-    assert stage.view.reason == "reconnecting, attempt 1 of 5"
+    assert stage.view.reconnect == "reconnecting, attempt 1 of 5"
     await stage.wire.answer_initialize()
     await stage.time.advance(0)
     assert (stage.view.status, stage.view.reason) == (ServerStatus.CONNECTED, "")
+    assert stage.view.reconnect == ""
+
+
+async def test_cause_is_shown_while_waiting_for_a_reconnect_and_during_the_attempt(
+    stage: RestartStage,
+) -> None:
+    stage.add()
+    await stage.connect()
+    stage.refusals = [ConnectFailed("The port is taken.", "Stop the other program.")]
+    await stage.lose()
+    lost = ("The server exited with code 9.", "Look at its log.")
+    assert (stage.view.reason, stage.view.next_step) == lost
+    await stage.time.advance(1.1)
+    reasons = [(view.reconnect, view.reason) for view in stage.views]
+    assert ("reconnecting, attempt 1 of 5", lost[0]) in reasons
+    assert stage.view.reconnect.endswith("attempt 2 of 5")
+    assert (stage.view.reason, stage.view.next_step) == ("The port is taken.", "Stop the other program.")
 
 
 async def test_lost_connection_stays_lost_unless_configured(stage: RestartStage) -> None:
@@ -192,7 +210,7 @@ async def test_clicking_connect_replaces_the_delay(stage: RestartStage) -> None:
     await stage.time.advance(100)
     assert len(stage.wires) == 2  # no further connection follows
     await stage.lose()
-    assert stage.view.reason.endswith("attempt 1 of 5")
+    assert stage.view.reconnect.endswith("attempt 1 of 5")
 
 
 async def test_clicking_disconnect_ends_the_delay(stage: RestartStage) -> None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from inspector.base.errors import ConfigError, ConnectFailed, RequestCancelled
-from inspector.config.servers.entries import StdioEntry
+from inspector.config.servers.entries import StdioEntry, Timeouts
 from inspector.config.servers.server_list import ServerListFile
 from inspector.engine.engine import Engine
 from inspector.engine.views import ServerStatus
 from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import RecordKind
 from tests.helpers.servers import Lab, fault_entry, shell_entry
 
 
@@ -147,8 +149,46 @@ async def test_disabled_server_is_shown_as_disabled_even_after_a_failure(lab: La
     await lab.fails_to_connect(shell_entry("exit 3"))
     await lab.engine.set_enabled("srv", False)
     assert lab.view().status is ServerStatus.DISABLED
+
+
+async def test_enabling_a_server_connects_it(lab: Lab) -> None:
+    lab.engine.add(replace(fault_entry(), enabled=False))
+    assert lab.view().status is ServerStatus.DISABLED
     await lab.engine.set_enabled("srv", True)
-    assert lab.view().status is ServerStatus.FAILED  # unchanged
+    await lab.until(ServerStatus.CONNECTED)
+    pid = lab.view().pid
+    await lab.engine.set_enabled("srv", True)  # already enabled: nothing to do
+    assert (lab.view().status, lab.view().pid) == (ServerStatus.CONNECTED, pid)
+
+
+async def test_disabled_server_is_not_connected(lab: Lab) -> None:
+    lab.engine.add(replace(fault_entry(), enabled=False))
+    with pytest.raises(ConfigError, match=r"The server 'srv' is disabled\. Enable it first"):
+        await lab.engine.connect("srv")
+    assert lab.view().status is ServerStatus.DISABLED
+    assert lab.rows(RecordKind.PROCESS) == []
+
+
+async def test_sequential_server_never_gets_two_requests_at_once(lab: Lab) -> None:
+    lab.engine.add(replace(fault_entry(), sequential=True))
+    await lab.engine.connect("srv")
+    assert lab.view().is_sequential
+    texts = await asyncio.gather(*(lab.text("echo", text=f"{number}") for number in range(5)))
+    assert texts == [str(number) for number in range(5)]
+    kinds = [row.kind for row in lab.rows(RecordKind.REQUEST, RecordKind.RESULT)][-10:]
+    assert kinds == [RecordKind.REQUEST, RecordKind.RESULT] * 5
+
+
+async def test_server_that_timed_out_gets_more_time_on_request(lab: Lab) -> None:
+    entry = replace(fault_entry("silent"), timeouts=Timeouts(connect=0.1))
+    await lab.fails_to_connect(entry)
+    assert lab.view().can_wait_longer
+    lab.engine.servers.connector.wait_longer("srv")
+    while not (lab.view().status is ServerStatus.CONNECTING and lab.view().can_wait_longer):
+        await lab.changed()
+    lab.engine.servers.connector.wait_longer("srv")
+    assert "MCP Lens waits" in lab.view().next_step
+    await lab.engine.disconnect("srv")
 
 
 async def test_disabling_stops_a_connected_server(lab: Lab) -> None:

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 
 import pytest
 
-from inspector.base.errors import CapabilityMissing, ConfigError, RpcError
+from inspector.base.errors import CapabilityMissing, ConfigError
 from inspector.base.json.values import JSON, JSONObject
 from inspector.engine.servers import server as server_module
 from inspector.engine.tasks.views import TaskOrigin, TrackingState
 from inspector.engine.views import OutcomeKind
-from inspector.protocol.jsonrpc import read
+from inspector.protocol.jsonrpc import RpcError, read
 from inspector.protocol.revisions import R4, R5, Revision
 from inspector.protocol.tasks import TaskStatus
 from inspector.session.server_requests import ServerRequest, ServerRequestEnd
@@ -182,16 +182,16 @@ async def test_failed_poll_is_retried_and_abandoned_after_five_attempts(
         for _ in range(4):
             await harness.advance(1.1)
             await harness.refuse(-32603, "busy")
-        assert harness.view.note == "Polling failed: busy (-32603)"
+        assert harness.view.note == "Polling failed: -32603 (internal error): busy"
         await harness.poll("working")
         assert harness.view.note == ""
         for _ in range(5):
             await harness.advance(1.1)
             await harness.refuse(-32603, "busy")
         outcome = await calling
-        assert outcome.summary == "busy (-32603)"
+        assert outcome.summary == "-32603 (internal error): busy"
         assert harness.view.tracking is TrackingState.STOPPED
-        assert harness.view.note == "Polling failed 5 times in a row: busy (-32603)"
+        assert harness.view.note == "Polling failed 5 times in a row: -32603 (internal error): busy"
         await harness.advance(5)
         assert await harness.sends_nothing()
 
@@ -364,7 +364,10 @@ async def test_a_failed_task_gives_what_the_call_would_have_given(monkeypatch: p
         await harness.poll("failed")
         await harness.refuse(-32000, "the disk is full")
         outcome = await calling
-    assert (outcome.kind, outcome.summary) == (OutcomeKind.RPC_ERROR, "the disk is full (-32000)")
+    assert (outcome.kind, outcome.summary) == (
+        OutcomeKind.RPC_ERROR,
+        "-32000 (server error): the disk is full",
+    )
 
 
 async def test_task_that_needs_input_is_awaited_and_still_polled(
@@ -517,9 +520,9 @@ async def test_malformed_request_is_reported(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("error", "summary"),
     [
-        ({"code": -32000, "message": "the disk is full"}, "the disk is full (-32000)"),
-        ({"code": "x"}, "as the status says (-32603)"),
-        (None, "as the status says (-32603)"),
+        ({"code": -32000, "message": "the disk is full"}, "-32000 (server error): the disk is full"),
+        ({"code": "x"}, "as the status says (no error code)"),
+        (None, "as the status says (no error code)"),
     ],
 )
 async def test_failed_task_gives_its_embedded_error(
