@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import difflib
 import json
-import shlex
 import sys
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from inspector.base.command_line import quote_word
 from inspector.base.errors import ConfigError
 from inspector.base.json.text import JSONTextError, read, same, write_line
 from inspector.base.json.values import JSON, JSONObject, shorten
@@ -147,7 +147,7 @@ class _Schema:
 
 def _override(assignment: Assignment) -> str:
     """Return the assignment as `key:=json` text that overrides the schema, quoted for a shell."""
-    return shlex.quote(f"{assignment.key}:={shorten(write_line(assignment.text), 60)}")
+    return quote_word(f"{assignment.key}:={shorten(write_line(assignment.text), 60)}")
 
 
 def _read_json(text: str, location: str) -> JSON:

@@ -8,14 +8,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from inspector import __version__
-from inspector.base.errors import ConfigError, LensError, RemoteProtocolError, RpcError
-from inspector.base.json.values import compact, shorten
+from inspector.base.errors import ConfigError, LensError
 from inspector.cli import output
 from inspector.cli.output import ExitCode
 
@@ -33,8 +31,7 @@ class CommandModule(Protocol):
     def run(self, options: argparse.Namespace) -> int: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """A command as listed in the help. `takes_server`: a server's command may follow after `--`."""
 
     summary: str
@@ -58,8 +55,9 @@ Inspect and debug MCP servers. Without a command, opens the app window and any c
 _EPILOG = "commands:\n" + "".join(f"  {name:<10} {command.summary}\n" for name, command in COMMANDS.items())
 
 _EXIT_CODES = """
-exit codes: 0 success, 1 tool error, 2 connection failed or protocol error, 64 invalid command line,
-70 internal error, 130 interrupted, 143 terminated. Set MCP_LENS_DEBUG=1 to see tracebacks.
+exit codes: 0 success, 1 tool error, 2 connection failed or protocol error, 3 the result does not match the
+output schema or has no content, 64 invalid command line, 70 internal error, 130 interrupted,
+143 terminated. Set MCP_LENS_DEBUG=1 to see tracebacks.
 """
 
 
@@ -73,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except LensError as exc:
-        output.print_error(_error_text(exc))
+        output.print_error(output.error_text(exc))
         return ExitCode.USAGE if isinstance(exc, ConfigError) else ExitCode.FAILED
     except Exception as exc:
         if os.environ.get("MCP_LENS_DEBUG"):
@@ -159,15 +157,6 @@ def _parser() -> Parser:
     parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
     parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     return parser
-
-
-def _error_text(exc: LensError) -> str:
-    if isinstance(exc, RpcError):
-        data = f" Error data: {shorten(compact(exc.data), 400)}" if exc.data is not None else ""
-        return f"The server returned an error: {exc}.{data}"
-    if isinstance(exc, RemoteProtocolError):
-        return f"Protocol violation by the server: {exc}."
-    return str(exc)
 
 
 if __name__ == "__main__":

@@ -15,10 +15,14 @@ import sys
 import unicodedata
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import NoReturn, TextIO
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
-from inspector.base.errors import ConfigError, UserError
-from inspector.base.plain_text import one_line, visible
+from inspector.base.errors import ConfigError, LensError, RemoteProtocolError, UserError
+from inspector.base.json.values import compact, shorten
+from inspector.base.plain_text import one_line, visible, visible_json
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 _GAP = "  "
 _MAX_NAME_WIDTH = 40
@@ -29,17 +33,25 @@ class ExitCode(IntEnum):
     RESULT = 0
     TOOL_ERROR = 1  # the tool ran and reported a failure (isError)
     FAILED = 2  # no connection, no response, or a JSON-RPC error
+    INVALID_RESULT = 3  # the result does not match the tool's output schema, or has no content
     USAGE = 64  # EX_USAGE of sysexits.h: the command line, or a file named on it, is invalid
     BUG = 70  # EX_SOFTWARE: a bug in MCP Lens
     INTERRUPTED = 130  # 128 + SIGINT, as shells report it
     TERMINATED = 143  # 128 + SIGTERM
 
 
-def prepare() -> None:
-    """Make the output streams write characters that the locale lacks as escapes."""
+def prepare(*, is_windows: bool = os.name == "nt") -> None:
+    """Make the output streams write characters that the locale lacks as escapes.
+
+    On Windows, pipes and files get and are read as UTF-8 instead of the ANSI code page, which lacks most
+    characters. PowerShell may begin what it pipes with a byte order mark.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            encoding = "utf-8" if is_windows else None
+            stream.reconfigure(encoding=encoding, errors="backslashreplace")
+    if is_windows and isinstance(sys.stdin, io.TextIOWrapper) and not sys.stdin.isatty():
+        sys.stdin.reconfigure(encoding="utf-8-sig")
 
 
 def is_terminal(stream: TextIO | None) -> bool:
@@ -52,8 +64,11 @@ def write_text(text: str) -> None:
 
 
 def write_json(text: str) -> None:
-    """Write JSON to stdout, in UTF-8 whatever the locale says (RFC 8259, section 8.1)."""
-    _write_utf8(f"{text}\n")
+    """Write JSON to stdout, in UTF-8 whatever the locale says (RFC 8259, section 8.1).
+
+    On a terminal, control and hidden characters are written as JSON escapes.
+    """
+    _write_utf8(f"{visible_json(text) if is_terminal(sys.stdout) else text}\n")
 
 
 def write_file(text: str) -> None:
@@ -78,6 +93,18 @@ def write_stderr(text: str) -> None:
         with contextlib.suppress(OSError):
             sys.stderr.write(text)
             sys.stderr.flush()
+
+
+def error_text(exc: LensError) -> str:
+    """Return an error and its next step for stderr."""
+    from inspector.protocol.jsonrpc import RpcError  # not needed to open the window
+
+    if isinstance(exc, RpcError):
+        data = f" Error data: {shorten(compact(exc.data), 400)}" if exc.data is not None else ""
+        return f"The server returned an error: {exc}.{data} {exc.next_step}"
+    if isinstance(exc, RemoteProtocolError):
+        return f"Protocol violation by the server: {exc}. {exc.next_step}"
+    return str(exc)
 
 
 def finish() -> None:
@@ -109,18 +136,28 @@ def _discard_stdout() -> None:
 
 def two_columns(rows: Sequence[tuple[str, str]], width: int | None) -> str:
     """Format rows as two columns. `width` is that of the terminal, or None to cut nothing."""
+    return three_columns([("", *row) for row in rows], width)
+
+
+def three_columns(rows: Sequence[tuple[str, str, str]], width: int | None) -> str:
+    """Format rows as two columns with another one before them, unless that is empty."""
     lines: list[str] = []
-    clean = [(one_line(name), one_line(text)) for name, text in rows]
-    name_width = _name_width(clean, width)
-    for name, text in clean:
-        lines += _row(name, text, name_width, width)
+    clean = [(one_line(group), one_line(name), one_line(text)) for group, name, text in rows]
+    group_width = _name_width([group for group, _, _ in clean], width)
+    before = group_width + len(_GAP) if group_width else 0
+    rest = width - before if width is not None else None
+    name_width = _name_width([name for _, name, _ in clean], rest)
+    for group, name, text in clean:
+        first, *others = _row(name, text, name_width, rest)
+        shown = group if width is None else _cut(group, group_width)
+        lines += [f"{_padded(shown, before)}{first}", *(f"{' ' * before}{line}" for line in others)]
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-def _name_width(rows: Sequence[tuple[str, str]], width: int | None) -> int:
-    """Return the name column's width, capped so that one long name does not widen it for all."""
+def _name_width(names: Sequence[str], width: int | None) -> int:
+    """Return the width of a column of names, capped so that one long name does not widen it for all."""
     maximum = _MAX_NAME_WIDTH if width is None else min(_MAX_NAME_WIDTH, width // 2)
-    return min(maximum, max((_cells(name) for name, _ in rows), default=0))
+    return min(maximum, max((_cells(name) for name in names), default=0))
 
 
 def _row(name: str, text: str, name_width: int, width: int | None) -> list[str]:
@@ -177,6 +214,11 @@ class Parser(argparse.ArgumentParser):
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,  # abbreviations in scripts would break when an option is added
         )
+
+    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
+        # Without a console there are no streams, which Python 3.11.2 does not expect.
+        if file is not None or sys.stderr is not None:
+            super()._print_message(message, file)
 
     def error(self, message: str) -> NoReturn:
         raise ConfigError(f"{message[:1].upper()}{message[1:]}.", f"See {self.prog} --help.")

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from inspector.base.atomic_file import replace_file
 from inspector.base.errors import UserError
 from inspector.cli.output import ExitCode, Parser
 from inspector.config.paths import resource_folder
@@ -59,7 +60,7 @@ def _quoted(arg: str) -> str:
 def _write(path: Path, content: bytes) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        replace_file(path, content, is_private=False)
     except OSError as exc:
         raise UserError(
             f"Could not write {path}: {exc.strerror}.", "Check that its folder is writable."

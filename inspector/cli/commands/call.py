@@ -16,22 +16,25 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 
-from inspector.base.errors import ConfigError, RemoteProtocolError, RpcError, UserError
+from inspector.base.errors import ConfigError, RemoteProtocolError, UserError
 from inspector.base.json.text import JSONTextError, read, same, write
 from inspector.base.json.values import JSON, JSONObject, read_number, shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural, size
 from inspector.cli import output
 from inspector.cli.arguments import arguments_for, read_assignments, read_object
-from inspector.cli.headless import USAGE, add_server_options, run_on_server
+from inspector.cli.headless import USAGE, add_server_options, run_on_server, server_for
 from inspector.cli.output import ExitCode, Parser, seconds
+from inspector.engine.calls.output_check import OutputCheck, OutputState, check_text
+from inspector.engine.content.content import no_content_text, other_members
 from inspector.engine.engine import Engine
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.protocol.connection import ProgressReceived
-from inspector.protocol.jsonrpc import error_of
+from inspector.protocol.jsonrpc import RpcError, error_of
 from inspector.protocol.jsonrpc import read as read_message
 from inspector.protocol.types import Tool
 from inspector.schema.keywords import kind_of
+from inspector.schema.tool_names import matching_tools, qualified_prefix, tools_of_any_server
 
 _ERASE_LINE = "\r\x1b[K"
 _UPDATE_INTERVAL = 0.05  # seconds: a flood of progress must not flood the output
@@ -44,8 +47,13 @@ arguments:
 
 JSON can also come from a file (@FILE) or from stdin (-).
 
+The result is checked against the tool's output schema; differences are printed to stderr. A result without
+content is printed as JSON. Exit codes: 0 success, 1 the tool reported an error, 2 the call failed, 3 the
+result does not match the output schema or has no content.
+
 examples:
   mcp-lens call echo message='Hello, server' -- npx -y some-server
+  mcp-lens call mcp__my_server__echo message=hello   (the server is found in the server list)
   mcp-lens call search --json @query.json limit=5 --url http://localhost:8000/mcp
 """
 
@@ -53,7 +61,7 @@ examples:
 def configure(parser: Parser) -> None:
     parser.usage = f"mcp-lens call TOOL [key=value …] [options] {USAGE}"
     parser.epilog = _EPILOG
-    parser.add_argument("tool", metavar="TOOL", help="name of the tool")
+    parser.add_argument("tool", metavar="TOOL", help="name of the tool, also as mcp__SERVER__TOOL")
     parser.add_argument("assignments", nargs="*", metavar="key=value", help="arguments; see below")
     parser.add_argument("--json", metavar="TEXT", help="arguments as a JSON object")
     parser.add_argument(
@@ -75,27 +83,57 @@ def run(options: argparse.Namespace) -> int:
     assignments = read_assignments(options.assignments)
     members = read_object(options.json) if options.json is not None else {}
 
+    found = server_for(options.tool, options)
+    is_configured = bool(found or options.server)
+    options.server = options.server or found
+
     async def work(engine: Engine, server: str) -> int:
-        tool = None if options.unlisted else find_tool((await engine.list_tools(server)).items, options.tool)
+        tool = None
+        name = options.tool.removeprefix(qualified_prefix(server)) if found else options.tool
+        if not options.unlisted:
+            tools = (await engine.list_tools(server)).items
+            tool = find_tool(tools, options.tool, server if is_configured else "")
+            name = tool.name
         arguments = arguments_for(tool, assignments, members)
         progress = ProgressLine()
         try:
             outcome = await engine.call_tool(
-                server, options.tool, arguments, timeout=options.timeout, on_progress=progress.show
+                server, name, arguments, timeout=options.timeout, on_progress=progress.show
             )
         finally:
             progress.clear()
-        return _report(options.tool, outcome, options.format)
+        result = _result_of(outcome)
+        if options.format == "json" or lacks_content(result):
+            output.write_json(write(result))
+        else:
+            output.write_text(result_text(result))
+        return _report(name, outcome, result, await _check(engine, tool, outcome))
 
     return run_on_server(options, work)
 
 
-def find_tool(tools: Sequence[Tool], name: str) -> Tool:
-    """Return the tool of this name. Raises ConfigError, which suggests similar names."""
+def find_tool(tools: Sequence[Tool], name: str, server: str = "") -> Tool:
+    """Return the tool of this name, which may be qualified. Raises ConfigError with similar names.
+
+    Without a configured `server`, any server's name is accepted in a qualified name.
+    """
+    by_name: dict[str, Tool] = {}
     for tool in tools:
-        if tool.name == name:
-            return tool
-    close = difflib.get_close_matches(name, [tool.name for tool in tools], n=3)
+        by_name.setdefault(tool.name, tool)
+    if name in by_name:
+        return by_name[name]
+    found = tools_of_any_server(name, by_name)
+    if server:
+        found = [tool for _, tool in matching_tools(name, ((server, tool) for tool in by_name))]
+    if len(found) > 1:
+        raise ConfigError(
+            f"Several tools have the qualified name {name!r}: {', '.join(map(repr, found))}.",
+            "Use the tool's own name.",
+        )
+    if found:
+        return by_name[found[0]]
+    bare = name.removeprefix(qualified_prefix(server)) if server else name
+    close = difflib.get_close_matches(bare, [tool.name for tool in tools], n=3)
     meant = f"Did you mean {' or '.join(close)}?" if close else f"It has {plural(len(tools), 'tool')}."
     raise ConfigError(
         f"The server lists no tool {name!r}. {meant}",
@@ -103,19 +141,39 @@ def find_tool(tools: Sequence[Tool], name: str) -> Tool:
     )
 
 
-def _report(tool: str, outcome: CallOutcome, style: str) -> int:
-    """Print the result of a call. Raises LensError if there is none."""
+def _result_of(outcome: CallOutcome) -> JSONObject:
+    """Return the result of a call. Raises LensError if there is none."""
     if outcome.kind in (OutcomeKind.FAILED, OutcomeKind.CANCELLED):
         raise UserError(outcome.summary, outcome.next_step)
-    result = read_result(outcome.response)
-    if style == "json":
-        output.write_json(write(result))
-    else:
-        output.write_text(result_text(result))
+    return read_result(outcome.response)
+
+
+async def _check(engine: Engine, tool: Tool | None, outcome: CallOutcome) -> OutputCheck:
+    schema = tool.source.get("outputSchema") if tool is not None else None
+    if schema is None:
+        return OutputCheck(OutputState.NOT_DECLARED)
+    return await engine.tool_caller.check_output(outcome.response, schema)
+
+
+def lacks_content(result: JSONObject) -> bool:
+    """Return whether nothing of a result can be shown as text: it has other members, or none."""
+    if "structuredContent" in result or result.get("content"):
+        return False
+    return "content" not in result or bool(other_members(result))
+
+
+def _report(tool: str, outcome: CallOutcome, result: JSONObject, check: OutputCheck) -> int:
+    """Report on stderr what is wrong with a result, and return the exit code."""
+    is_invalid = check.state in (OutputState.DIFFERS, OutputState.MISSING)
+    if lacks_content(result):
+        is_invalid |= "content" not in result
+        output.print_error(f"{no_content_text(other_members(result))}.")
+    if text := check_text(check):
+        output.print_error(text)
     if outcome.kind is OutcomeKind.TOOL_ERROR:
         output.print_error(f"The tool {tool!r} reported an error.")
         return ExitCode.TOOL_ERROR
-    return ExitCode.RESULT
+    return ExitCode.INVALID_RESULT if is_invalid else ExitCode.RESULT
 
 
 def read_result(response: bytes) -> JSONObject:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import shlex
 from dataclasses import asdict, replace
 
+from inspector.base.command_line import split_command
 from inspector.base.errors import ConfigError
 from inspector.base.json.text import write
 from inspector.base.json.values import JSON
@@ -101,7 +101,7 @@ def _apply_target(options: argparse.Namespace) -> Entry | None:
         return discovered
     else:
         try:
-            options.server_command = shlex.split(target, posix=os.name == "posix")
+            options.server_command = split_command(target)
         except ValueError as exc:
             raise ConfigError(f"Could not parse the command line: {exc}.", "Close the quotes.") from exc
     return None

@@ -17,8 +17,10 @@ from inspector.base.plain_text import one_line
 from inspector.base.units import plural
 from inspector.cli import output
 from inspector.cli.output import ExitCode, Parser
+from inspector.config.paths import captures_path
 from inspector.engine.exports import ExportFormat, export, find_secrets
 from inspector.traffic.captures.capture import Capture, open_capture
+from inspector.traffic.captures.folder import CaptureFolder
 from inspector.traffic.export.importer import import_capture, looks_like_capture
 from inspector.traffic.filter.matcher import compile
 from inspector.traffic.filter.parser import parse
@@ -59,7 +61,7 @@ def _opened(path: Path) -> Iterator[Capture]:
     """Open a capture; a JSON Lines or HAR file is converted to a temporary one first."""
     with tempfile.TemporaryDirectory(prefix="mcp-lens-") as folder:
         if looks_like_capture(path):
-            capture = open_capture(path)
+            capture = open_capture(path, folder=CaptureFolder(captures_path()))
         else:
             capture = import_capture(path, Path(folder, "imported.mcpcap"))
         try:
@@ -80,6 +82,8 @@ def _write(
                     output.write_file(part)
     for item in masking.items:
         output.print_error(f"masked {item.placeholder}: {one_line(item.where)}, {plural(item.count, 'time')}")
+    if done.unreadable:
+        output.print_error(f"omitted: {plural(done.unreadable, 'row')} that could not be read")
     if done.dropped:
         output.print_error(f"omitted (not supported by {format.text}): {done.dropped}")
 

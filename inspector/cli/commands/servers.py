@@ -1,19 +1,24 @@
 """`mcp-lens servers`: list, add and export servers; list servers of other MCP clients.
 
-Nothing is started or contacted, and no file of another client is written.
+Nothing is started or contacted, except with `--connect`, and no file of another client is written.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import shutil
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from inspector.base.errors import ConfigError
+from inspector.base.errors import ConfigError, LensError
 from inspector.base.json.values import JSON, JSONObject, pretty
-from inspector.base.plain_text import one_line
+from inspector.base.plain_text import one_line, visible, visible_json
+from inspector.base.units import day
 from inspector.cli import output
 from inspector.cli.output import ExitCode, Parser, two_columns
 from inspector.config.foreign.discovery import (
@@ -23,14 +28,22 @@ from inspector.config.foreign.discovery import (
     local_locations,
 )
 from inspector.config.foreign.export import EXPORT_FORMAT_NAMES, Exported, claude_command, export
-from inspector.config.foreign.paste import read_pasted
-from inspector.config.paths import server_list_path
+from inspector.config.foreign.paste import has_link, read_pasted
+from inspector.config.paths import baselines_path, server_list_path
 from inspector.config.servers.entries import Entry
+from inspector.config.servers.entry_diff import masked
 from inspector.config.servers.placeholders import plain_secrets_of
-from inspector.config.servers.server_list import ServerListFile
+from inspector.config.servers.server_list import ServerListFile, write_entry
+from inspector.config.servers.trust import warnings_for
+from inspector.engine.server_view import FeatureCount, counts_text
+from inspector.engine.views import ServerStatus
+
+if TYPE_CHECKING:  # without --connect, no engine is needed
+    from inspector.engine.engine import Engine
 
 _CLAUDE = "claude"
 _STDIN = "-"
+_LISTS = ("tools", "resources", "templates", "prompts")
 
 
 def configure(parser: Parser) -> None:
@@ -54,8 +67,14 @@ def configure(parser: Parser) -> None:
         ),
     )
     mode.add_argument(
-        "--add", metavar="TEXT", help="add a pasted configuration, command or URL; - reads stdin"
+        "--add", metavar="TEXT", help="add a pasted configuration, command, URL or link; - reads stdin"
     )
+    mode.add_argument(
+        "--connect",
+        action="store_true",
+        help="connect to the enabled servers and count their tools, resources and prompts",
+    )
+    parser.add_argument("--yes", action="store_true", help="add the server of a link without a question")
     parser.add_argument(
         "--folder", type=Path, metavar="DIR", help="folder to search from (default: the current one)"
     )
@@ -71,13 +90,16 @@ def configure(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> int:
     server_list = ServerListFile(options.config or server_list_path())
     if options.add is not None:
-        return _add(server_list, options.add, options.names)
+        return _add(server_list, options)
     if options.discovered:
         return _write_discovered(find_servers(local_locations(options.folder)), options)
     entries = _chosen(server_list, options.names)
     if options.export_format is not None:
         return _write_exported(entries, options.export_format)
-    _write_own(entries, options.format)
+    if options.connect:
+        return _write_connected(entries, options.format)
+    rows = [_OwnServer(entry, *_baseline_counts(entry)) for entry in entries]
+    _write_own(rows, options.format)
     return ExitCode.RESULT
 
 
@@ -90,26 +112,102 @@ def _chosen(server_list: ServerListFile, names: Sequence[str]) -> list[Entry]:
     return list(loaded.entries)
 
 
-def _write_own(entries: Sequence[Entry], format: str) -> None:
+@dataclass(frozen=True, slots=True)
+class _OwnServer:
+    """A configured server, with counts from the baseline (`taken_ns`) or from a connection (`status`)."""
+
+    entry: Entry
+    counts: tuple[FeatureCount, ...] = ()
+    taken_ns: int = 0
+    status: str = ""
+    error: str = ""
+
+
+def _baseline_counts(entry: Entry) -> tuple[tuple[FeatureCount, ...], int]:
+    """Return what the server offered when the baseline was accepted; nothing if there is none."""
+    from inspector.engine.drift.baseline import baseline_path, identity_of, read_baseline
+
+    try:
+        baseline = read_baseline(baseline_path(baselines_path(), entry.name, identity_of(entry)))
+    except ConfigError:  # the window reports it
+        return (), 0
+    if baseline is None:
+        return (), 0
+    lists = ((kind, baseline.lists.get(kind)) for kind in _LISTS)
+    return tuple(FeatureCount(kind, len(items)) for kind, items in lists if items), baseline.taken_ns
+
+
+def _write_connected(entries: Sequence[Entry], format: str) -> int:
+    """Connect to the enabled servers and write what they offer."""
+    from inspector.cli.headless import run_on_servers
+
+    async def work(engine: Engine, failures: Mapping[str, LensError | None]) -> int:
+        counted = await asyncio.gather(
+            *(_counted(engine, entry, failures[entry.name]) for entry in entries if entry.enabled)
+        )
+        by_name = {server.entry.name: server for server in counted}
+        _write_own([by_name.get(entry.name, _OwnServer(entry)) for entry in entries], format)
+        return ExitCode.FAILED if any(server.error for server in counted) else ExitCode.RESULT
+
+    return run_on_servers([entry for entry in entries if entry.enabled], work)
+
+
+async def _counted(engine: Engine, entry: Entry, failure: LensError | None) -> _OwnServer:
+    try:
+        if failure is not None:
+            raise failure
+        for kind, list_items in {
+            "tools": engine.list_tools,
+            "resources": engine.list_resources,
+            "prompts": engine.list_prompts,
+        }.items():
+            if engine.view(entry.name).offers(kind):
+                await list_items(entry.name)
+    except LensError as exc:
+        status = engine.view(entry.name).status if engine.servers.has(entry.name) else ServerStatus.FAILED
+        return _OwnServer(entry, status=status.value, error=output.error_text(exc))
+    view = engine.view(entry.name)
+    return _OwnServer(entry, view.counts, status=view.status.value)
+
+
+def _write_own(servers: Sequence[_OwnServer], format: str) -> None:
     if format == "json":
-        output.write_json(pretty([_own_json(entry) for entry in entries]))
+        output.write_json(pretty([_own_json(server) for server in servers]))
         return
-    if not entries:
+    if not servers:
         output.print_error(
             "No servers configured. Run “mcp-lens servers --discovered” to list those of other MCP clients."
         )
-    _write_rows(
-        [(entry.name, f"{entry.address}{'' if entry.enabled else '  (disabled)'}") for entry in entries]
-    )
+    _write_rows([(server.entry.name, _own_text(server)) for server in servers])
+    for server in servers:
+        if server.error:
+            output.print_error(f"{one_line(server.entry.name)}: {server.error}")
 
 
-def _own_json(entry: Entry) -> JSON:
-    return {
+def _own_text(server: _OwnServer) -> str:
+    counts = counts_text(server.counts)
+    if server.status:
+        counts = " · ".join(filter(None, (server.status, counts)))
+    elif counts:
+        counts = f"{counts} (baseline of {day(server.taken_ns, time.time_ns())})"
+    disabled = "" if server.entry.enabled else "(disabled)"
+    return "  ".join(filter(None, (server.entry.address, disabled, counts)))
+
+
+def _own_json(server: _OwnServer) -> JSON:
+    entry = server.entry
+    written: JSONObject = {
         "name": entry.name,
         "transport": entry.transport,
         "address": entry.address,
         "enabled": entry.enabled,
     }
+    if server.status:
+        written |= {"status": server.status, "error": server.error}
+    if server.counts:
+        written["counts"] = {each.kind: each.count for each in server.counts}
+        written["countsFrom"] = "server" if server.status else "baseline"
+    return written
 
 
 def _write_exported(entries: Sequence[Entry], format: str) -> int:
@@ -125,12 +223,31 @@ def _write_exported(entries: Sequence[Entry], format: str) -> int:
     return ExitCode.RESULT
 
 
-def _add(server_list: ServerListFile, text: str, names: Sequence[str]) -> int:
-    """Add pasted servers to the server list.
+def _add(server_list: ServerListFile, options: argparse.Namespace) -> int:
+    """Show pasted servers and add them to the server list.
 
-    No approval is needed: the user pasted them into their own command line.
+    A link needs the user's consent: unlike other text, it does not show the command that it contains.
     """
-    servers = read_pasted(sys.stdin.read() if text == _STDIN else text)
+    text = sys.stdin.read() if options.add == _STDIN else options.add
+    chosen = _new_servers(server_list, read_pasted(text), options.names)
+    for server in chosen:
+        output.write_stderr(_details(server))
+    if has_link(text) and not options.yes and not _is_confirmed(can_ask=options.add != _STDIN):
+        output.print_error("Nothing was added.")
+        return ExitCode.FAILED
+    for server in chosen:
+        assert server.entry is not None
+        server_list.save(server.entry)
+        for note in (*server.notes, *_secret_notes(server.entry, server_list.path)):
+            output.print_error(f"{one_line(server.name)}: {note}")
+    output.write_text(f"Added: {_names(chosen)}.\n")
+    return ExitCode.RESULT
+
+
+def _new_servers(
+    server_list: ServerListFile, servers: Sequence[DiscoveredServer], names: Sequence[str]
+) -> list[DiscoveredServer]:
+    """Return the servers with these names, or all. Raises ConfigError if one of them cannot be added."""
     known = {entry.name for entry in server_list.load().entries}
     chosen = [server for server in servers if not names or server.name in names]
     if not chosen:
@@ -143,13 +260,26 @@ def _add(server_list: ServerListFile, text: str, names: Sequence[str]) -> int:
                 f"A server named {server.name!r} already exists in {server_list.path}.",
                 "Remove it first. Nothing was added.",
             )
-    for server in chosen:
-        assert server.entry is not None
-        server_list.save(server.entry)
-        for note in (*server.notes, *_secret_notes(server.entry, server_list.path)):
-            output.print_error(f"{one_line(server.name)}: {note}")
-    output.write_text(f"Added: {_names(chosen)}.\n")
-    return ExitCode.RESULT
+    return chosen
+
+
+def _details(server: DiscoveredServer) -> str:
+    """Return the command line or URL, all settings and the warnings of a server, secrets masked."""
+    assert server.entry is not None
+    settings = visible_json(pretty(masked(write_entry(server.entry))))
+    warnings = "".join(f"Warning: {visible(text)}\n" for text in warnings_for(server.entry))
+    return f"{one_line(server.name)}: {one_line(server.entry.address)}\n{settings}\n{warnings}"
+
+
+def _is_confirmed(*, can_ask: bool) -> bool:
+    """Ask whether to add what was shown. Raises ConfigError if stdin is not a terminal."""
+    if not can_ask or not output.is_terminal(sys.stdin):
+        raise ConfigError(
+            "Nothing was added: a link needs your consent.",
+            "Review the command above, then add the option --yes.",
+        )
+    output.write_stderr("Add this? [y/N] ")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _secret_notes(entry: Entry, path: Path) -> list[str]:

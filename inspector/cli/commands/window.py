@@ -11,7 +11,6 @@ import gc
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from inspector.base.errors import UserError
 from inspector.config.paths import server_list_path
 
 
@@ -40,11 +39,9 @@ def needs_qt() -> Iterator[None]:
         _load_qt()
         yield
     except ImportError as exc:
-        raise UserError(
-            f"Could not open the app window: {exc}.",
-            "Install the missing packages; in a checkout, ./packaging/run does that. The list and call "
-            "commands need no window.",
-        ) from exc
+        from inspector.app.qt_failures import import_failure
+
+        raise import_failure(exc) from exc
 
 
 def _load_qt() -> None:

@@ -11,6 +11,7 @@ from inspector.base.errors import ConfigError
 from inspector.base.json.values import JSONObject
 from inspector.cli.arguments import arguments_for, read_assignments, read_object
 from inspector.protocol.types import Tool
+from tests.helpers.platforms import IS_WINDOWS
 
 CLOSED: JSONObject = {
     "type": "object",
@@ -66,7 +67,8 @@ def test_schema_reference_is_followed() -> None:
 def test_invalid_value_error_names_key_expectation_alternative_and_known_keys() -> None:
     error = refusal("count=many")
     assert error.summary == "The argument 'count' must be an integer, got 'many'."
-    assert """use 'count:="many"'.""" in error.next_step
+    quoted = r'''"count:=\"many\""''' if IS_WINDOWS else """'count:="many"'"""
+    assert f"use {quoted}." in error.next_step
     assert error.next_step.endswith("Its arguments: title, count.")
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from inspector.base.errors import RemoteProtocolError, RpcError
+from inspector.base.errors import RemoteProtocolError
 from inspector.base.json.text import write
 from inspector.base.json.values import JSON, JSONObject
 from inspector.cli.commands.call import read_result, result_text
+from inspector.protocol.jsonrpc import RpcError
 
 
 def text(*content: JSON, **members: JSON) -> str:

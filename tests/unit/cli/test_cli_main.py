@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -104,7 +105,11 @@ def test_internal_error_is_one_sentence_unless_details_are_requested(
     ("error", "code", "words"),
     [
         (KeyboardInterrupt(), 130, ""),
-        (RemoteProtocolError("no end"), 2, "mcp-lens: Protocol violation by the server: no end.\n"),
+        (
+            RemoteProtocolError("no end"),
+            2,
+            f"mcp-lens: Protocol violation by the server: no end. {RemoteProtocolError.next_step}\n",
+        ),
     ],
 )
 def test_every_outcome_has_its_exit_code(
@@ -160,7 +165,7 @@ def test_modules_are_imported_normally_even_when_qt_is_loaded() -> None:
 
 def test_module_runs_like_the_command() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "inspector", "--version"], capture_output=True, text=True, check=True
+        [sys.executable, "-P", "-m", "inspector", "--version"], capture_output=True, text=True, check=True
     )
     assert done.stdout == f"mcp-lens {__version__}\n"
 
@@ -178,3 +183,17 @@ def test_missing_qt_libraries_are_named_in_the_error() -> None:
     assert done.returncode == 2
     assert done.stderr.startswith("mcp-lens: Could not open the app window: ")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_window_has_a_script_without_a_console_on_windows() -> None:
+    text = (Path(__file__).parents[3] / "pyproject.toml").read_text(encoding="utf-8")
+    project = tomllib.loads(text)["project"]
+    assert project["gui-scripts"] == {"mcp-lens-window": project["scripts"]["mcp-lens"]}
+
+
+def test_missing_standard_streams_are_not_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a process without a console on Windows."""
+    for name in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(sys, name, None)
+    assert main(["--version"]) == 0
+    assert main(["lst"]) == 64
