@@ -1,9 +1,11 @@
-"""`python -m inspector`: the same as the command `mcp-lens`."""
+"""`python -P -m inspector`: the same as the command `mcp-lens`. See `base.safe_path` about `-P`."""
 
 import sys
 
-import inspector.base.safe_path  # noqa: F401 - before all that could be shadowed
-from inspector.cli.main import main
-
 if __name__ == "__main__":
+    from inspector.base.safe_path import refuse_working_directory
+
+    refuse_working_directory("inspector")
+    from inspector.cli.main import main
+
     sys.exit(main())

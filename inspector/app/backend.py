@@ -1,7 +1,7 @@
 """The backend of the window: asyncio event loop, engine thread, demo servers, shutdown.
 
-`start_backend` attaches an engine to a window that already exists. SIGINT and SIGTERM close the window as
-a click would.
+`start_backend` attaches an engine to a window that already exists. SIGINT and SIGTERM (on Windows: Ctrl+C and
+Ctrl+Break) close the window as a click would.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import os
 import signal
 import socket
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QObject, QSocketNotifier
-from PySide6.QtWidgets import QWidget
 
 # qasync uses whichever Qt binding was imported first; make sure that is PySide6.
 os.environ.setdefault("QT_API", "pyside6")
@@ -41,6 +41,7 @@ from inspector.engine.inbox.reply_rules import ReplyRules
 from inspector.engine.login.logins import LoginOptions
 from inspector.engine.secrets import Secrets, make_store
 from inspector.engine.servers.discovered_servers import FindLocations
+from inspector.engine.servers.server_path import is_started_from_desktop
 from inspector.engine.settings import SettingsStore
 from inspector.qt.bridge import Bridge
 from inspector.qt.window.main_window import MainWindow
@@ -94,6 +95,7 @@ def start_backend(frontend: Frontend, files: Files, *, is_running: bool) -> App:
     )
     engine.logins.options = LoginOptions(files.preferences)
     engine.settings_store = SettingsStore(engine, files)
+    engine.server_path.is_desktop_start = is_running and is_started_from_desktop()
     thread = EngineThread(engine)
     frontend.bridge.attach(thread)
     if files.preferences is not None:
@@ -157,8 +159,12 @@ def stop_synchronously(app: App) -> None:
     app.thread.stop()
 
 
-def close_on_signals(window: QWidget) -> None:
-    """Close the window on SIGINT and SIGTERM, for as long as it exists."""
+def close_on_signals(window: MainWindow) -> None:
+    """Close the window on SIGINT, SIGTERM and SIGBREAK, for as long as it exists, without a question.
+
+    Call it after `start_backend`: on Windows, an event loop that is created on the main thread takes over
+    the socket to which the interpreter writes signals.
+    """
     _SignalWatcher(window)
 
 
@@ -169,15 +175,24 @@ class _SignalWatcher(QObject):
     the interpreter writes each signal to a socket, which wakes Qt up.
     """
 
-    def __init__(self, window: QWidget) -> None:
+    def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
+        self._window = window
         self._reader, self._writer = socket.socketpair()
+        self._reader.setblocking(False)
         self._writer.setblocking(False)
         signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, _ignore_signal)
+        for name in ("SIGINT", "SIGTERM", "SIGBREAK"):
+            if (number := getattr(signal, name, None)) is not None:  # SIGBREAK exists on Windows only
+                signal.signal(number, _ignore_signal)
         notifier = QSocketNotifier(self._reader.fileno(), QSocketNotifier.Type.Read, self)
-        notifier.activated.connect(window.close)
+        notifier.activated.connect(self._on_signal)
+
+    def _on_signal(self) -> None:
+        # Emptied at once: on Windows, Qt serves a readable socket before timers, and asyncio uses timers.
+        with suppress(BlockingIOError):
+            self._reader.recv(4096)
+        self._window.close_unasked()
 
 
 def _ignore_signal(number: int, frame: object) -> None:

@@ -15,6 +15,8 @@ from inspector.config.servers.entries import Entry, HttpEntry, StdioEntry
 from inspector.demo.servers import SERVERS, command
 from inspector.engine.servers.registry import ServerRegistry
 from inspector.qt.bridge import Bridge
+from inspector.transport.orphan_guard import watch_helper
+from inspector.transport.programs import spawn_options
 
 _LISTENING = re.compile(rb"listening on (http://127\.0\.0\.1:\d+/\S+)")
 _START_TIMEOUT = 20.0
@@ -53,8 +55,9 @@ class DemoHttpServers:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,
+            **spawn_options(),
         )
+        watch_helper(process.pid)
         self._processes.append(process)
         assert process.stderr is not None
         shown = shown_name(name)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from inspector.app.frontend import Frontend, make_frontend
+from inspector.app.frontend import Application, Frontend, make_frontend
 from inspector.app.runtime_hooks import GarbageCollector, report_task_errors, report_uncaught
 from inspector.config.paths import (
     Files,
@@ -100,13 +100,15 @@ class _Lifecycle(QObject):
         self._frontend = frontend
         self._demo = demo
         self._files = files
-        self._captures = captures
+        self._captures = list(captures)
         self._app: App | None = None
         self._is_closing = False
         self._is_shut_down = False
         self._loader = threading.Thread(target=self._load, name="loader")
         self.loaded.connect(self._on_loaded)
         frontend.window.closing.connect(self._on_closing)
+        if isinstance(frontend.qt, Application):
+            frontend.qt.file_opened.connect(self._on_file_opened)
 
     def begin(self) -> None:
         """Load the engine on a thread once the window has been painted, so that it stays responsive."""
@@ -136,8 +138,8 @@ class _Lifecycle(QObject):
         self._loader.join()
         bridge = self._frontend.bridge
         report_task_errors(bridge.problem_found.emit, bridge.log.credentials)
-        close_on_signals(self._frontend.window)
         self._app = start_backend(self._frontend, self._files, is_running=True)
+        close_on_signals(self._frontend.window)
         tune_interpreter(self._frontend.window)
         if self._is_closing:
             self._begin_shutdown()
@@ -145,6 +147,13 @@ class _Lifecycle(QObject):
             self._frontend.bridge.start("first servers", open_first_servers(self._app, self._demo))
             self._frontend.window.captures.open(self._captures)
             self._frontend.window.capture_notice.offer_interrupted()
+
+    def _on_file_opened(self, path: str) -> None:
+        """Open a file that the desktop passes; one that starts MCP Lens arrives before the engine is up."""
+        if self._app is None:
+            self._captures.append(Path(path))
+        else:
+            self._frontend.window.captures.open([Path(path)])
 
     def _on_closing(self) -> None:
         if not self._is_closing:

@@ -1,12 +1,16 @@
 """Command table (text, icon, shortcut, menu position) and the QActions made from it.
 
-The window creates the QActions once; menus, buttons, context menus and the tour share them.
+The window creates the QActions once; menus, buttons, context menus and the tour share them. Shortcuts are
+written as on Linux and Windows; on macOS, Qt uses Command for Ctrl. Texts with keys in them go through
+`native_keys`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+import sys
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QKeySequence
@@ -14,8 +18,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from inspector.qt.theme import Theme
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """A menu command.
 
     `menu` names its menu, `submenu` its submenu. Commands with the same submenu share one, placed where the
@@ -32,6 +35,10 @@ class Command:
     begins_group: bool = False
     submenu: str = ""
     works_in_dialogs: bool = False  # the shortcut, while a dialog has the focus
+    mac_key: str = ""  # instead of `key` on macOS, where the system uses that one
+
+    def shortcut(self, platform: str = sys.platform) -> str:
+        return self.mac_key if self.mac_key and platform == "darwin" else self.key
 
 
 COMMANDS = (
@@ -57,7 +64,14 @@ COMMANDS = (
             hint="Compare this server's tools, resources and prompts with the baseline"),
     Command("server.doctor", "Server", "Run Doctor", "search",
             hint="Check the connection step by step: where it fails, why, and how to fix it"),
-    Command("server.connect_all", "Server", "Connect all", "plug", hint="Connect every enabled server"),
+    Command("server.connect_all", "Server", "Connect all", "plug", hint="Connect every enabled server",
+            submenu="Connection"),
+    Command("server.wait_longer", "Server", "Wait longer", "plug", submenu="Connection",
+            hint="Give a server that is slow to start 2 more minutes to connect"),
+    Command("server.continue_as", "Server", "Continue as a known version", "plug", submenu="Connection",
+            hint="Connect although the server names an unknown protocol version; remembered for this server"),
+    Command("server.reopen_stream", "Server", "Reconnect stream", "refresh", submenu="Connection",
+            hint="Open the stream for messages from the server again; the connection stays"),
     Command("server.enable", "Server", "Enabled", is_toggle=True, begins_group=True,
             hint="A disabled server stays in the list but is never connected"),
     Command("server.edit", "Server", "Edit server…", "edit", "F4",
@@ -82,7 +96,8 @@ COMMANDS = (
             hint="Call the tool even if the arguments do not match the schema"),
     Command("tool.cancel", "Tool", "Cancel call", "stop", "Ctrl+.", "Cancel the call and notify the server"),
     Command("call.history", "Tool", "Call history", "history", "Ctrl+H",
-            "Restore the arguments of an earlier call of this tool", begins_group=True),
+            "Restore the arguments of an earlier call of this tool", begins_group=True,
+            mac_key="Ctrl+Y"),  # Command+H hides the application
     Command("call.saved", "Tool", "Saved calls", "bookmark", "Ctrl+B", "Open a saved call"),
     Command("call.save", "Tool", "Save call…", "save", "Ctrl+Shift+S",
             "Save these arguments under a name, as a file"),
@@ -97,6 +112,22 @@ COMMANDS = (
     Command("call.variables", "Tool", "Call variables…", hint="Values for ${name} in arguments"),
     Command("tool.copy_name", "Tool", "Copy qualified tool name", "copy",
             hint="Copy the name under which clients offer this tool to a model: mcp__server__tool"),
+    Command("tool.copy_anthropic", "Tool", "Anthropic tool definition", submenu="Copy as",
+            hint="Copy the selected tools as the Anthropic API takes them, named mcp__server__tool"),
+    Command("tool.copy_openai", "Tool", "OpenAI tool definition", submenu="Copy as",
+            hint="Copy the selected tools as the OpenAI API takes them, named mcp__server__tool"),
+    Command("tool.copy_gemini", "Tool", "Gemini tool definition", submenu="Copy as",
+            hint="Copy the selected tools as the Gemini API takes them, named mcp__server__tool"),
+    Command("tool.copy_mcp", "Tool", "MCP tool definition", submenu="Copy as",
+            hint="Copy the selected tools as MCP tools, named mcp__server__tool"),
+    Command("tool.copy_all_anthropic", "Tool", "All tools as Anthropic definitions", submenu="Copy as",
+            hint="Copy all listed tools as the Anthropic API takes them, named mcp__server__tool"),
+    Command("tool.copy_all_openai", "Tool", "All tools as OpenAI definitions", submenu="Copy as",
+            hint="Copy all listed tools as the OpenAI API takes them, named mcp__server__tool"),
+    Command("tool.copy_all_gemini", "Tool", "All tools as Gemini definitions", submenu="Copy as",
+            hint="Copy all listed tools as the Gemini API takes them, named mcp__server__tool"),
+    Command("tool.copy_all_mcp", "Tool", "All tools as MCP definitions", submenu="Copy as",
+            hint="Copy all listed tools as MCP tools, named mcp__server__tool"),
     Command("tool.search", "Tool", "Search tools", "search", "Ctrl+T", begins_group=True),
     Command("tool.refresh", "Tool", "Refresh tools", "refresh"),
     Command("resource.read", "Resource", "Read", "resource",
@@ -150,7 +181,7 @@ COMMANDS = (
     Command("traffic.inbox", "Traffic", "Show in Inbox", "inbox",
             hint="Go to the server request this message belongs to, and its reply"),
     Command("traffic.mark", "Traffic", "Mark", "flag", "Ctrl+M", "Mark or unmark the selected rows (M)",
-            begins_group=True),
+            begins_group=True, mac_key="Ctrl+D"),  # Command+M minimizes the window
     Command("traffic.comment", "Traffic", "Comment…", "comment", "Ctrl+;", "Add a comment to this row"),
     Command("traffic.next_mark", "Traffic", "Next mark", key="F2", submenu="Go to mark"),
     Command("traffic.previous_mark", "Traffic", "Previous mark", key="Shift+F2", submenu="Go to mark"),
@@ -190,6 +221,8 @@ COMMANDS = (
             "Search commands, servers, tools, resources, prompts and saved calls"),
     Command("app.inbox", "View", "Inbox (all servers)", "inbox", "Ctrl+I",
             "Pending server requests of all servers"),
+    Command("app.features", "View", "All features", "tool",
+            hint="Tools, resources and prompts of all connected servers in one list"),
     Command("view.overview", "View", "Overview", key="Ctrl+1", begins_group=True),
     Command("view.tools", "View", "Tools", key="Ctrl+2"),
     Command("view.resources", "View", "Resources", key="Ctrl+3"),
@@ -217,6 +250,11 @@ COMMANDS = (
 )  # fmt: skip
 
 
+COPY_TOOLS = tuple(
+    command.id for command in COMMANDS if command.menu == "Tool" and command.submenu == "Copy as"
+)
+
+
 class Actions(QObject):
     """The application's QActions, by command id."""
 
@@ -227,6 +265,10 @@ class Actions(QObject):
 
     def __getitem__(self, id: str) -> QAction:
         return self._actions[id]
+
+    def find(self, id: str) -> QAction | None:
+        """Return the action, None for ""."""
+        return self[id] if id else None
 
     def menus(self) -> Iterator[tuple[str, list[tuple[Command, QAction]]]]:
         """Yield each menu with its commands, in table order."""
@@ -256,9 +298,10 @@ class Actions(QObject):
         action.setCheckable(command.is_toggle)
         if command.icon:
             theme.set_icon_later(action, command.icon)
-        if command.key:
+        action.setMenuRole(_MENU_ROLES.get(command.id, QAction.MenuRole.NoRole))
+        if shortcut := command.shortcut():
             # Qt treats Return and the numpad's Enter as two keys; users expect them to act the same.
-            keys = dict.fromkeys((command.key, command.key.replace("Return", "Enter")))
+            keys = dict.fromkeys((shortcut, shortcut.replace("Return", "Enter")))
             action.setShortcuts([QKeySequence(key) for key in keys])
         if command.works_in_dialogs:
             action.setShortcutContext(Qt.ShortcutContext.ApplicationShortcut)
@@ -266,16 +309,53 @@ class Actions(QObject):
         return action
 
 
+# macOS moves these to the application's menu. By default Qt decides by the text, and would move "Call
+# options" too.
+_MENU_ROLES = {
+    "app.quit": QAction.MenuRole.QuitRole,
+    "app.settings": QAction.MenuRole.PreferencesRole,
+    "help.about": QAction.MenuRole.AboutRole,
+}
+
+
 def _tool_tip(command: Command) -> str:
     text = command.hint or command.text.rstrip("…")
-    if not command.key:
-        return text
-    return f"{text} ({QKeySequence(command.key).toString(QKeySequence.SequenceFormat.NativeText)})"
+    return native_keys(f"{text} ({command.shortcut()})" if command.key else text)
+
+
+_KEYS = re.compile(r"\b(?:(?:Ctrl|Shift|Alt)\+)+(?:\w+|[,.;])")
+_MAC_SYMBOLS = {"Ctrl+": "⌘", "Shift+": "⇧", "Alt+": "⌥"}
+
+
+def _native_sequence(keys: str) -> str:
+    return QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
+
+
+def native_keys(
+    text: str, to_native: Callable[[str], str] = _native_sequence, platform: str = sys.platform
+) -> str:
+    """Return a text with keys such as Ctrl+Return in the notation of the platform: ⌘↩ on macOS."""
+
+    def replace(found: re.Match[str]) -> str:
+        if native := to_native(found[0]):
+            return native
+        keys = found[0]  # with the mouse: Ctrl+wheel
+        for name, symbol in _MAC_SYMBOLS.items() if platform == "darwin" else ():
+            keys = keys.replace(name, symbol)
+        return keys
+
+    return _KEYS.sub(replace, text)
 
 
 def shortcuts_page() -> str:
     """Return the manual page of the keyboard shortcuts, as Markdown, one table per menu."""
-    parts = ["# Keyboard shortcuts\n"]
+    moved = [
+        f"*{each.text}* is {each.mac_key.replace('Ctrl', 'Command')}" for each in COMMANDS if each.mac_key
+    ]
+    parts = [
+        "# Keyboard shortcuts\n",
+        f"On macOS, Ctrl is Command (⌘) and Alt is Option (⌥); {', and '.join(moved)}.\n",
+    ]
     for menu in dict.fromkeys(command.menu for command in COMMANDS):
         keyed = [command for command in COMMANDS if command.menu == menu and command.key]
         rows = [f"| {each.text} | {each.key.replace('Return', 'Enter')} |" for each in keyed]

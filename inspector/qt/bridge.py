@@ -2,7 +2,10 @@
 
 Down: panels await the methods of `EngineApi`; the work runs on the engine's event loop and the result
 returns to the window's. Up: engine events are queued and delivered as Qt signals in batches, at most
-one batch every 33 ms; in a flood of rows the engine also waits for the window to paint.
+one batch every 33 ms, in the order in which they were emitted. Events that only matter in their latest
+state (progress, changed lists, tasks, resources) are delivered once per batch. A batch takes some 10 ms;
+the rest waits for the next one, so that the window can paint and react in between. In a flood of rows the
+engine also waits for the window to paint.
 Only frozen values cross the threads, and the traffic log, which can be read from any thread.
 """
 
@@ -11,7 +14,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _TICK_MS = 33
+# How long a batch may take before the rest is postponed; a single event may take longer.
+_MAX_BATCH_S = 0.01
 # New rows per tick from which the engine waits for painting, and the maximum wait.
 _FLOOD_ROWS = 500
 _MAX_PAINT_S = 0.05
@@ -110,8 +115,6 @@ class Bridge(QObject, EngineApi):
         self.open_url: Callable[[str], None] = _no_browser  # opens a URL, or raises UserError
         self._before_attach: list[Callable[[], object]] = []
         self._queue: deque[Callable[[], None]] = deque()
-        self._changed_resources: deque[tuple[str, str]] = deque()
-        self._changed_tasks: deque[tuple[str, str, TaskView | None]] = deque()
         self._is_awake = False
         self._is_closed = False
         self._shown_length = 0
@@ -143,6 +146,11 @@ class Bridge(QObject, EngineApi):
     @property
     def is_attached(self) -> bool:
         return hasattr(self, "_engine")
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the window is closing: its loop may not run any more, so start no work."""
+        return self._is_closed
 
     def start_when_attached(self, name: str, work: Coroutine[Any, Any, object]) -> None:
         """Like `start`, but queue the work while there is no engine yet."""
@@ -185,20 +193,35 @@ class Bridge(QObject, EngineApi):
 
     def on_window(self, callback: Callable[..., None]) -> Callable[..., None]:
         """Wrap `callback` for any thread: it runs on the window's, with the latest arguments only."""
-        latest: deque[tuple[Any, ...]] = deque(maxlen=1)
 
-        def deliver() -> None:
-            # Newer arguments may arrive at any moment: of two deliveries, the later has nothing to do.
-            if latest:
-                callback(*latest.pop())
+        def deliver_last(waiting: Iterator[tuple[Any, ...]]) -> None:
+            for arguments in deque(waiting, maxlen=1):
+                callback(*arguments)
 
-        def call(*arguments: Any) -> None:
-            is_posted = bool(latest)
-            latest.append(arguments)
+        return self._batched(deliver_last)
+
+    def _batched(self, deliver: Callable[[Iterator[tuple[Any, ...]]], None]) -> Callable[..., None]:
+        """Wrap `deliver` for any thread: it runs on the window's, once per batch.
+
+        It gets the arguments of all calls since, possibly none, and must take all of them.
+        """
+        waiting: deque[tuple[Any, ...]] = deque()
+        is_posted = False
+
+        # Read after the queue is filled, cleared before it is emptied: nothing is missed (as in `_wake`).
+        def put(*arguments: Any) -> None:
+            nonlocal is_posted
+            waiting.append(arguments)
             if not is_posted:
-                self._post(deliver)
+                is_posted = True
+                self._post(deliver_all)
 
-        return call
+        def deliver_all() -> None:
+            nonlocal is_posted
+            is_posted = False
+            deliver(_drained(waiting))
+
+        return put
 
     async def on_engine(self, work: Coroutine[Any, Any, T]) -> T:
         """Run any coroutine on the engine's loop. For building the app, not for panels."""
@@ -233,11 +256,12 @@ class Bridge(QObject, EngineApi):
         watch.problem_resolved.connect(self._relay(self.problem_resolved))
         engine.discovery.changed.connect(self.on_window(self.discovered_servers_changed.emit))
         engine.servers.order_changed.connect(self._relay(self.servers_ordered))
-        engine.list_changed.connect(self._relay(self.list_changed))
-        engine.resource_changed.connect(self._on_resource_changed)
+        engine.list_changed.connect(self._relay_once(self.list_changed))
+        engine.resource_changed.connect(self._batched(self._deliver_resources))
         engine.problem_found.connect(self._relay(self.problem_found))
-        engine.tasks.changed.connect(lambda view: self._on_task_changed(view.server, view.id, view))
-        engine.tasks.removed.connect(lambda server, id: self._on_task_changed(server, id, None))
+        put_task = self._batched(self._deliver_tasks)
+        engine.tasks.changed.connect(lambda view: put_task(view.server, view.id, view))
+        engine.tasks.removed.connect(lambda server, id: put_task(server, id, None))
         engine.inbox.changed.connect(self._relay(self.inbox_changed))
         engine.inbox.problem_found.connect(self._relay(self.problem_found))
         logins = engine.logins
@@ -247,7 +271,7 @@ class Bridge(QObject, EngineApi):
         logins.open_url = self._open_url
         engine.drift.changed.connect(self._relay(self.drift_changed))
         engine.doctor.changed.connect(self._relay(self.check_changed))
-        engine.processes.changed.connect(self._relay(self.process_changed))
+        engine.processes.changed.connect(self._relay_once(self.process_changed))
         engine.filewatch.changed.connect(self._relay(self.filewatch_changed))
         engine.regression_calls.changed.connect(self._relay(self.regression_calls_changed))
         engine.log.grew.connect(lambda length: self._wake())
@@ -264,6 +288,15 @@ class Bridge(QObject, EngineApi):
     def _relay(self, signal: SignalInstance) -> Callable[..., None]:
         """Return a function for any thread that emits `signal` on the window's, once per call."""
         return lambda *values: self._post(partial(signal.emit, *values))
+
+    def _relay_once(self, signal: SignalInstance) -> Callable[..., None]:
+        """Like `_relay`, but emit the signal only once per batch for equal values."""
+
+        def deliver(waiting: Iterator[tuple[Any, ...]]) -> None:
+            for values in dict.fromkeys(waiting):
+                signal.emit(*values)
+
+        return self._batched(deliver)
 
     async def _open_url(self, url: str) -> None:
         """Open a URL in the browser: called on the engine's loop, executed by the window.
@@ -293,30 +326,18 @@ class Bridge(QObject, EngineApi):
     def _on_server_renamed(self, before: Entry, after: Entry) -> None:
         self._post(partial(self.server_renamed.emit, before.name, after.name))
 
-    def _on_task_changed(self, server: str, id: str, view: TaskView | None) -> None:
-        """Coalesce task changes: only the latest state is delivered."""
-        self._changed_tasks.append((server, id, view))
-        if len(self._changed_tasks) == 1:
-            self._post(self._deliver_tasks)
-
-    def _deliver_tasks(self) -> None:
+    def _deliver_tasks(self, changes: Iterator[tuple[str, str, TaskView | None]]) -> None:
+        """Report the latest state of each task."""
         latest: dict[str, dict[str, TaskView | None]] = {}
-        while self._changed_tasks:
-            server, id, view = self._changed_tasks.popleft()
+        for server, id, view in changes:
             latest.setdefault(server, {})[id] = view
         for server, views in latest.items():
             self.tasks_changed.emit(server, views)
 
-    def _on_resource_changed(self, server: str, uri: str) -> None:
-        """Coalesce resource changes: each is reported once per tick."""
-        self._changed_resources.append((server, uri))
-        if len(self._changed_resources) == 1:
-            self._post(self._deliver_changes)
-
-    def _deliver_changes(self) -> None:
+    def _deliver_resources(self, changes: Iterator[tuple[str, str]]) -> None:
+        """Report each changed resource once."""
         changed: dict[str, set[str]] = {}
-        while self._changed_resources:
-            server, uri = self._changed_resources.popleft()
+        for server, uri in changes:
             changed.setdefault(server, set()).add(uri)
         for server, uris in changed.items():
             self.resources_changed.emit(server, uris)
@@ -337,8 +358,11 @@ class Bridge(QObject, EngineApi):
 
     def _deliver(self) -> None:
         self._is_awake = False
+        until = time.monotonic() + _MAX_BATCH_S
         for _ in range(len(self._queue)):
             self._queue.popleft()()
+            if time.monotonic() >= until:
+                break
         length, touched = len(self.log), len(self.log.touched)
         if length - self._shown_length >= _FLOOD_ROWS:
             self._hold_engine()
@@ -347,6 +371,8 @@ class Bridge(QObject, EngineApi):
         if (length, touched) != (self._shown_length, self._shown_touched):
             self._shown_length, self._shown_touched = length, touched
             self.traffic_grew.emit(length)
+        if self._queue:
+            self._wake()
 
     def _hold_engine(self) -> None:
         """In a flood, alternate with the engine: it reads, the window paints, it reads again.
@@ -370,6 +396,11 @@ class Bridge(QObject, EngineApi):
         self._is_painted.set()
         painting_ms = (time.monotonic() - self._held_at) * 1000
         self._timer.setInterval(min(max(_TICK_MS, round(_ENGINE_SHARE * painting_ms)), _MAX_TICK_MS))
+
+
+def _drained(queue: deque[T]) -> Iterator[T]:
+    for _ in range(len(queue)):
+        yield queue.popleft()
 
 
 def _no_browser(url: str) -> None:

@@ -33,12 +33,13 @@ if TYPE_CHECKING:
     from inspector.engine.processes.file_watch import FileWatch
     from inspector.engine.processes.processes import Processes
     from inspector.engine.secrets import Secrets
+    from inspector.engine.server_view import ServerView
     from inspector.engine.servers.discovered_servers import ServerDiscovery
     from inspector.engine.servers.registry import ServerRegistry
     from inspector.engine.settings import SettingsStore
     from inspector.engine.tasks.store import TaskStore
     from inspector.engine.tasks.views import TaskView
-    from inspector.engine.views import CallOutcome, RawOutcome, ServerView
+    from inspector.engine.views import CallOutcome, RawOutcome
     from inspector.protocol.client_capabilities import ClientCapabilities
     from inspector.protocol.connection import ProgressReceived
     from inspector.protocol.tasks import Task
@@ -121,6 +122,10 @@ class EngineApi:
         """Start connecting; `server_changed` reports the progress."""
         self._thread.call(self._engine.connect_soon, name)
 
+    def wait_longer(self, name: str) -> None:
+        """Give a server that is slow to start more time."""
+        self._thread.call(self._engine.servers.connector.wait_longer, name)
+
     def connect_all(self) -> None:
         """Start connecting all enabled servers. No browser is opened."""
         self._thread.call(self._engine.servers.connector.connect_all)
@@ -186,12 +191,13 @@ class EngineApi:
     ) -> CallOutcome:
         """Call a tool with all options, and add it to the history.
 
-        Cancelling the awaiting task cancels the call.
+        Of several progress notifications per batch, `on_progress` gets the last. Cancelling the awaiting
+        task cancels the call.
         """
         relay = self._each(on_task) if on_task is not None else None
         caller = self._engine.tool_caller
         make = partial(
-            caller.call, server, call, keep=True, on_progress=self._each(on_progress), on_task=relay
+            caller.call, server, call, keep=True, on_progress=self.on_window(on_progress), on_task=relay
         )
         return await self._call(self._engine.processes.measured(server, make))
 

@@ -36,6 +36,11 @@ class LinkOpener:
 
         Never opens a file: that would launch its default application, or execute the file.
         """
+        if folder.exists() and not folder.is_dir():
+            raise UserError(
+                f"Could not open {folder}: it is a file, not a folder.",
+                "Move or rename the file. The folder is created when there is something to save.",
+            )
         if not folder.is_dir():
             raise UserError(
                 f"The folder {folder} does not exist yet.", "It is created when there is something to save."

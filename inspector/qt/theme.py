@@ -4,19 +4,22 @@ Read `Tokens` first: every color on screen has a name there, and widgets refer t
 The app creates one `Theme` and passes it to each widget; it follows the system's color scheme and emits
 `changed` when the tokens change. This module does not import QtWidgets: the application object is styled
 through the `ThemeTarget` protocol, and the app selects the Fusion style itself.
+
+The style sheet is set once and refers to the palette, because setting another one restyles every widget:
+0.8 ms each, or many seconds with ten servers. A theme change sets the palette and restyles what is visible;
+hidden parts are restyled when they are shown (`style_sheet.py`).
 """
 
 from __future__ import annotations
 
 import weakref
-from dataclasses import dataclass
+from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
-from string import Template
-from typing import Literal, Protocol, TypeAlias, get_args
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import shiboken6
-from PySide6.QtCore import QByteArray, QDir, QObject, QRectF, Qt, Signal
+from PySide6.QtCore import QDir, QObject, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFont,
@@ -29,7 +32,8 @@ from PySide6.QtGui import (
     QPixmap,
     QStyleHints,
 )
-from PySide6.QtSvg import QSvgRenderer
+
+from inspector.qt.style_sheet import Restyler, StyledWidget, stylesheet
 
 # Spacing comes in steps of four.
 SPACE_1, SPACE_2, SPACE_3, SPACE_4, SPACE_6, SPACE_8 = 4, 8, 12, 16, 24, 32
@@ -44,8 +48,7 @@ Tone: TypeAlias = Literal[
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
+class Tokens(NamedTuple):
     """The colors of one scheme, as `#rrggbb`.
 
     `surface` is the content's background, `raised` that of floating or editable parts, `sunken` that of the
@@ -115,40 +118,28 @@ class Scheme(Enum):
 
 
 def palette(tokens: Tokens) -> QPalette:
-    """Return the tokens as a QPalette. Without focus, a selection fades to `hover`."""
+    """Return the tokens as a QPalette. Without focus, a selection fades to `hover`.
+
+    The style sheet needs more colors than there are roles for them: `LinkVisited` is the text on `Link`, and
+    `Shadow` the accent under the mouse.
+    """
     role = QPalette.ColorRole
     roles: dict[QPalette.ColorRole, Tone] = {
         role.Window: "surface", role.WindowText: "text", role.Base: "surface", role.AlternateBase: "sunken",
         role.Text: "text", role.PlaceholderText: "muted", role.Button: "raised", role.ButtonText: "text",
         role.BrightText: "error", role.ToolTipBase: "raised", role.ToolTipText: "text",
         role.Highlight: "selection", role.HighlightedText: "text", role.Accent: "accent",
-        role.Link: "accent", role.LinkVisited: "accent", role.Light: "raised", role.Midlight: "line",
-        role.Mid: "edge", role.Dark: "edge", role.Shadow: "sunken",
+        role.Link: "accent", role.LinkVisited: "on_accent", role.Light: "raised", role.Midlight: "line",
+        role.Mid: "edge", role.Dark: "edge",
     }  # fmt: skip
     result = QPalette()
     for each, tone in roles.items():
         result.setColor(each, tokens.color(tone))
+    result.setColor(role.Shadow, tokens.tint("accent", 0.88, over="text"))
     result.setColor(QPalette.ColorGroup.Inactive, role.Highlight, tokens.color("hover"))
     for each in (role.WindowText, role.Text, role.ButtonText, role.HighlightedText):
         result.setColor(QPalette.ColorGroup.Disabled, each, tokens.tint("muted", 0.6))
     return result
-
-
-def stylesheet(tokens: Tokens) -> str:
-    """Return the application's style sheet, for the Fusion style.
-
-    Arrows and ticks come from the `glyphs:` search path set by `Theme`.
-    """
-    values = {tone: tokens.color(tone).name() for tone in get_args(Tone)}
-    return Template(_SHEET).substitute(
-        values,
-        name=tokens.name,
-        faint=tokens.tint("muted", 0.6).name(),
-        pressed=tokens.tint("text", 0.14).name(),
-        accent_hover=tokens.tint("accent", 0.88, over="text").name(),
-        danger=tokens.tint("error", 0.10).name(),
-        thumb=tokens.tint("muted", 0.35).name(),
-    )
 
 
 class HasIcon(Protocol):
@@ -162,16 +153,18 @@ class ThemeTarget(Protocol):
 
     def setPalette(self, palette: QPalette, /) -> None: ...
     def setStyleSheet(self, sheet: str, /) -> None: ...
+    def styleSheet(self) -> str: ...
     def styleHints(self) -> QStyleHints: ...
+    def topLevelWidgets(self) -> Sequence[StyledWidget]: ...
 
 
 class Theme(QObject):
     """The current theme: tokens, fonts and tinted icons.
 
-    `icon_folder` holds `<name>.svg` drawn with `currentColor`, and `glyphs/<scheme>/` for the style sheet.
+    `icon_folder` holds `<name>.svg` drawn with `currentColor`, and `glyphs/` for the style sheet.
 
     Signals:
-        changed: The tokens changed; the palette and the style sheet are already set.
+        changed: The tokens changed; the palette is already set.
     """
 
     changed = Signal()
@@ -184,8 +177,10 @@ class Theme(QObject):
         self._app: ThemeTarget | None = None
         self._sheet_tokens: Tokens | None = None
         self._is_preparing = False
+        self._restyler = Restyler(self)
         self._glyphs: dict[tuple[str, int, float], QPixmap] = {}
-        self._icons: dict[tuple[str, Tone], QIcon] = {}
+        self._icons: dict[tuple[str, str, Tone], QIcon] = {}
+        self._pixmaps: dict[tuple[str, str, Tone, int, float], QPixmap] = {}
         self._icon_targets: weakref.WeakKeyDictionary[HasIcon, tuple[str, Tone]] = weakref.WeakKeyDictionary()
         self._deferred: weakref.WeakKeyDictionary[HasIcon, tuple[str, Tone]] = weakref.WeakKeyDictionary()
         QDir.setSearchPaths("glyphs", [str(icon_folder / "glyphs")])
@@ -228,7 +223,7 @@ class Theme(QObject):
 
     def icon(self, name: str, tone: Tone = "text") -> QIcon:
         """Return a tinted icon, sharp at 1x and 2x. After `changed`, get a new one, or use `set_icon`."""
-        key = (name, tone)
+        key = (self._tokens.name, name, tone)
         if key not in self._icons:
             self._icons[key] = self._make_icon(name, tone)
         return self._icons[key]
@@ -262,8 +257,14 @@ class Theme(QObject):
                 self.apply_icon(target)
 
     def pixmap(self, name: str, tone: Tone, size: int, ratio: float = 1.0) -> QPixmap:
-        """Return an icon at one size, for painting; `ratio` is the device pixel ratio."""
-        return self._render(name, self.color(tone), size, ratio)
+        """Return an icon at one size, for painting; `ratio` is the device pixel ratio.
+
+        The same one each time: Qt caches what it derives from a pixmap, up to 10 MB.
+        """
+        key = (self._tokens.name, name, tone, size, ratio)
+        if key not in self._pixmaps:
+            self._pixmaps[key] = self._render(name, self.color(tone), size, ratio)
+        return self._pixmaps[key]
 
     def ui_font(self, scale: float = 1.0, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
         """Return the system's UI font, scaled."""
@@ -295,13 +296,21 @@ class Theme(QObject):
             return  # Qt resets the palette when the scheme is set; style sheet and icons are still valid
         is_changed = tokens is not self._tokens or self._is_preparing
         self._tokens = self._sheet_tokens = tokens
-        if is_changed:
-            self._icons.clear()
         if not self._is_preparing:
-            self._app.setStyleSheet(stylesheet(tokens))
+            self._style(self._app)
         if is_changed:
             self._apply_icons()
             self.changed.emit()
+
+    def _style(self, app: ThemeTarget) -> None:
+        windows = app.topLevelWidgets()
+        for window in windows:
+            window.setProperty("scheme", self._tokens.name)  # selects the glyphs of the style sheet
+        sheet = stylesheet()
+        if app.styleSheet() != sheet:
+            app.setStyleSheet(sheet)  # styles everything
+        else:
+            self._restyler.restyle(windows)
 
     def _apply_icons(self) -> None:
         for target, (name, tone) in list(self._icon_targets.items()):
@@ -333,15 +342,11 @@ class Theme(QObject):
         key = (name, size, ratio)
         if key not in self._glyphs:
             path = self._icon_folder / f"{name}.svg"
-            renderer = QSvgRenderer(QByteArray(path.read_bytes()))
-            if not renderer.isValid():
+            if not path.is_file():
+                raise FileNotFoundError(f"Missing icon file: {path}")
+            pixmap = QIcon(str(path)).pixmap(QSize(size, size), ratio)
+            if pixmap.isNull():
                 raise ValueError(f"Invalid icon file: {path}")
-            pixmap = QPixmap(round(size * ratio), round(size * ratio))
-            pixmap.fill(Qt.GlobalColor.transparent)
-            painter = QPainter(pixmap)
-            renderer.render(painter, QRectF(pixmap.rect()))
-            painter.end()
-            pixmap.setDevicePixelRatio(ratio)
             self._glyphs[key] = pixmap
         return self._glyphs[key]
 
@@ -372,133 +377,3 @@ def _copy_size(source: QFont, target: QFont) -> None:
         target.setPointSizeF(source.pointSizeF())
     else:
         target.setPixelSize(source.pixelSize())
-
-
-# Item views get no `::item` rules for tables: the style sheet engine would then paint every cell.
-# A focus ring replaces one pixel of padding, so that nothing moves when focus does.
-_SHEET = """
-QToolTip { background: $raised; color: $text; border: 1px solid $edge; padding: 2px; }
-QMainWindow::separator { background: $line; width: 1px; height: 1px; }
-QMainWindow::separator:hover, QSplitter::handle:hover { background: $accent; }
-QSplitter::handle { background: $line; }
-QSplitter::handle:horizontal { width: 1px; }
-QSplitter::handle:vertical { height: 1px; }
-QStatusBar { background: $sunken; color: $muted; border-top: 1px solid $line; }
-QStatusBar::item { border: 0; }
-
-QDockWidget { color: $muted; titlebar-close-icon: url(glyphs:$name/close.svg);
-    titlebar-normal-icon: url(glyphs:$name/float.svg); }
-QDockWidget::title { background: $surface; padding: 8px 12px; text-align: left;
-    border-bottom: 1px solid $line; }
-QDockWidget::close-button, QDockWidget::float-button { border: 0; border-radius: 4px; padding: 1px; }
-QDockWidget::close-button:hover, QDockWidget::float-button:hover { background: $hover; }
-
-QMenuBar { background: $surface; border-bottom: 1px solid $line; padding: 2px 4px; }
-QMenuBar::item { background: transparent; padding: 4px 8px; border-radius: 4px; }
-QMenuBar::item:selected { background: $hover; }
-QMenu { background: $raised; border: 1px solid $edge; padding: 4px; }
-QMenu::item { padding: 5px 24px 5px 8px; border-radius: 4px; }
-QMenu::item:selected { background: $selection; }
-QMenu::item:disabled { color: $faint; }
-QMenu::separator { height: 1px; background: $line; margin: 4px 0; }
-QMenu::icon { padding-left: 8px; }
-QMenu::indicator { width: 16px; height: 16px; left: 6px; }
-QMenu::indicator:checked { image: url(glyphs:$name/check-muted.svg); }
-
-QPushButton { background: $raised; color: $text; border: 1px solid $edge; border-radius: 5px;
-    padding: 4px 12px; min-height: 16px; }
-QPushButton:hover { background: $hover; }
-QPushButton:pressed, QPushButton:checked { background: $pressed; }
-QPushButton:focus { border: 2px solid $accent; padding: 3px 11px; }
-QPushButton:disabled { background: $surface; color: $faint; border-color: $line; }
-QPushButton[kind="primary"] { background: $accent; color: $on_accent; border-color: $accent; }
-QPushButton[kind="primary"]:hover, QPushButton[kind="primary"]:pressed { background: $accent_hover; }
-QPushButton[kind="primary"]:focus { border-color: $text; }
-QPushButton[kind="primary"]:disabled { background: $hover; color: $faint; border-color: $line; }
-QPushButton[kind="danger"] { color: $error; }
-QPushButton[kind="danger"]:hover { background: $danger; }
-QPushButton[kind="danger"]:disabled, QPushButton[kind="quiet"]:disabled { color: $faint; }
-QPushButton[kind="quiet"] { background: transparent; border-color: transparent; color: $accent; }
-QPushButton[kind="quiet"]:hover { background: $hover; }
-QPushButton[kind="quiet"]:focus { border-color: $accent; }
-QToolButton { background: transparent; border: 1px solid transparent; border-radius: 5px; padding: 3px; }
-QToolButton:hover { background: $hover; }
-QToolButton:pressed, QToolButton:checked { background: $pressed; }
-QToolButton:focus { border-color: $accent; }
-QToolButton:disabled { color: $faint; }
-QToolButton::menu-indicator { image: none; }
-
-QLineEdit, QAbstractSpinBox, QComboBox, QTextEdit[kind="input"], QPlainTextEdit[kind="input"] {
-    background: $raised; color: $text; border: 1px solid $edge; border-radius: 5px; padding: 3px 7px;
-    placeholder-text-color: $muted; selection-background-color: $selection; selection-color: $text; }
-QLineEdit, QAbstractSpinBox, QComboBox { min-height: 18px; }
-QLineEdit:focus, QAbstractSpinBox:focus, QComboBox:focus, QTextEdit[kind="input"]:focus,
-QPlainTextEdit[kind="input"]:focus { border: 2px solid $accent; padding: 2px 6px; }
-QLineEdit:disabled, QAbstractSpinBox:disabled, QComboBox:disabled { background: $sunken; color: $faint;
-    border-color: $line; }
-QLineEdit[state="error"], QAbstractSpinBox[state="error"], QComboBox[state="error"],
-QPlainTextEdit[state="error"] { border-color: $error; }
-QLineEdit QToolButton { padding: 0; }
-QComboBox QLineEdit, QComboBox QLineEdit:focus { border: 0; padding: 0; background: transparent; }
-QAbstractSpinBox::up-button, QAbstractSpinBox::down-button { border: 0; background: transparent;
-    width: 18px; }
-QAbstractSpinBox::up-arrow, QHeaderView::up-arrow { image: url(glyphs:$name/chevron-up.svg); width: 12px; }
-QAbstractSpinBox::down-arrow, QHeaderView::down-arrow { image: url(glyphs:$name/chevron-down.svg);
-    width: 12px; }
-QComboBox::drop-down { border: 0; width: 22px; }
-QComboBox::down-arrow { image: url(glyphs:$name/chevron-down.svg); width: 16px; height: 16px; }
-QComboBox QAbstractItemView { background: $raised; border: 1px solid $edge; padding: 4px; }
-QCheckBox, QRadioButton { spacing: 8px; }
-QCheckBox::indicator, QRadioButton::indicator, QAbstractItemView::indicator { width: 14px; height: 14px;
-    border: 1px solid $edge; border-radius: 4px; background: $raised; }
-QRadioButton::indicator { border-radius: 8px; }
-QCheckBox::indicator:hover, QRadioButton::indicator:hover { border-color: $muted; }
-QCheckBox::indicator:focus, QRadioButton::indicator:focus { border-color: $accent; }
-QCheckBox:focus, QRadioButton:focus { color: $accent; }
-QCheckBox::indicator:checked, QAbstractItemView::indicator:checked { background: $accent;
-    border-color: $accent; image: url(glyphs:$name/check.svg); }
-QCheckBox::indicator:indeterminate, QAbstractItemView::indicator:indeterminate { background: $accent;
-    border-color: $accent; image: url(glyphs:$name/dash.svg); }
-QRadioButton::indicator:checked { border: 5px solid $accent; width: 6px; height: 6px;
-    background: $on_accent; }
-
-QAbstractScrollArea { border: 0; }
-QAbstractItemView { background: $surface; border: 0; outline: 0; selection-background-color: $selection;
-    selection-color: $text; }
-*[place="sidebar"], *[place="sidebar"] QAbstractItemView { background: $sunken; }
-QTableView { gridline-color: transparent; }
-QTreeView::branch { background: transparent; }
-QTreeView::branch:has-children:closed { image: url(glyphs:$name/chevron-right.svg); }
-QTreeView::branch:has-children:open { image: url(glyphs:$name/chevron-down.svg); }
-QHeaderView { background: $surface; border: 0; }
-QHeaderView::section { background: $surface; color: $muted; border: 0; border-bottom: 1px solid $line;
-    padding: 0 4px; min-height: 25px; }
-QHeaderView::section:hover { color: $text; background: $hover; }
-QTableCornerButton::section { background: $surface; border: 0; }
-
-QTabWidget::pane { border: 0; border-top: 1px solid $line; }
-QTabBar { background: transparent; }
-QTabBar::tab { background: transparent; color: $muted; border: 0; border-bottom: 2px solid transparent;
-    padding: 7px 2px 6px 2px; margin: 0 8px; }
-QTabBar::tab:hover { color: $text; }
-QTabBar::tab:selected { color: $text; border-bottom-color: $accent; }
-QTabBar::tab:focus { background: $hover; }
-QTabBar::tab:disabled { color: $faint; }
-
-QScrollBar { background: transparent; border: 0; }
-QScrollBar:vertical { width: 10px; }
-QScrollBar:horizontal { height: 10px; }
-QScrollBar::handle { background: $thumb; border-radius: 3px; margin: 2px; }
-QScrollBar::handle:hover { background: $muted; }
-QScrollBar::handle:vertical { min-height: 32px; }
-QScrollBar::handle:horizontal { min-width: 32px; }
-QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
-QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
-QAbstractScrollArea::corner { background: transparent; }
-
-QProgressBar { background: $hover; border: 0; border-radius: 2px; max-height: 4px; min-height: 4px;
-    color: transparent; }
-QProgressBar::chunk { background: $accent; border-radius: 2px; }
-QGroupBox { border: 0; border-top: 1px solid $line; margin-top: 20px; padding-top: 8px; }
-QGroupBox::title { subcontrol-origin: margin; color: $muted; padding: 0 8px 4px 0; }
-"""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+import weakref
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,15 +22,31 @@ from inspector.qt.theme import Scheme
 from tests.peers.netserver import listening
 from tests.qt.lens_driver import TIMEOUT, Lens
 
+# The applications that tests have closed: their parts must be gone once the test is over.
+_closed: list[weakref.ref[Any]] = []
 
-@pytest.fixture(autouse=True)
-def _collected_between_tests() -> Iterator[None]:
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """As `app/runtime_hooks.py` does: freeing a widget inside an event crashes the process."""
     gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
+    """Collect what a test has left, and fail if a closed application is still in memory."""
     yield
-    gc.collect()
-    gc.freeze()  # what is left stays: the next collection need not look at it again
-    gc.enable()
+    getattr(item, "funcargs", {}).clear()
+    gc.collect(1)  # a test's objects are young: nothing was collected meanwhile
+    if any(part() is not None for part in _closed):
+        gc.collect()
+    left = sorted({type(found).__name__ for part in _closed if (found := part()) is not None})
+    _closed.clear()
+    assert not left, f"still in memory after the window was closed: {', '.join(left)}"
 
 
 class _PatientBot(QtBot):
@@ -91,7 +108,7 @@ def make_lens(
     Errors of background tasks fail the test; so do leaks (`tests/helpers/leaks.py`).
     """
     if "style_sheet" not in request.fixturenames:
-        monkeypatch.setattr("inspector.qt.theme.stylesheet", lambda tokens: "")
+        monkeypatch.setattr("inspector.qt.theme.stylesheet", lambda: "")
     made: list[Lens] = []
 
     def make() -> Lens:
@@ -108,6 +125,9 @@ def make_lens(
     yield make
     for lens in made:
         lens.close()
+        if not lens.has_failed:  # a traceback keeps everything
+            parts = (lens.window, lens.app.bridge, lens.app.thread.engine, *lens.window.workspaces.values())
+            _closed.extend(weakref.ref(part) for part in parts)
     qapp.styleHints().unsetColorScheme()
     qapp.setStyleSheet("")
     qapp.setPalette(QPalette())

@@ -19,7 +19,8 @@ from inspector.app.main import build
 from inspector.base.json.values import JSONObject
 from inspector.config.paths import Files
 from inspector.config.servers.entries import Entry, StdioEntry
-from inspector.engine.views import CallOutcome, ServerStatus, ServerView
+from inspector.engine.server_view import ServerView
+from inspector.engine.views import CallOutcome, ServerStatus
 from inspector.qt.panels.tools.panel import ToolsPanel
 from inspector.qt.theme import Scheme
 from inspector.qt.widgets.text.badge import Badge
@@ -91,6 +92,7 @@ class Lens:
         )
         self.app: App = build(files, folder / "layout.ini", scheme)
         self.errors = _Errors()
+        self.has_failed = False
         self.window = self.app.window
         self.actions = self.window.actions_table
         self.window.show()
@@ -110,6 +112,7 @@ class Lens:
         self.app.loop.run_forever()
         self._take_apart()
         if failures:
+            self.has_failed = True
             raise failures[0]
 
     def close(self) -> None:
@@ -119,7 +122,7 @@ class Lens:
 
     async def _end(self) -> None:
         try:
-            self.window.close()
+            self.window.close_unasked()
             await shut_down(self.app)
         finally:
             self.app.loop.stop()

@@ -21,6 +21,7 @@ class PanelBridge(QObject):
     """What a panel asks of a bridge that has no engine: nothing is big here, so nothing waits."""
 
     problem_found = Signal(str)
+    recording_changed = Signal(object)
 
     def __init__(self, stage: Stage) -> None:
         super().__init__(stage.source)

@@ -3,10 +3,11 @@
     scripted_server.py [SCRIPT]
 
 SCRIPT is a JSON object; every member is optional: `tools` (the list), `page` (tools in a page), `info`,
-`capabilities`, `instructions` (what `initialize` answers), `stderr` (lines written at the start), `stray`
-(lines written to stdout instead of messages) and `many` (so many tools, each with a schema, in place of the
-list). What a call does is a function below of the same name as the tool; every other tool answers with the
-arguments that it got.
+`capabilities`, `instructions` (what `initialize` answers), `instructions_length` (repeat them up to so many
+characters), `stderr` (lines written at the start), `stray` (lines written to stdout instead of messages),
+`many` (so many tools, each with a schema, in place of the list) and `depth` (replace the string "DEEP" in the
+list by objects nested so deep). What a call does is a function below of the same name as the tool; every
+other tool answers with the arguments that it got.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class Server:
             if method == "initialize":
                 send(id=message["id"], result=self.initialize(params))
             elif method == "tools/list":
-                send(id=message["id"], result=self.page(params.get("cursor")))
+                self.send_page(message["id"], params.get("cursor"))
             elif method == "tools/call":
                 self.call(message["id"], params["name"], params.get("arguments", {}))
             elif message.get("id") in self.requested:
@@ -93,13 +94,20 @@ class Server:
             "serverInfo": self.script.get("info", {"name": "scripted", "version": "1.2.3"}),
         }
         if "instructions" in self.script:
-            result["instructions"] = self.script["instructions"]
+            text = self.script["instructions"]
+            length = self.script.get("instructions_length", len(text))
+            result["instructions"] = (text * (length // len(text) + 1))[:length] if text else ""
         return result
+
+    def send_page(self, id: object, cursor: str | None) -> None:
+        line = json.dumps({"jsonrpc": "2.0", "id": id, "result": self.page(cursor)})
+        depth = self.script.get("depth", 0)  # not as a value: the encoder would refuse it
+        write(line.replace('"DEEP"', '{"a":' * depth + "1" + "}" * depth).encode() + b"\n")
 
     def page(self, cursor: str | None) -> Params:
         start = int(cursor or 0)
         end = start + int(self.script.get("page", len(self.tools) or 1))
-        more = {"nextCursor": str(end)} if end < len(self.tools) else {}
+        more = {"nextCursor": self.script.get("cursor", str(end))} if end < len(self.tools) else {}
         return {"tools": self.tools[start:end], **more}
 
     def call(self, id: object, name: str, arguments: Params) -> None:
@@ -179,6 +187,14 @@ class Server:
         """A question that cannot be answered, then an answer to the call."""
         send(id="nonsense", method="elicitation/create", params={"message": 7})
         response(id, "asked")
+
+    def _storms(self, id: object, arguments: Params) -> None:
+        """Report progress and a changed list, thousands of times."""
+        for number in range(arguments["count"]):
+            params = {"progressToken": id, "progress": number + 1, "total": arguments["count"]}
+            send(method="notifications/progress", params=params)
+            send(method="notifications/tools/list_changed")
+        response(id, "calm")
 
     def _big(self, id: object, arguments: Params) -> None:
         response(id, "x" * 5_000_000)

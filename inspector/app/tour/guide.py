@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QBuffer, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from inspector.app.backend import App
+from inspector.base.atomic_file import replace_file
 from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus
 from inspector.qt.panels.tools.panel import ToolsPanel
 
@@ -48,8 +49,12 @@ class Guide:
         await asyncio.sleep(0.3)
         self._number += 1
         path = self._out / f"{self._number:02d}-{name}.png"
-        if not (widget or self.window).grab().save(str(path)):
-            raise StopFailed(f"could not write {path}")
+        buffer = QBuffer()
+        (widget or self.window).grab().save(buffer, "PNG")
+        try:
+            replace_file(path, bytes(buffer.data().data()), is_private=False)
+        except OSError as exc:
+            raise StopFailed(f"could not write {path}: {exc.strerror}") from exc
 
     def do(self, command: str) -> None:
         """Trigger a menu command."""

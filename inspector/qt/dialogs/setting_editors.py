@@ -1,19 +1,20 @@
-"""Editors for the kinds of settings: flag, number, choice, list of names.
+"""Editors for the kinds of settings: flag, number, choice, PATH, list of names.
 
 A value is emitted when the user has finished editing, not on each key press.
 """
 
 from __future__ import annotations
 
+import os
 import re
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QHBoxLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QLineEdit, QVBoxLayout, QWidget
 
 from inspector.base.json.values import JSON
 from inspector.config.preferences.settings import Kind, Setting
-from inspector.qt.theme import Theme
+from inspector.qt.theme import SPACE_1, Theme
 from inspector.qt.widgets.inputs.controls import Segments
 
 # Wait after the last step: going from 30 days to 20 must not delete for 29.
@@ -36,9 +37,10 @@ class SettingEditor(QWidget):
         self.control = control
         control.setAccessibleName(setting.title)
         self.setFocusProxy(control)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(control)
+        self.rows = QVBoxLayout(self)
+        self.rows.setContentsMargins(0, 0, 0, 0)
+        self.rows.setSpacing(SPACE_1)
+        self.rows.addWidget(control)
 
     def show_value(self, value: JSON) -> None:
         """Show `value` without emitting `edited`."""
@@ -145,6 +147,52 @@ class NamesEditor(SettingEditor):
             self.edited.emit(names)
 
 
+class PathEditor(SettingEditor):
+    """An editor for the choices of a PATH; the last segment shows a field for another PATH."""
+
+    def __init__(self, setting: Setting, theme: Theme) -> None:
+        self._values = [value for value, _ in setting.choices]
+        self.segments = Segments(theme, [*(text for _, text in setting.choices), "Custom"])
+        super().__init__(setting, self.segments)
+        self.line = QLineEdit()
+        self.line.setPlaceholderText(f"/opt/tools/bin{os.pathsep}${{PATH}}")
+        self.line.setAccessibleName(f"{setting.title}: custom")
+        self.line.setFixedWidth(_NAMES_WIDTH)
+        self.line.setVisible(False)
+        self.rows.setAlignment(self.segments, Qt.AlignmentFlag.AlignRight)
+        self.rows.addWidget(self.line)
+        self._emitted = ""
+        self.segments.chosen.connect(self._on_chosen)
+        self.line.editingFinished.connect(self.emit_pending)
+
+    def show_value(self, value: JSON) -> None:
+        has_begun = self.segments.index() == len(self._values) and not self.line.text().strip()
+        if has_begun and value == self._emitted:
+            return  # the user chose Custom and has not written the PATH yet
+        self._emitted = str(value)
+        is_custom = self._emitted not in self._values
+        self.segments.choose(len(self._values) if is_custom else self._values.index(self._emitted))
+        if is_custom:
+            self.line.setText(self._emitted)
+        self.line.setVisible(is_custom)
+
+    def emit_pending(self) -> None:
+        text = self.line.text().strip()
+        if self.segments.index() == len(self._values) and text and text != self._emitted:
+            self._emitted = text
+            self.edited.emit(text)
+
+    def _on_chosen(self, index: int) -> None:
+        is_custom = index == len(self._values)
+        self.line.setVisible(is_custom)
+        if is_custom:
+            self.line.setFocus()
+            self.emit_pending()
+        else:
+            self._emitted = self._values[index]
+            self.edited.emit(self._emitted)
+
+
 def make_editor(setting: Setting, theme: Theme) -> SettingEditor:
     if setting.kind is Kind.FLAG:
         return FlagEditor(setting)
@@ -152,5 +200,7 @@ def make_editor(setting: Setting, theme: Theme) -> SettingEditor:
         return NumberEditor(setting)
     if setting.kind is Kind.CHOICE:
         return ChoiceEditor(setting, theme)
+    if setting.kind is Kind.PATH:
+        return PathEditor(setting, theme)
     assert setting.kind is Kind.NAMES
     return NamesEditor(setting)

@@ -27,6 +27,7 @@ from inspector.engine.calls.library import CallLibrary
 from inspector.qt.bridge import Bridge
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton, icon_button
+from inspector.qt.widgets.layout import discard
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
 _NAME_WIDTH = 180
@@ -125,9 +126,7 @@ class VariablesDialog(QDialog):
 
     def _remove(self, row: VariableRow) -> None:
         self.rows.remove(row)
-        self._column.removeWidget(row)
-        row.hide()
-        row.deleteLater()
+        discard(row)
 
     def _typed(self) -> dict[str, JSON]:
         return {row.name.text().strip(): parse_value(row.value.text()) for row in self.rows if row.is_used()}

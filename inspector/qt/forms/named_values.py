@@ -29,6 +29,7 @@ from inspector.base.units import plural
 from inspector.qt.bridge import Bridge
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.completion import CompletionLineEdit
+from inspector.qt.widgets.layout import discard
 from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
 
 MAX_ROWS = 200
@@ -95,9 +96,7 @@ class NamedValues(QScrollArea):
         previous_texts = self.texts()
         focused = next((name for name, row in self.rows.items() if row.has_focus()), "")
         for row in self.rows.values():
-            self._column.removeWidget(row)
-            row.hide()
-            row.deleteLater()
+            discard(row)
         self.rows = {named.name: self._make_row(named, completes) for named in rows[:MAX_ROWS]}
         rest = len(rows) - MAX_ROWS
         left_out = f"{plural(rest, 'more argument')} can only be sent as a raw message."

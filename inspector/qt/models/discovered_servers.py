@@ -31,7 +31,7 @@ def short_path(path: Path) -> str:
 def status_text(view: DiscoveredServerView) -> str:
     """Return the status shown beside the name: why it is not used, or its trust."""
     if view.problem:
-        return "invalid"
+        return "not usable"
     if view.overridden_by is not None:
         return f"overridden by {one_line(view.overridden_by.tool)}"
     return view.trust.value if view.is_enabled else f"{view.trust.value}, disabled in its file"

@@ -23,7 +23,28 @@ from inspector.protocol.types import CacheHints, Listing, Malformed, Prompt, Res
 from inspector.qt.models.row_models import ROOT, Index, plain_tip
 from inspector.qt.theme import Tone
 
-Item: TypeAlias = Tool | Resource | ResourceTemplate | Prompt | Malformed
+Feature: TypeAlias = Tool | Resource | ResourceTemplate | Prompt
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFeature:
+    """A feature in a list of several servers; `kind` is `tools`, `resources`, `templates` or `prompts`."""
+
+    server: str
+    kind: str
+    feature: Feature
+
+    @property
+    def name(self) -> str:
+        """The name, or what identifies a resource: its URI."""
+        return feature_name(self.feature)
+
+    @property
+    def source(self) -> JSONObject:
+        return self.feature.source
+
+
+Item: TypeAlias = Feature | ServerFeature | Malformed
 
 NoteRole = Qt.ItemDataRole.UserRole + 1
 ToneRole = Qt.ItemDataRole.UserRole + 2
@@ -55,7 +76,8 @@ class FeatureListModel(QAbstractListModel):
     """The searchable list of one feature of a server.
 
     Names that start with the query come first, then names that contain it, then other matches. Malformed
-    items are last, marked. `marks` are labels beside a row, by item key. While a new list is being
+    items are last, marked. `marks` are labels beside a row, by item key; `notes` are such labels that are
+    shown unless there is a mark. While a new list is being
     searched, the rows are still the previous ones.
 
     Signals:
@@ -74,6 +96,7 @@ class FeatureListModel(QAbstractListModel):
         self._is_listed = False
         self._reported: _FullList | None = None  # the list at the last `take_changes`
         self._marks: dict[str, tuple[str, Tone]] = {}
+        self._notes: Mapping[str, tuple[str, Tone]] = {}
         self._search: Iterator[None] = iter(())
         self._timer = QTimer(self, interval=0)
         self._timer.timeout.connect(self._search_some)
@@ -166,6 +189,12 @@ class FeatureListModel(QAbstractListModel):
         if self._marks != before:
             self._repaint()
 
+    def set_notes(self, notes: Mapping[str, tuple[str, Tone]]) -> None:
+        """Set the labels that are shown where there is no mark, by item key."""
+        if notes != self._notes:
+            self._notes = notes
+            self._repaint()
+
     def mark_changed(self, changes: ListChanges) -> None:
         """Mark added and changed items, unless marked otherwise; `mark_seen` removes these marks."""
         marks = {**dict.fromkeys(changes.changed, _CHANGED), **dict.fromkeys(changes.added, _NEW)}
@@ -198,12 +227,13 @@ class FeatureListModel(QAbstractListModel):
         if isinstance(item, Malformed):
             return None
         key = self.key(item)
+        label = self._marks.get(key) or self._notes.get(key)
         if role == NoteRole:
-            return one_line(self._marks[key][0] if key in self._marks else self._texts.note(item))
+            return one_line(label[0] if label is not None else self._texts.note(item))
         if role == ToneRole:
-            return self._marks[key][1] if key in self._marks else "muted"
-        if role == Qt.ItemDataRole.AccessibleTextRole and key in self._marks:
-            return f"{self.text(item)}, {self._marks[key][0]}"
+            return label[1] if label is not None else "muted"
+        if role == Qt.ItemDataRole.AccessibleTextRole and label is not None:
+            return f"{self.text(item)}, {label[0]}"
         if role == Qt.ItemDataRole.ToolTipRole:
             return plain_tip(key)
         return None
@@ -306,6 +336,21 @@ class ToolsModel(FeatureListModel):
     def tools(self) -> Sequence[Tool]:
         """Return all tools, whatever the search."""
         return [item for item in self.all_items() if isinstance(item, Tool)]
+
+
+def feature_name(item: Feature) -> str:
+    """Return the name of a tool or prompt, the URI of a resource, the URI template of a template."""
+    match item:
+        case Resource():
+            return item.uri
+        case ResourceTemplate():
+            return item.uri_template
+    return item.name
+
+
+def finding_notes(findings: Iterable[tuple[str, Sequence[str]]]) -> dict[str, tuple[str, Tone]]:
+    """Return labels with the number of findings, by item key."""
+    return {key: (plural(len(texts), "finding"), "warn") for key, texts in findings if texts}
 
 
 def _name(item: Item) -> str:

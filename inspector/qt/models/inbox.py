@@ -15,7 +15,8 @@ from inspector.base.json.values import shorten, text_of
 from inspector.base.plain_text import one_line
 from inspector.base.units import duration, plural
 from inspector.engine.inbox.views import InboxRequest, InboxRequestEnd, Reply, RequestItem
-from inspector.protocol.server_requests.replies import ACCEPT, CANCEL, DECLINE, USER_REJECTED
+from inspector.protocol.jsonrpc import USER_REJECTED, error_code_text
+from inspector.protocol.server_requests.replies import ACCEPT, CANCEL, DECLINE
 from inspector.protocol.server_requests.request import ELICITATION, ROOTS, SAMPLING
 from inspector.protocol.server_requests.sampling import USER
 from inspector.qt.models.row_models import ROOT, Index, plain_tip
@@ -317,6 +318,8 @@ def for_user(inbox_request: InboxRequest) -> tuple[RequestItem, ...]:
 def what_text(inbox_request: InboxRequest) -> str:
     """Return what is requested, in two or three words."""
     requested = for_user(inbox_request) or inbox_request.input_requests
+    if not requested:  # a result that requires input, but names none that can be read
+        return "Invalid input request"
     if len(requested) == 1:
         return kind_text(requested[0])
     kinds = {kind_text(each) for each in requested}
@@ -405,7 +408,8 @@ def reply_text(reply: Reply) -> str:
     if reply.is_built_in:
         return "answered automatically"
     if reply.result is None:
-        return "rejected" if reply.code == USER_REJECTED else f"rejected with error {reply.code}"
+        is_plain = reply.code == USER_REJECTED
+        return "rejected" if is_plain else f"rejected with {error_code_text(reply.code)}"
     action = reply.result.get("action")
     return _ACTIONS.get(action, "answered") if isinstance(action, str) else "answered"
 

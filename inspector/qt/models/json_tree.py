@@ -13,6 +13,7 @@ from inspector.base.json.values import compact
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural
 from inspector.engine.content.json_tree import Members, Number, TreeValue, left_out, tree_text, whole_length
+from inspector.protocol.jsonrpc import error_name
 from inspector.qt.models.row_models import Index
 from inspector.qt.theme import Tone
 
@@ -160,7 +161,13 @@ class JsonTreeModel(QAbstractItemModel):
     def _add(
         self, parent: int, row: int, step: str | int | None, value: TreeValue, is_repeated: bool = False
     ) -> int:
-        return self._append(_Item(parent, row, step, value, _appearance(step, value, is_repeated)))
+        notes = ["duplicate key"] if is_repeated else []
+        if step == "code" and isinstance(value, Number) and self._is_error(parent):
+            notes += filter(None, [_error_name(value)])
+        return self._append(_Item(parent, row, step, value, _appearance(step, value, notes)))
+
+    def _is_error(self, item: int) -> bool:
+        return item != _ROOT_ID and self._items[item].step == "error"
 
     def _add_range(self, parent: int, value: list[TreeValue] | Members, start: int) -> int:
         part = value[start : start + RANGE]
@@ -190,9 +197,14 @@ def _members(
         yield row, name, child, counts[name] > 1
 
 
-def _appearance(step: str | int | None, value: TreeValue, is_repeated: bool) -> RowAppearance:
+def _error_name(value: Number) -> str:
+    """Return the name of a JSON-RPC error code; "" if it has none."""
+    code = value.value
+    return error_name(code) if type(code) is int else ""
+
+
+def _appearance(step: str | int | None, value: TreeValue, notes: list[str]) -> RowAppearance:
     key = "" if step is None else str(step) if isinstance(step, int) else _shown_key(step)
-    notes = ["duplicate key"] if is_repeated else []
     if isinstance(value, str) and whole_length(value) > _MAX_SHOWN_LENGTH:
         notes.append(plural(whole_length(value), "character"))
     text, tone = _shown_value(value)

@@ -46,7 +46,8 @@ _SCATTERED = 12
 class PaletteItem:
     """An entry of the palette.
 
-    `key` identifies it in the history; `text` and `note` must be safe to show (`one_line`).
+    `key` identifies it in the history; `text` and `note` must be safe to show (`one_line`). `search` is
+    found by the query, but not shown.
     """
 
     key: str
@@ -55,6 +56,7 @@ class PaletteItem:
     icon: str = ""
     tone: Tone = "muted"
     tip: str = ""
+    search: str = ""
 
 
 class PaletteModel(QAbstractListModel):
@@ -180,7 +182,7 @@ class PaletteModel(QAbstractListModel):
             if position % _STRIDE == 0:
                 yield
             if position == len(self._haystacks):
-                self._haystacks.append(haystack(item.text, item.note))
+                self._haystacks.append(haystack(item.text, f"{item.note}\n{item.search}"))
             match = query.match(item.text, self._haystacks[position])
             if match is not None:
                 used = recent.get(item.key)

@@ -42,18 +42,29 @@ class LogRowsModel(QAbstractTableModel):
         """Select the rows again after the condition changed."""
         self.beginResetModel()
         self._seen = len(self._log)
-        self._rows = array("q", self.matching(range(self._first, self._seen)))
+        first = max(self._first, self._log.first)
+        self._rows = array("q", self.matching(range(first, self._seen)))
         self.endResetModel()
 
     def extend(self, length: int) -> None:
         """Extend to this length of the log. A stale, smaller length is ignored."""
-        new = array("q", self.matching(range(max(self._seen, self._first), length)))
+        self._drop_old_rows()
+        first = max(self._seen, self._first, self._log.first)
+        new = array("q", self.matching(range(first, length)))
         self._seen = max(self._seen, length)
         if new:
             first = len(self._rows)
             self.beginInsertRows(ROOT, first, first + len(new) - 1)
             self._rows.extend(new)
             self.endInsertRows()
+
+    def _drop_old_rows(self) -> None:
+        """Remove the rows that the log has dropped from memory."""
+        count = bisect_left(self._rows, self._log.first)
+        if count:
+            self.beginRemoveRows(ROOT, 0, count - 1)
+            del self._rows[:count]
+            self.endRemoveRows()
 
     def clear_view(self) -> None:
         """Show only rows from now on. The log keeps everything."""
@@ -63,7 +74,7 @@ class LogRowsModel(QAbstractTableModel):
     @property
     def is_cleared(self) -> bool:
         """True if older rows are hidden by `clear_view`."""
-        return self._first > 0
+        return self._first > self._log.first
 
     def number(self, row: int) -> int:
         """Return the log row number of a shown row."""

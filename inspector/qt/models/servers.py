@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from PySide6.QtCore import QAbstractListModel, Qt
 
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural
-from inspector.engine.views import ServerStatus, ServerView
+from inspector.engine.views import ServerStatus
 from inspector.qt.models.row_models import ROOT, Index, plain_tip
 from inspector.qt.theme import Tone
 
 if TYPE_CHECKING:
     from inspector.config.servers.entry_diff import ServerListDiff
+    from inspector.engine.server_view import ServerView
 
 SERVER_TONES: dict[str, Tone] = {
     "blue": "accent",
@@ -126,9 +126,14 @@ class ServersModel(QAbstractListModel):
 
 def _tip_text(view: ServerView) -> str:
     """Return details that do not fit into two lines."""
+    from inspector.engine.server_view import counts_text
+
     outdated = "The configuration changed. Reconnect to apply it." if view.is_outdated else ""
     origin = f"From {view.origin}." if view.origin else ""
-    text = f"{view.reason} {view.next_step}".strip()
+    stream = f"Server messages are not received: {view.stream_problem}" if view.stream_problem else ""
+    text = f"{view.reason} {view.next_step} {stream}".strip()
+    if view.status is ServerStatus.CONNECTED and view.counts:
+        text = f"{view.status.value} · {counts_text(view.counts)}. {text}".rstrip()
     return " ".join(part for part in (text, outdated, shorten(view.notes, 300), origin) if part)
 
 
@@ -139,6 +144,8 @@ def state_text(view: ServerView) -> str:
     match view.status:
         case ServerStatus.CONNECTED if view.negotiated is not None:
             text = f"connected · {view.negotiated.revision}"
+            if view.stream_problem:
+                text += " · no server messages"
             return f"{text} · changed; reconnect to apply" if view.is_outdated else text
         case ServerStatus.CONNECTING | ServerStatus.LOGGING_IN:
             return f"waiting for {view.waits_for}" if view.waits_for else "connecting"
@@ -147,7 +154,7 @@ def state_text(view: ServerView) -> str:
         case ServerStatus.NEEDS_LOGIN:
             return one_line(f"{view.status.value}: {view.reason}")
         case ServerStatus.RECONNECTING:
-            return one_line(view.reason) or view.status.value
+            return f"{view.reconnect}: {_short_reason(view)}" if view.reason else view.reconnect
     return str(view.status.value)
 
 
@@ -161,15 +168,15 @@ def _short_reason(view: ServerView) -> str:
     return text if text[1:2].isupper() else text[:1].lower() + text[1:]
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionPlaceholder:
-    """The text for an empty, waiting or failed panel, and the suggested command."""
+class ConnectionPlaceholder(NamedTuple):
+    """The text for an empty, waiting or failed panel, the suggested command, and another one."""
 
     appearance: PlaceholderKind
     title: str
     text: str
     next_step: str = ""
     command: str = ""
+    other_command: str = ""
 
 
 def connection_placeholder(view: ServerView) -> ConnectionPlaceholder | None:
@@ -179,13 +186,17 @@ def connection_placeholder(view: ServerView) -> ConnectionPlaceholder | None:
             return None
         case ServerStatus.CONNECTING:
             text = f"Waiting for {view.waits_for}." if view.waits_for else "Waiting for the server."
-            return ConnectionPlaceholder("loading", "Connecting", text, command="server.disconnect")
+            other = "server.wait_longer" if view.can_wait_longer else ""
+            return ConnectionPlaceholder(
+                "loading", "Connecting", text, view.next_step, "server.disconnect", other
+            )
         case ServerStatus.LOGGING_IN:
             text = f"Waiting for {view.waits_for}."
             return ConnectionPlaceholder("loading", "Logging in", text, command="server.disconnect")
         case ServerStatus.RECONNECTING:
+            text = f"{view.reason} {view.reconnect[:1].upper()}{view.reconnect[1:]}.".lstrip()
             return ConnectionPlaceholder(
-                "loading", "Connection lost", view.reason, command="server.disconnect"
+                "loading", "Connection lost", text, view.next_step, "server.disconnect"
             )
         case ServerStatus.DISABLED:
             text = "This server stays in the list but is not connected until you enable it."
@@ -198,11 +209,19 @@ def connection_placeholder(view: ServerView) -> ConnectionPlaceholder | None:
             title, command = (
                 ("Connection lost", "server.reconnect")
                 if view.was_connected
-                else ("Connection failed", "server.connect")
+                else ("Connection failed", _remedy(view))
             )
+            command = "server.wait_longer" if view.can_wait_longer else command
             return ConnectionPlaceholder("failed", title, view.reason, view.next_step, command)
     text = "Connect to list its tools, resources and prompts."
     return ConnectionPlaceholder("empty", "Not connected", text, command="server.connect")
+
+
+def _remedy(view: ServerView) -> str:
+    """Return the command that helps after a failed attempt to connect."""
+    if view.continue_as:
+        return "server.continue_as"
+    return "server.edit" if view.is_header_rejected and not view.origin else "server.connect"
 
 
 def server_list_changes_text(diff: ServerListDiff) -> str:

@@ -13,7 +13,8 @@ from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHeaderView, QMenu, QSplitter, QTableView, QToolButton, QVBoxLayout, QWidget
 
 from inspector.base.plain_text import one_line
-from inspector.engine.views import RawOutcome, ServerStatus, ServerView
+from inspector.engine.server_view import ServerView
+from inspector.engine.views import RawOutcome, ServerStatus
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.servers import UP_STATUSES
 from inspector.qt.models.traffic.console import (

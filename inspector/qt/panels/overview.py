@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
@@ -9,7 +11,8 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 from inspector.base.json.values import JSON, compact, shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural
-from inspector.engine.views import ServerStatus, ServerView
+from inspector.engine.server_view import ServerView, counts_text
+from inspector.engine.views import ServerStatus
 from inspector.protocol.client_capabilities import capabilities_text
 from inspector.protocol.handshake import NegotiationResult
 from inspector.protocol.revisions import Era
@@ -72,7 +75,9 @@ class OverviewPanel(QWidget):
             return
         assert placeholder is not None
         action = self._actions[placeholder.command]
-        other = self._actions["server.doctor"] if view.status is ServerStatus.FAILED else None
+        other = self._actions.find(placeholder.other_command)
+        if view.status is ServerStatus.FAILED:
+            other = self._actions["server.doctor"]
         text = (placeholder.title, placeholder.text, placeholder.next_step)
         self._stack.explain(placeholder.appearance, "server", *text, action, other)
 
@@ -81,8 +86,7 @@ class OverviewPanel(QWidget):
             self.alert.close_topic("secrets")
             return
         self._plain = names
-        shown = shorten(one_line(", ".join(names)), 200)
-        text = f"The server list contains {plural(len(names), 'secret')} as plain text: {shown}."
+        text = plain_secrets_text(names)
         self.alert.show_message("secrets", text, actions=(self.move_action, self.keep_action))
 
     def _show_outdated_note(self, view: ServerView) -> None:
@@ -152,6 +156,8 @@ def _configured_facts(view: ServerView) -> list[Fact]:
         Fact("Notes", shorten(view.notes, _MAX_NOTES_LENGTH)) if view.notes.strip() else None,
         Fact("Defined in", f"{one_line(view.origin)} (read-only, trusted)") if view.origin else None,
         Fact("Resolved variables", shorten(one_line(names), 500), mono=True) if names else None,
+        Fact("PATH", view.path_source) if view.path_source else None,
+        Fact("Requests", "one at a time") if view.is_sequential else None,
         Fact("On startup", "connects when MCP Lens starts") if view.auto_connect else None,
         None if view.is_saved or view.origin else Fact("Saved", "no (until you close MCP Lens)"),
     ]
@@ -168,7 +174,7 @@ def _server_facts(negotiated: NegotiationResult) -> list[Fact]:
 
 def _connection_facts(view: ServerView, negotiated: NegotiationResult) -> list[Fact]:
     facts = [
-        Fact("Status", view.status.value, tone="ok" if view.status is ServerStatus.CONNECTED else "text"),
+        _status_fact(view),
         Fact("Protocol version", f"{negotiated.revision} · {_session_text(negotiated)}", mono=True),
         Fact("Negotiation", negotiated.description),
         Fact("Transport", view.transport),
@@ -182,6 +188,22 @@ def _connection_facts(view: ServerView, negotiated: NegotiationResult) -> list[F
     if not view.is_verified:
         facts.append(Fact("TLS", "certificate not verified", tone="warn"))
     return [*facts, Fact("PID", str(view.pid), mono=True)] if view.pid is not None else facts
+
+
+def _status_fact(view: ServerView) -> Fact:
+    text = " · ".join(filter(None, (view.status.value, counts_text(view.counts))))
+    if view.stream_problem:
+        return Fact("Status", f"{text}; server messages are not received", tone="warn")
+    return Fact("Status", text, tone="ok" if view.status is ServerStatus.CONNECTED else "text")
+
+
+def plain_secrets_text(names: tuple[str, ...], platform: str = sys.platform) -> str:
+    """Return the warning about secrets in the server list. On POSIX systems, the file's mode is 0600."""
+    shown = shorten(one_line(", ".join(names)), 200)
+    text = f"The server list contains {plural(len(names), 'secret')} as plain text: {shown}."
+    if platform == "win32":
+        text += " On Windows the file has the permissions of its folder; MCP Lens does not restrict them."
+    return text
 
 
 def _session_text(negotiated: NegotiationResult) -> str:

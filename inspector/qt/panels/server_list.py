@@ -1,4 +1,4 @@
-"""Server list sidebar: name, transport and state of each server; Inbox; discovered servers."""
+"""Server list sidebar: name, transport and state of each server; Inbox; all features; discovered servers."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from PySide6.QtWidgets import (
     QMenu,
     QStackedWidget,
     QStyledItemDelegate,
-    QStyleOptionViewItem,
     QVBoxLayout,
     QWidget,
 )
 
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural
-from inspector.engine.views import ServerStatus, ServerView
-from inspector.qt.actions import Actions
+from inspector.engine.views import ServerStatus
+from inspector.qt.actions import Actions, native_keys
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.servers import SERVER_TONES, ServersModel, ViewRole, WaitingRole, state_text
 from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme, Tone
@@ -29,8 +28,9 @@ from inspector.qt.widgets.notices.empty_state import EmptyState
 from inspector.qt.widgets.text.badge import DotShape, badge_size, paint_badge, paint_dot
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QStyle
+    from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
+    from inspector.engine.server_view import ServerView
     from inspector.engine.servers.views import DiscoveryReport
 
 _NOT_CONNECTABLE = (ServerStatus.CONNECTED, ServerStatus.CONNECTING, ServerStatus.LOGGING_IN)
@@ -53,17 +53,19 @@ MARKS: dict[ServerStatus, tuple[DotShape, Tone]] = {
 
 
 class ServerListPanel(QWidget):
-    """The sidebar with the servers, the Inbox and the discovered servers.
+    """The sidebar with the servers, the Inbox, the features of all servers and the discovered servers.
 
     Signals:
         server_chosen: The user selected another server; carries its name, or "" for none.
         inbox_chosen: The user selected the Inbox of all servers.
+        features_chosen: The user selected the features of all servers.
         discovered_chosen: The user selected the servers found in other clients' files.
     """
 
     help_page = "servers"
     server_chosen = Signal(str)
     inbox_chosen = Signal()
+    features_chosen = Signal()
     discovered_chosen = Signal()
 
     def __init__(self, bridge: Bridge, actions: Actions, theme: Theme, parent: QWidget | None = None) -> None:
@@ -72,6 +74,9 @@ class ServerListPanel(QWidget):
         self._theme = theme
         self.model = ServersModel()
         self.inbox = InboxEntry(theme)
+        self.features = SidebarEntry(theme, "All features", "tool")
+        self.features.show_count(0, "Tools, resources and prompts of all connected servers")
+        self.features.hide()  # until there is a server
         self.discovered = SidebarEntry(theme, "Discovered servers", "search", "accent")
         self.discovered.hide()  # until a server is discovered
         self.list = QListView()
@@ -89,7 +94,7 @@ class ServerListPanel(QWidget):
         self._connect(bridge)
 
     def current(self) -> ServerView | None:
-        """Return the selected server; None while the Inbox or the discovered servers are shown."""
+        """Return the selected server; None while an entry beside the list is shown."""
         return None if self._is_elsewhere else self.model.view(self.list.currentIndex().row())
 
     def choose(self, name: str) -> None:
@@ -102,21 +107,33 @@ class ServerListPanel(QWidget):
 
     @property
     def _is_elsewhere(self) -> bool:
-        return self.inbox.isChecked() or self.discovered.isChecked()
+        return any(entry.isChecked() for entry in self._entries)
+
+    @property
+    def _entries(self) -> tuple[SidebarEntry, ...]:
+        return self.inbox, self.features, self.discovered
 
     def choose_inbox(self) -> None:
         """Show the Inbox of all servers. The list keeps its position for the way back."""
-        self.discovered.setChecked(False)
-        self.inbox.setChecked(True)
-        self.list.clearSelection()
+        self._check(self.inbox)
         self.inbox_chosen.emit()
+
+    def choose_features(self) -> None:
+        """Show the features of all servers; the list keeps its position."""
+        self._check(self.features)
+        self.features_chosen.emit()
 
     def choose_discovered(self) -> None:
         """Show the servers found in other clients' files; the list keeps its position."""
-        self.inbox.setChecked(False)
-        self.discovered.setChecked(True)
-        self.list.clearSelection()
+        self._check(self.discovered)
         self.discovered_chosen.emit()
+
+    def _check(self, chosen: SidebarEntry | None) -> None:
+        """Check one of the entries beside the list, or none."""
+        for entry in self._entries:
+            entry.setChecked(entry is chosen)
+        if chosen is not None:
+            self.list.clearSelection()
 
     def go_back(self) -> None:
         """Return to the previously selected server."""
@@ -140,6 +157,7 @@ class ServerListPanel(QWidget):
         column.setSpacing(0)
         column.addWidget(header)
         column.addWidget(self.inbox)
+        column.addWidget(self.features)
         column.addWidget(self._pages, 1)
         column.addWidget(self.discovered)
 
@@ -153,6 +171,7 @@ class ServerListPanel(QWidget):
         self.list.activated.connect(self._go_back)
         self.list.doubleClicked.connect(self._on_double_clicked)
         self.inbox.clicked.connect(self.choose_inbox)
+        self.features.clicked.connect(self.choose_features)
         self.discovered.clicked.connect(self.choose_discovered)
         bridge.discovered_servers_changed.connect(self._on_discovered_changed)
         self.list.customContextMenuRequested.connect(self._on_menu_requested)
@@ -160,11 +179,18 @@ class ServerListPanel(QWidget):
     def _on_server_changed(self, view: ServerView) -> None:
         self.model.put(view)
         self._pages.setCurrentWidget(self.list)
+        self.features.show()
         if view.name == self._awaited or not self.list.currentIndex().isValid():
             self.choose(view.name)
 
     def _on_server_removed(self, name: str) -> None:
-        choose = self.choose_inbox if self.inbox.isChecked() else self.choose_discovered
+        choose = (
+            self.choose_inbox
+            if self.inbox.isChecked()
+            else self.choose_features
+            if self.features.isChecked()
+            else self.choose_discovered
+        )
         is_elsewhere, current = self._is_elsewhere, self.current()
         self._removed_selection = (
             name if current is not None and current.name == name and not is_elsewhere else ""
@@ -192,15 +218,13 @@ class ServerListPanel(QWidget):
 
     def _on_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
         view = self.model.view(current.row())
-        self.inbox.setChecked(False)
-        self.discovered.setChecked(False)
+        self._check(None)
         self.server_chosen.emit(view.name if view else "")
 
     def _go_back(self) -> None:
         """Emit `server_chosen` for the unchanged current server, which the list does not report."""
         if self._is_elsewhere:
-            self.inbox.setChecked(False)
-            self.discovered.setChecked(False)
+            self._check(None)
             view = self.current()
             self.server_chosen.emit(view.name if view is not None else "")
 
@@ -238,7 +262,7 @@ class InboxEntry(SidebarEntry):
     def set_count(self, count: int) -> None:
         """Show the number of pending server requests."""
         text = plural(count, "pending request") if count else "No pending requests"
-        self.show_count(count, text, "Ctrl+I")
+        self.show_count(count, text, native_keys("Ctrl+I"))
 
 
 class ServerRowDelegate(QStyledItemDelegate):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QTableView, QWidget
+from PySide6.QtWidgets import QMenu, QTableView, QWidget
 
 from inspector.base.units import duration
+from inspector.qt.actions import COPY_TOOLS, Actions
 from inspector.qt.models.feature_list import FeatureListModel, Item, ListChanges, NoteRole, ToneRole
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.item_views import NoteDelegate, style_table
@@ -21,7 +22,7 @@ class FeatureList(QTableView):
     The selection survives a change of the rows, and a refetched list keeps its scroll position.
 
     Signals:
-        chosen: The user selected an item; carries it.
+        chosen: The user made an item the current one; carries it. Others may be selected, too.
     """
 
     chosen = Signal(object)
@@ -39,7 +40,7 @@ class FeatureList(QTableView):
         self.setModel(model)
         style_table(self, theme)
         self.horizontalHeader().hide()
-        self.setSelectionMode(QTableView.SelectionMode.SingleSelection)
+        self.setSelectionMode(QTableView.SelectionMode.ExtendedSelection)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFont(theme.mono_font(0.95))
         self.setItemDelegate(NoteDelegate(theme, NoteRole, ToneRole, self))
@@ -53,6 +54,11 @@ class FeatureList(QTableView):
         if row is not None:
             self.setCurrentIndex(self._model.index(row))
         return row is not None
+
+    def selected_items(self) -> list[Item]:
+        """Return the selected items, in the order of the rows."""
+        rows = sorted(index.row() for index in self.selectionModel().selectedRows())
+        return [item for row in rows if (item := self._model.item(row)) is not None]
 
     def select_silently(self, item: Item | None) -> None:
         """Select an item without emitting `chosen`; an unlisted item selects no row."""
@@ -111,6 +117,13 @@ def count_text(model: FeatureListModel) -> str:
     if model.cache is None or not model.cache.ttl_ms:
         return count
     return f"{count} · fresh for {duration(model.cache.ttl_ms * 1_000_000)}"
+
+
+def add_copy_menu(menu: QMenu, actions: Actions) -> None:
+    """Add the commands that copy the selected tools, or all, as tool definitions."""
+    copies = menu.addMenu("Copy as")
+    for id in COPY_TOOLS:
+        copies.addAction(actions[id])
 
 
 class ChangeStrip(Alert):

@@ -15,7 +15,8 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
 from inspector.base.errors import LensError, UserError
-from inspector.engine.views import ServerStatus, ServerView
+from inspector.engine.server_view import ServerView
+from inspector.engine.views import ServerStatus
 from inspector.protocol.handshake import NegotiationResult
 from inspector.protocol.types import Listing
 from inspector.qt.actions import Actions
@@ -30,7 +31,7 @@ from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import MutedLabel
 
-_LIST_FAILED = "list"
+_LIST_FAILED, _LIST_EMPTY = "list", "empty list"
 
 
 class FeaturePanel(QWidget):
@@ -76,6 +77,10 @@ class FeaturePanel(QWidget):
     async def _list_all(self) -> None:
         raise NotImplementedError
 
+    def _keeps_current(self) -> bool:
+        """Return whether the selected item stays shown while the list is empty."""
+        return False
+
     def _on_connected(self, negotiated: NegotiationResult) -> None:
         """Called on connect if the server declares this capability; others may matter."""
 
@@ -100,17 +105,21 @@ class FeaturePanel(QWidget):
         self._bridge.list_changed.connect(self._on_list_changed)
 
     def _explain_listing(self) -> None:
-        if not self.total:
+        if not self.total and not self._keeps_current():
             text = f"Waiting for the {self.list_method} response."
             self._stack.explain("loading", self.kind, f"Listing {self._what}", text)
 
     def _open(self, when_empty: str) -> None:
         """Show the list, or `when_empty` if there is nothing in it."""
+        again = self._actions[f"{self.kind}.refresh"]
         self.alert.close_topic(_LIST_FAILED)
+        self.alert.close_topic(_LIST_EMPTY)
         if self.total:
             self._stack.open()
+        elif self._keeps_current():
+            self.alert.show_message(_LIST_EMPTY, f"No {self._what}. {when_empty}", "", [again], tone="wait")
+            self._stack.open()
         else:
-            again = self._actions[f"{self.kind}.refresh"]
             self._stack.explain("empty", self.kind, f"No {self._what}", when_empty, "", again)
 
     def _show_failure(self, error: LensError) -> None:
@@ -118,21 +127,37 @@ class FeaturePanel(QWidget):
         if not self._is_connected:
             return  # disconnected meanwhile; the panel already says so
         summary = error.summary if isinstance(error, UserError) else f"{error}."
-        next_step = error.next_step if isinstance(error, UserError) else "See the exchange in Traffic."
         again = self._actions[f"{self.kind}.refresh"]
-        if self.total:
+        if self.total or self._keeps_current():
             text = f"Could not refresh the {self._what}: {summary}"
-            self.alert.show_message(_LIST_FAILED, text, f"Showing the previous list. {next_step}", [again])
+            self.alert.show_message(
+                _LIST_FAILED, text, f"Showing the previous list. {error.next_step}", [again]
+            )
             self._stack.open()
         else:
             title = f"Could not list the {self._what}"
-            self._stack.explain("failed", self.kind, title, summary, next_step, again)
+            self._stack.explain("failed", self.kind, title, summary, error.next_step, again)
+
+    def _show_completeness(self, what: str, listing: Listing[Any]) -> None:
+        """Say why a list is incomplete; it is shown as far as it arrived."""
+        topic = f"{what} incomplete"
+        if not listing.incomplete:
+            self.alert.close_topic(topic)
+            return
+        again = self._actions[f"{self.kind}.refresh"]
+        text = f"The list of {what} is incomplete: {listing.incomplete}"
+        if self.total or self._keeps_current():
+            self.alert.show_message(topic, text, listing.next_step, [again])
+        else:
+            title = f"Could not list the {what}"
+            self._stack.explain("failed", self.kind, title, listing.incomplete, listing.next_step, again)
 
     def _show_placeholder(self, view: ServerView) -> None:
         placeholder = connection_placeholder(view)
         if placeholder is not None:
             text = (placeholder.title, placeholder.text, placeholder.next_step)
-            self._stack.explain(placeholder.appearance, self.kind, *text, self._actions[placeholder.command])
+            actions = (self._actions[placeholder.command], self._actions.find(placeholder.other_command))
+            self._stack.explain(placeholder.appearance, self.kind, *text, *actions)
         elif view.negotiated is None or not view.offers(self._what):
             sentence = f"This server does not offer {self._what}: it did not declare the capability."
             self._stack.explain("empty", self.kind, f"No {self._what}", sentence)
@@ -149,7 +174,7 @@ class FeaturePanel(QWidget):
 class SingleListPanel(FeaturePanel):
     """A panel with one list. The first item is selected initially.
 
-    The selected item stays shown even when it is no longer in the list.
+    The selected item stays shown even when it is no longer in the list, unless the list is empty.
     """
 
     def __init__(
@@ -238,6 +263,7 @@ class SingleListPanel(FeaturePanel):
         await asyncio.sleep(0)
         if self._is_connected:
             self._open(f"The server's list of {self._what} is empty.")
+            self._show_completeness(self._what, listing)
         if self._awaited:
             self.select_when_listed(self._awaited)
         changes = await self._model.take_changes()
@@ -246,7 +272,7 @@ class SingleListPanel(FeaturePanel):
 
     def _restore_selection(self) -> None:
         first = self._model.item(0)
-        if not self.total:
+        if not self.total and not self._keeps_current():
             self._current = None
             self._show_nothing()
         elif self._current is not None:

@@ -13,6 +13,7 @@ from inspector.base.units import plural, size
 from inspector.engine.content.content import Content, ContentKind, Message
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.layout import discard
 from inspector.qt.widgets.media.media import ImageView, read_image
 from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
@@ -64,9 +65,7 @@ class MessagesView(QScrollArea):
 
     def show_messages(self, messages: Sequence[Message]) -> None:
         for card in self._cards:
-            self._column.removeWidget(card)
-            card.hide()
-            card.deleteLater()
+            discard(card)
         self._cards, self._messages = [], messages
         self.show_more()
         self.verticalScrollBar().setValue(0)

@@ -13,9 +13,11 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QVBoxLayout, QWidget
 from inspector.base.errors import UserError
 from inspector.base.plain_text import one_line
 from inspector.base.units import duration, size
-from inspector.engine.views import RawOutcome, ServerStatus, ServerView
+from inspector.engine.server_view import ServerView
+from inspector.engine.views import RawOutcome, ServerStatus
 from inspector.protocol.jsonrpc import Kind, read
 from inspector.protocol.raw_message import compacted, describe, has_id, indented, is_one_line, with_new_id
+from inspector.qt.actions import native_keys
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.servers import UP_STATUSES
 from inspector.qt.models.traffic.console import raw_message_state, rejection_status
@@ -231,7 +233,7 @@ class RawComposer(QWidget):
 
     def _make_actions(self, theme: Theme) -> None:
         self.send_action = QAction("Send", self)
-        self.send_action.setToolTip("Send these bytes (Ctrl+Return)")
+        self.send_action.setToolTip(native_keys("Send these bytes (Ctrl+Return)"))
         self.cancel_action = QAction("Cancel", self)
         self.cancel_action.setToolTip("Cancel the request and notify the server")
         self.pretty_action = QAction("Pretty-print", self)
@@ -337,7 +339,7 @@ class RawResponse(QWidget):
         refused = rejection_status(log, row)
         text, tone = raw_message_state(log, row)
         facts = [] if elapsed is None else [duration(elapsed)]
-        body = log.http(row) if refused else None
+        body = log.readable_http(row) if refused else None
         facts.append(size(len(body.body) if body is not None else log.size(row)))
         self._reset(row, text, tone, " · ".join(facts))
         generation = self._generation
@@ -348,7 +350,12 @@ class RawResponse(QWidget):
         elif of_response:
             self._stack.explain("empty", "arrow-out", "Sent", _no_response_text(log, row))
         else:
-            pretty = await self._bridge.pretty(log, row)
+            try:
+                pretty = await self._bridge.pretty(log, row)
+            except UserError as exc:
+                if generation == self._generation:
+                    self._stack.explain("failed", "", "Could not be read", exc.summary, exc.next_step)
+                return
             if generation == self._generation:
                 self._show_text(pretty.text, is_json=pretty.is_json)
 

@@ -122,9 +122,8 @@ class ResponseView(QWidget):
         self._facts.setText(" · ".join((time_text(outcome), size(len(outcome.response)), *facts)))
         self.alert.close_all()
         if is_error:
-            self.alert.show_message(
-                "error", f"The server returned an error: {outcome.summary}.", tone="error"
-            )
+            text = f"The server returned an error: {outcome.summary}."
+            self.alert.show_message("error", text, outcome.next_step, tone="error")
 
     def _set_available_views(self, *views: int) -> None:
         """Offer these views and the raw response, keeping the user's choice where possible."""

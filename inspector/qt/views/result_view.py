@@ -21,12 +21,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from inspector.base.json.values import JSON, shorten
-from inspector.base.plain_text import one_line
+from inspector.base.json.values import JSON
 from inspector.base.units import plural, size
-from inspector.engine.calls.output_check import MAX_DIFFERENCES, Difference, OutputCheck, OutputState
+from inspector.engine.calls.output_check import OutputCheck, OutputState, check_text
 from inspector.engine.calls.repetition import Observation
-from inspector.engine.content.content import CallResult, read_result
+from inspector.engine.content.content import CallResult, no_content_text, read_result
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.traffic.console import ConsoleColumn, ConsoleModel
@@ -63,7 +62,6 @@ _BADGES: dict[OutputState, tuple[str, Tone]] = {
     OutputState.MISSING: ("no structured content", "warn"),
     OutputState.UNCHECKED: ("schema not checked", "muted"),
 }
-_MAX_LISTED = 5
 
 
 class ResultView(QWidget):
@@ -233,12 +231,11 @@ class ResultView(QWidget):
                 "outcome", "The tool ran and reported an error (isError). Its message is below."
             )
         elif outcome.kind is OutcomeKind.RPC_ERROR:
-            text = f"Protocol error; the tool returned no result: {outcome.summary}."
-            self.alert.show_message("outcome", text, tone="error")
+            text = f"Protocol error; the tool returned no result. {outcome.summary}."
+            self.alert.show_message("outcome", text, outcome.next_step, tone="error")
         elif not result.parts and result.structured is None:
-            self.alert.show_message(
-                "outcome", "The result is empty: no content and no structured content.", tone="wait"
-            )
+            text = f"{no_content_text(result.other_members)}."
+            self.alert.show_message("outcome", text, tone="wait")
         if outcome.is_composed:
             text = "Assembled from task messages. Raw messages: Traffic."
             self.alert.show_message("composed", text, tone="wait")
@@ -349,30 +346,3 @@ class CallOutput(QTableView):
 def check_badge(check: OutputCheck) -> tuple[str, Tone]:
     """Return a short label; "" if there is nothing to report."""
     return _BADGES.get(check.state, ("", "muted"))
-
-
-def check_text(check: OutputCheck) -> str:
-    """Return what is wrong, place by place; "" if nothing is."""
-    match check.state:
-        case OutputState.DIFFERS:
-            text = _differences(check)
-        case OutputState.MISSING:
-            text = "The tool declares an outputSchema, but this result has no structured content."
-        case OutputState.UNCHECKED:
-            text = "The structured content was not checked."
-        case _:
-            text = ""
-    return " ".join(part for part in (text, check.reason) if part)
-
-
-def _differences(check: OutputCheck) -> str:
-    count = len(check.differences)
-    counted = f"more than {MAX_DIFFERENCES} places" if check.has_more else plural(count, "place")
-    listed = "\n".join(f"•  {_difference_text(each)}" for each in check.differences[:_MAX_LISTED])
-    rest = f"\n…  and {count - _MAX_LISTED:,} more" if count > _MAX_LISTED else ""
-    return f"Structured content does not match the output schema in {counted}:\n{listed}{rest}"
-
-
-def _difference_text(difference: Difference) -> str:
-    position = one_line(shorten(difference.pointer, 80)) or "entire value"
-    return f"{position}: {one_line(difference.message)}"

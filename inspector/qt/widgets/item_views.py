@@ -5,24 +5,26 @@ Rows are dense, without a grid, and selected as a whole.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemView,
     QApplication,
     QHeaderView,
     QListView,
-    QStyle,
     QStyledItemDelegate,
-    QStyleOptionViewItem,
     QTableView,
-    QTreeView,
     QWidget,
 )
 
 from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.text.badge import DotShape, badge_size, paint_badge, paint_dot
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QStyleOptionViewItem, QTreeView
 
 _MAX_NOTE_SHARE = 0.45  # of the row's width
 
@@ -111,6 +113,8 @@ class RowDelegate(QStyledItemDelegate):
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
+        from PySide6.QtWidgets import QStyle  # takes 5 ms for its enums, at the first row
+
         self.initStyleOption(option, index)
         text, option.text = option.text, ""
         QApplication.style().drawControl(
@@ -223,6 +227,10 @@ class SidebarEntry(QAbstractButton):
         self.setToolTip(f"{text} ({key})" if key else text)
         self.setAccessibleDescription(text)
         self.update()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        self._theme.apply_icon(self)
+        super().showEvent(event)
 
     def nextCheckState(self) -> None:
         """Check on a click; only selecting another entry unchecks it."""

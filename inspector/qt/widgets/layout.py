@@ -1,8 +1,9 @@
-"""Layout helpers: panel header, collapsible section, indented block, page stack, rows, tabs."""
+"""Layout helpers: panel header, collapsible section, indented block, page stack, rows, tabs, removal."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction, QPainter, QPaintEvent, QPalette
@@ -11,8 +12,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
     QSizePolicy,
-    QSpinBox,
-    QTabWidget,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -20,7 +19,11 @@ from PySide6.QtWidgets import (
 
 from inspector.base.plain_text import one_line
 from inspector.qt.theme import HEADER_HEIGHT, ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.inputs.controls import ActionToolButton
 from inspector.qt.widgets.text.labels import Heading, MutedLabel
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QTabWidget
 
 _WIDE_LEVELS = 4
 
@@ -61,8 +64,7 @@ class PanelHeader(QWidget):
     def add_action(self, action: QAction) -> QToolButton:
         """Add an icon button on the right; its accessible name is the action's text."""
         self._theme.apply_icon(action)
-        button = QToolButton(self)
-        button.setDefaultAction(action)
+        button = ActionToolButton(action, self)
         button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         button.setAccessibleName(action.iconText())
@@ -181,15 +183,26 @@ class WidgetHolder(QWidget):
     def setWidget(self, widget: QWidget) -> None:
         """Replace the widget; the previous one is deleted."""
         if self._widget is not None:
-            self._column.removeWidget(self._widget)
-            self._widget.hide()
-            self._widget.deleteLater()
+            discard(self._widget)
         self._widget = widget
         self._column.addWidget(widget)
 
 
+def discard(widget: QWidget) -> None:
+    """Take a widget out of its layout or stack and delete it once control returns to the event loop.
+
+    `removeWidget` would leave it a child of its parent until then. If the children are listed meanwhile,
+    PySide never frees the Python object of such a widget, nor anything that it refers to.
+    """
+    widget.hide()
+    widget.setParent(None)
+    widget.deleteLater()
+
+
 def in_row(*widgets: QWidget, fills: bool = True) -> QWidget:
     """Lay out widgets in a row. With `fills`, wide ones take the free space; else it stays at the end."""
+    from PySide6.QtWidgets import QSpinBox
+
     holder = QWidget()
     row = QHBoxLayout(holder)
     row.setContentsMargins(0, 0, 0, 0)

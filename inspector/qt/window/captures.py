@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,11 +47,13 @@ class CaptureDocks(QObject):
     Signals:
         front_changed: Another traffic panel is current.
         opened: A capture got its dock; carries the OpenedCapture.
+        closed: A capture was closed; carries its log, which must not be kept.
         reported: An action succeeded; carries the message.
     """
 
     front_changed = Signal()
     opened = Signal(object)
+    closed = Signal(object)
     reported = Signal(str)
 
     def __init__(
@@ -78,6 +79,7 @@ class CaptureDocks(QObject):
         app = QApplication.instance()
         assert isinstance(app, QApplication)
         app.focusChanged.connect(self._on_focus_changed)
+        live.capture_requested.connect(lambda path: self.open([path]))
 
     def in_front(self) -> TrafficPanel:
         return self._front
@@ -143,6 +145,7 @@ class CaptureDocks(QObject):
             self._set_front(self._live)
         opened.dock.close()
         opened.dock.deleteLater()
+        self.closed.emit(opened.capture.log)
         self._bridge.start(f"close {opened.capture.path.name}", self._close(opened.capture))
 
     async def _close(self, capture: Capture) -> None:
@@ -165,12 +168,19 @@ class CaptureDocks(QObject):
     def choose_and_save(self) -> None:
         """Save the current capture completely, under a name the user chooses."""
         opened = self.of(self._front)
+        self._choose_target(lambda path: self.save(opened, path))
+
+    def choose_and_save_running(self, then: Callable[[], object]) -> None:
+        """Save the running capture under a name the user chooses; then call `then`."""
+        self._choose_target(lambda path: self.save(None, path, then))
+
+    def _choose_target(self, on_chosen: Callable[[Path], None]) -> None:
         dialog = self._file_dialog("Save capture as")
         dialog.setAcceptMode(dialog.AcceptMode.AcceptSave)
         dialog.setDefaultSuffix(CAPTURE_SUFFIX.removeprefix("."))
         dialog.setNameFilters([f"Captures (*{CAPTURE_SUFFIX})"])
         dialog.selectFile(f"traffic{CAPTURE_SUFFIX}")
-        dialog.fileSelected.connect(lambda name: self.save(opened, Path(name)))
+        dialog.fileSelected.connect(lambda name: on_chosen(Path(name)))
         dialog.open()
 
     def _file_dialog(self, title: str) -> QFileDialog:
@@ -180,15 +190,19 @@ class CaptureDocks(QObject):
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         return dialog
 
-    def save(self, opened: OpenedCapture | None, path: Path) -> None:
-        """Save a copy of an open capture, or of the running one."""
+    def save(
+        self, opened: OpenedCapture | None, path: Path, then: Callable[[], object] | None = None
+    ) -> None:
+        """Save a copy of an open capture, or of the running one; call `then` when it is complete."""
 
-        def write(on_progress: OnProgress) -> Coroutine[Any, Any, None]:
+        async def write(on_progress: OnProgress) -> None:
+            ask = self._bridge.ask_captures
             if opened is None:
-                return self._bridge.ask_captures(lambda captures: captures.save_running(path, on_progress))
-            return self._bridge.ask_captures(
-                lambda captures: captures.save(opened.capture, path, on_progress)
-            )
+                await ask(lambda captures: captures.save_running(path, on_progress))
+            else:
+                await ask(lambda captures: captures.save(opened.capture, path, on_progress))
+            if then is not None:
+                then()
 
         self.run_job(f"Saving {_short(path.name)}", write)
 
@@ -243,13 +257,13 @@ class CaptureDocks(QObject):
             self.front_changed.emit()
 
 
-@dataclass(eq=False)
 class OpenedCapture:
     """An open capture with its traffic panel and dock."""
 
-    capture: Capture
-    panel: TrafficPanel
-    dock: QDockWidget
+    def __init__(self, capture: Capture, panel: TrafficPanel, dock: QDockWidget) -> None:
+        self.capture = capture
+        self.panel = panel
+        self.dock = dock
 
 
 class CaptureNotices(QObject):
@@ -265,7 +279,13 @@ class CaptureNotices(QObject):
         super().__init__(parent)
         self._bridge = bridge
         self._strips = strips
+        self.recording: RecordingState | None = None  # as last reported
         bridge.recording_changed.connect(self._on_recording_changed)
+
+    def unsaved_rows(self) -> int:
+        """Return how many rows are only in memory because recording is paused."""
+        state = self.recording
+        return len(self._bridge.log) - state.rows if state is not None and state.is_paused else 0
 
     def offer_interrupted(self) -> None:
         """Look for captures of interrupted sessions and offer the latest of them."""
@@ -302,6 +322,7 @@ class CaptureNotices(QObject):
             self.open_requested.emit(chosen)
 
     def _on_recording_changed(self, state: RecordingState) -> None:
+        self.recording = state
         if not state.reason:
             self._strips.withdraw("recording")
             return
@@ -318,7 +339,7 @@ def openable(data: QMimeData) -> list[Path]:
 def _row_choices(panel: TrafficPanel) -> list[tuple[str, array[int]]]:
     """Return the exportable sets of a panel's rows, most likely first."""
     log, search = panel.source.log, panel.model.search
-    shown, everything = array("q", search.rows), array("q", range(len(log)))
+    shown, everything = array("q", search.rows), array("q", range(log.first, len(log)))
     if search.condition.operations:
         roots, operation = set(shown), log.columns.operation
         shown = array("q", (row for row in everything if operation[row] in roots))
@@ -331,6 +352,8 @@ def _as_text(done: Exported) -> str:
     parts = [f"Exported {plural(done.rows, 'row')} to {_short(done.path.name)}"]
     if done.masked:
         parts.append(f"{plural(done.masked, 'secret')} masked")
+    if done.unreadable:
+        parts.append(f"omitted: {plural(done.unreadable, 'row')} that could not be read")
     if done.dropped:
         parts.append(f"omitted (unsupported by this format): {done.dropped}")
     return "; ".join(parts) + "."

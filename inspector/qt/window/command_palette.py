@@ -3,45 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QSettings
 from PySide6.QtGui import QKeySequence
 
-from inspector.base.errors import LensError, RpcError
+from inspector.base.errors import LensError
 from inspector.base.plain_text import one_line
-from inspector.engine.views import ServerStatus, ServerView
-from inspector.protocol.jsonrpc import METHOD_NOT_FOUND
+from inspector.engine.views import ServerStatus
 from inspector.qt.actions import COMMANDS
 from inspector.qt.bridge import Bridge
 from inspector.qt.theme import Theme
 
 if TYPE_CHECKING:
     from inspector.config.calls.saved_calls import SavedCall
-    from inspector.protocol.types import Prompt, Resource, ResourceTemplate, Tool
-    from inspector.qt.models.feature_list import FeatureListModel
+    from inspector.engine.server_view import ServerView
+    from inspector.qt.models.feature_list import Feature, FeatureListModel
     from inspector.qt.models.palette import PaletteItem, PaletteModel
     from inspector.qt.widgets.inputs.popups import PickerPopup
     from inspector.qt.window.main_window import MainWindow
     from inspector.qt.window.workspace import Workspace
 
-    Feature: TypeAlias = Tool | Resource | ResourceTemplate | Prompt
-
 _WIDTH = 680
 _MAX_RECENT = 40
 _RECENT = "palette/recent"
 _SEPARATOR = "\x1f"  # separates kind, server and name in a key
-# The lists, and the server capability of each.
-_LISTS = {"tools": "tools", "resources": "resources", "templates": "resources", "prompts": "prompts"}
-_NOUNS = {"tools": "tool", "resources": "resource", "templates": "resource template", "prompts": "prompt"}
 _ICONS = {"tools": "tool", "resources": "resource", "templates": "resource", "prompts": "prompt"}
 
 
 class CommandPalette(QObject):
     """Opens the command palette and runs what the user picks.
 
-    Lists not fetched yet are fetched when the palette is first opened, and again only when the server
-    reports a change.
+    Lists not fetched yet are fetched when the palette is opened.
     """
 
     def __init__(self, window: MainWindow, bridge: Bridge, theme: Theme, layout: QSettings) -> None:
@@ -50,12 +43,8 @@ class CommandPalette(QObject):
         self._bridge = bridge
         self._theme = theme
         self._layout = layout
-        self._lists: dict[tuple[str, str], Sequence[Feature]] = {}
         self._saved: dict[str, SavedCall] = {}
         self.popup: PickerPopup | None = None
-        bridge.list_changed.connect(self._on_list_changed)
-        bridge.server_changed.connect(self._on_server_changed)
-        bridge.server_removed.connect(self._forget)
 
     def open_palette(self) -> None:
         """Open the palette.
@@ -81,11 +70,13 @@ class CommandPalette(QObject):
         self._bridge.start_when_attached("fill the palette", self._fill(model, popup))
 
     def _available(self) -> Iterator[PaletteItem]:
+        from inspector.qt.models.all_features import CAPABILITIES
+
         yield from self._commands()
         for view in self._window.servers.model.views():
             yield _item("server", view.name, "", view.name, f"server · {view.status.value}", "server")
         for view in self._connected():
-            for kind in _LISTS:
+            for kind in CAPABILITIES:
                 yield from _items(view.name, kind, self._fetched(view.name, kind) or ())
 
     def _commands(self) -> Iterator[PaletteItem]:
@@ -104,11 +95,13 @@ class CommandPalette(QObject):
     def _fetched(self, server: str, kind: str) -> Sequence[Feature] | None:
         """Return an already fetched list; the Tools panel keeps its own up to date."""
         workspace = self._window.workspaces.get(server)
-        if kind == "tools" and workspace is not None and workspace.tools.model.total:
-            return workspace.tools.model.tools()
-        return self._lists.get((server, kind))
+        tools = workspace.existing_tools() if workspace is not None else None
+        if kind == "tools" and tools is not None and tools.model.total:
+            return tools.model.tools()
+        return self._window.feature_lists.get(server, kind)
 
     async def _fill(self, model: PaletteModel, popup: PickerPopup) -> None:
+        from inspector.qt.models.all_features import CAPABILITIES
         from inspector.qt.models.palette import calls_in, saved_items, saved_key
 
         folders = await self._bridge.ask_calls(lambda calls: calls.saved())
@@ -117,44 +110,19 @@ class CommandPalette(QObject):
         if self.popup is popup:
             model.add_items(saved_items(folders, calls))
         for view in self._connected():
-            for kind in _LISTS:
+            for kind in CAPABILITIES:
                 if self.popup is not popup:
                     return  # closed meanwhile
-                if view.offers(_LISTS[kind]) and self._fetched(view.name, kind) is None:
+                if view.offers(CAPABILITIES[kind]) and self._fetched(view.name, kind) is None:
                     items = await self._fetch(view.name, kind)
                     if self.popup is popup:
                         model.add_items(_items(view.name, kind, items))
 
     async def _fetch(self, server: str, kind: str) -> Sequence[Feature]:
         try:
-            items: Sequence[Feature]
-            if kind == "tools":
-                items = (await self._bridge.list_tools(server)).items
-            elif kind == "resources":
-                items = (await self._bridge.list_resources(server)).items
-            elif kind == "templates":
-                items = (await self._bridge.list_resource_templates(server)).items
-            else:
-                items = (await self._bridge.list_prompts(server)).items
-        except LensError as exc:  # visible in the traffic
-            if not (isinstance(exc, RpcError) and exc.code == METHOD_NOT_FOUND):
-                return ()
-            items = ()  # many servers do not implement resources/templates/list: do not retry
-        self._lists[server, kind] = items
-        return items
-
-    def _on_list_changed(self, server: str, capability: str) -> None:
-        for kind in _LISTS:
-            if _LISTS[kind] == capability:
-                self._lists.pop((server, kind), None)
-
-    def _on_server_changed(self, view: ServerView) -> None:
-        if view.status is not ServerStatus.CONNECTED:
-            self._forget(view.name)
-
-    def _forget(self, server: str) -> None:
-        for kind in _LISTS:
-            self._lists.pop((server, kind), None)
+            return await self._window.feature_lists.fetch(server, kind)
+        except LensError:  # visible in the traffic
+            return ()
 
     def _on_popup_closed(self) -> None:
         self.popup = None
@@ -171,7 +139,12 @@ class CommandPalette(QObject):
         kind, server, name = pick.key.split(_SEPARATOR, 2)
         if kind == "command":
             self._window.actions_table[name].trigger()
-        elif (workspace := self._go_to(server)) is not None:
+        else:
+            self.open_feature(kind, server, name)
+
+    def open_feature(self, kind: str, server: str, name: str) -> None:
+        """Open a tool, resource, resource template or prompt at its server."""
+        if (workspace := self._go_to(server)) is not None:
             _show(workspace, kind, name)
 
     def open_saved(self, call: SavedCall) -> None:
@@ -243,23 +216,31 @@ def _choose_template(workspace: Workspace, uri_template: str) -> None:
         next(iter(form.rows.values()), lists.template_list).setFocus()
 
 
-def _item(kind: str, server: str, name: str, text: str, note: str, icon: str) -> PaletteItem:
+def _item(
+    kind: str, server: str, name: str, text: str, note: str, icon: str, search: str = ""
+) -> PaletteItem:
     from inspector.qt.models.palette import PaletteItem
 
-    return PaletteItem(_SEPARATOR.join((kind, server, name)), one_line(text), one_line(note), icon)
+    key = _SEPARATOR.join((kind, server, name))
+    return PaletteItem(key, one_line(text), one_line(note), icon, search=search)
 
 
 def _items(server: str, kind: str, items: Sequence[Feature]) -> Iterator[PaletteItem]:
-    """Yield palette items lazily."""
-    noun, icon = _NOUNS[kind], _ICONS[kind]
+    """Yield palette items lazily. A tool is also found by its qualified name."""
+    from inspector.qt.models.all_features import NOUNS
+    from inspector.qt.models.feature_list import feature_name
+    from inspector.schema.tool_names import search_names
+
+    noun, icon = NOUNS[kind], _ICONS[kind]
     for item in items:
-        name: str = getattr(item, "uri", "") or getattr(item, "uri_template", "") or item.name
+        name = feature_name(item)
         # The server comes first: long notes are elided at the end, and the server must stay visible.
         parts = [server, noun, item.title if item.title != item.name else ""]
         if kind in ("resources", "templates") and item.name:
             parts.append(name)
         note = " · ".join(filter(None, parts))
-        yield _item(kind, server, name, item.name or name, note, icon)
+        search = " ".join(search_names(server, name)) if kind == "tools" else ""
+        yield _item(kind, server, name, item.name or name, note, icon, search)
 
 
 def _count_text(model: PaletteModel) -> str:

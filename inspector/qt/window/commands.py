@@ -14,13 +14,15 @@ from PySide6.QtCore import QObject, QSettings
 from PySide6.QtGui import QAction
 
 from inspector.base.errors import UserError
-from inspector.engine.views import ServerStatus, ServerView
-from inspector.qt.actions import Actions
+from inspector.base.plain_text import one_line
+from inspector.engine.views import ServerStatus
+from inspector.qt.actions import COPY_TOOLS, Actions
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.servers import UP_STATUSES
 from inspector.qt.theme import Scheme, Theme
 
 if TYPE_CHECKING:
+    from inspector.engine.server_view import ServerView
     from inspector.qt.models.compare.comparison import CompareOptions, Side
     from inspector.qt.panels.prompts.panel import PromptsPanel
     from inspector.qt.panels.resources.panel import ResourcesPanel
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from inspector.qt.panels.traffic.panel import TrafficPanel
     from inspector.qt.window.main_window import MainWindow
     from inspector.qt.window.workspace import Workspace
+    from inspector.traffic.log import TrafficLog
 
 _SET_LEFT, _COMPARE_LEFT = "traffic.left_side", "traffic.compare_left"
 
@@ -52,8 +55,11 @@ class Commands(QObject):
         is_enabled = view is not None and view.status is not ServerStatus.DISABLED
         for id, can in {
             "server.connect": is_enabled and not is_up,
+            "server.wait_longer": view is not None and view.can_wait_longer,
             "server.disconnect": is_up,
             "server.reconnect": is_enabled,
+            "server.continue_as": view is not None and bool(view.continue_as),
+            "server.reopen_stream": view is not None and bool(view.stream_problem),
             "server.login": view is not None and view.transport != "stdio",
             "server.secrets": view is not None and bool(view.plain_secrets or view.secret_references),
             "server.drift": view is not None,
@@ -78,6 +84,8 @@ class Commands(QObject):
             self._actions[id].setEnabled(can)
         is_logging_in = view is not None and view.status is ServerStatus.LOGGING_IN
         self._actions["server.disconnect"].setText("Cancel login" if is_logging_in else "Disconnect")
+        version = view.continue_as if view is not None else ""
+        self._actions["server.continue_as"].setText(f"Continue as {version or 'a known version'}")
         enable = self._actions["server.enable"]
         enable.setChecked(is_enabled)
         enable.setText("Enabled" if is_enabled or view is None else "Enable")
@@ -86,7 +94,8 @@ class Commands(QObject):
     def update_calls(self) -> None:
         """Update whether the current tool can be called; calls of other servers do not matter."""
         workspace = self._window.workspace()
-        view = workspace.tools.call_view if workspace is not None else None
+        tools = workspace.existing_tools() if workspace is not None else None
+        view = tools.call_view if tools is not None else None
         can_call = view is not None and view.can_call
         self._actions["tool.call"].setEnabled(can_call)
         self._actions["tool.call_anyway"].setEnabled(can_call)
@@ -94,7 +103,8 @@ class Commands(QObject):
         of_tool = ("history", "save", "options", "repeat", "watch")
         for id in (*(f"call.{each}" for each in of_tool), "tool.copy_name"):
             self._actions[id].setEnabled(view is not None and view.tool is not None)
-        self._actions["call.saved"].setEnabled(view is not None)
+        self.update_copying()
+        self._actions["call.saved"].setEnabled(workspace is not None)
         self.update_resources()
 
     def update_resources(self) -> None:
@@ -154,8 +164,11 @@ class Commands(QObject):
             "server.export": window.add_commands.open_export,
             "server.demo": window.demo_requested.emit,
             "server.connect": self._connect,
+            "server.wait_longer": self._wait_longer,
             "server.disconnect": self._disconnect,
             "server.reconnect": self._connect,  # connecting ends the old connection first
+            "server.continue_as": self._continue_as,
+            "server.reopen_stream": self._reopen_stream,
             "server.login": lambda: window.show_tab("auth"),
             "server.secrets": window.dialogs.open_server_secrets,
             "server.drift": self._open_drift,
@@ -168,6 +181,8 @@ class Commands(QObject):
             "server.copy_claude": window.server_commands.copy_claude_command,
             "server.copy_fragment": window.server_commands.copy_fragment,
             "tool.copy_name": window.server_commands.copy_tool_name,
+            **self._copy_slots(),
+            "app.features": window.servers.choose_features,
             "app.answers": window.dialogs.open_reply_rules,
             "app.secrets": window.dialogs.open_secrets,
             "app.settings": window.dialogs.open_settings,
@@ -228,6 +243,21 @@ class Commands(QObject):
             "help.about": window.dialogs.open_about,
         }
 
+    def _copy_slots(self) -> dict[str, Callable[[], object]]:
+        """Return the slots that copy tools: `tool.copy_mcp` the selected ones, `tool.copy_all_mcp` all."""
+        copy = self._window.server_commands.copy_definitions
+        slots: dict[str, Callable[[], object]] = {}
+        for id in COPY_TOOLS:
+            format = id.rpartition("_")[2]
+            slots[id] = partial(copy, format, everything=id.startswith("tool.copy_all_"))
+        return slots
+
+    def update_copying(self) -> None:
+        """Update whether there are tools to copy."""
+        can_copy = bool(self._window.server_commands.tools())
+        for id in COPY_TOOLS:
+            self._actions[id].setEnabled(can_copy)
+
     def _in_tools(self, act: Callable[[ToolsPanel], object]) -> Callable[[], None]:
         """Return a function that shows the Tools panel and runs a command there."""
 
@@ -264,6 +294,30 @@ class Commands(QObject):
     def _connect(self) -> None:
         if (view := self._window.current_view()) is not None:
             self._bridge.connect_server(view.name)
+
+    def _continue_as(self) -> None:
+        if (view := self._window.current_view()) is not None:
+            self._bridge.start(f"continue with {view.name}", self._set_continue_as(view))
+
+    async def _set_continue_as(self, view: ServerView) -> None:
+        name, version = view.name, view.continue_as
+        await self._bridge.ask_servers(lambda servers: servers.set_continue_as(name, version))
+        self._bridge.connect_server(name)
+
+    def _reopen_stream(self) -> None:
+        if (view := self._window.current_view()) is not None:
+            self._bridge.start(f"reopen the stream of {view.name}", self._try_to_reopen(view.name))
+
+    async def _try_to_reopen(self, name: str) -> None:
+        try:
+            await self._bridge.ask_servers(lambda servers: servers.get(name).session.reopen_stream())
+        except UserError as exc:
+            text = f"Could not reconnect the stream of {one_line(name)}: {exc.summary}"
+            raise UserError(text, exc.next_step) from exc
+
+    def _wait_longer(self) -> None:
+        if (view := self._window.current_view()) is not None:
+            self._bridge.wait_longer(view.name)
 
     def _open_drift(self) -> None:
         if (view := self._window.current_view()) is not None:
@@ -322,7 +376,6 @@ class TrafficCommands(QObject):
         self._theme = theme
         self._layout = layout
         self._left: Side | None = None
-        self._panels: list[TrafficPanel] = []
 
     @cached_property
     def _options(self) -> CompareOptions:
@@ -332,7 +385,6 @@ class TrafficCommands(QObject):
 
     def watch(self, panel: TrafficPanel) -> None:
         """Connect a new traffic panel."""
-        self._panels.append(panel)
         panel.resend_requested.connect(partial(self.open_resend, panel))
         panel.compare_requested.connect(partial(self._on_compare_requested, panel))
         panel.local_actions[_SET_LEFT].triggered.connect(partial(self._on_left_set, panel))
@@ -340,8 +392,14 @@ class TrafficCommands(QObject):
         panel.current_changed.connect(partial(self._update, panel))
         self._update(panel)
 
+    def forget(self, log: TrafficLog) -> None:
+        """Forget the row selected for compare if it is in this log, whose capture was closed."""
+        if self._left is not None and self._left.log is log:
+            self._left = None
+            for panel in self._window.captures.panels():
+                self._update(panel)
+
     def watch_workspace(self, workspace: Workspace) -> None:
-        workspace.raw.row_requested.connect(self.show_in_traffic)
         workspace.row_requested.connect(self.show_in_traffic)
 
     def show_in_traffic(self, row: int) -> None:
@@ -363,7 +421,11 @@ class TrafficCommands(QObject):
 
         window, source = self._window, panel.source
         views = window.servers.model.views()
-        dialog = ResendDialog(self._bridge, self._theme, source, row, views, window)
+        try:
+            dialog = ResendDialog(self._bridge, self._theme, source, row, views, window)
+        except UserError as exc:
+            self._bridge.problem_found.emit(str(exc))
+            return
         dialog.row_requested.connect(self.show_in_traffic)
         dialog.compare_requested.connect(partial(self._on_compare_with_old, panel, row))
         dialog.show()
@@ -399,17 +461,15 @@ class TrafficCommands(QObject):
         if row is not None:
             self._left = self._side(panel, row)
             panel.strips.show_message("selected for compare", f"Row {row + 1:,} is selected for compare.")
-        self._panels = [each for each in self._panels if shiboken6.isValid(each)]
-        for each in self._panels:
+        for each in self._window.captures.panels():
             self._update(each)
 
     def _on_compare_with_left(self, panel: TrafficPanel) -> None:
         row = panel.current_number()
         if row is None or self._left is None:
             return
-        for each in self._panels:
-            if shiboken6.isValid(each):
-                each.strips.withdraw("selected for compare")
+        for each in self._window.captures.panels():
+            each.strips.withdraw("selected for compare")
         self.open_compare(self._left, self._side(panel, row))
 
     def _update(self, panel: TrafficPanel) -> None:

@@ -36,7 +36,8 @@ class DialogCommands(QObject):
         from inspector.qt.dialogs.variables import VariablesDialog
 
         workspace = self._window.workspace()
-        folder = workspace.tools.call_view.folder if workspace is not None else None
+        tools = workspace.existing_tools() if workspace is not None else None
+        folder = tools.call_view.folder if tools is not None else None
         dialog = VariablesDialog(self._bridge, self._theme, self._window, folder=folder)
         dialog.saved.connect(self._on_variables_saved)
         dialog.show()
@@ -124,4 +125,5 @@ class DialogCommands(QObject):
 
     def _on_variables_saved(self) -> None:
         for workspace in self._window.workspaces.values():
-            workspace.tools.call_view.refresh_variables()
+            if (tools := workspace.existing_tools()) is not None:
+                tools.call_view.refresh_variables()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QSettings, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent
+from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QKeySequence
 from PySide6.QtWidgets import (
     QApplication,
     QDockWidget,
@@ -20,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
-from inspector.engine.views import ServerStatus, ServerView
+from inspector.engine.views import ServerStatus
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.traffic.traffic_model import LiveSource
@@ -40,7 +41,16 @@ from inspector.qt.window.server_commands import AddServerCommands, ServerCommand
 # The workspace and the dialogs are imported on demand, which saves 100 ms at startup.
 if TYPE_CHECKING:
     from inspector.config.secrets.records import SecretsState
+    from inspector.config.servers.entry_diff import ServerListDiff
+    from inspector.engine.doctor.results import CheckReport
+    from inspector.engine.drift.drift import DriftView
     from inspector.engine.inbox.views import InboxRequest
+    from inspector.engine.login.logins import LoginRequested
+    from inspector.engine.server_view import ServerView
+    from inspector.oauth.login.steps import LoginView
+    from inspector.qt.models.all_features import FeatureLists
+    from inspector.qt.models.feature_list import ServerFeature
+    from inspector.qt.panels.all_features import AllFeaturesPanel
     from inspector.qt.panels.discovered_servers.panel import DiscoveredServersPanel
     from inspector.qt.panels.inbox.panel import InboxPanel
     from inspector.qt.panels.welcome import WelcomePanel
@@ -105,6 +115,7 @@ class MainWindow(QMainWindow):
         self._lay_out()
         self._make_menus()
         self.capture_notice = CaptureNotices(bridge, self.strips, self)
+        self._may_lose_rows = False
         self._dismiss_message = QAction("Dismiss", self)
         self._dismiss_message.triggered.connect(lambda: self.strips.withdraw("message"))
         self._commands = Commands(self, bridge, self.actions_table)
@@ -262,8 +273,10 @@ class MainWindow(QMainWindow):
         self.captures.open([path for path in openable(event.mimeData()) if path not in others])
         self.add_commands.open_dropped(others)
 
-    def _make_menus(self) -> None:
+    def _make_menus(self, platform: str = sys.platform) -> None:
         for name, commands in self.actions_table.menus():
+            if name == "Help" and platform == "darwin":
+                self._make_window_menu()
             menu = QMenu(name, self)
             self.menuBar().addMenu(menu)
             submenus: dict[str, QMenu] = {"": menu}
@@ -278,6 +291,20 @@ class MainWindow(QMainWindow):
                 menu.addAction(self._servers_dock.toggleViewAction())
                 menu.addAction(self._traffic_dock.toggleViewAction())
 
+    def _make_window_menu(self) -> None:
+        """Add the menu that every macOS application has."""
+        menu = self.menuBar().addMenu("Window")
+        menu.addAction("Minimize", QKeySequence("Ctrl+M"), self.showMinimized)
+        menu.addAction("Zoom", self._toggle_maximized)
+        menu.addSeparator()
+        menu.addAction("Bring All to Front", self.raise_)
+
+    def _toggle_maximized(self) -> None:
+        if self.isMaximized():
+            self.showNormal()
+        else:
+            self.showMaximized()
+
     def _connect(self) -> None:
         self._bridge.server_changed.connect(self._on_server_changed)
         self._bridge.server_removed.connect(self._on_server_removed)
@@ -286,24 +313,42 @@ class MainWindow(QMainWindow):
         self._bridge.secrets_changed.connect(self._on_secrets_changed)
         self._bridge.inbox_changed.connect(self._on_inbox_changed)
         self._bridge.discovered_servers_changed.connect(self._on_discovery_finished)
-        self._bridge.server_list_changed.connect(lambda diff: self.server_list_notice.put(diff))
-        self._bridge.check_changed.connect(lambda view: self.doctor_notice.put(view))
-        self._bridge.drift_changed.connect(lambda view: self.drift_notice.put(view))
-        self._bridge.login_changed.connect(lambda login: self.login_notice.put(login))
-        self._bridge.login_required.connect(lambda requested: self.login_notice.show_requested(requested))
+        self._bridge.server_list_changed.connect(self._on_server_list_changed)
+        self._bridge.check_changed.connect(self._on_check_changed)
+        self._bridge.drift_changed.connect(self._on_drift_changed)
+        self._bridge.login_changed.connect(self._on_login_changed)
+        self._bridge.login_required.connect(self._on_login_required)
         self._bridge.open_url = lambda url: self.login_notice.open_page(url)
         secret_clipboard().notified.connect(self._on_clipboard_notified)
         self.servers.server_chosen.connect(self._on_server_chosen)
         self.servers.inbox_chosen.connect(self._on_inbox_chosen)
+        self.servers.features_chosen.connect(self._on_features_chosen)
         self.servers.discovered_chosen.connect(self._on_discovered_chosen)
         self.capture_notice.open_requested.connect(lambda path: self.captures.open([path]))
         self.captures.reported.connect(self.notify)
         self.captures.front_changed.connect(self._commands.update_traffic)
         self.captures.opened.connect(lambda opened: self._commands.watch_traffic(opened.panel))
+        self.captures.closed.connect(self.traffic_commands.forget)
 
     def notify(self, text: str) -> None:
         """Report a success that is not otherwise visible."""
         self.strips.show_message("message", text, self._dismiss_message, "ok")
+
+    # Methods, not lambdas: Qt would keep a lambda, and the window with it, for as long as the bridge lives.
+    def _on_server_list_changed(self, diff: ServerListDiff) -> None:
+        self.server_list_notice.put(diff)
+
+    def _on_check_changed(self, report: CheckReport) -> None:
+        self.doctor_notice.put(report)
+
+    def _on_drift_changed(self, view: DriftView) -> None:
+        self.drift_notice.put(view)
+
+    def _on_login_changed(self, login: LoginView) -> None:
+        self.login_notice.put(login)
+
+    def _on_login_required(self, requested: LoginRequested) -> None:
+        self.login_notice.show_requested(requested)
 
     def _on_clipboard_notified(self, text: str, seconds: int) -> None:
         from inspector.qt.window.status_bar import show_in_status_bar
@@ -331,8 +376,7 @@ class MainWindow(QMainWindow):
     def _on_server_removed(self, name: str) -> None:
         workspace = self.workspaces.pop(name, None)
         if workspace is not None:
-            self._stack.removeWidget(workspace)
-            workspace.deleteLater()
+            workspace.dispose()
 
     def _on_server_chosen(self, name: str) -> None:
         view = self.current_view()
@@ -379,6 +423,39 @@ class MainWindow(QMainWindow):
         self._stack.addWidget(panel)
         return panel
 
+    @cached_property
+    def feature_lists(self) -> FeatureLists:
+        """The lists of all servers, created when the palette or the features are first shown."""
+        from inspector.qt.models.all_features import FeatureLists
+
+        return FeatureLists(self._bridge, self)
+
+    @cached_property
+    def all_features(self) -> AllFeaturesPanel:
+        """The panel with the features of all servers, created on first use."""
+        from inspector.qt.panels.all_features import AllFeaturesPanel
+
+        views, actions = self.servers.model.views, self.actions_table
+        panel = AllFeaturesPanel(self._bridge, self.feature_lists, views, actions, self._theme)
+        panel.feature_requested.connect(self._on_feature_requested)
+        panel.selection_changed.connect(self._commands.update_copying)
+        self._stack.addWidget(panel)
+        return panel
+
+    def shown_features(self) -> AllFeaturesPanel | None:
+        """Return the panel with the features of all servers if it is shown."""
+        panel: AllFeaturesPanel | None = vars(self).get("all_features")
+        return panel if panel is not None and self._stack.currentWidget() is panel else None
+
+    def _on_features_chosen(self) -> None:
+        self._stack.setCurrentWidget(self.all_features)
+        self.setWindowTitle("All features — MCP Lens")
+        self._commands.update(None)
+        self.all_features.search.setFocus()
+
+    def _on_feature_requested(self, item: ServerFeature) -> None:
+        self.command_palette.open_feature(item.kind, item.server, item.name)
+
     def _on_discovered_chosen(self) -> None:
         self._stack.setCurrentWidget(self.discovered_servers)
         self.setWindowTitle("Discovered servers — MCP Lens")
@@ -394,10 +471,12 @@ class MainWindow(QMainWindow):
         """Return a server's workspace, created on first use."""
         if view.name not in self.workspaces:
             before = self.workspace()
-            from inspector.qt.window.workspace import Workspace
+            from inspector.qt.window.workspace import TABS, Workspace
 
-            workspace = Workspace(self._bridge, view, self.actions_table, self._theme, self._make_inbox)
-            workspace.tools.call_view.readiness_changed.connect(self._commands.update_calls)
+            tab = TABS[before.tabs.currentIndex()] if before is not None else TABS[0]
+            actions = self.actions_table
+            workspace = Workspace(self._bridge, view, actions, self._theme, self._make_inbox, tab)
+            workspace.call_readiness_changed.connect(self._commands.update_calls)
             workspace.readiness_changed.connect(self._commands.update_resources)
             workspace.reply_requested.connect(lambda inbox_id: self.inbox.go_to(view.name, inbox_id))
             self.traffic_commands.watch_workspace(workspace)
@@ -407,8 +486,6 @@ class MainWindow(QMainWindow):
             if "drift_notice" in vars(self):
                 self.drift_notice.notify(workspace)
             self._stack.addWidget(workspace)
-            if before is not None:
-                workspace.tabs.setCurrentIndex(before.tabs.currentIndex())
         return self.workspaces[view.name]
 
     def _current_name(self) -> str:
@@ -426,12 +503,33 @@ class MainWindow(QMainWindow):
             self.restoreGeometry(geometry)
             self.restoreState(state, _LAYOUT_VERSION)
 
+    def close_unasked(self) -> None:
+        """Close the window even if rows are lost, as for a signal that ends the process."""
+        self._may_lose_rows = True
+        self.close()
+
     def closeEvent(self, event: QCloseEvent) -> None:
+        rows = self.capture_notice.unsaved_rows()
+        if rows and not self._may_lose_rows:
+            event.ignore()
+            self._ask_about_unsaved(rows)
+            return
         self._layout.setValue("geometry", self.saveGeometry())
         self._layout.setValue("state", self.saveState(_LAYOUT_VERSION))
         secret_clipboard().clear()
         self.closing.emit()
         event.accept()
+
+    def _ask_about_unsaved(self, rows: int) -> None:
+        from inspector.qt.dialogs.traffic.captures import UnsavedRowsDialog
+
+        state = self.capture_notice.recording
+        if state is None or any(each.isVisible() for each in self.findChildren(UnsavedRowsDialog)):
+            return
+        dialog = UnsavedRowsDialog(self._theme, rows, state, self)
+        dialog.save_requested.connect(lambda: self.captures.choose_and_save_running(self.close_unasked))
+        dialog.discard_requested.connect(self.close_unasked)
+        dialog.show()
 
 
 def _short(name: str) -> str:

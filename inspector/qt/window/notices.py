@@ -23,7 +23,8 @@ from inspector.config.servers.entry_diff import ServerListDiff
 from inspector.engine.doctor.results import CheckReport
 from inspector.engine.drift.drift import DriftView
 from inspector.engine.login.logins import LoginRequested
-from inspector.engine.views import ServerStatus, ServerView
+from inspector.engine.server_view import ServerView
+from inspector.engine.views import ServerStatus
 from inspector.oauth.login.steps import LoginView
 from inspector.oauth.login_reason import LoginReason
 from inspector.qt.bridge import Bridge
@@ -208,7 +209,8 @@ class LoginNotice(QObject):
         elif login.prompt is not None:
             self._show_message(login.server, f"The login to {name} needs your input.")
         elif login.waiting is not None:
-            self._show_message(login.server, f"{name}: waiting for login in the browser.")
+            host = read_link(login.waiting.authorization_url).ascii_host
+            self._show_message(login.server, f"{name}: waiting for login in the browser at {host}.")
         else:
             self._withdraw(login.server)
 

@@ -17,7 +17,7 @@ from PySide6.QtGui import QAction, QGuiApplication
 from inspector.base.errors import ConfigError, UserError
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
-from inspector.engine.views import ServerView
+from inspector.base.units import plural
 from inspector.qt.bridge import Bridge
 from inspector.qt.theme import Theme
 from inspector.traffic.records import OPENABLE_SUFFIXES
@@ -25,14 +25,18 @@ from inspector.traffic.records import OPENABLE_SUFFIXES
 if TYPE_CHECKING:
     from inspector.config.foreign.export import Exported
     from inspector.config.servers.entries import Entry
+    from inspector.engine.server_view import ServerView
     from inspector.engine.servers.lifecycle import Removed
     from inspector.engine.servers.registry import ServerRegistry
+    from inspector.protocol.types import Tool
     from inspector.qt.dialogs.servers.add_server import AddServerDialog
     from inspector.qt.dialogs.servers.edit_server import EditServerDialog
     from inspector.qt.window.main_window import MainWindow
 
 _REMOVED = "removed"  # key of the strip
 _MAX_NAME_LENGTH = 60
+_DEFINITIONS_AT_ONCE = 20
+_MAX_NOTES = 2
 
 
 class ServerCommands(QObject):
@@ -68,9 +72,49 @@ class ServerCommands(QObject):
         from inspector.protocol.types import namespaced
 
         workspace = self._window.workspace()
-        tool = workspace.tools.call_view.tool if workspace is not None else None
-        if workspace is not None and tool is not None:
+        tools = workspace.existing_tools() if workspace is not None else None
+        if workspace is not None and tools is not None and (tool := tools.call_view.tool) is not None:
             self._copy(namespaced(workspace.view.name, tool.name))
+
+    def copy_definitions(self, format: str, *, everything: bool = False) -> None:
+        """Copy the selected tools, or all listed ones, as a model API takes them."""
+        tools = self.tools(everything=everything)
+        if tools:
+            self._bridge.start("copy tool definitions", self._copy_definitions(tools, format))
+
+    def tools(self, *, everything: bool = False) -> list[tuple[str, Tool]]:
+        """Return the selected tools, or all listed ones, each with the name of its server."""
+        features = self._window.shown_features()
+        if features is not None:
+            return features.all_tools() if everything else features.selected_tools()
+        workspace = self._window.workspace()
+        panel = workspace.existing_tools() if workspace is not None else None
+        if workspace is None or panel is None:
+            return []
+        tools = panel.model.tools() if everything else panel.selected_tools()
+        return [(workspace.view.name, tool) for tool in tools]
+
+    async def _copy_definitions(self, tools: Sequence[tuple[str, Tool]], format: str) -> None:
+        """Write a few definitions at a time: there may be ten thousand tools."""
+        import asyncio
+
+        from inspector.base.json.text import write
+        from inspector.schema.tool_definitions import FORMATS, tool_definitions, tools_text
+
+        texts: list[str] = []
+        notes: list[str] = []
+        for definition in tool_definitions(tools, format):
+            texts.append(write(definition.value))
+            notes += definition.notes
+            if len(texts) % _DEFINITIONS_AT_ONCE == 0:
+                await asyncio.sleep(0)
+        if not shiboken6.isValid(self._window):
+            return
+        QGuiApplication.clipboard().setText(texts[0] if len(texts) == 1 else tools_text(texts, format))
+        count = plural(len(texts), "tool definition")
+        more = [f"{len(notes) - _MAX_NOTES:,} more changes."] if len(notes) > _MAX_NOTES else []
+        sentences = [f"Copied {count} for {FORMATS[format]}.", *notes[:_MAX_NOTES], *more]
+        self._window.notify(" ".join(sentences))
 
     def _start(self, what: str, work: Callable[[ServerView], Coroutine[Any, Any, None]]) -> None:
         view = self._window.current_view()

@@ -5,7 +5,7 @@ The bar is created on first use and hidden while it is empty.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QAction, QPalette
 from PySide6.QtWidgets import QMainWindow, QSizeGrip, QStatusBar, QToolButton, QWidget
 
@@ -54,14 +54,26 @@ class SecretsStatus(QToolButton):
         if isinstance(bar, QStatusBar):
             _show_bar(bar)
 
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.PaletteChange:
+            self._apply_color()  # restyling restores an older palette
+
     def _apply_theme(self) -> None:
         if self._state is None:
             return
         tone = status_tone(self._state)
         self._theme.set_icon(self, "warning" if tone == "warn" else "key", tone)
-        colors = QPalette(self.palette())
-        colors.setColor(QPalette.ColorRole.ButtonText, self._theme.color(tone))
-        self.setPalette(colors)
+        self._apply_color()
+
+    def _apply_color(self) -> None:
+        if self._state is None:
+            return
+        color = self._theme.color(status_tone(self._state))
+        if self.palette().buttonText().color() != color:
+            colors = QPalette()
+            colors.setColor(QPalette.ColorRole.ButtonText, color)
+            self.setPalette(colors)
 
 
 def show_in_status_bar(window: QMainWindow, text: str, seconds: int) -> None:

@@ -11,7 +11,7 @@ from inspector.engine.views import RawOutcome, ServerStatus
 from inspector.qt.models.traffic.console import RawMessageColumn, raw_message_state
 from inspector.qt.panels.console import TEMPLATES, RawConsole
 from inspector.qt.views.raw_composer import RawResponse
-from inspector.traffic.records import Direction, HttpExchange, Record, RecordKind
+from inspector.traffic.records import Direction, HttpExchange, RecordKind
 from tests.qt.console.raw_servers import parrot
 from tests.qt.lens_driver import Lens, scripted, visible_text
 
@@ -22,14 +22,8 @@ def opened(lens: Lens) -> RawConsole:
     lens.choose("parrot")
     lens.do("server.connect")
     lens.wait_for("parrot", ServerStatus.CONNECTED)
-    # The Tools tab sends requests too; those before the first raw message are not listed here.
-    lens.until(lambda: any(each.method == "tools/list" for each in responses(lens)))
     lens.do("view.raw")
     return lens.workspace.raw
-
-
-def responses(lens: Lens) -> list[Record]:
-    return [each for each in lens.records() if each.kind is RecordKind.RESULT]
 
 
 def send(lens: Lens, raw: RawConsole, text: bytes) -> None:

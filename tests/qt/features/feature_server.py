@@ -76,7 +76,7 @@ class Server:
         resources = self._list("resources")
         start = int(params.get("cursor", 0))
         end = start + int(self.script.get("page", 5_000))
-        more = {"nextCursor": str(end)} if end < len(resources) else {}
+        more = {"nextCursor": self.script.get("cursor", str(end))} if end < len(resources) else {}
         return {"resources": resources[start:end], **more}
 
     def _list(self, what: str) -> list[Any]:

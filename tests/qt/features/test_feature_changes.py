@@ -122,7 +122,9 @@ def test_list_that_cannot_be_refreshed_stays_with_the_reason_and_a_next_step(len
     read_aside(lens, "do://refuse")
     lens.do(f"{kind[:-1]}.refresh")
     lens.until(lambda: "The disk is full" in visible_text(panel.alert))
-    assert f"Could not refresh the {kind}: The disk is full" in visible_text(panel.alert)
+    assert f"Could not refresh the {kind}: -32603 (internal error): The disk is full" in visible_text(
+        panel.alert
+    )
     assert view.isVisibleTo(panel)
     assert view.currentIndex().row() == 7
     assert panel.change_strip.isHidden()

@@ -234,7 +234,7 @@ def test_error_is_shown_with_the_server_message(lens: Lens) -> None:
     panel = open_prompts(lens, prompt_server())
     panel.choose("refused")
     assert get(lens, panel).kind is OutcomeKind.RPC_ERROR
-    assert "Not today (-32602)" in visible_text(panel.view.result)
+    assert "-32602 (invalid params): Not today" in visible_text(panel.view.result)
     assert '"Not today"' in panel.view.result.message.shown_text()
 
 

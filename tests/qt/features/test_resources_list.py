@@ -207,7 +207,7 @@ def test_server_without_templates_causes_no_error(lens: Lens) -> None:
 def test_templates_are_shown_although_resources_cannot_be_listed(lens: Lens) -> None:
     panel = open_resources(lens, resource_server(refuses=True))
     assert rows(panel.lists.templates) == ["Book", "find"]
-    assert "Could not list the resources: The disk is full" in visible_text(panel)
+    assert "Could not list the resources: -32603 (internal error): The disk is full" in visible_text(panel)
 
 
 def test_panels_are_built_only_when_shown(lens: Lens) -> None:
@@ -232,3 +232,11 @@ def test_hostile_names_stay_plain_and_visible(lens: Lens) -> None:
     assert_harmless(lens.window)
     go_to_template(panel, 0)
     assert_harmless(lens.window)
+
+
+def test_resources_that_arrived_are_shown_when_the_cursor_repeats(lens: Lens) -> None:
+    panel = open_resources(lens, resource_server(page=1, cursor="1"))
+    assert rows(panel.lists.resources) == ["Notes", "a.csv"]
+    shown = visible_text(panel.alert)
+    assert "The list of resources is incomplete" in shown
+    assert "“1” was sent before: the list never ends" in shown

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import socket
 
+import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QTextFormat
+from PySide6.QtGui import QDesktopServices, QTextFormat
 from PySide6.QtTest import QTest
 
 from inspector.config.servers.entries import StdioEntry
@@ -54,6 +56,7 @@ def test_each_content_type_has_its_own_view(lens: Lens) -> None:
 
 
 def test_markdown_loads_nothing_and_has_no_clickable_links(lens: Lens) -> None:
+    """T17: a rendered document loads local files or URLs."""
     panel = open_resources(lens, kinds())
     read(lens, panel, "x://markdown")
     view = panel.contents.content._markdown
@@ -65,6 +68,42 @@ def test_markdown_loads_nothing_and_has_no_clickable_links(lens: Lens) -> None:
     for form in view.page.document().allFormats():
         assert form.objectType() != QTextFormat.ObjectTypes.ImageObject.value
         assert not form.toCharFormat().isAnchor()
+
+
+def test_html_is_shown_as_source_and_loads_nothing(lens: Lens) -> None:
+    """T30: an HTML resource must not run scripts or load anything."""
+    with socket.create_server(("127.0.0.1", 0)) as tracker:
+        tracker.setblocking(False)
+        url = f"http://127.0.0.1:{tracker.getsockname()[1]}/x.png"
+        html = f"<script src='{url}'></script><img src='{url}'><b>bold</b>"
+        content = {"uri": "ui://page", "text": html, "mimeType": "text/html;profile=mcp-app"}
+        server = resource_server(
+            resources=[{"uri": "ui://page", "name": "page"}], contents={"ui://page": [content]}
+        )
+        panel = open_resources(lens, server)
+        read(lens, panel, "ui://page")
+        view = panel.contents.content
+        assert view.form() is ContentForm.TEXT
+        assert view.text.shown_text() == html
+        lens.window.grab()
+        with pytest.raises(BlockingIOError):
+            tracker.accept()
+
+
+def test_local_file_uri_is_read_by_the_server_and_never_opened(
+    lens: Lens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """T29: a click on a resource of the server must not open a local file or program."""
+    opened: list[object] = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", opened.append)
+    uri = "file:///etc/passwd"
+    server = resource_server(
+        resources=[{"uri": uri, "name": "passwd"}], contents={uri: [{"uri": uri, "text": "from the server"}]}
+    )
+    panel = open_resources(lens, server)
+    read(lens, panel, uri)
+    assert panel.contents.content.text.shown_text() == "from the server"
+    assert opened == []
 
 
 def test_parts_of_one_result_can_be_viewed_one_by_one(lens: Lens) -> None:
@@ -84,7 +123,7 @@ def test_error_is_shown_with_the_server_message_and_the_raw_message(lens: Lens) 
     panel = open_resources(lens, resource_server())
     reading = read(lens, panel, "file:///home/ada/notes.md")
     assert reading.outcome.kind is OutcomeKind.RPC_ERROR
-    assert "Resource not found (-32002)" in visible_text(panel.contents)
+    assert "-32002 (resource not found): Resource not found" in visible_text(panel.contents)
     assert '"code": -32002' in panel.contents.message.shown_text()
 
 

@@ -3,7 +3,8 @@
 It uses the standard library only, so it starts in 20 ms (-I -S). Arguments of the tool `ask`: `ask` is a list
 of {method, params}, sent as server requests at once; `rounds` is a list of {key: {method, params}}, sent one
 after the other in input-required results (2026-07-28). The result of the call has the replies as JSON.
-`required` is a list of URL elicitations without which the call fails (-32042). Other tools: `withdraw`
+`required` is a list of URL elicitations without which the call fails (-32042); `result` is the result itself.
+Other tools: `withdraw`
 cancels the pending requests, `complete` reports completed elicitations (`ids`), `exits` ends the process.
 """
 
@@ -72,7 +73,9 @@ class Server:
 
     def _ask(self, id: object, params: Params) -> None:
         arguments = params.get("arguments", {})
-        if "required" in arguments:
+        if "result" in arguments:
+            send(id=id, result=arguments["result"])
+        elif "required" in arguments:
             self._require(id, arguments["required"])
         elif "rounds" in arguments:
             self._ask_in_result(id, params, arguments["rounds"])

@@ -56,6 +56,7 @@ def test_model_orders_pending_by_age_and_finished_latest_first(
 
 def test_text_has_the_kind_age_and_end_of_a_request() -> None:
     assert what_text(make_request(1)) == "Form elicitation"
+    assert what_text(make_request(1, input_requests=())) == "Invalid input request"
     assert [age_text(make_request(1), seconds * 10**9) for seconds in (0, 59, 60, 3_700, 7_500)] == [
         "0 s",
         "59 s",

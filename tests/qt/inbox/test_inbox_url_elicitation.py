@@ -10,6 +10,7 @@ from tests.qt.lens_driver import Lens, visible_text
 
 
 def test_url_is_opened_on_click_and_consent_is_sent_immediately(lens: Lens) -> None:
+    """T31: an elicitation opens a phishing page without consent."""
     stage = InboxStage(lens)
     call = stage.call(ask=[page()])
     stage.wait_for(1)

@@ -12,7 +12,8 @@ from PySide6.QtCore import QObject, QUrl, Signal
 
 from inspector.base.errors import UserError
 from inspector.config.servers.entries import OAuthSettings
-from inspector.engine.views import ServerStatus, ServerView
+from inspector.engine.server_view import ServerView
+from inspector.engine.views import ServerStatus
 from inspector.oauth.callback import ReceivedCallback
 from inspector.oauth.http import LoginRequest, get_document, post_form
 from inspector.oauth.login.steps import (

@@ -99,7 +99,7 @@ def state_of(panel: LoginPanel, step: StepId) -> StepState:
 def test_login_modules_are_not_imported_before_a_login_is_shown(lens: Lens) -> None:
     """Other tests may have imported the modules: check that the objects do not exist."""
     lens.connect(scripted())
-    assert lens.workspace._auth is None
+    assert lens.workspace.findChildren(LoginPanel) == []
     assert "login_notice" not in vars(lens.window)
 
 
@@ -182,7 +182,8 @@ def test_waiting_login_out_of_view_is_announced_with_a_link(
     shown = [button.text() for button in lens.workspace.findChildren(QAbstractButton) if button.isVisible()]
     assert "Cancel login" in shown
     assert "Connect" not in shown
-    lens.until(lambda: "waiting for login in the browser" in lens.window.strips.text("login notes"))
+    announced = "notes: waiting for login in the browser at 127.0.0.1."
+    lens.until(lambda: lens.window.strips.text("login notes") == announced)
     lens.press("Show login", lens.window.strips)
     panel = lens.workspace.auth
     lens.until(lambda: panel.browser_wait.isVisible())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import sys
 import threading
 from collections.abc import Iterator
@@ -96,6 +97,28 @@ def test_failure_is_shown_with_its_step_cause_and_fix(lens: Lens) -> None:
     assert "ModuleNotFoundError" in finding.evidence.text()
     assert panel.steps.rows["handshake"].result.state is CheckState.FAILED
     assert "skipped" in panel.steps.rows["list"].found.text()
+
+
+def test_folder_of_a_missing_interpreter_is_added_to_the_path_of_the_server(
+    lens: Lens, tmp_path: Path
+) -> None:
+    """As for npx of nvm, which needs node from its folder."""
+    real = faulty("srv")
+    node = f"#!/bin/sh\nexec {shlex.join((real.command, *real.args))}\n"
+    for name, text in (("lens-npx", "#!/usr/bin/env lens-node\n"), ("lens-node", node)):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    panel = run_doctor(lens, StdioEntry(name="srv", command=str(tmp_path / "lens-npx")))
+    assert panel.summary.text() == "Failed at “Command”."
+    (finding,) = panel.findings
+    assert finding.apply_action.text() == "Add this folder to the server's PATH"
+    assert str(tmp_path) in finding.cause.text()
+    finding.apply_action.trigger()
+    lens.until(
+        lambda: panel.report is not None and not panel.report.is_running and not panel.report.diagnoses
+    )
+    assert panel.summary.text() == "Everything works."
+    assert lens.view("srv").path_source == "set for this server, then as MCP Lens was started"
 
 
 def test_check_can_be_cancelled(lens: Lens) -> None:

@@ -17,6 +17,7 @@ from inspector.base.plain_text import one_line
 from inspector.config.servers.entries import HttpEntry, StdioEntry
 from inspector.engine.processes.processes import EndedProcess, ProcessView
 from inspector.engine.processes.sample import ProcessFacts, Sample
+from inspector.engine.servers import server as server_module
 from inspector.engine.views import ServerStatus
 from inspector.qt.models.processes import HEADERS, Column, ProcessesModel, age_text, cell_text, percent_text
 from inspector.qt.panels.processes.panel import ProcessPanel
@@ -103,6 +104,7 @@ def test_processes_are_not_sampled_while_the_tab_is_hidden(
     assert panel._timer.isActive()
     lens.do("view.tools")
     assert not panel._timer.isActive()
+    lens.settle()  # a sample may have started before
     runs: list[str] = []
     monkeypatch.setattr(lens.app.thread.engine.processes, "scan", runs.append)
     lens.do("server.reconnect")
@@ -127,6 +129,24 @@ def test_disconnected_server_offers_to_connect(lens: Lens) -> None:
     assert "Not connected" in visible_text(panel)
     lens.press("Connect", panel)
     lens.until(lambda: panel.running.model.rowCount() == 1)
+
+
+def test_cause_and_last_output_are_shown_while_the_server_is_restarted(
+    lens: Lens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("_FIRST_DELAY", "_MAX_DELAY"):
+        monkeypatch.setattr(server_module, name, 600.0)  # stays in the delay
+    lens.connect(replace(work_entry(), auto_restart=True))
+    lens.do("view.tools")
+    lens.call("crash")
+    lens.wait_for("work", ServerStatus.RECONNECTING)
+    lens.do("view.overview")
+    lens.until(lambda: "Connection lost" in visible_text(lens.workspace.overview))
+    shown = visible_text(lens.workspace.overview)
+    assert "The server was terminated by signal SIGKILL. Reconnecting in " in shown
+    assert "about to crash" in shown
+    lens.do("server.disconnect")
+    lens.wait_for("work", ServerStatus.FAILED)
 
 
 def test_crash_is_in_the_history_with_its_last_output(lens: Lens) -> None:

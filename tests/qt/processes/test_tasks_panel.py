@@ -133,7 +133,9 @@ def test_task_is_added_by_id_and_an_unknown_id_is_reported(lens: Lens, design: s
     panel.id_line.setFocus()
     QTest.keyClicks(panel.id_line, "unknown-task")
     QTest.keyClick(panel.id_line, Qt.Key.Key_Return)
-    lens.until(lambda: "The server returned an error: Unknown task (-32602)." in visible_text(panel))
+    lens.until(
+        lambda: "The server returned an error: -32602 (invalid params): Unknown task." in visible_text(panel)
+    )
     panel.id_line.clear()
     QTest.keyClicks(panel.id_line, f" {id} ")
     QTest.keyClick(panel.id_line, Qt.Key.Key_Return)

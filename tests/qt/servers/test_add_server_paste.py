@@ -152,6 +152,7 @@ def test_hundreds_of_servers_appear_gradually_before_they_can_be_added(lens: Len
 
 
 def test_link_shows_its_full_command_and_return_does_not_add_it(lens: Lens, tmp_path: Path) -> None:
+    """T34: an install link adds a command that the user has not seen in full."""
     marker = tmp_path / "touched"
     args = ["-c", f"touch {shlex.quote(str(marker))}", "x" * 4_000, *(f"word {n}" for n in range(40))]
     dialog = paste(lens, link(name="evil", command="/bin/sh", args=args))

@@ -15,7 +15,8 @@ from inspector.base.json.values import JSONObject, compact
 from inspector.config.servers.entries import StdioEntry
 from inspector.config.servers.server_list import ServerListFile
 from inspector.demo.servers import command
-from inspector.engine.views import ClientSide, OutcomeKind, ServerStatus
+from inspector.engine.server_view import ClientSide
+from inspector.engine.views import OutcomeKind, ServerStatus
 from inspector.protocol.client_capabilities import ALL, NOTHING
 from inspector.protocol.handshake import CLIENT_CAPABILITIES_KEY
 from inspector.protocol.revisions import R4, R5

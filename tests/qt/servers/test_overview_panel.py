@@ -9,6 +9,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 
+from inspector.config.servers.entries import Timeouts
+from inspector.engine.server_view import ServerView
 from inspector.engine.views import ServerStatus
 from tests.qt.lens_driver import Lens, faulty, scripted, visible_text
 
@@ -34,6 +36,14 @@ def test_connected_server_is_described_in_facts(lens: Lens) -> None:
     assert str(lens.view("scripted").pid) in text
     assert json.dumps({"depth": 3}, separators=(",", ":")) in text
     assert "not declared" in text
+
+
+def test_source_of_the_path_is_shown_for_a_command(lens: Lens) -> None:
+    lens.add(faulty("broken", "exit"))
+    lens.choose("broken")
+    assert "as MCP Lens was started" in visible_text(lens.workspace.overview)
+    lens.run(lens.app.bridge.ask_settings(lambda store: store.set("connections.serverPath", "/opt/x")))
+    lens.until(lambda: "custom, from Settings" in visible_text(lens.workspace.overview))
 
 
 def test_handshake_findings_are_listed(lens: Lens) -> None:
@@ -111,3 +121,34 @@ def test_changed_configuration_is_announced_until_reconnected(lens: Lens) -> Non
 def test_unsaved_server_says_that_it_is_not_saved(lens: Lens) -> None:
     lens.add(scripted("one"))
     assert "no (until you close MCP Lens)" in visible_text(lens.workspace.overview)
+
+
+def test_slow_server_offers_to_wait_longer(lens: Lens) -> None:
+    entry = replace(faulty("slow", "silent"), timeouts=Timeouts(connect=0.2))
+    lens.add(entry)
+    lens.do("server.connect")
+    lens.wait_for("slow", ServerStatus.FAILED)
+    assert "Timed out after" in visible_text(lens.workspace.overview)
+    press(lens, "Wait longer")
+    lens.wait_for("slow", ServerStatus.CONNECTING)
+    press(lens, "Disconnect")
+    lens.wait_for("slow", ServerStatus.IDLE)
+
+
+def test_connecting_server_shows_what_it_may_be_doing_and_how_to_wait_longer(lens: Lens) -> None:
+    view = ServerView(
+        "slow",
+        "stdio",
+        "npx -y slow",
+        ServerStatus.CONNECTING,
+        next_step="npx may be downloading the package. MCP Lens waits 25 s in total.",
+        waits_for="the response to initialize",
+        can_wait_longer=True,
+    )
+    lens.add(scripted("one"))
+    overview = lens.workspace.overview
+    overview.set_view(view)
+    text = visible_text(overview)
+    assert "npx may be downloading the package." in text
+    buttons = [each.text() for each in overview.findChildren(QPushButton) if each.isVisible()]
+    assert buttons == ["Disconnect", "Wait longer"]

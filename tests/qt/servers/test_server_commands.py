@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
@@ -14,7 +15,13 @@ from inspector.base.json.values import JSONObject
 from inspector.config.servers.entries import Entry, HttpEntry, SecretRef, StdioEntry
 from inspector.engine.views import ServerStatus
 from inspector.qt.dialogs.servers.edit_server import EditServerDialog
-from inspector.qt.forms.server.entry_editors import LineEditor, LinesEditor, NameValueEditor
+from inspector.qt.forms.server.entry_editors import (
+    EnvironmentEditor,
+    LineEditor,
+    LinesEditor,
+    NameValueEditor,
+    SwitchEditor,
+)
 from tests.qt.lens_driver import Lens, scripted, visible_text
 
 REMOTE = HttpEntry(name="remote", url="http://127.0.0.1:9/mcp")
@@ -396,3 +403,45 @@ def test_typing_json_does_not_rebuild_fields_on_every_key(lens: Lens) -> None:
     QTest.keyClicks(box, "a")
     press_save(lens, dialog)
     assert saved(lens)["one"]["env"]["V_0"] == "myavalue"  # type: ignore[index, call-overload]
+
+
+def test_edit_server_lists_the_variables_that_are_passed(lens: Lens, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://me:pr0xy-password@proxy:3128")
+    monkeypatch.setenv("DEPLOY_TOKEN", "dep-12345678")
+    lens.keep(StdioEntry(name="one", command="x"))
+    dialog = open_dialog(lens, "one")
+    dialog.form.show_page("Environment")
+    editor = dialog.form.editors["inheritEnvironment"]
+    assert isinstance(editor, EnvironmentEditor)
+    text = visible_text(dialog)
+    assert "HTTPS_PROXY" in text
+    assert "DEPLOY_TOKEN" not in text
+    editor.box.click()
+    text = visible_text(dialog)
+    assert "DEPLOY_TOKEN" in text
+    assert not any(secret in text for secret in ("pr0xy-password", "dep-12345678"))
+    press_save(lens, dialog)
+    assert saved(lens)["one"]["inheritEnvironment"] is True
+
+
+def test_one_request_at_a_time_is_switched_on_in_edit_server(lens: Lens) -> None:
+    lens.keep(scripted("one"))
+    dialog = open_dialog(lens, "one")
+    editor = dialog.form.editors["sequential"]
+    assert isinstance(editor, SwitchEditor)
+    editor.box.click()
+    press_save(lens, dialog)
+    assert saved(lens)["one"]["sequential"] is True
+    lens.do("server.connect")
+    lens.wait_for("one", ServerStatus.CONNECTED)
+    lens.until(lambda: "one at a time" in visible_text(lens.workspace.overview))
+
+
+def test_enabling_a_server_connects_it(lens: Lens) -> None:
+    lens.keep(replace(scripted("one"), enabled=False))
+    lens.choose("one")
+    lens.wait_for("one", ServerStatus.DISABLED)
+    lens.do("server.enable")
+    lens.wait_for("one", ServerStatus.CONNECTED)
+    lens.do("server.enable")
+    lens.wait_for("one", ServerStatus.DISABLED)

@@ -102,7 +102,7 @@ def test_disabled_server_is_not_connected_until_it_is_enabled(lens: Lens) -> Non
     lens.settle()
     assert lens.view("scripted").status is STATES.DISABLED
     lens.do("server.enable")
-    lens.wait_for("scripted", STATES.IDLE)
+    lens.wait_for("scripted", STATES.CONNECTED)
     assert lens.actions["server.enable"].isChecked()
 
 

@@ -20,6 +20,7 @@ PROGRAM = StdioEntry(name="program", command="no-such-program", args=("--token",
 
 
 def test_window_titles_texts_and_files_contain_no_secret(make_lens: Callable[[], Lens]) -> None:
+    """T32: secrets appear in titles, texts, logs or files."""
     lens = make_lens()
 
     def inspect() -> None:

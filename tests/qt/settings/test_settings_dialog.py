@@ -16,9 +16,16 @@ from PySide6.QtWidgets import QApplication
 from inspector.app.backend import open_first_servers
 from inspector.base.errors import UserError
 from inspector.base.json.values import JSON
+from inspector.base.search_path import search_path
 from inspector.config.preferences.settings import SETTINGS, Kind
 from inspector.engine.settings import SettingsStore
-from inspector.qt.dialogs.setting_editors import ChoiceEditor, FlagEditor, NamesEditor, NumberEditor
+from inspector.qt.dialogs.setting_editors import (
+    ChoiceEditor,
+    FlagEditor,
+    NamesEditor,
+    NumberEditor,
+    PathEditor,
+)
 from inspector.qt.dialogs.settings import SECTIONS, CommandRow, FileRow, SettingsDialog
 from inspector.qt.dialogs.traffic.captures import CapturesDialog
 from inspector.qt.link_opener import LinkOpener
@@ -204,6 +211,37 @@ def test_flags_choices_and_names_are_saved(lens: Lens) -> None:
     assert lens.actions["view.dark"].isChecked()
 
 
+def test_path_for_servers_is_chosen_or_written(lens: Lens) -> None:
+    dialog = open_settings(lens)
+    editor = dialog.value_row("connections.serverPath").editor
+    assert isinstance(editor, PathEditor)
+    assert editor.segments.index() == 0
+    assert editor.line.isHidden()
+    editor.segments.button(1).click()
+    lens.until(lambda: saved_settings(lens).get("connections", {}).get("serverPath") == "as-started")
+    editor.segments.button(2).click()
+    assert not editor.line.isHidden()
+    assert saved_settings(lens)["connections"]["serverPath"] == "as-started", "nothing is written yet"
+    QApplication.sendEvent(dialog, QEvent(QEvent.Type.WindowActivate))  # reloads the values
+    lens.settle()
+    assert not editor.line.isHidden()
+    QTest.keyClicks(editor.line, "nowhere")
+    QTest.keyClick(editor.line, Qt.Key.Key_Return)
+    lens.until(lambda: "absolute folders" in dialog.alert.text("connections.serverPath"))
+    lens.until(lambda: editor.segments.index() == 1)
+    assert editor.line.isHidden()
+    editor.segments.button(2).click()
+    editor.line.selectAll()
+    QTest.keyClicks(editor.line, "/opt/x:${PATH}")
+    QTest.keyClick(editor.line, Qt.Key.Key_Return)
+    lens.until(lambda: saved_settings(lens).get("connections", {}).get("serverPath") == "/opt/x:${PATH}")
+    lens.until(lambda: search_path().source == "custom, from Settings")
+    dialog.value_row("connections.serverPath").reset_action.trigger()
+    lens.until(lambda: "serverPath" not in saved_settings(lens).get("connections", {}))
+    lens.until(lambda: editor.segments.index() == 0)
+    assert editor.line.isHidden()
+
+
 def test_invalid_value_is_reported_and_reverted(lens: Lens) -> None:
     dialog = open_settings(lens)
     show_section(dialog, "Calls")
@@ -303,9 +341,10 @@ def test_only_folders_are_opened(tmp_path: Any) -> None:
     opener = LinkOpener(launcher)
     program = tmp_path / "program.sh"
     program.touch()
-    for path in (program, tmp_path / "missing"):
-        with pytest.raises(UserError, match="does not exist yet"):
-            opener.open_folder(path)
+    with pytest.raises(UserError, match="it is a file, not a folder"):
+        opener.open_folder(program)
+    with pytest.raises(UserError, match="does not exist yet"):
+        opener.open_folder(tmp_path / "missing")
     assert not launcher.opened
     opener.open_folder(tmp_path)
     assert launcher.opened[0].isLocalFile()

@@ -7,7 +7,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QTableView
 from pytestqt.qtbot import QtBot
 
-from inspector.engine.views import ServerStatus
+from inspector.engine.views import OutcomeKind, ServerStatus
 from inspector.protocol.types import Listing, Tool
 from inspector.qt.models.feature_list import ToolsModel
 from inspector.qt.panels.tools.panel import ToolsPanel
@@ -117,11 +117,34 @@ def test_ten_thousand_tools_are_searched_letter_by_letter(qtbot: QtBot) -> None:
 
 def test_list_that_becomes_empty_says_so(lens: Lens) -> None:
     panel = lens.connect(scripted())
-    panel.choose("shrinks")
-    lens.do("tool.call")
+    assert lens.call("shrinks").kind is OutcomeKind.RESULT
     lens.until(lambda: "No tools" in visible_text(panel))
     assert lens.actions["tool.refresh"].text() in visible_text(panel).splitlines()
     lens.until(lambda: not lens.actions["tool.call"].isEnabled())
+    assert panel.call_view.result.content.shown_text() == "shrunk"
+    assert panel.call_view.isVisible()
+
+
+def test_result_is_shown_if_the_list_became_empty_during_the_call(lens: Lens) -> None:
+    panel = lens.connect(scripted())
+    panel.choose("waits")
+    lens.do("tool.call")
+    lens.until(lambda: panel.call_view.is_running)
+    panel.choose("echo")
+    lens.run(panel._show_listing(Listing(())))
+    assert panel.call_view.tool is not None
+    assert panel.call_view.tool.name == "waits"
+    with lens.bot.waitSignal(panel.call_view.result.shown):
+        lens.do("tool.cancel")
+    assert "Cancelled" in visible_text(panel.call_view.result)
+
+
+def test_empty_list_without_a_call_shows_only_that(lens: Lens) -> None:
+    panel = lens.connect(scripted())
+    lens.run(panel._show_listing(Listing(())))
+    assert "The server's list of tools is empty." in visible_text(panel)
+    assert not panel.call_view.isVisible()
+    assert not lens.actions["tool.call"].isEnabled()
 
 
 def test_burst_of_list_changes_causes_few_requests(lens: Lens) -> None:
@@ -142,12 +165,10 @@ def test_server_without_tools_says_so(lens: Lens) -> None:
     assert lens.sent("tools/list") == []
 
 
-def test_endless_list_fails_with_the_reason_and_a_next_step(lens: Lens) -> None:
-    lens.add(faulty("endless", "list-loops"))
-    lens.do("server.connect")
-    lens.wait_for("endless", ServerStatus.CONNECTED)
-    lens.until(lambda: "Could not list the tools" in visible_text(lens.tools))
-    shown = visible_text(lens.tools)
+def test_endless_list_is_shown_with_the_reason_and_a_next_step(lens: Lens) -> None:
+    panel = lens.connect(faulty("endless", "list-loops"))
+    assert names(panel)
+    shown = visible_text(panel)
     assert "the list never ends" in shown
     assert lens.actions["tool.refresh"].text() in shown.splitlines()
 
@@ -186,3 +207,23 @@ def test_panel_shows_the_server_state_while_disconnected(lens: Lens) -> None:
     lens.do("server.enable")
     lens.wait_for("scripted", ServerStatus.DISABLED)
     assert "Disabled" in visible_text(lens.tools)
+
+
+def test_tools_that_arrived_are_shown_when_the_next_page_cannot_be_fetched(lens: Lens) -> None:
+    tools = [{"name": f"tool_{number}", "inputSchema": {"type": "object"}} for number in range(4)]
+    panel = lens.connect(scripted(tools=tools, page=2, cursor=2))
+    assert names(panel) == ["tool_0", "tool_1"]
+    shown = visible_text(panel.alert)
+    assert "The list of tools is incomplete" in shown
+    assert '"nextCursor" must be a string, not 2' in shown
+    assert "This is a bug in the server." in shown
+    assert [row.problem for row in lens.records() if row.problem] == ['"nextCursor" must be a string, not 2']
+
+
+def test_incomplete_list_without_any_tool_is_a_failure(lens: Lens) -> None:
+    entry = scripted(tools=[{"name": "a"}], page=0, cursor=[])
+    lens.add(entry)
+    lens.do("server.connect")
+    lens.wait_for(entry.name, ServerStatus.CONNECTED)
+    lens.until(lambda: "Could not list the tools" in visible_text(lens.tools))
+    assert '"nextCursor" must be a string' in visible_text(lens.tools)

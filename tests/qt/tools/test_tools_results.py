@@ -207,7 +207,7 @@ def test_tool_error_and_protocol_error_are_explained_in_different_words(lens: Le
     lens.call("fails")
     assert "isError" in view.alert.text("outcome")
     lens.call("refuses")
-    assert view.alert.text("outcome").startswith("Protocol error; the tool returned no result: No such thing")
+    assert view.alert.text("outcome").startswith("Protocol error; the tool returned no result. ")
     assert tab_labels(view) == ["Raw"]
 
 
@@ -215,3 +215,10 @@ def test_empty_result_says_so(lens: Lens) -> None:
     lens.connect(scripted(tools=[returning()]))
     view = shown(lens, {})
     assert "The result is empty" in view.alert.text("outcome")
+
+
+def test_result_without_content_names_what_it_has(lens: Lens) -> None:
+    lens.connect(scripted(tools=[returning()]))
+    view = shown(lens, {"foo": 1, "bar": [], "isError": False, "_meta": {}})
+    assert view.alert.text("outcome") == "No content; the result has: foo, bar."
+    assert tab_labels(view) == ["Raw"]

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QFileDialog
 
 from inspector.engine.exports import ExportFormat
-from inspector.qt.dialogs.traffic.captures import CapturesDialog
+from inspector.qt.dialogs.traffic.captures import CapturesDialog, UnsavedRowsDialog
 from inspector.qt.dialogs.traffic.export import ExportDialog
 from inspector.qt.panels.traffic.panel import TrafficPanel
 from inspector.traffic.captures.recording import Recording, RecordingState
 from inspector.traffic.log import TrafficLog
+from inspector.traffic.masking.masker import SecretScan
 from inspector.traffic.records import Direction, RecordKind, RowNote
-from tests.qt.lens_driver import Lens, scripted
+from tests.helpers.ownedcapture import open_own_capture
+from tests.qt.lens_driver import Lens, scripted, visible_text
 
 SECRET = "Bearer abcdefghijklmnop0123456789"
 
@@ -148,6 +151,49 @@ def test_mark_in_an_opened_capture_is_saved_to_its_file(lens: Lens) -> None:
     assert again.source.log.note(1) == RowNote(is_marked=True, comment="here")
 
 
+class EndlessScan:
+    """Replaces the scan for secrets by one that only ends when it is cancelled, or with the test."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.started = self.running = 0
+        self.is_over = False
+        monkeypatch.setattr(SecretScan, "steps", lambda scan: self._steps())
+
+    def has_started(self, count: int) -> bool:
+        return self.started == count
+
+    def _steps(self) -> Iterator[int]:
+        self.started += 1
+        self.running += 1
+        try:
+            while not self.is_over:
+                yield 0
+        finally:
+            self.running -= 1
+
+
+@pytest.fixture
+def endless_scan(monkeypatch: pytest.MonkeyPatch) -> Iterator[EndlessScan]:
+    scan = EndlessScan(monkeypatch)
+    yield scan
+    scan.is_over = True
+
+
+@pytest.mark.parametrize("end", ["close", "reject", "choose"])
+def test_scan_of_an_export_ends_with_its_dialog_or_with_another_choice(
+    endless_scan: EndlessScan, lens: Lens, end: str
+) -> None:
+    opened(lens, make_capture(lens.folder / "one.mcpcap"))
+    lens.do("capture.export")
+    dialog = lens.dialog(ExportDialog)
+    lens.until(lambda: endless_scan.running == 1)
+    if end == "choose":
+        dialog.scopes.choose(1)
+        lens.until(lambda: endless_scan.started == 2 and endless_scan.running == 1)
+    getattr(dialog, "close" if end == "choose" else end)()
+    lens.until(lambda: endless_scan.running == 0)
+
+
 def test_export_shows_what_it_masks_and_writes_no_secret(lens: Lens) -> None:
     opened(lens, make_capture(lens.folder / "one.mcpcap", text=f"Authorization: {SECRET}"))
     lens.do("capture.export")
@@ -231,3 +277,73 @@ def test_paused_recording_says_why_until_it_resumes(lens: Lens) -> None:
     lens.until(lambda: "The disk is full. Make room." in lens.window.strips.text("recording"))
     signal.emit(RecordingState(path))
     lens.until(lambda: not lens.window.strips.text("recording"))
+
+
+def pause_recording(lens: Lens) -> None:
+    """Pause the recording, with rows that are only in memory."""
+    lens.run(lens.app.bridge.ask_captures(lambda captures: captures.begin()))
+    (path,) = (lens.folder / "captures").glob("*.mcpcap")
+    path.rename(lens.folder / "moved.mcpcap")
+    lens.connect(scripted())
+    lens.until(lens.window.capture_notice.unsaved_rows)
+
+
+def test_closing_with_rows_that_could_not_be_recorded_asks_first(lens: Lens) -> None:
+    pause_recording(lens)
+    window, closed = lens.window, list[bool]()
+    window.closing.connect(lambda: closed.append(True))
+    assert not window.close()
+    assert not window.close()  # asks once
+    dialog = lens.dialog(UnsavedRowsDialog)
+    rows = window.capture_notice.unsaved_rows()
+    assert f"Close without saving {rows} rows?" in visible_text(dialog)
+    assert "no longer exists" in visible_text(dialog)
+    dialog.cancel_action.trigger()
+    assert window.isVisible()
+    assert not closed
+    assert not window.close()
+    lens.dialog(UnsavedRowsDialog).discard_action.trigger()
+    assert closed
+
+
+def test_rows_that_could_not_be_recorded_are_saved_elsewhere_before_closing(lens: Lens) -> None:
+    pause_recording(lens)
+    window, target, closed = lens.window, lens.folder / "saved.mcpcap", list[bool]()
+    window.closing.connect(lambda: closed.append(True))
+    window.close()
+    lens.dialog(UnsavedRowsDialog).save_action.trigger()
+    chooser = lens.dialog(QFileDialog)
+    chooser.fileSelected.emit(str(target))
+    chooser.close()
+    lens.until(lambda: closed)
+    assert len(open_own_capture(target).log) == len(lens.app.bridge.log)
+
+
+def test_failed_save_before_closing_keeps_the_window_open(lens: Lens) -> None:
+    pause_recording(lens)
+    window, closed = lens.window, list[bool]()
+    window.closing.connect(lambda: closed.append(True))
+    window.close()
+    lens.dialog(UnsavedRowsDialog).save_action.trigger()
+    chooser = lens.dialog(QFileDialog)
+    chooser.fileSelected.emit(str(lens.folder / "missing" / "saved.mcpcap"))
+    chooser.close()
+    lens.until(lambda: "missing" in window.notices.text())
+    assert not closed
+    assert window.isVisible()
+
+
+def test_signal_that_ends_the_process_asks_nothing(lens: Lens) -> None:
+    pause_recording(lens)
+    lens.window.close_unasked()
+    assert not lens.window.isVisible()
+    assert lens.dialogs(UnsavedRowsDialog) == []
+
+
+def test_window_closes_without_a_question_once_recording_has_resumed(lens: Lens) -> None:
+    pause_recording(lens)
+    state = lens.window.capture_notice.recording
+    assert state is not None
+    (lens.folder / "moved.mcpcap").rename(state.path)
+    lens.until(lambda: not lens.window.capture_notice.unsaved_rows())
+    assert lens.window.close()

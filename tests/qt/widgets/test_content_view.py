@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import re
+import zlib
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +18,7 @@ from pytestqt.qtbot import QtBot
 
 from inspector.config.paths import resource_folder
 from inspector.demo.everything.resources import png
-from inspector.engine.content.content import Content, ContentKind
+from inspector.engine.content.content import Content, ContentKind, resource_content
 from inspector.engine.content.text_formats import read_table
 from inspector.qt.models.feature_list import ListChanges
 from inspector.qt.models.resources import uri_parts
@@ -30,7 +35,7 @@ from inspector.qt.widgets.media.markdown import (
     blocks,
     spans,
 )
-from inspector.qt.widgets.media.media import CsvTable
+from inspector.qt.widgets.media.media import _READERS, CsvTable, DecodedImage, read_image
 
 H, P, N, Q, C, R = (
     BlockKind.HEADING,
@@ -147,6 +152,44 @@ def test_broken_image_is_shown_as_bytes_with_the_reason(qtbot: QtBot, theme: The
     view.show_content(Content(ContentKind.IMAGE, png(), "image/png"))
     assert view.form() is ContentForm.IMAGE
     assert view.alert.isHidden()
+
+
+def test_image_with_huge_dimensions_is_not_decoded(qtbot: QtBot, theme: Theme) -> None:
+    """T19: a file of 69 bytes declares an image that would need gigabytes of memory."""
+    bomb = png()
+    bomb = bomb[:16] + (60_000).to_bytes(4, "big") * 2 + bomb[24:29]
+    bomb += zlib.crc32(bomb[12:29]).to_bytes(4, "big") + png()[33:]
+    assert read_image(bomb, "image/png") == DecodedImage(
+        None, "60,000 × 60,000 pixels is too large to show. Save the image to view it."
+    )
+    view = ContentView(theme)
+    qtbot.addWidget(view)
+    view.show_content(Content(ContentKind.IMAGE, bomb, "image/png"))
+    assert view.form() is ContentForm.BYTES
+
+
+def test_svg_is_shown_as_source_and_never_rendered(qtbot: QtBot, theme: Theme, tmp_path: Path) -> None:
+    """T20: an SVG image reads local files and blocks the renderer."""
+    secret = tmp_path / "secret.png"
+    secret.write_bytes(png())
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg"><image href="{secret}" width="9" height="9"/></svg>'
+    # Qt detects SVG by its content, if allowed.
+    for mime_type in ("image/svg+xml", "image/svg", "", *_READERS):
+        assert read_image(svg.encode(), mime_type).image is None
+    view = ContentView(theme)
+    qtbot.addWidget(view)
+    blob = base64.b64encode(svg.encode()).decode()
+    view.show_content(resource_content({"uri": "x://y", "blob": blob, "mimeType": "image/svg+xml"}))
+    assert view.form() is ContentForm.TEXT
+    assert view.text.shown_text() == svg
+
+
+def test_only_one_function_decodes_images_of_servers() -> None:
+    """T20: another reader would detect SVG by its content."""
+    readers = re.compile(r"QImageReader|QSvg|QMovie|loadFromData|fromData\(|QPictureIO")
+    package = Path(__file__).parents[3] / "inspector"
+    users = {path.name for path in package.rglob("*.py") if readers.search(path.read_text(encoding="utf-8"))}
+    assert users == {"media.py"}
 
 
 def test_text_is_copied_in_full_and_bytes_are_not(qtbot: QtBot, theme: Theme) -> None:

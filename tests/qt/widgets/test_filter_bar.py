@@ -241,3 +241,11 @@ def test_error_is_shown_when_the_suggestions_covering_it_close(bar: FilterBar) -
         press(bar, key)
         notes = [label for label in bar.field.findChildren(PlainLabel) if label.isVisible()]
         assert [note.text() for note in notes] == ["Column 1: That is no word."]
+
+
+def test_buttons_of_the_filter_field_have_their_icons_when_they_appear(bar: FilterBar) -> None:
+    bar.field.setText("method:")
+    bar.field.set_progress(0.5)
+    bar.set_chip("10:00 – 11:00")
+    assert [action.icon().isNull() for action in bar.field.actions() if action.isVisible()] == [False] * 3
+    assert [chip.icon().isNull() for chip in bar.findChildren(QPushButton) if chip.isVisible()] == [False]

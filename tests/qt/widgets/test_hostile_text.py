@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 
+import pytest
 from PySide6.QtCore import QAbstractItemModel, QAbstractTableModel, Qt
 from PySide6.QtGui import Qt as GuiQt
 from PySide6.QtWidgets import QAbstractItemView, QLabel, QWidget
@@ -71,6 +73,7 @@ def check_all_tabs(lens: Lens) -> None:
 
 
 def test_markup_and_hidden_characters_stay_plain_and_visible_everywhere(lens: Lens) -> None:
+    """T16: text of a server is rendered as rich text and loads local files."""
     info = {"name": HOSTILE, "title": HOSTILE, "version": HOSTILE}
     entry = scripted(
         HOSTILE,
@@ -122,6 +125,22 @@ def test_id_containing_markup_is_not_rendered_in_the_tooltip(lens: Lens) -> None
         model.index(row, Column.STATUS).data(Qt.ItemDataRole.ToolTipRole) for row in range(model.rowCount())
     ]
     assert any(tip and "img src=x" in tip for tip in tips), "the id is shown"
+
+
+def test_icons_of_a_server_are_not_loaded(lens: Lens) -> None:
+    """T21: the icon of a tool makes MCP Lens contact a host or read a file."""
+    with socket.create_server(("127.0.0.1", 0)) as tracker:
+        tracker.setblocking(False)
+        url = f"http://127.0.0.1:{tracker.getsockname()[1]}/icon.png"
+        icons = [{"src": url, "mimeType": "image/png"}, {"src": "file:///etc/passwd"}]
+        tool = {"name": "tool", "inputSchema": {"type": "object"}, "icons": icons}
+        info = {"name": "icons", "version": "1", "icons": icons}
+        panel = lens.connect(scripted(tools=[tool], info=info))
+        panel.choose("tool")
+        check_all_tabs(lens)
+        lens.window.grab()
+        with pytest.raises(BlockingIOError):
+            tracker.accept()
 
 
 def test_long_names_do_not_stretch_the_window(style_sheet: None, lens: Lens) -> None:

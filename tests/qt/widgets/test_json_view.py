@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,10 @@ from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QPalette, QTextCursor
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPlainTextEdit
+from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
+from inspector.base.errors import UserError
 from inspector.base.json.scanner import reindent
 from inspector.base.plain_text import visible
 from inspector.qt.theme import DARK, LIGHT, Scheme, Theme
@@ -31,6 +33,7 @@ from inspector.qt.widgets.code.pager import (
 )
 from inspector.qt.widgets.inputs.search import FindBar, SearchField
 from tests.helpers.steps import steps_of
+from tests.qt.lens_driver import visible_text
 
 # The offscreen platform warns about raising windows and grabbing keys.
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
@@ -277,6 +280,77 @@ def test_big_json_is_formatted_page_by_page_to_its_end(raw: bytes) -> None:
     assert text_of(parts) == reindent(raw.decode())
     assert max(len(part.rows) for part in parts) < 4 * PAGE_LINES
     assert parts[-1].starts_in_string is (b"k" in raw)
+
+
+class Lost:
+    """A body of which only the start can be read; the rest is missing or raises."""
+
+    def __init__(self, text: bytes, readable: int, *, is_silent: bool = False) -> None:
+        self._text, self.readable, self._is_silent = text, readable, is_silent
+
+    def __len__(self) -> int:
+        return len(self._text)
+
+    def part(self, start: int, length: int) -> bytes:
+        if start + length > self.readable and self.readable < len(self._text) and not self._is_silent:
+            raise UserError("The disk is gone.", "Plug it in again.")
+        return self._text[start : min(start + length, self.readable)]
+
+
+PAGERS = [JsonPager, TextPager, HexPager]
+
+
+@pytest.mark.parametrize("is_silent", [True, False])
+@pytest.mark.parametrize("pager", PAGERS)
+def test_page_that_cannot_be_read_raises_and_never_loops(
+    pager: type[JsonPager | TextPager | HexPager], is_silent: bool
+) -> None:
+    lost = pager(Lost(b"[1, 2]" * 100, 0, is_silent=is_silent))
+    for _ in range(2):
+        with pytest.raises(UserError):
+            lost.next_page()
+    assert lost.shown == 0
+
+
+def test_json_that_was_read_is_shown_before_the_failure() -> None:
+    text = b"[" + b"1,  " * PAGE_SIZE + b"1]"  # white space, so that a page takes more than one read
+    body = Lost(text, 2 * PAGE_SIZE)
+    pager, rows = JsonPager(body), list[str]()
+    with suppress(UserError):
+        while True:
+            rows += pager.next_page().rows
+    assert len(rows) > PAGE_SIZE // 8
+    body.readable = len(text)
+    while pager.shown < pager.total:
+        rows += pager.next_page().rows
+    assert "".join(row.strip() for row in rows) == text.decode().replace(" ", "")
+
+
+@pytest.mark.parametrize("form", ["pretty", "text", "bytes"])
+def test_body_that_cannot_be_read_shows_the_cause_and_can_be_tried_again(view: JsonView, form: Form) -> None:
+    body = Lost(b'{"a": 1}', 0)
+    view.set_body(body, form)
+    shown = visible_text(view)
+    assert all(text in shown for text in ("Could not be read", "The disk is gone.", "Plug it in again."))
+    assert view.shown_text() == ""
+    assert not view.copy_action.isEnabled()
+    body.readable = len(body)
+    next(button for button in view.findChildren(QPushButton) if button.text() == "Try again").click()
+    assert "Could not be read" not in visible_text(view)
+    assert "a" in view.shown_text()
+
+
+def test_failure_after_the_first_page_keeps_what_is_shown(view: JsonView) -> None:
+    body = Lost(b"x\n" * MIB, MIB)
+    view.set_body(body, "text")
+    head = view.shown_text()
+    for go in (view.show_end, view.copy_all):
+        go()
+        assert "The disk is gone. Plug it in again." in view.progress_text()
+        assert view.shown_text() == head
+    while "gone" not in view.progress_text():
+        view.show_more()
+    assert view.shown_text().startswith(head)
 
 
 def test_saving_is_requested_and_not_performed(view: JsonView, qtbot: QtBot) -> None:

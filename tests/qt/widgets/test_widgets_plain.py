@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt
 from PySide6.QtGui import QAction, QGuiApplication, QHelpEvent, QIcon, QImage, QPalette, QTextDocument
-from PySide6.QtWidgets import QApplication, QLabel, QMenu, QToolTip, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QMenu, QToolTip, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
-from inspector.qt.theme import DARK, LIGHT, Scheme, Theme
-from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.theme import DARK, LIGHT, Scheme, Theme, Tone
+from inspector.qt.widgets.inputs.controls import ActionButton, ActionToolButton
 from inspector.qt.widgets.layout import PanelHeader
 from inspector.qt.widgets.notices.empty_state import EmptyState
 from inspector.qt.widgets.text.badge import Badge, DotShape, StateDot, dot_icon
@@ -111,6 +111,69 @@ def test_word_too_long_for_a_line_wraps(theme: Theme, qtbot: QtBot, selectable: 
     assert label.text() == f"before {word} after", "the text itself is unchanged"
 
 
+class EventCounter(QObject):
+    """Counts the events of some types that a widget receives."""
+
+    def __init__(self, widget: QWidget, *types: QEvent.Type) -> None:
+        super().__init__(widget)
+        self.count = 0
+        self._types = types
+        widget.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        self.count += event.type() in self._types
+        return False
+
+
+@pytest.mark.parametrize("selectable", [False, True])
+def test_painting_a_label_requests_no_other_paint_or_layout(
+    theme: Theme, qtbot: QtBot, qapp: QApplication, selectable: bool
+) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    label = PlainLabel(theme, f"before {LONG} after", wrap=True, selectable=selectable)
+    column = QVBoxLayout(window)
+    column.addWidget(label)
+    column.addStretch(1)
+    window.resize(300, 400)
+    window.show()
+    for _ in range(5):
+        qapp.processEvents()
+    paints = EventCounter(label, QEvent.Type.Paint)
+    layouts = EventCounter(window, QEvent.Type.LayoutRequest)
+    label.update()
+    for _ in range(5):
+        qapp.processEvents()
+    assert paints.count == 1
+    assert layouts.count == 0
+
+
+def test_long_word_of_a_selectable_label_wraps_after_every_change(
+    theme: Theme, qtbot: QtBot, qapp: QApplication
+) -> None:
+    label = PlainLabel(theme, wrap=True, selectable=True)
+    qtbot.addWidget(label)
+    label.resize(300, 400)
+    label.show()
+
+    def lines() -> int:
+        label.grab()
+        document = label.findChild(QTextDocument)
+        assert document is not None
+        return document.firstBlock().layout().lineCount()
+
+    label.setText(LONG)
+    of_300 = lines()
+    assert of_300 > 2
+    label.resize(150, 400)
+    assert lines() > of_300
+    font = label.font()
+    font.setPointSizeF(font.pointSizeF() * 2)
+    label.resize(300, 400)
+    label.setFont(font)
+    assert lines() > of_300
+
+
 def test_eliding_label_shrinks_and_offers_the_full_text_as_tooltip(theme: Theme, qtbot: QtBot) -> None:
     label = PlainLabel(theme, LONG + "\nend", elide=Qt.TextElideMode.ElideMiddle)
     qtbot.addWidget(label)
@@ -129,13 +192,22 @@ def test_label_with_enough_room_has_no_tooltip(theme: Theme, qtbot: QtBot) -> No
     assert not label.is_elided()
 
 
-def test_label_color_follows_the_theme(theme: Theme, qapp: QApplication, qtbot: QtBot) -> None:
+@pytest.mark.parametrize("tone", ["text", "muted", "accent", "error", "ok", "warn", "inbound"])
+@pytest.mark.parametrize("selectable", [False, True])
+def test_label_color_follows_the_theme(
+    theme: Theme, qapp: QApplication, qtbot: QtBot, tone: Tone, selectable: bool
+) -> None:
     theme.apply(qapp, Scheme.LIGHT)
-    label = PlainLabel(theme, "x", tone="error")
+    label = PlainLabel(theme, "███", tone="ok", selectable=selectable)
     qtbot.addWidget(label)
-    assert label.palette().windowText().color().name() == LIGHT.error
-    theme.apply(qapp, Scheme.DARK)
-    assert label.palette().windowText().color().name() == DARK.error
+    label.set_tone(tone)
+    label.show()
+    for scheme, tokens in ((Scheme.LIGHT, LIGHT), (Scheme.DARK, DARK)):
+        theme.apply(qapp, scheme)
+        qapp.processEvents()
+        image = grab(label)
+        middle = [image.pixelColor(x, image.height() // 2).name() for x in range(3, 12)]
+        assert getattr(tokens, tone) in middle
 
 
 def test_badge_is_wide_enough_for_its_text(theme: Theme, qtbot: QtBot) -> None:
@@ -238,6 +310,35 @@ def test_empty_state_drops_the_buttons_of_the_previous_state(theme: Theme, qtbot
     assert empty.findChildren(ActionButton) == []
 
 
+def test_parts_of_an_empty_state_have_their_place_whichever_is_shown_first(
+    theme: Theme, qtbot: QtBot
+) -> None:
+    empty = EmptyState(theme)
+    qtbot.addWidget(empty)
+    empty.resize(600, 500)
+    empty.show()
+
+    def shown() -> list[str]:
+        parts = sorted(empty.findChildren(QWidget), key=lambda part: part.y())
+        return [
+            part.text() if isinstance(part, QLabel | ActionButton) else type(part).__name__
+            for part in parts
+            if part.isVisible()
+        ]
+
+    def wait_for(*texts: str) -> None:
+        qtbot.waitUntil(lambda: shown() == list(texts))
+
+    empty.show_empty("server", "No servers yet", "Add one.")
+    wait_for("", "No servers yet", "Add one.")
+    empty.show_failed("Failed", "It exited.", "Check the path.\nline 1\nline 2", [QAction("Retry", empty)])
+    wait_for("", "Failed", "It exited.", "Check the path.", "line 1\nline 2", "Retry")
+    empty.show_loading("Connecting…", "Waiting for initialize.", next_step="Restart it.")
+    wait_for("Spinner", "Connecting…", "Waiting for initialize.", "Restart it.")
+    empty.show_empty("server", "No servers yet", "Add one.")
+    wait_for("", "No servers yet", "Add one.")
+
+
 def test_fact_rows_are_reused_when_only_values_change(theme: Theme, qtbot: QtBot) -> None:
     facts = KeyValueList(theme, [Fact("state", "connecting"), Fact("pid", "1")])
     qtbot.addWidget(facts)
@@ -263,3 +364,32 @@ def test_fact_is_copied_verbatim_from_the_context_menu(theme: Theme, qtbot: QtBo
     next(action for action in menu.actions() if action.text() == "Copy value").trigger()
     assert QGuiApplication.clipboard().text() == "a\u200bb"
     menu.close()
+
+
+def test_tool_button_follows_its_action_without_connecting_again(qtbot: QtBot, theme: Theme) -> None:
+    action = QAction("Copy")
+    button = ActionToolButton(action)
+    qtbot.addWidget(button)
+    connections = action.receivers("2changed()")
+    for number in range(10):
+        action.setText(f"Copy {number}")
+        action.setToolTip(f"Tip {number}")
+    action.setCheckable(True)
+    action.setChecked(True)
+    action.setEnabled(False)
+    action.setIcon(theme.icon("copy"))
+    assert action.receivers("2changed()") == connections  # QToolButton adds one per change
+    assert (button.text(), button.toolTip()) == ("Copy 9", "Tip 9")
+    assert button.isChecked()
+    assert not button.isEnabled()
+    assert not button.icon().isNull()
+    action.setEnabled(True)
+    button.click()
+    assert not action.isChecked()
+    assert not button.isChecked()
+
+
+def test_no_other_tool_button_has_a_default_action() -> None:
+    modules = (Path(__file__).parents[3] / "inspector").rglob("*.py")
+    found = {path.name for path in modules if "setDefaultAction(" in path.read_text(encoding="utf-8")}
+    assert found == {"controls.py"}

@@ -9,7 +9,7 @@ from PySide6.QtCore import SIGNAL
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QDialog, QMenu
 
-from inspector.qt.actions import COMMANDS
+from inspector.qt.actions import COMMANDS, native_keys
 from tests.qt.lens_driver import Lens, scripted
 
 
@@ -85,3 +85,43 @@ def test_commands_never_fail_whenever_they_are_triggered(lens: Lens) -> None:
     lens.until(lambda: lens.window.servers.model.rowCount() == 1)
     for dialog in lens.dialogs(QDialog):
         dialog.close()
+
+
+def test_no_command_uses_a_shortcut_of_macos() -> None:
+    used = {command.shortcut("darwin") for command in COMMANDS}
+    assert used.isdisjoint({"Ctrl+H", "Ctrl+M", "Ctrl+Space"})
+    keys = [command.shortcut("darwin") for command in COMMANDS if command.key]
+    assert len(keys) == len(set(keys))
+    assert {command.shortcut("linux") for command in COMMANDS} >= {"Ctrl+H", "Ctrl+M"}
+
+
+def test_only_three_commands_move_to_the_application_menu_of_macos(lens: Lens) -> None:
+    roles = {command.id: lens.actions[command.id].menuRole() for command in COMMANDS}
+    assert {id: role for id, role in roles.items() if role is not QAction.MenuRole.NoRole} == {
+        "app.quit": QAction.MenuRole.QuitRole,
+        "app.settings": QAction.MenuRole.PreferencesRole,
+        "help.about": QAction.MenuRole.AboutRole,
+    }
+
+
+def test_keys_in_texts_are_written_as_on_the_platform() -> None:
+    symbols = {"Ctrl+Return": "⌘↩", "Ctrl+Shift+Return": "⇧⌘↩", "Ctrl+,": "⌘,"}
+    text = "Send (Ctrl+Return), anyway (Ctrl+Shift+Return), Ctrl+, or Ctrl+wheel"
+    native = native_keys(text, lambda keys: symbols.get(keys, ""), "darwin")
+    assert native == "Send (⌘↩), anyway (⇧⌘↩), ⌘, or ⌘wheel"
+    assert native_keys("Send (Ctrl+Return), Ctrl+wheel") == "Send (Ctrl+Return), Ctrl+wheel"
+
+
+def test_macos_has_a_window_menu_before_help(lens: Lens) -> None:
+    window = lens.window
+    window.menuBar().clear()
+    window._make_menus("darwin")
+    titles = [action.text() for action in window.menuBar().actions()]
+    assert titles[-2:] == ["Window", "Help"]
+    actions = menu_actions(lens)["Window"]
+    assert [action.text() for action in actions] == ["Minimize", "Zoom", "", "Bring All to Front"]
+    assert actions[0].shortcut() == QKeySequence("Ctrl+M")
+    actions[1].trigger()
+    assert window.isMaximized()
+    actions[1].trigger()
+    assert not window.isMaximized()

@@ -69,6 +69,7 @@ def test_web_url_is_passed_to_the_browser_in_ascii(url: str, opened: str) -> Non
     ],
 )
 def test_other_urls_never_reach_the_system(url: str) -> None:
+    """T11: opening a URL of the server runs code. T18: a UNC path leaks the user's NTLM hash."""
     browser = Browser()
     with pytest.raises(UserError, match=r"^MCP Lens blocked this URL\. .+\. Ask the server's operator"):
         LinkOpener(browser).open(url)

@@ -47,7 +47,7 @@ def test_search_lists_matching_pages_and_marks_the_words(lens: Lens) -> None:
     assert dialog.page() == "tools"
     assert dialog.text.extraSelections()
     assert dialog.text.textCursor().selectedText().casefold() in ("regression", "expected")
-    dialog.search.setText("no page has this")
+    dialog.search.setText("no page has qwxyz")
     lens.until(lambda: dialog.list.count() == 0)
     assert "No matches" in dialog.text.toPlainText()
     dialog.open_page("login")

@@ -13,8 +13,9 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.modeltest import ModelTester
 
 from inspector.config.servers.entries import StdioEntry
+from inspector.engine.server_view import ServerView
 from inspector.engine.servers.server import view_of
-from inspector.engine.views import ServerStatus, ServerView
+from inspector.engine.views import ServerStatus
 from inspector.protocol.jsonrpc import read
 from inspector.protocol.types import Listing, Malformed, Tool
 from inspector.qt.models.feature_list import ToolsModel
@@ -306,6 +307,19 @@ def test_lost_connection_is_distinguished_from_a_failed_one(
 )
 def test_status_of_a_failed_server_starts_with_the_cause(reason: str, text: str) -> None:
     assert state_text(server("one", ServerStatus.FAILED, reason)) == text
+
+
+def test_status_of_a_reconnecting_server_includes_the_cause() -> None:
+    view = replace(
+        server("one", ServerStatus.RECONNECTING, "The server exited with code 9."),
+        reconnect="reconnecting, attempt 1 of 5",
+        next_step="Look at its log.",
+    )
+    assert state_text(view) == "reconnecting, attempt 1 of 5: the server exited with code 9"
+    placeholder = connection_placeholder(view)
+    assert placeholder is not None
+    assert placeholder.text == "The server exited with code 9. Reconnecting, attempt 1 of 5."
+    assert placeholder.next_step == "Look at its log."
 
 
 def test_stopped_disabled_server_is_shown_as_disabled() -> None:

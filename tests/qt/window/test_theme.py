@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
 from typing import get_args
 
 import pytest
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QColor, QIcon, QImage, QPalette, QPixmap
-from PySide6.QtWidgets import QApplication, QLineEdit
+from PySide6.QtWidgets import QApplication, QLineEdit, QTabWidget, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
-from inspector.qt.theme import DARK, LIGHT, Scheme, Theme, Tokens, Tone, palette, stylesheet
+from inspector.qt import style_sheet
+from inspector.qt.style_sheet import stylesheet
+from inspector.qt.theme import DARK, LIGHT, Scheme, Theme, Tokens, Tone, palette
+from inspector.qt.widgets.text.labels import PlainLabel
 
 ICONS = Path(__file__).parents[3] / "resources" / "icons"
 INKS: tuple[Tone, ...] = (
@@ -92,7 +94,7 @@ def test_accent_supports_text_and_a_visible_focus_ring(tokens: Tokens) -> None:
 
 
 def test_every_token_has_a_tone_and_a_valid_color() -> None:
-    names = [field.name for field in fields(Tokens) if field.name != "name"]
+    names = [name for name in Tokens._fields if name != "name"]
     assert sorted(names) == sorted(get_args(Tone))
     for tokens in (LIGHT, DARK):
         assert all(re.fullmatch("#[0-9a-f]{6}", getattr(tokens, name)) for name in names)
@@ -106,26 +108,96 @@ def test_palette_keeps_selected_text_readable(tokens: Tokens) -> None:
         assert contrast(ink, colors.color(group, QPalette.ColorRole.Highlight)) >= 4.5
 
 
-@both
-def test_stylesheet_placeholders_are_filled_in_and_its_glyphs_exist(tokens: Tokens) -> None:
-    sheet = stylesheet(tokens)
+def test_stylesheet_placeholders_are_filled_in_and_its_glyphs_exist() -> None:
+    sheet = stylesheet()
     assert "$" not in sheet
     glyphs = re.findall(r"url\(glyphs:(.+?)\)", sheet)
     assert glyphs
     assert all((ICONS / "glyphs" / glyph).is_file() for glyph in glyphs)
 
 
+def test_stylesheet_has_no_color_of_one_scheme_only() -> None:
+    assert not re.findall("#[0-9a-f]{6}", stylesheet())
+
+
 @both
-def test_glyphs_are_drawn_in_the_schemes_own_colors(tokens: Tokens) -> None:
-    allowed = {tokens.muted, tokens.on_accent}
+def test_glyphs_are_visible_in_the_scheme(tokens: Tokens) -> None:
+    for path in (ICONS / "glyphs").glob("*.svg"):
+        for color in re.findall("#[0-9a-f]{6}", path.read_text()):
+            grounds = (tone for tone in GROUNDS if tone != "selection")
+            assert all(contrast(QColor(color), tokens.color(ground)) >= 3 for ground in grounds), path.name
     for path in (ICONS / "glyphs" / tokens.name).glob("*.svg"):
-        assert set(re.findall("#[0-9a-f]{6}", path.read_text())) <= allowed, path.name
+        assert set(re.findall("#[0-9a-f]{6}", path.read_text())) == {tokens.on_accent}, path.name
 
 
 def test_stylesheet_is_accepted_by_qt_without_a_warning(theme: Theme, qapp: QApplication) -> None:
     # pytest fails on the warning Qt prints for a sheet it cannot read
     theme.apply(qapp, Scheme.DARK)
-    assert qapp.styleSheet() == stylesheet(DARK)
+    assert qapp.styleSheet() == stylesheet()
+
+
+def color_at(widget: QWidget, x: int, y: int) -> str:
+    return widget.grab().toImage().pixelColor(x, y).name()
+
+
+def test_style_sheet_is_set_once_and_visible_widgets_follow_the_theme(
+    theme: Theme, qapp: QApplication, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    field = QLineEdit()
+    qtbot.addWidget(field)
+    field.show()
+    assert color_at(field, 10, 5) == LIGHT.raised
+    sheets: list[str] = []
+    monkeypatch.setattr(QApplication, "setStyleSheet", lambda app, sheet: sheets.append(sheet))
+    theme.apply(qapp, Scheme.DARK)
+    assert color_at(field, 10, 5) == DARK.raised
+    theme.apply(qapp, Scheme.LIGHT)
+    assert color_at(field, 10, 5) == LIGHT.raised
+    assert not sheets
+
+
+def test_hidden_widgets_follow_the_theme_when_they_are_shown(
+    theme: Theme, qapp: QApplication, qtbot: QtBot
+) -> None:
+    tabs = QTabWidget()
+    qtbot.addWidget(tabs)
+    page = QWidget()
+    column = QVBoxLayout(page)
+    field, hidden = QLineEdit(), QLineEdit()
+    label = PlainLabel(theme, "███", tone="ok")
+    for widget in (field, hidden, label):
+        column.addWidget(widget)
+    hidden.hide()
+    tabs.addTab(page, "first")
+    tabs.addTab(QWidget(), "second")
+    tabs.show()
+    tabs.setCurrentIndex(1)
+    theme.apply(qapp, Scheme.DARK)
+    tabs.setCurrentIndex(0)
+    assert color_at(field, 10, 5) == DARK.raised
+    assert label.palette().windowText().color().name() == DARK.ok
+    theme.apply(qapp, Scheme.LIGHT)
+    theme.apply(qapp, Scheme.DARK)
+    hidden.show()
+    assert color_at(hidden, 10, 5) == DARK.raised
+
+
+def test_theme_change_polishes_no_hidden_widget(
+    theme: Theme, qapp: QApplication, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    shown, hidden = QLineEdit(window), QWidget(window)
+    inside = QLineEdit(hidden)
+    hidden.hide()
+    window.show()
+    polished: list[QWidget] = []
+    monkeypatch.setattr(style_sheet, "_polish", polished.append)
+    theme.apply(qapp, Scheme.DARK)
+    assert shown in polished
+    assert hidden not in polished
+    hidden.show()
+    assert inside in polished
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -163,6 +235,15 @@ def test_app_icon_keeps_its_own_colors(theme: Theme) -> None:
 
 def test_icon_is_made_once(theme: Theme) -> None:
     assert theme.icon("play").cacheKey() == theme.icon("play").cacheKey()
+
+
+def test_pixmap_is_made_once_per_scheme(theme: Theme, qapp: QApplication) -> None:
+    light = theme.pixmap("error", "error", 24).cacheKey()
+    assert theme.pixmap("error", "error", 24).cacheKey() == light
+    theme.apply(qapp, Scheme.DARK)
+    assert theme.pixmap("error", "error", 24).cacheKey() != light
+    theme.apply(qapp, Scheme.LIGHT)
+    assert theme.pixmap("error", "error", 24).cacheKey() == light
 
 
 def test_unknown_icon_is_an_error_and_not_an_empty_image(theme: Theme) -> None:

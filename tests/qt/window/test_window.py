@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import psutil
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAccessible, QColor
+from PySide6.QtGui import QAccessible, QColor, QPixmapCache
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -22,6 +23,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from inspector.config.servers.entries import HttpEntry
 from inspector.qt.dialogs.servers.add_server import AddServerDialog
 from inspector.qt.theme import DARK, LIGHT, Scheme
 from inspector.qt.window.workspace import TABS
@@ -214,3 +216,15 @@ def is_part(widget: QWidget) -> bool:
         return True
     whole = (QComboBox, QAbstractSpinBox, QLineEdit, QAbstractItemView)
     return any(isinstance(each, whole) for each in ancestors(widget))
+
+
+def test_no_port_is_open_while_servers_are_connected(lens: Lens, http_demo: HttpEntry) -> None:
+    """T7: a web page or another machine controls the app through a local port."""
+    lens.connect(scripted())
+    lens.connect(http_demo)
+    listening = [c.laddr for c in psutil.Process().net_connections() if c.status == psutil.CONN_LISTEN]
+    assert listening == []
+
+
+def test_pixmaps_of_closed_windows_take_little_memory(lens: Lens) -> None:
+    assert QPixmapCache.cacheLimit() <= 2048  # KiB; Qt's default is five times as much

@@ -25,13 +25,8 @@ from PySide6.QtWidgets import (
 from inspector.base.json.values import JSON, JSONError, JSONObject
 from inspector.config.json_file import read_exactly, write_exactly
 from inspector.config.reply_rules import MAX_PER_MINUTE, ReplyRule, reply_problem
-from inspector.protocol.server_requests.replies import (
-    ACCEPT,
-    CANCEL,
-    DECLINE,
-    SAMPLING_REFUSED,
-    USER_REJECTED,
-)
+from inspector.protocol.jsonrpc import USER_REJECTED, error_code_text
+from inspector.protocol.server_requests.replies import ACCEPT, CANCEL, DECLINE, SAMPLING_REFUSED
 from inspector.qt.forms.json.json_edit import JsonEdit
 from inspector.qt.theme import SPACE_2, Theme
 from inspector.qt.widgets.text.labels import MutedLabel
@@ -159,7 +154,11 @@ class CannedPage(ReplyKindPage):
         self.what.activated.connect(self.edited)
         for signal in (self.text.textChanged, self.content.edited, self.raw.edited, self.code.valueChanged):
             signal.connect(self.edited)
+        self.code.valueChanged.connect(self._on_code_changed)
         self.message.textEdited.connect(self.edited)
+
+    def _on_code_changed(self, code: int) -> None:
+        self.code.setToolTip(error_code_text(code, from_client=True))
 
     def show_rule(self, rule: ReplyRule) -> None:
         self.blockSignals(True)

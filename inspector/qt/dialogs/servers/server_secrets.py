@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 from inspector.base.errors import UserError
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
-from inspector.engine.views import ServerView
+from inspector.engine.server_view import ServerView
 from inspector.qt.bridge import Bridge
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton

@@ -1,4 +1,4 @@
-"""Saved captures: open or delete them, and set how long they are stored.
+"""Saved captures: open or delete them, and set how long they are stored; rows that could not be saved.
 
 Changed limits are applied after a pause: typing "30" passes through 3, which would delete captures.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -31,11 +31,13 @@ from inspector.qt.widgets.item_views import style_tree
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 from inspector.traffic.captures.folder import CaptureInfo
+from inspector.traffic.captures.recording import RecordingState
 
 _PATH = Qt.ItemDataRole.UserRole
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 # Wait after the last change: typing "30" passes through 3, and three days would delete a lot.
 _DELAY_MS = 1500
+_QUESTION_WIDTH = 440
 
 
 class CapturesDialog(QDialog):
@@ -223,3 +225,48 @@ def _state(capture: CaptureInfo) -> str:
     if capture.is_interrupted:
         return "interrupted"
     return "" if capture.rows is not None else "damaged"
+
+
+class UnsavedRowsDialog(QDialog):
+    """Asks what to do with the rows of a paused recording before the window is closed.
+
+    Signals:
+        save_requested: The user wants to save a copy of the capture.
+        discard_requested: The user wants to close the window and lose the rows.
+    """
+
+    help_page = "captures"
+    save_requested = Signal()
+    discard_requested = Signal()
+
+    def __init__(self, theme: Theme, rows: int, state: RecordingState, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Close MCP Lens")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setModal(True)
+        self.save_action = self._action("Save a copy…", self.save_requested)
+        self.discard_action = self._action("Close without saving", self.discard_requested)
+        self.cancel_action = self._action("Cancel", None)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(SPACE_2)
+        buttons.addWidget(ActionButton(self.discard_action, "danger"))
+        buttons.addStretch(1)
+        buttons.addWidget(ActionButton(self.cancel_action))
+        buttons.addWidget(ActionButton(self.save_action, "primary"))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
+        column.setSpacing(SPACE_3)
+        column.addWidget(Heading(theme, f"Close without saving {plural(rows, 'row')}?"))
+        text = (
+            f"Recording is paused, so the latest traffic is only in memory. {state.reason} {state.next_step}"
+        )
+        column.addWidget(PlainLabel(theme, one_line(text), wrap=True))
+        column.addLayout(buttons)
+        self.setMinimumWidth(_QUESTION_WIDTH)
+
+    def _action(self, text: str, chosen: SignalInstance | None) -> QAction:
+        action = QAction(text, self)
+        action.triggered.connect(self.close)
+        if chosen is not None:
+            action.triggered.connect(lambda: chosen.emit())
+        return action

@@ -6,7 +6,6 @@ Every change takes effect at once. The first rule that matches a row colors it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import QSize, Qt, QTimer
@@ -26,7 +25,7 @@ from PySide6.QtWidgets import (
 from inspector.config.preferences.traffic import DEFAULT_RULES, TINTS, ColorRule
 from inspector.qt.models.traffic.view_options import TONES, TrafficViewOptions
 from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme
-from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.inputs.controls import ActionButton, ActionToolButton
 from inspector.qt.widgets.inputs.filter_bar import Completer, FilterField, TextError
 from inspector.qt.widgets.text.labels import MutedLabel
 
@@ -176,9 +175,9 @@ class RuleRow:
         self.tint.setCurrentIndex(TINTS.index(rule.tint))
         self._up_button, self.up = _button(theme, "chevron-up", "Move up")
         self._trash_button, self.trash = _button(theme, "trash", "Remove rule")
-        self.on.toggled.connect(lambda is_on: self._change(replace(self._rule, is_on=is_on)))
+        self.on.toggled.connect(lambda is_on: self._change(self._rule._replace(is_on=is_on)))
         self.tint.currentIndexChanged.connect(
-            lambda index: self._change(replace(self._rule, tint=TINTS[index]))
+            lambda index: self._change(self._rule._replace(tint=TINTS[index]))
         )
         self.field.text_settled.connect(self._on_text_settled)
 
@@ -196,7 +195,7 @@ class RuleRow:
 
     def _on_text_settled(self, text: str) -> None:
         self.field.set_error(self._check(text))
-        self._change(replace(self._rule, filter=text.strip()))
+        self._change(self._rule._replace(filter=text.strip()))
 
     def _change(self, rule: ColorRule) -> None:
         if rule != self._rule:
@@ -205,10 +204,10 @@ class RuleRow:
 
 
 def _button(theme: Theme, icon: str, text: str) -> tuple[QToolButton, QAction]:
-    button = QToolButton()
-    action = QAction(text, button)
+    action = QAction(text)
     theme.set_icon(action, icon, "muted")
-    button.setDefaultAction(action)
+    button = ActionToolButton(action)
+    action.setParent(button)
     button.setAccessibleName(text)
     return button, action
 

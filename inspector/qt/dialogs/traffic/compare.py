@@ -22,7 +22,7 @@ from inspector.qt.models.compare.diff_rows import DiffRowsModel
 from inspector.qt.models.traffic.columns import STATUS_TONES
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.views.diff_view import DiffView
-from inspector.qt.widgets.inputs.controls import Segments
+from inspector.qt.widgets.inputs.controls import ActionToolButton, Segments
 from inspector.qt.widgets.inputs.popups import NotePopup
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import Alert
@@ -224,8 +224,7 @@ class CompareDialog(QDialog):
         top.addWidget(self.ignore_bar)
         top.addSpacing(SPACE_2)
         for action in (self.previous_action, self.next_action, self.swap_action, self.copy_action):
-            button = QToolButton()
-            button.setDefaultAction(action)
+            button = ActionToolButton(action)
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.setAccessibleName(action.iconText())
             top.addWidget(button)

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from inspector.base.errors import UserError
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural
@@ -144,10 +145,15 @@ class CompareCapturesDialog(QDialog):
     def _on_slice(self) -> None:
         until = time.monotonic() + _SLICE_S
         share = 0.0
-        for share in self._steps:
-            if time.monotonic() >= until:
-                self.bar.setValue(round(share * _BAR_STEPS))
-                return
+        try:
+            for share in self._steps:
+                if time.monotonic() >= until:
+                    self.bar.setValue(round(share * _BAR_STEPS))
+                    return
+        except UserError as exc:
+            self.stop()
+            self.alert.show_message("stopped", exc.summary, exc.next_step)
+            return
         self._timer.stop()
         self._show_tables()
         self._update()

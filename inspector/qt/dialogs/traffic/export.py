@@ -8,6 +8,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
@@ -35,6 +36,9 @@ from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.text.labels import Heading, MutedLabel
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.masking.masker import FoundSecrets, Masker
+
+if TYPE_CHECKING:
+    import asyncio
 
 _ADVICE = (
     "These look like secrets. Each is replaced by the same placeholder everywhere; clear the ones that "
@@ -66,6 +70,7 @@ class ExportDialog(QDialog):
         self._bridge = bridge
         self._log = log
         self._found: FoundSecrets | None = None
+        self._task: asyncio.Task[Any] | None = None  # the running scan
         self._rows: Sequence[int] = ()
         self.setWindowTitle("Export traffic")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -82,6 +87,7 @@ class ExportDialog(QDialog):
         self._cancel.triggered.connect(self.reject)
         self._lay_out(theme)
         self.scopes.changed.connect(self._find_secrets)
+        self.finished.connect(self._stop)
         self._find_secrets()
 
     def masking(self) -> Masker:
@@ -123,13 +129,20 @@ class ExportDialog(QDialog):
         column.addLayout(buttons)
 
     def _find_secrets(self) -> None:
+        self._stop()
         self._found = None
         self.export_action.setEnabled(False)
         self.secrets.clear()
         self._rows = self._scopes[self.scopes.index()][1]
         progress = plural(len(self._rows), "row") + " to scan"
         self._stack.explain("loading", "", "Scanning for secrets", progress)
-        self._bridge.start("find secrets", self._scan(self._rows), self)
+        self._task = self._bridge.start("find secrets", self._scan(self._rows), self)
+
+    def _stop(self) -> None:
+        """Cancel the scan: it would take a thread of the pool until its end."""
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
 
     async def _scan(self, rows: Sequence[int]) -> None:
         found = await self._bridge.ask_captures(lambda captures: captures.find_secrets(self._log, rows))

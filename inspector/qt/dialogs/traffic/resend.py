@@ -11,7 +11,8 @@ from PySide6.QtWidgets import QComboBox, QDialog, QHBoxLayout, QSplitter, QVBoxL
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import time_of_day
-from inspector.engine.views import RawOutcome, ServerStatus, ServerView
+from inspector.engine.server_view import ServerView
+from inspector.engine.views import RawOutcome, ServerStatus
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.traffic.traffic_model import TrafficSource
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme
@@ -24,7 +25,8 @@ from inspector.traffic.records import RecordKind
 class ResendDialog(QDialog):
     """Resends a request: the original above, the response below. Stays open for retries.
 
-    `views` are the servers in their current state; the bridge reports changes.
+    `views` are the servers in their current state; the bridge reports changes. Raises UserError if the
+    request cannot be read.
 
     Signals:
         row_requested: Show a row of the running traffic; carries its number.
@@ -44,11 +46,12 @@ class ResendDialog(QDialog):
         views: Iterable[ServerView],
         parent: QWidget | None = None,
     ) -> None:
+        raw = source.log.raw(row)  # first: it may fail
         super().__init__(parent)
         self._bridge = bridge
         self._source = source
         self._row = row
-        self._raw = source.log.raw(row)
+        self._raw = raw
         self._views = {view.name: view for view in views}
         self._outcome: RawOutcome | None = None
         self.server = QComboBox()

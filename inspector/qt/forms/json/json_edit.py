@@ -67,6 +67,7 @@ class JsonEdit(TextBox):
         self._matches: list[tuple[int, int]] = []
         self._current_match = -1
         self._colors = JsonHighlighter(theme)
+        self._has_old_colors = False
         self.gutter = Gutter(self, theme)
         self.folding = Folding(self)
         self.completion = CompletionPopup(self, theme)
@@ -238,7 +239,10 @@ class JsonEdit(TextBox):
         self.edited.emit()
 
     def _on_theme_changed(self) -> None:
-        self.setFont(self._theme.mono_font())
+        """Set the colors; those of a hidden editor are set when it is shown."""
+        self._has_old_colors = not self.isVisible()
+        if self._has_old_colors:
+            return
         self._colors = JsonHighlighter(self._theme)
         self.refresh()
         self._select_extra()
@@ -250,7 +254,9 @@ class JsonEdit(TextBox):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         with_control = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
-        if event.key() == Qt.Key.Key_Space and with_control:
+        # Meta is the Control key of macOS, where Command+Space opens Spotlight.
+        with_meta = bool(event.modifiers() & Qt.KeyboardModifier.MetaModifier)
+        if event.key() == Qt.Key.Key_Space and (with_control or with_meta):
             self.completion.show_suggestions()
         elif event.key() in _ENTER and not with_control:
             self._break_line()
@@ -301,6 +307,8 @@ class JsonEdit(TextBox):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
+        if self._has_old_colors:
+            self._on_theme_changed()
         self._color_soon.start()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:

@@ -73,6 +73,12 @@ class JsonTextView(QWidget):
     def text(self) -> str:
         return self.box.text()
 
+    def set_text(self, text: str) -> None:
+        """Show a text as it was written, valid or not."""
+        self.box.set_text(text)
+        self._value = None
+        self._check_soon()
+
     def set_value(self, value: JSONObject) -> None:
         self.box.set_text(write(value))
         self._value = value
@@ -136,16 +142,20 @@ class JsonTextView(QWidget):
 
     def _on_edited(self) -> None:
         self._value = None
-        self._pause.stop()
         self.find_bar.refresh()
-        length = self.box.document().characterCount()
-        if length > _MAX_PARSED_IN_PAUSES:
-            self._show_message(f"Too large to check while typing ({size(length)}); checked when sent.")
-        elif length > _MAX_PARSED_AT_ONCE:
-            self._pause.start()
         self.text_changed.emit()
+        self._check_soon()
+
+    def _check_soon(self) -> None:
+        """Parse a short text at once, a long one after a pause, a huge one not before it is sent."""
+        self._pause.stop()
+        length = self.box.document().characterCount()
         if length <= _MAX_PARSED_AT_ONCE:
             self._check()
+        elif length <= _MAX_PARSED_IN_PAUSES:
+            self._pause.start()
+        else:
+            self._show_message(f"Too large to check while typing ({size(length)}); checked when sent.")
 
     def _check(self) -> None:
         with suppress(FormError):  # shown below the text

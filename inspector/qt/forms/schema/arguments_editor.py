@@ -7,7 +7,7 @@ worker process with a time limit: the schema comes from the server.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import shiboken6
@@ -41,6 +41,18 @@ _MIN_HEIGHT = 20  # it scrolls: what is below must not make the window grow
 
 Validate = Callable[[JSON, JSONObject, Callable[[ValidationResult], None]], None]
 """Validates a value asynchronously; calls back on the UI thread at most once."""
+
+
+@dataclass(frozen=True, slots=True)
+class EditorState:
+    """What is typed in an ArgumentsEditor, for another one.
+
+    `arguments` are those of the form, None while the JSON text is shown. `text` is the JSON text as written,
+    "" if there is none.
+    """
+
+    arguments: JSONObject | None
+    text: str
 
 
 class ArgumentsEditor(QWidget):
@@ -139,6 +151,31 @@ class ArgumentsEditor(QWidget):
         self.bar.show_message("")
         self._validation.value_changed()
         self._show_errors()
+
+    def state(self) -> EditorState | None:
+        """Return what is typed; None if an entry of the form cannot be read, so only the form has it."""
+        if self.is_json_shown():
+            return EditorState(None, self.json_view.text())
+        try:
+            arguments = self.form.value()
+        except FormError:
+            return None
+        is_as_written = self._parsed_text is not None and same(self._parsed_text, arguments)
+        return EditorState(arguments, self.json_view.text() if is_as_written else "")
+
+    def restore(self, state: EditorState) -> None:
+        """Show what was typed in another editor, in the same view."""
+        if state.arguments is None:
+            self._example_filler.cancel()
+            self._show_view(_JSON)
+            self.json_view.set_text(state.text)
+            self._validation.value_changed()
+            self._show_errors()
+            return
+        if state.text:
+            self.json_view.set_text(state.text)
+        self.set_arguments(state.arguments)
+        self._parsed_text = state.arguments if state.text else None
 
     def fill_with_example(self) -> None:
         """Replace the content with a plausible example."""
@@ -453,7 +490,8 @@ class SchemaValidator:
     def __call__(
         self, schema: JSON, value: JSONObject, on_verdict: Callable[[ValidationResult], None]
     ) -> None:
-        self._bridge.start("check arguments", self._check(schema, value, on_verdict), self._owner)
+        if not self._bridge.is_closed:
+            self._bridge.start("check arguments", self._check(schema, value, on_verdict), self._owner)
 
     async def _check(
         self, schema: JSON, value: JSONObject, on_verdict: Callable[[ValidationResult], None]

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 from inspector.base.json.text import write_line
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
+from inspector.qt.actions import native_keys
 from inspector.qt.forms.schema.editor import EditorFactory, Errors, OnChange
 from inspector.qt.forms.schema.value_row import STATE_KEY, ValueRow, ValueSlot, state_text
 from inspector.qt.theme import SPACE_1, SPACE_2
@@ -129,7 +130,7 @@ class FieldRow(ValueRow):
 
     def _make_state_button(self) -> TextButton:
         button = self._small_button("", MUTED)
-        button.setToolTip(f"Not set, null, empty, default, example, or JSON ({STATE_KEY})")
+        button.setToolTip(f"Not set, null, empty, default, example, or JSON ({native_keys(STATE_KEY)})")
         button.clicked.connect(self.open_state_menu)
         return button
 

@@ -14,9 +14,11 @@ from PySide6.QtCore import QRect, QSize, Qt, QTimer
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
+from inspector.qt.actions import native_keys
 from inspector.qt.forms.schema.editor import EditorFactory, OnChange
 from inspector.qt.forms.schema.value_row import STATE_KEY, ValueRow, ValueSlot
 from inspector.qt.theme import ICON_SIZE, SPACE_1
+from inspector.qt.widgets.layout import discard
 from inspector.qt.widgets.text.labels import small_label
 from inspector.schema.fields import Field, ListField, MapField, ObjectField, TupleField, UnionField
 
@@ -71,7 +73,7 @@ class ItemRow(ValueRow):
             self.head.addLayout(body, 1)
         self.slot = ValueSlot(factory, field, body, self.on_slot_changed)
         self.head.addSpacing(SPACE_1)
-        self.menu_button = self._button("more", f"Null, default, example, or JSON ({STATE_KEY})")
+        self.menu_button = self._button("more", f"Null, default, example, or JSON ({native_keys(STATE_KEY)})")
         self.menu_button.clicked.connect(self.open_state_menu)
         self.up_button = self._button("chevron-up", "Move up")
         self.down_button = self._button("chevron-down", "Move down")
@@ -210,7 +212,7 @@ class LazyRows(QWidget):
             self._fit(placeholder)
             parts.insert(0, placeholder)
         else:
-            self._remove_placeholder(placeholder)
+            discard(placeholder.widget)
         self._parts[at : at + 1] = parts
 
     def _placeholder(self, start: int, end: int) -> _Part:
@@ -222,15 +224,10 @@ class LazyRows(QWidget):
         height = self._row_height * (placeholder.end - placeholder.start) - self._column.spacing()
         placeholder.widget.setFixedHeight(min(max(1, height), 16_000_000))
 
-    def _remove_placeholder(self, placeholder: _Part) -> None:
-        self._column.removeWidget(placeholder.widget)
-        placeholder.widget.hide()
-        placeholder.widget.deleteLater()
-
     def _clear(self) -> None:
         for part in self._parts:
             if part.is_row:
                 self._column.removeWidget(part.widget)
             else:
-                self._remove_placeholder(part)
+                discard(part.widget)
         self._parts = []

@@ -7,6 +7,7 @@ generated in slices of 8 ms: a schema can ask for a huge one.
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -58,6 +59,7 @@ _EMPTY: tuple[tuple[type[Field], str, Draft], ...] = (
 _MAX_VARIANTS = 8  # checked for empty values
 _MAX_COMPARED_SIZE = 50  # parts; the state is recomputed on each key press
 _SLICE_SECONDS = 0.008
+_MIN_STEPS = 200  # an ordinary form is filled at once, also on a busy machine
 
 
 class ValueRow(QWidget):
@@ -430,7 +432,9 @@ class ExampleFiller(QObject):
             return
         until = time.perf_counter() + _SLICE_SECONDS
         try:
-            while time.perf_counter() < until:
+            for step in itertools.count():
+                if step >= _MIN_STEPS and time.perf_counter() >= until:
+                    return
                 next(slices)
         except StopIteration as done:
             self.cancel()

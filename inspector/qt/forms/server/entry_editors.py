@@ -1,4 +1,4 @@
-"""Editors for server entry fields: text, seconds, lines, switch, choice, name-value rows.
+"""Editors for server entry fields: text, seconds, lines, switches, choice, name-value rows.
 
 Name-value rows hold environment variables or headers. A secret value goes to the secret store; the draft
 holds only a reference to it.
@@ -6,6 +6,7 @@ holds only a reference to it.
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,14 +25,18 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from inspector.base.environment import inherited_variables
 from inspector.base.json.values import JSON, JSONObject
+from inspector.base.plain_text import one_line
 from inspector.base.redaction import is_secret_name
+from inspector.base.units import plural
 from inspector.config.secrets.records import make_name
 from inspector.config.servers.entry_fields import EntryField
 from inspector.qt.models.servers import SERVER_TONES
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton, icon_button
-from inspector.qt.widgets.text.labels import MutedLabel
+from inspector.qt.widgets.layout import discard
+from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
 
 _LINES = {"lines": 4, "text": 8}
 _SECONDS_WIDTH = 90
@@ -47,6 +52,7 @@ def make_editor(field: EntryField, theme: Theme) -> EntryEditor:
         "lines": LinesEditor,
         "text": LinesEditor,
         "switch": SwitchEditor,
+        "environment": EnvironmentEditor,
         "choice": ChoiceEditor,
         "color": ChoiceEditor,
     }
@@ -202,6 +208,33 @@ class SwitchEditor(EntryEditor):
         return isinstance(content, bool)
 
 
+class EnvironmentEditor(SwitchEditor):
+    """A switch between the standard and all environment variables, with the names of those passed."""
+
+    def __init__(self, field: EntryField, theme: Theme) -> None:
+        self._heading = MutedLabel(theme)
+        self.names = PlainLabel(theme, mono=True, wrap=True, selectable=True)
+        self.names.setAccessibleName("Environment variables passed to the program")
+        super().__init__(field, theme)
+        self.box.toggled.connect(self._show_names)
+        self._show_names()
+
+    def _lay_out(self, *widgets: QWidget) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE_1)
+        for widget in (*widgets, self._heading, self.names):
+            column.addWidget(widget)
+        self.setFocusProxy(widgets[0])
+
+    def _show_names(self) -> None:
+        is_whole = self.box.isChecked()
+        names = sorted(inherited_variables(os.environ, whole=is_whole))
+        kind = "variable" if is_whole else "standard variable"
+        self._heading.setText(f"Passed from your environment: {plural(len(names), kind)}")
+        self.names.setText(one_line(", ".join(names)))
+
+
 class ChoiceEditor(EntryEditor):
     def __init__(self, field: EntryField, theme: Theme) -> None:
         super().__init__()
@@ -326,9 +359,7 @@ class NameValueEditor(EntryEditor):
 
     def _remove_row(self, row: NameValueRow) -> None:
         self.rows.remove(row)
-        self._column.removeWidget(row)
-        row.hide()
-        row.deleteLater()
+        discard(row)
         self._empty_label.setVisible(not self.rows)
 
     def _on_add(self) -> None:

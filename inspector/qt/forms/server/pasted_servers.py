@@ -26,6 +26,7 @@ from inspector.engine.servers.inspection import size_problem
 from inspector.qt.forms.server.input_fields import InputFields
 from inspector.qt.models.discovered_servers import arguments_text
 from inspector.qt.theme import SPACE_2, SPACE_4, Theme
+from inspector.qt.widgets.layout import discard
 from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.key_value_list import Fact, KeyValueList
 from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
@@ -82,9 +83,7 @@ class PastedList(QScrollArea):
         """Replace the servers; `used_names` are not suggested."""
         self._found, self._used_names, self._is_typed = found, used_names, is_typed
         for extra in self.servers[len(found) :]:
-            self._column.removeWidget(extra)
-            extra.hide()
-            extra.deleteLater()
+            discard(extra)
         del self.servers[len(found) :]
         self._show_some(0)
 

@@ -38,6 +38,7 @@ from inspector.qt.forms.server.entry_editors import EntryEditor, NameValueEditor
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import Segments
 from inspector.qt.widgets.item_views import style_list
+from inspector.qt.widgets.layout import discard
 from inspector.qt.widgets.text.labels import FormStyle, MutedLabel, PlainLabel
 from inspector.schema.values import FormError
 
@@ -46,7 +47,7 @@ _PAGES_WIDTH = 130
 _COMMAND, _URL = "Command", "URL"
 _SWITCH_LABELS = (_COMMAND, _URL)
 _MEMBERS_OF = {
-    _COMMAND: ("command", "args", "env", "cwd", "watch"),
+    _COMMAND: ("command", "args", "env", "inheritEnvironment", "cwd", "watch"),
     _URL: ("url", "type", "headers", "network", "auth"),
 }
 
@@ -158,8 +159,7 @@ class ServerForm(QWidget):
         with QSignalBlocker(self.pages):
             self.pages.clear()
             while (page := self._stack.widget(0)) is not None:
-                self._stack.removeWidget(page)
-                page.deleteLater()
+                discard(page)
             for title in pages_of(self._transport):
                 self.pages.addItem(QListWidgetItem(title))
                 self._stack.addWidget(self._make_page(title))
@@ -198,7 +198,7 @@ class ServerForm(QWidget):
         editor.changed.connect(lambda: self._on_changed(field))
         column = QVBoxLayout()
         column.setSpacing(SPACE_1)
-        if field.kind != "switch":
+        if field.kind not in ("switch", "environment"):
             column.addWidget(PlainLabel(self._theme, field.label))
         column.addWidget(editor)
         column.addWidget(json_only)

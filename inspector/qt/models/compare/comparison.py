@@ -117,7 +117,7 @@ class Side:
 
     def facts(self, row: int | None) -> str:
         """Return timing, size and status of a message, e.g. `12 ms · 4.1 KiB · HTTP 200`."""
-        log, took, http = self.log, self.log.duration_ns(self.request), self.log.http(self.request)
+        log, took, http = self.log, self.log.duration_ns(self.request), self.log.readable_http(self.request)
         parts = [duration(took)] if took is not None else []
         if row is not None:
             is_cut = log.kept(row) < log.size(row)
@@ -185,7 +185,7 @@ def _one_sided(left: Side, right: Side, part: Part) -> Diff:
 
 def _value(log: TrafficLog, row: int) -> JSON:
     """Parse a message; return the start of its text if it is large or not JSON."""
-    text = log.head(row, _MAX_PARSED).decode(errors="backslashreplace")
+    text = log.part(row, 0, _MAX_PARSED).decode(errors="backslashreplace")
     try:
         return parse(text) if log.kept(row) <= _MAX_PARSED else text[: 10 * _CONTEXT]
     except JSONError:
@@ -201,7 +201,7 @@ async def _compare_huge(log: TrafficLog, row: int, other: TrafficLog, other_row:
             position = start + first_difference(left, right)
             break
     else:
-        text = log.head(row, 10 * _CONTEXT).decode(errors="backslashreplace")
+        text = log.part(row, 0, 10 * _CONTEXT).decode(errors="backslashreplace")
         return Diff((Change(-1, 0, ChangeKind.SAME, None, None, text, text),), is_text=True)
     begin = max(0, position - _CONTEXT)
     before, after = (

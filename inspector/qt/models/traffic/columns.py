@@ -88,7 +88,7 @@ class TrafficCells:
         self._operations = operations
         self.is_by_operation = False
         self._colors: dict[Tone, QColor] = {}  # creating one takes longer than the rest of a cell lookup
-        theme.changed.connect(self._colors.clear)
+        theme.changed.connect(self._on_theme_changed)
         self._texts: dict[int, Callable[[int], str]] = {
             Column.NUMBER: lambda number: str(number + 1),
             Column.TIME: lambda number: time_of_day(log.wall_ns(number)),
@@ -107,6 +107,9 @@ class TrafficCells:
             Column.FINDING: lambda number: shorten(one_line(log.problem(number)), 200),
         }
 
+    def _on_theme_changed(self) -> None:
+        self._colors.clear()
+
     def text(self, number: int, column: int) -> str | None:
         cell = self._texts.get(column)
         return cell(number) if cell else None
@@ -114,7 +117,7 @@ class TrafficCells:
     def message(self, number: int) -> str:
         kind = self._log.kind(number)
         if kind > _LAST_FRAME or kind in (RecordKind.TEXT, RecordKind.INVALID):
-            head = self._log.head(number, 400)
+            head = self._log.preview(number, 400)
             if kind == RecordKind.LOGIN:
                 head = _masked(head)  # it may be a token request's form
             return shorten(one_line(head.decode(errors="replace")), 200)

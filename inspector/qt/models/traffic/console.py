@@ -68,7 +68,8 @@ class ConsoleModel(LogRowsModel):
 
     def line(self, row: int) -> str:
         """Return the whole line in displayable form."""
-        return one_line(self._log.raw(self._rows[row]).decode(errors="replace"))
+        number = self._rows[row]
+        return one_line(self._log.preview(number, self._log.kept(number)).decode(errors="replace"))
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if not index.isValid():
@@ -89,7 +90,7 @@ class ConsoleModel(LogRowsModel):
             return time_of_day(self._log.wall_ns(number))
         if column == ConsoleColumn.SOURCE:
             return _SOURCE_LABELS[RecordKind(self._log.kind(number))]
-        text = self._log.raw(number)[: _MAX_LINE_LENGTH * 4].decode(errors="replace")
+        text = self._log.preview(number, _MAX_LINE_LENGTH * 4).decode(errors="replace")
         return shorten(one_line(text), _MAX_LINE_LENGTH)
 
     def _color(self, number: int, column: int) -> QColor:
@@ -178,7 +179,7 @@ class RawMessagesModel(LogRowsModel):
     def _text(self, number: int) -> str:
         """Return a row's text. A response starts with its method, to be found in a long list."""
         log = self._log
-        text = one_line(log.head(number, _MAX_MESSAGE_LENGTH).decode(errors="replace"))
+        text = one_line(log.preview(number, _MAX_MESSAGE_LENGTH).decode(errors="replace"))
         if log.kind(number) in _RESPONSES and log.method(number):
             text = f"{one_line(log.method(number))} ⇒ {text}"
         return shorten(text, _MAX_MESSAGE_LENGTH)

@@ -143,7 +143,7 @@ class RelatedMessagesModel(QAbstractTableModel):
 def step_text(log: TrafficLog, row: int) -> str:
     """Return a row in one line: its method and subject, or its text."""
     if log.kind(row) > RecordKind.TEXT or not log.method(row):
-        text = log.head(row, 4 * _MAX_LENGTH).decode(errors="replace").strip()
+        text = log.preview(row, 4 * _MAX_LENGTH).decode(errors="replace").strip()
         return shorten(one_line(text), _MAX_LENGTH)
     status = log.status(row)
     parts = [
@@ -160,7 +160,7 @@ def _notification_note(log: TrafficLog, row: int) -> str:
     if log.kind(row) != RecordKind.NOTIFICATION or log.kept(row) > _MAX_PARSED:
         return ""
     try:
-        params = read(log.raw(row)).params
+        params = read(log.readable_raw(row) or b"").params
     except JSONError:
         return ""
     match log.method(row):

@@ -16,11 +16,10 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import compress
 from operator import eq, ne
 from time import perf_counter
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -57,8 +56,7 @@ class Matcher(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(NamedTuple):
     """The condition for rows to be shown. All parts must hold."""
 
     server: str | None = None
@@ -84,6 +82,8 @@ class RowSearch(QObject):
         moved_in: An older row matches now; carries its position, where it already is, and the row.
         moved_out: A row no longer matches; carries its former position and the row.
         retouched: Shown rows changed; carries them.
+        dropping: The oldest rows left memory; carries how many of `rows` will be removed now.
+        dropped: They were removed from the beginning of `rows`; carries their number.
         progressed: The search made progress; see `share`.
     """
 
@@ -92,6 +92,8 @@ class RowSearch(QObject):
     moved_in = Signal(int, int)
     moved_out = Signal(int, int)
     retouched = Signal(object)
+    dropping = Signal(int)
+    dropped = Signal(int)
     progressed = Signal()
 
     def __init__(self, log: TrafficLog, parent: QObject | None = None) -> None:
@@ -101,6 +103,7 @@ class RowSearch(QObject):
         self._log = log
         self._condition = Condition()
         self._first = 0
+        self._dropped = log.first
         self._seen = 0  # rows before this one were searched
         self._length = 0  # of the log, as far as it is searched
         self._backlog = 0
@@ -121,6 +124,15 @@ class RowSearch(QObject):
     def first(self) -> int:
         """The first row that is searched: earlier ones were cleared from the view."""
         return self._first
+
+    @property
+    def _start(self) -> int:
+        return max(self._first, self._dropped)
+
+    @property
+    def count(self) -> int:
+        """The number of rows to search: those in memory that were not cleared from the view."""
+        return self._length - self._start
 
     @property
     def length(self) -> int:
@@ -145,8 +157,7 @@ class RowSearch(QObject):
     @property
     def share(self) -> float:
         """The fraction searched, from 0 to 1."""
-        whole = self._length - self._first
-        return (self._seen - self._first) / whole if whole > 0 else 1.0
+        return (self._seen - self._start) / self.count if self.count > 0 else 1.0
 
     def set_condition(self, condition: Condition) -> None:
         if condition != self._condition:
@@ -161,7 +172,8 @@ class RowSearch(QObject):
 
     def restart(self) -> None:
         self.rows = array("q")
-        self._seen = self._first
+        self._dropped = self._log.first
+        self._seen = self._start
         self._backlog = self._length
         self._to_recheck = []
         self._unreported = array("q")
@@ -175,9 +187,26 @@ class RowSearch(QObject):
         """Search up to this length of the log and its changed rows. A stale length is ignored."""
         is_idle = not self.is_searching
         self._length = max(self._length, length)
+        self.drop_old_rows()
         self._note_touched()
         if is_idle and not self._is_stopped:
             self._take_turn(_FIRST_TURN_S)
+
+    def drop_old_rows(self) -> None:
+        """Remove the rows that the log has dropped from memory."""
+        first = self._log.first
+        if first <= self._dropped:
+            return
+        self._dropped = first
+        self._seen = max(self._seen, first)
+        self.operations.drop(first)
+        self._to_recheck = [number for number in self._to_recheck if number >= first]
+        self._unreported = self._unreported[bisect_left(self._unreported, first) :]
+        count = bisect_left(self.rows, first)
+        if count:
+            self.dropping.emit(count)
+            del self.rows[:count]
+            self.dropped.emit(count)
 
     def search_again(self, numbers: Iterable[int]) -> None:
         """Check rows again after a change the log does not report, such as a note."""
@@ -257,7 +286,7 @@ class RowSearch(QObject):
         later = self.operations.update(numbers.stop)
         self._unreported.extend(self._matching(numbers))
         if self._condition.operations:
-            self._queue(root for root in later if self._first <= root < numbers.start)
+            self._queue(root for root in later if self._start <= root < numbers.start)
         took = perf_counter() - began
         if took < 0.0015:
             self._step = min(self._step * 2, _MAX_STEP)
@@ -320,7 +349,7 @@ class RowSearch(QObject):
                 root = operation[partner[row]]  # a response belongs to its request's operation
             if root >= 0 and (root == row or self.operations.response(root) == row):
                 roots.add(root)
-        self._queue(root for root in roots if self._first <= root < numbers.start)
+        self._queue(root for root in roots if self._start <= root < numbers.start)
         return sorted(root for root in roots if root >= numbers.start)
 
     def _operation_matches(self, root: int, matcher: Matcher) -> bool:
@@ -330,18 +359,21 @@ class RowSearch(QObject):
     def _note_touched(self) -> None:
         touched = self._log.touched
         end = len(touched)
-        if end > self._touched:
+        if self._touched < touched.first and self.rows:  # paused for long: changes may have been missed
+            self._touched = end
+            self.restart()
+        elif end > self._touched:
             self._requeue(set(touched[self._touched : end]))
             self._touched = end
 
     def _requeue(self, numbers: set[int]) -> None:
         """Queue rows that a change may move in or out; report the others at once."""
-        numbers = {number for number in numbers if self._first <= number < self._seen}
+        numbers = {number for number in numbers if self._start <= number < self._seen}
         if not numbers:
             return
         roots = {self.operations.note_again(number) for number in numbers}
         if self._condition.operations:
-            numbers |= {root for root in roots if self._first <= root < self._seen}
+            numbers |= {root for root in roots if self._start <= root < self._seen}
         elif self._condition.matcher is None:
             self.retouched.emit(array("q", sorted(numbers)))
             return
@@ -387,7 +419,7 @@ class OperationRows:
 
     def __init__(self, log: TrafficLog) -> None:
         self._log = log
-        self._seen = 0
+        self._seen = log.first
         self._later: dict[int, list[int]] = {}  # further requests, by the row of the first
 
     def update(self, length: int) -> set[int]:
@@ -403,6 +435,11 @@ class OperationRows:
         for row in others:
             self._note(row)
         return {operation[row] for row in others if operation[row] >= 0}
+
+    def drop(self, first: int) -> None:
+        """Forget operations that began before the row `first`."""
+        self._seen = max(self._seen, first)
+        self._later = {root: rows for root, rows in self._later.items() if root >= first}
 
     def note_again(self, row: int) -> int:
         """Note a changed row, which may have got its operation. Returns the operation, or -1."""

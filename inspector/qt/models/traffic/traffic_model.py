@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from time import perf_counter
 
 from PySide6.QtCore import (
@@ -80,29 +79,30 @@ class TrafficModel(QAbstractTableModel):
         self.search.moved_in.connect(self._on_moved_in)
         self.search.moved_out.connect(self._on_moved_out)
         self.search.retouched.connect(self._on_retouched)
+        self.search.dropped.connect(self._on_dropped)
 
     def set_server(self, name: str | None) -> None:
-        self.search.set_condition(replace(self.search.condition, server=name))
+        self.search.set_condition(self.search.condition._replace(server=name))
 
     def set_with_events(self, shown: bool) -> None:
-        self.search.set_condition(replace(self.search.condition, with_events=shown))
+        self.search.set_condition(self.search.condition._replace(with_events=shown))
 
     def set_with_logins(self, shown: bool) -> None:
-        self.search.set_condition(replace(self.search.condition, with_logins=shown))
+        self.search.set_condition(self.search.condition._replace(with_logins=shown))
 
     def set_matcher(self, matcher: Matcher | None, *, any_kind: bool = False) -> None:
         """Show only rows that match. With `any_kind`, the matcher alone decides about kinds."""
-        condition = replace(self.search.condition, matcher=matcher, any_kind=any_kind)
+        condition = self.search.condition._replace(matcher=matcher, any_kind=any_kind)
         self.search.set_condition(condition)
 
     def set_span(self, span: tuple[int, int] | None) -> None:
         """Show only rows between two wall times."""
-        self.search.set_condition(replace(self.search.condition, span=span))
+        self.search.set_condition(self.search.condition._replace(span=span))
 
     def set_by_operation(self, by_operation: bool) -> None:
         """Show one row per operation instead of one per message."""
         self.cells.is_by_operation = by_operation
-        self.search.set_condition(replace(self.search.condition, operations=by_operation))
+        self.search.set_condition(self.search.condition._replace(operations=by_operation))
 
     @property
     def is_filtered(self) -> bool:
@@ -114,6 +114,8 @@ class TrafficModel(QAbstractTableModel):
         self._recorded = max(self._recorded, length)
         if not self._is_paused:
             self.search.extend(length)
+        else:
+            self.search.drop_old_rows()
 
     def set_paused(self, paused: bool) -> None:
         """Pause or resume: while paused, no rows are added or removed; they appear afterwards."""
@@ -135,11 +137,11 @@ class TrafficModel(QAbstractTableModel):
     @property
     def cleared_count(self) -> int:
         """The number of log rows hidden by `clear_view`."""
-        return self.search.first
+        return max(0, self.search.first - self._log.first)
 
     @property
     def is_cleared(self) -> bool:
-        return self.search.first > 0
+        return self.cleared_count > 0
 
     def number(self, row: int) -> int:
         """Return the log row number of a shown row."""
@@ -201,6 +203,18 @@ class TrafficModel(QAbstractTableModel):
         self.endRemoveRows()
         self._has_removed = True
         self._sort_again()
+
+    def _on_dropped(self, count: int) -> None:
+        if self._sorted_by is None:
+            self.beginRemoveRows(ROOT, 0, count - 1)
+            del self._rows[:count]
+            self.endRemoveRows()
+            return
+        first = self.search.rows[0] if self.search.rows else self.search.length
+        self._stop_sorting()
+        self.beginResetModel()
+        self._rows = array("q", (number for number in self._rows if number >= first))
+        self.endResetModel()
 
     def _on_retouched(self, numbers: array[int]) -> None:
         # No `dataChanged`: the visible part is repainted after every batch anyway.

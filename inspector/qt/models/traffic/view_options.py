@@ -6,7 +6,6 @@ A row's tint is computed when the row is first painted, then cached.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QSettings, Signal
@@ -50,7 +49,10 @@ class RowColors:
         self._compiled: list[tuple[Matcher, str]] | None = None
         self._tints: dict[int, str] = {}
         self._colors: dict[str, QColor] = {}
-        theme.changed.connect(self._colors.clear)
+        theme.changed.connect(self._on_theme_changed)
+
+    def _on_theme_changed(self) -> None:
+        self._colors.clear()
 
     def set_rules(self, rules: Sequence[ColorRule]) -> None:
         """Set the rules. Filters are compiled when a row is painted, so the parser is loaded late."""
@@ -135,10 +137,10 @@ class TrafficViewOptions(QObject):
     def save_filter(self, name: str, text: str) -> None:
         """Save a filter under a name; an empty one deletes the name."""
         rest = {key: value for key, value in self._prefs.filters.items() if key != name}
-        self._change(replace(self._prefs, filters={**rest, name: text} if text else rest))
+        self._change(self._prefs._replace(filters={**rest, name: text} if text else rest))
 
     def set_rules(self, rules: Sequence[ColorRule]) -> None:
-        self._change(replace(self._prefs, rules=tuple(rules)))
+        self._change(self._prefs._replace(rules=tuple(rules)))
 
     def set_history(self, texts: Sequence[str]) -> None:
         self._history = list(texts[:_MAX_HISTORY])

@@ -29,7 +29,7 @@ from PySide6.QtWidgets import (
 from inspector.base.errors import UserError
 from inspector.base.json.values import JSON, JSONObject
 from inspector.base.plain_text import visible
-from inspector.engine.views import ClientSide, ServerView
+from inspector.engine.server_view import ClientSide, ServerView
 from inspector.protocol.client_capabilities import ALL, NOTHING, ClientCapabilities, exact_capabilities
 from inspector.protocol.revisions import Era
 from inspector.qt.actions import Actions

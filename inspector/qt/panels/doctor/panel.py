@@ -8,12 +8,14 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWi
 
 from inspector.base.errors import UserError
 from inspector.engine.doctor.results import Action, ActionKind, CheckReport, Diagnosis, report_summary
-from inspector.engine.views import ServerStatus, ServerView
+from inspector.engine.server_view import ServerView
+from inspector.engine.views import ServerStatus
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
 from inspector.qt.panels.doctor.steps import FindingView, StepList
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, SPACE_6, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.layout import discard
 from inspector.qt.widgets.notices.empty_state import ContentStack, Spinner
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel
@@ -151,9 +153,7 @@ class DoctorPanel(QWidget):
         if diagnoses == tuple(view.diagnosis for view in self.findings):
             return
         for view in self.findings:
-            self._finding_column.removeWidget(view)
-            view.hide()
-            view.deleteLater()
+            discard(view)
         self.findings = [FindingView(self._theme, diagnosis) for diagnosis in diagnoses]
         for view in self.findings:
             view.action_requested.connect(self._on_action_wanted)

@@ -15,6 +15,7 @@ from inspector.base.units import duration
 from inspector.engine.doctor.results import ActionKind, CheckResult, CheckState, Diagnosis
 from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.inputs.controls import ActionButton, ButtonKind
+from inspector.qt.widgets.layout import discard
 from inspector.qt.widgets.notices.empty_state import Spinner
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import PlainLabel
@@ -45,9 +46,7 @@ class StepList(QWidget):
     def show_results(self, results: tuple[CheckResult, ...]) -> None:
         for id in [id for id in self.rows if all(each.id != id for each in results)]:
             row = self.rows.pop(id)
-            self._column.removeWidget(row)
-            row.hide()
-            row.deleteLater()
+            discard(row)
         for position, result in enumerate(results):
             known = self.rows.get(result.id)
             if known is None:

@@ -25,6 +25,7 @@ from inspector.protocol.server_requests.replies import (
     url_reply,
 )
 from inspector.protocol.server_requests.request import FormElicitation, UrlElicitation
+from inspector.qt.actions import native_keys
 from inspector.qt.bridge import Bridge
 from inspector.qt.forms.schema.arguments_editor import ArgumentsEditor, SchemaValidator
 from inspector.qt.link_opener import LinkOpener
@@ -76,7 +77,7 @@ class FormSection(Section):
         self._initial = prefilled(self.editor.form.field)
         self.editor.set_arguments(self._initial)
         self.editor.json_view.box.setAccessibleName("Reply as JSON")
-        self.accept_action = self._action("Accept", self.accept, "Send the form (Ctrl+Return)")
+        self.accept_action = self._action("Accept", self.accept, native_keys("Send the form (Ctrl+Return)"))
         self.decline_action = self._action("Decline", self._decline, DECLINE_TIP)
         self.cancel_action = self._action("Cancel", self._cancel, CANCEL_TIP)
         self.anyway_action = self._action("Send anyway", self._accept_anyway)

@@ -36,8 +36,8 @@ from inspector.qt.bridge import Bridge
 from inspector.qt.forms.json.json_text_view import JsonTextView
 from inspector.qt.panels.inbox.reply_blocks import BlockRow, file_block, row_for
 from inspector.qt.theme import ICON_SIZE, SPACE_2, SPACE_3, Theme
-from inspector.qt.widgets.inputs.controls import Segments
-from inspector.qt.widgets.layout import Pages
+from inspector.qt.widgets.inputs.controls import ActionToolButton, Segments
+from inspector.qt.widgets.layout import Pages, discard
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import FormStyle, Heading, MutedLabel
 from inspector.schema.values import FormError
@@ -239,9 +239,7 @@ class ReplyEditor(QWidget):
 
     def _remove(self, row: BlockRow) -> None:
         self.rows.remove(row)
-        self._blocks.removeWidget(row)
-        row.hide()
-        row.deleteLater()
+        discard(row)
 
     def _remove_all(self) -> None:
         for row in list(self.rows):
@@ -272,8 +270,7 @@ class ReplyEditor(QWidget):
             self.add_menu.addAction(text).triggered.connect(slot)
         add = QAction("Add", self)
         self._theme.set_icon(add, "plus")
-        button = QToolButton()
-        button.setDefaultAction(add)
+        button = ActionToolButton(add)
         button.setMenu(self.add_menu)
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from inspector.base.units import full_time
 from inspector.engine.inbox.views import InboxRequest, InboxRequestEnd
+from inspector.qt.actions import native_keys
 from inspector.qt.models.inbox import (
     age_text,
     end_text,
@@ -153,7 +154,8 @@ class RequestFooter(QWidget):
         super().__init__(parent)
         self._theme = theme
         self.alert = Alert(theme)
-        self.send_action = self._action("Send replies", self.send_requested, "Send all replies (Ctrl+Return)")
+        send_tip = native_keys("Send all replies (Ctrl+Return)")
+        self.send_action = self._action("Send replies", self.send_requested, send_tip)
         self.done_action = self._action(
             "Continue", self.done_requested, "Continue without waiting for the server's confirmation"
         )

@@ -19,14 +19,16 @@ from inspector.base.json.values import JSONObject
 from inspector.config.reply_rules import ReplyRule, RuleKind
 from inspector.engine.inbox.reply_rules import RuleInput, applies_to
 from inspector.engine.inbox.views import SAMPLING_REJECTED, InboxRequest, Reply, RequestItem
+from inspector.protocol.jsonrpc import error_code_text
 from inspector.protocol.server_requests.replies import reply_problems
 from inspector.protocol.server_requests.request import SamplingRequest
+from inspector.qt.actions import native_keys
 from inspector.qt.bridge import Bridge
 from inspector.qt.panels.inbox.reply_editor import ReplyEditor
 from inspector.qt.panels.inbox.sampling_prompt import PromptEditor, PromptView
 from inspector.qt.panels.inbox.section import Section
 from inspector.qt.theme import ICON_SIZE, SPACE_2, Theme
-from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.inputs.controls import ActionButton, ActionToolButton
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import MutedLabel
 from inspector.schema.values import FormError
@@ -60,7 +62,7 @@ class SamplingSection(Section):
         self.editor.head.addWidget(self.draft)
         self._request_column = self._fill(self.request_area, (self.prompt,), margin=0)
         self._fill(self.reply_area, (self.prompt_editor, self.editor, self.errors), margin=0)
-        send_tip = "Send the reply to the server (Ctrl+Return)"
+        send_tip = native_keys("Send the reply to the server (Ctrl+Return)")
         self.send_action = self._action("Send reply", lambda: self.send(), send_tip)
         self.anyway_action = self._action("Send anyway", lambda: self.send(force=True))
         tip = _REJECT_ENDS_CALL_TIP if inbox_request.round else _REJECT_TIP
@@ -167,8 +169,7 @@ class ReplyDraft(QWidget):
         action = QAction("Draft reply with rule", self)
         action.setToolTip("Let a reply rule draft the reply; nothing is sent until you send it")
         action.setMenu(self.menu)
-        self.button = QToolButton()
-        self.button.setDefaultAction(action)
+        self.button = ActionToolButton(action)
         self.button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
@@ -228,7 +229,8 @@ class ReplyDraft(QWidget):
     def _show_draft(self, rule: ReplyRule, reply: Reply) -> None:
         result: JSONObject | None = reply.result
         if result is None:
-            text = f"“{rule.title}” would reject the request: {reply.message} ({reply.code})."
+            code = error_code_text(reply.code, from_client=True)
+            text = f"“{rule.title}” would reject the request with {code}: {reply.message}."
             self._alert.show_message("draft", text, "Reject has the same effect.")
         else:
             self.drafted.emit(result, rule.title)

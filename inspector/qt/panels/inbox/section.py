@@ -16,6 +16,7 @@ from inspector.base.json.values import JSON, text_of
 from inspector.base.plain_text import one_line
 from inspector.base.units import duration
 from inspector.engine.inbox.views import InboxRequest, Reply, RequestItem, Round
+from inspector.protocol.jsonrpc import error_code_text
 from inspector.protocol.server_requests.request import SAMPLING
 from inspector.qt.models.content_parts import messages_of, shown_json
 from inspector.qt.models.inbox import excerpt_of, kind_text, reply_text, rule_text
@@ -305,7 +306,8 @@ class ReplyView(QWidget):
         if reply.result is None and is_in_result:
             return [PlainLabel(self._theme, _NOT_RETRIED, wrap=True)]
         if reply.result is None:
-            return [PlainLabel(self._theme, f"{reply.message} ({reply.code})", wrap=True, selectable=True)]
+            text = f"{error_code_text(reply.code, from_client=True)}: {reply.message}"
+            return [PlainLabel(self._theme, text, wrap=True, selectable=True)]
         if input_request.method == SAMPLING:
             return self._sampling_parts(reply.result)
         if set(reply.result) <= {"action"}:

@@ -14,7 +14,8 @@ from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayou
 
 from inspector.base.errors import UserError
 from inspector.config.servers.entries import OAuthSettings
-from inspector.engine.views import ServerStatus, ServerView
+from inspector.engine.server_view import ServerView
+from inspector.engine.views import ServerStatus
 from inspector.oauth.login.report import login_text, login_trace
 from inspector.oauth.login.steps import LoginView, Overrides, StepId
 from inspector.qt.bridge import Bridge

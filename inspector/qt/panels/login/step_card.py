@@ -29,6 +29,7 @@ from inspector.qt.panels.login.step_parts import Part, decisions_part, exchanges
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.clipboard import secret_clipboard
 from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.layout import discard
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
@@ -96,9 +97,7 @@ class StepCard(QScrollArea):
         for part in self._parts(step):
             column.addWidget(part)
         if self._parts_widget is not None:
-            self._column.removeWidget(self._parts_widget)
-            self._parts_widget.hide()
-            self._parts_widget.deleteLater()
+            discard(self._parts_widget)
         self._parts_widget = parts
         self._column.insertWidget(self._column.count() - 1, parts)
         parts.show()

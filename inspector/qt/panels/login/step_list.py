@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QListWidget, QListWidgetItem, QStyleO
 
 from inspector.base.units import plural
 from inspector.oauth.login.steps import LoginView, Step, StepId, StepState
+from inspector.qt.actions import native_keys
 from inspector.qt.panels.login.findings import SEVERITY_MARKS, paint_state, worst
 from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton, ButtonKind
@@ -138,7 +139,7 @@ class LoginControls(QWidget):
         self._chosen: StepId | None = None
         self.log_in = self._action("Log in", "Run all steps at once")
         self.begin = self._action("Log in step by step", "Start a login and review each step before it runs")
-        self.next = self._action("Next", "Run the next step (Ctrl+Return here)")
+        self.next = self._action("Next", native_keys("Run the next step (Ctrl+Return here)"))
         self.run = self._action("Run to the end", "Run all remaining steps")
         self.run_to = self._action("Run to here", "Run all steps up to and including the selected one")
         self.retry = self._action("Retry", "Run the failed step again")

@@ -17,6 +17,7 @@ from inspector.protocol.auth.jwt import JwtView, read_jwt, times_of
 from inspector.qt.panels.login.step_parts import SecretValue
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme, Tone
 from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.layout import discard
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.key_value_list import Fact, KeyValueList
@@ -124,9 +125,7 @@ class TokenView(QWidget):
                 column.addWidget(SecretValue(self._theme, name.lower(), text))
                 self._add_claims(column, text)
         if self._secrets_widget is not None:
-            self._column.removeWidget(self._secrets_widget)
-            self._secrets_widget.hide()
-            self._secrets_widget.deleteLater()
+            discard(self._secrets_widget)
         self._secrets_widget = secrets
         self._column.insertWidget(self._column.count() - 1, secrets)
         secrets.show()

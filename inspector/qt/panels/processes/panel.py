@@ -19,7 +19,8 @@ from inspector.base.plain_text import one_line
 from inspector.base.units import duration, plural, time_of_day
 from inspector.engine.calls.regression_calls import RegressionView
 from inspector.engine.processes.file_watch import FileWatchView
-from inspector.engine.views import ServerStatus, ServerView
+from inspector.engine.server_view import ServerView
+from inspector.engine.views import ServerStatus
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.feature_list import ListChanges

@@ -28,7 +28,7 @@ from inspector.base.plain_text import one_line
 from inspector.base.units import full_time, size, time_of_day
 from inspector.engine.processes.processes import EndedProcess, ProcessView
 from inspector.engine.processes.sample import OpenFile, Sample
-from inspector.engine.views import ServerView
+from inspector.engine.server_view import ServerView
 from inspector.qt.actions import Actions
 from inspector.qt.models.processes import Column, ProcessesModel, age_text, percent_text
 from inspector.qt.models.servers import connection_placeholder
@@ -99,7 +99,8 @@ class RunningProcesses(QWidget):
             )
         else:
             text = (placeholder.title, placeholder.text, placeholder.next_step)
-            self.stack.explain(placeholder.appearance, "server", *text, self._actions[placeholder.command])
+            actions = (self._actions[placeholder.command], self._actions.find(placeholder.other_command))
+            self.stack.explain(placeholder.appearance, "server", *text, *actions)
 
     def show_processes(self, view: ProcessView) -> None:
         if view.pid != self._pid:

@@ -15,7 +15,8 @@ from inspector.base.json.values import JSON
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural
 from inspector.engine.content.content import Content, PromptContent, read_prompt
-from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus, ServerView
+from inspector.engine.server_view import ServerView
+from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus
 from inspector.protocol.handshake import NegotiationResult
 from inspector.protocol.revisions import missing_capability
 from inspector.protocol.types import Listing, Malformed, Prompt

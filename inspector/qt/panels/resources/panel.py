@@ -13,12 +13,13 @@ from PySide6.QtCore import QEvent, Signal
 from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from inspector.base.errors import LensError, RpcError
+from inspector.base.errors import LensError
 from inspector.base.json.values import JSONObject
 from inspector.engine.content.content import Content, read_contents
-from inspector.engine.views import CallOutcome, OutcomeKind, ServerView
+from inspector.engine.server_view import ServerView
+from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.protocol.handshake import NegotiationResult
-from inspector.protocol.jsonrpc import METHOD_NOT_FOUND
+from inspector.protocol.jsonrpc import METHOD_NOT_FOUND, RpcError
 from inspector.protocol.revisions import missing_capability
 from inspector.protocol.types import Listing, Malformed, Resource, ResourceTemplate
 from inspector.qt.actions import Actions
@@ -264,6 +265,9 @@ class ResourcesPanel(FeaturePanel):
         await asyncio.sleep(0)
         if self._is_connected:
             self._open("The server's lists of resources and templates are empty.")
+            for what, listed in (("resources", resources), ("resource templates", templates)):
+                if isinstance(listed, Listing):
+                    self._show_completeness(what, listed)
         await self._report_changes()
 
     def _show_list(

@@ -19,11 +19,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from inspector.base.errors import LensError, RpcError, UserError
+from inspector.base.errors import LensError, UserError
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural
+from inspector.engine.server_view import ServerView
 from inspector.engine.tasks.views import TaskView, TrackingState
-from inspector.engine.views import ServerStatus, ServerView
+from inspector.engine.views import ServerStatus
+from inspector.protocol.jsonrpc import RpcError
 from inspector.protocol.revisions import missing_capability
 from inspector.protocol.tasks import TaskStatus, tasks_of
 from inspector.qt.actions import Actions
@@ -240,11 +242,11 @@ class TasksPanel(QWidget):
         try:
             await self._bridge.ask_tasks(work)
         except RpcError as exc:
-            text = f"The server returned an error: {one_line(exc.message)} ({exc.code})."
-            self.alert.show_message("request", text, "See the exchange in Traffic.")
+            text = f"The server returned an error: {one_line(str(exc))}."
+            self.alert.show_message("request", text, exc.next_step)
         except LensError as exc:
             summary = exc.summary if isinstance(exc, UserError) else f"{exc}."
-            self.alert.show_message("request", summary, exc.next_step if isinstance(exc, UserError) else "")
+            self.alert.show_message("request", summary, exc.next_step)
         else:
             self.alert.close_topic("request")
             return True
@@ -299,7 +301,8 @@ class TasksPanel(QWidget):
         placeholder = connection_placeholder(view)
         if placeholder is not None:
             text = (placeholder.title, placeholder.text, placeholder.next_step)
-            self.stack.explain(placeholder.appearance, "tasks", *text, self._actions[placeholder.command])
+            actions = (self._actions[placeholder.command], self._actions.find(placeholder.other_command))
+            self.stack.explain(placeholder.appearance, "tasks", *text, *actions)
             return
         negotiated = view.negotiated
         task_protocol = tasks_of(negotiated.revision) if negotiated is not None else None

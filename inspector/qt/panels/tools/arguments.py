@@ -1,11 +1,9 @@
-"""Argument editors, one per visited tool to keep its input, and the call variables bar.
+"""Argument editors of the tools visited last, the input of all others, and the call variables bar.
 
 The bar below the form lists the call variables that the arguments use, with their values.
 """
 
 from __future__ import annotations
-
-import contextlib
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction
@@ -18,21 +16,24 @@ from inspector.config.calls.history import without_marks
 from inspector.config.calls.variables import Variables, expand, is_known, is_secret, names_in
 from inspector.protocol.types import Tool
 from inspector.qt.bridge import Bridge
-from inspector.qt.forms.schema.arguments_editor import ArgumentsEditor, SchemaValidator
+from inspector.qt.forms.schema.arguments_editor import ArgumentsEditor, EditorState, SchemaValidator
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.layout import discard
 from inspector.qt.widgets.text.labels import PlainLabel
 from inspector.schema.values import Expansion, FormError, Resolve
 
 _SETTLE_DELAY_MS = 400
+_MAX_EDITORS = 4
 _MAX_LISTED = 6
 _MAX_LENGTH = 30
 
 
 class ToolArguments(QStackedWidget):
-    """One editor per tool.
+    """One editor per tool, of which only those used last are kept: a form takes 1 to 2 MB.
 
-    A new one starts with the tool's last arguments, from this session or an earlier one.
+    What was typed for the other tools is kept, and shown in a new editor when the user returns. A tool's
+    first editor starts with its last arguments, from this session or an earlier one.
 
     Signals:
         settled: Typing has paused, or other arguments are shown.
@@ -53,7 +54,8 @@ class ToolArguments(QStackedWidget):
         self._before = before  # the widget before it in the tab order
         self._validator = SchemaValidator(bridge, self)
         self._tool: Tool | None = None
-        self._editors: dict[str, tuple[Tool, ArgumentsEditor]] = {}
+        self._editors: dict[str, tuple[Tool, ArgumentsEditor]] = {}  # the one used last is the last
+        self._states: dict[str, EditorState] = {}  # of edited tools without an editor
         self._variables: dict[str, Variables] = {}
         self._edited: set[str] = set()
         self._empty_editor = ArgumentsEditor(theme, submit_keys=False)
@@ -103,18 +105,32 @@ class ToolArguments(QStackedWidget):
                 self._editors[tool][1].set_resolve(resolver(variables))
 
     def _editor_of(self, tool: Tool) -> ArgumentsEditor:
-        known_tool, editor = self._editors.get(tool.name, (None, None))
+        known_tool, editor = self._editors.pop(tool.name, (None, None))
         if known_tool is not None and editor is not None and known_tool.input_schema == tool.input_schema:
+            self._editors[tool.name] = (tool, editor)
             return editor
         new_editor = self._make(tool)
-        if editor is None:
+        state = editor.state() if editor is not None else self._states.pop(tool.name, None)
+        if state is not None:
+            new_editor.restore(state)
+        elif editor is None:
             self._bridge.start(f"last arguments of {tool.name}", self._restore_last(tool, new_editor), self)
-        else:
-            with contextlib.suppress(FormError):
-                new_editor.set_arguments(editor.arguments(force=True))
-            self.removeWidget(editor)
-            editor.deleteLater()
+        if editor is not None:
+            discard(editor)
+        self._delete_oldest(new_editor)
         return new_editor
+
+    def _delete_oldest(self, current: ArgumentsEditor) -> None:
+        """Delete the editors above the limit, except those with an entry that cannot be read."""
+        for name, (_, editor) in list(self._editors.items()):
+            if len(self._editors) <= _MAX_EDITORS:
+                return
+            state = editor.state()
+            if state is not None and editor not in (current, self.currentWidget()):
+                del self._editors[name]
+                if name in self._edited:
+                    self._states[name] = state
+                discard(editor)
 
     def _make(self, tool: Tool) -> ArgumentsEditor:
         editor = ArgumentsEditor(self._theme, submit_keys=False, validate=self._validator)

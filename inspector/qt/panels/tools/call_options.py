@@ -31,7 +31,7 @@ from inspector.config.calls.saved_calls import SavedCall
 from inspector.config.json_file import read_exactly
 from inspector.engine.calls.repetition import MAX_IN_FLIGHT, MAX_TIMES, RepeatPlan, RepeatReport
 from inspector.engine.calls.tool_calls import TaskChoice, meta_warnings
-from inspector.engine.views import ClientSide
+from inspector.engine.server_view import ClientSide
 from inspector.protocol.client_capabilities import (
     CAPABILITY_SWITCHES,
     CapabilitySwitch,

@@ -74,7 +74,7 @@ class CallRunner(QObject):
         self._tool: Tool | None = None
         self._outcomes: dict[str, CallOutcome] = {}
         self._task: asyncio.Task[None] | None = None
-        self._tool_name = ""
+        self._running: Tool | None = None
         self._task_id = ""  # of the task that the call became
         progress.run_in_background.triggered.connect(self.run_in_background)
         self._generation = 0
@@ -84,9 +84,14 @@ class CallRunner(QObject):
         return self._task is not None
 
     @property
-    def running_tool(self) -> str:
-        """The name of the tool being called, "" for none."""
-        return self._tool_name if self.is_running else ""
+    def running_tool(self) -> Tool | None:
+        """The tool being called, if any."""
+        return self._running if self.is_running else None
+
+    def has_result(self, name: str) -> bool:
+        """Return whether the tool of this name was called, or is being called."""
+        running = self.running_tool
+        return name in self._outcomes or (running is not None and running.name == name)
 
     def set_tool(self, tool: Tool | None) -> None:
         """Set the current tool; another one comes with its latest outcome."""
@@ -132,7 +137,7 @@ class CallRunner(QObject):
         if self.is_running:
             return
         self._generation += 1
-        self._tool_name = tool.name
+        self._running = tool
         self._task = self._bridge.start(
             f"call {tool.name}", self._run(tool, call, work, self._generation), self
         )

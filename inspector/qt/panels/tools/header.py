@@ -6,9 +6,11 @@ The strip appears while a running call is waiting for the user's reply to a serv
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
@@ -21,9 +23,14 @@ from inspector.qt.widgets.notices.notices import StatusStrips
 from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel, plain_tooltip
 
+if TYPE_CHECKING:
+    from inspector.config.foreign.permissions import ToolPermission
+
 _MAX_DESCRIPTION_LENGTH = 600
 _MAX_HINTS = 3
+_OTHER_CONDITIONS = "Its permission mode, hooks and command-line options can change this."
 _TOPIC = "request"
+_PERMISSION_TONES: dict[str | None, Tone] = {"deny": "error", "ask": "warn", "allow": "ok", None: "muted"}
 _UNVERIFIED = "Claimed by the server, not verified."
 
 
@@ -36,6 +43,8 @@ class ToolHeader(QWidget):
         self._name = MutedLabel(theme)
         self.description = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
         self.hints = [Badge(theme) for _ in range(_MAX_HINTS)]
+        self.permission = Badge(theme)
+        self.findings = PlainLabel(theme, tone="warn", wrap=True, selectable=True)
         self._lay_out()
 
     def show_tool(self, tool: Tool) -> None:
@@ -46,6 +55,23 @@ class ToolHeader(QWidget):
         """Show why a list entry cannot be called."""
         self._show_text("Invalid", "", f"{item.reason}.")
         self._show_hints([])
+        self.show_permission(None)
+        self.show_findings(())
+
+    def show_findings(self, findings: Sequence[str]) -> None:
+        """Show what is wrong with the tool; hosts may drop or confuse it."""
+        self.findings.setText("\n".join(f"Finding: {text}" for text in findings))
+        self.findings.setVisible(bool(findings))
+
+    def show_permission(self, permission: ToolPermission | None) -> None:
+        """Show what Claude Code's permission rules say about the tool; None for nothing."""
+        if permission is None:
+            self.permission.set_text("")
+            return
+        tip = "\n".join((*permission.details, _OTHER_CONDITIONS))
+        self.permission.set_text(permission.label, _PERMISSION_TONES[permission.action])
+        self.permission.setToolTip(plain_tooltip(tip))
+        self.permission.setAccessibleDescription(tip)
 
     def _show_text(self, title: str, name: str, description: str) -> None:
         self._title.setText(one_line(title))
@@ -77,6 +103,8 @@ class ToolHeader(QWidget):
         column.setSpacing(SPACE_1)
         column.addLayout(title)
         column.addLayout(hints)
+        column.addWidget(self.permission, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(self.findings)
         column.addWidget(self.description)
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Qt, Signal
+import shiboken6
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QToolButton, QVBoxLayout, QWidget
 
@@ -18,25 +21,32 @@ from inspector.config.calls.variables import names_in
 from inspector.engine.calls.repetition import PollPlan, RepeatPlan
 from inspector.engine.calls.tool_calls import TaskChoice, ToolCall, task_choice
 from inspector.engine.inbox.views import InboxRequest
-from inspector.engine.views import CallOutcome, ServerStatus, ServerView
+from inspector.engine.server_view import ServerView
+from inspector.engine.servers.views import DiscoveryReport
+from inspector.engine.views import CallOutcome, ServerStatus
 from inspector.protocol.handshake import NegotiationResult
 from inspector.protocol.types import Listing, Malformed, Tool
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
 from inspector.qt.forms.schema.arguments_editor import ArgumentsEditor
-from inspector.qt.models.feature_list import Item, ToolsModel
+from inspector.qt.models.feature_list import Item, ToolsModel, finding_notes
 from inspector.qt.panels.tools.arguments import ToolArguments, VariablesBar
 from inspector.qt.panels.tools.call_options import CallDrawer
 from inspector.qt.panels.tools.call_runner import CallRunner, ProgressStrip
 from inspector.qt.panels.tools.header import PendingRequestStrip, ToolHeader
 from inspector.qt.panels.tools.saved_calls import CallPickers, CallSaver
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
+from inspector.qt.views.feature_list import add_copy_menu
 from inspector.qt.views.feature_panel import SingleListPanel
 from inspector.qt.views.result_view import ResultView
 from inspector.qt.widgets.inputs.controls import ActionButton, icon_button
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import MutedLabel
+from inspector.schema.tool_names import tool_findings
 from inspector.schema.values import FormError
+
+if TYPE_CHECKING:
+    from inspector.engine.servers.discovered_servers import ServerDiscovery
 
 
 class ToolsPanel(SingleListPanel):
@@ -52,9 +62,15 @@ class ToolsPanel(SingleListPanel):
         self.model = ToolsModel()
         super().__init__(bridge, server, actions, theme, self.model, parent)
         self._awaited_call: SavedCall | None = None
+        self._findings: dict[str, tuple[str, ...]] = {}
+        self._report = DiscoveryReport()
         self.call_view = CallView(bridge, server, actions, theme)
         self.call_view.saved_picked.connect(self.open_saved)
         self._lay_out_side_by_side(self.call_view, 240)
+        self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.list.customContextMenuRequested.connect(self._on_menu_requested)
+        bridge.discovered_servers_changed.connect(self._on_discovered)
+        bridge.start_when_attached("load permission rules", self._load_rules())
 
     def set_view(self, view: ServerView) -> None:
         self.call_view.set_connected(view.status is ServerStatus.CONNECTED, view.negotiated)
@@ -75,14 +91,78 @@ class ToolsPanel(SingleListPanel):
     async def _fetch(self) -> Listing[Tool]:
         return await self._bridge.list_tools(self._server)
 
+    def selected_tools(self) -> list[Tool]:
+        """Return the selected tools; the shown one if it is no longer in the list."""
+        selected = [item for item in self.list.selected_items() if isinstance(item, Tool)]
+        shown = self.call_view.tool
+        return selected or ([shown] if shown is not None else [])
+
+    async def _show_listing(self, listing: Listing[Any]) -> None:
+        tools = [(self._server, tool) for tool in listing.items]
+        found = zip(tools, tool_findings(tools), strict=True)
+        self._findings = {tool.name: findings for (_, tool), findings in found if findings}
+        self.model.set_notes(finding_notes(self._findings.items()))
+        await asyncio.sleep(0)
+        await super()._show_listing(listing)
+        self._show_findings()
+
+    def _show_findings(self) -> None:
+        tool = self.call_view.tool
+        self.call_view.head.show_findings(self._findings.get(tool.name, ()) if tool is not None else ())
+
+    def _on_menu_requested(self, position: QPoint) -> None:
+        if not self.list.indexAt(position).isValid():
+            return
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction(self._actions["tool.copy_name"])
+        add_copy_menu(menu, self._actions)
+        menu.popup(self.list.viewport().mapToGlobal(position))
+
     def _show_item(self, item: Item) -> None:
         if isinstance(item, Tool):
             self.call_view.set_tool(item)
+            self._show_findings()
+            self._show_permission()
         elif isinstance(item, Malformed):
             self.call_view.set_malformed(item)
 
     def _show_nothing(self) -> None:
         self.call_view.set_nothing()
+
+    async def _load_rules(self) -> None:
+        """Load the permission rules that were found before the panel was opened."""
+
+        async def last(found: ServerDiscovery) -> DiscoveryReport:
+            return found.report
+
+        report = await self._bridge.ask_found(last)
+        if shiboken6.isValid(self):
+            self._on_discovered(report)
+
+    def _on_discovered(self, report: DiscoveryReport) -> None:
+        self._report = report
+        self._show_permission()
+
+    def _show_permission(self) -> None:
+        tool = self.call_view.tool
+        permission = self._report.permission(self._server, tool.name) if tool is not None else None
+        self.call_view.head.show_permission(permission)
+
+    def _on_connected(self, negotiated: NegotiationResult) -> None:
+        if not self.total:  # an item of an earlier connection
+            self._current = None
+            self._show_nothing()
+
+    def _keeps_current(self) -> bool:
+        return self._current is not None and self.call_view.has_result
+
+    def _restore_selection(self) -> None:
+        running = self.call_view.runner.running_tool
+        if not self.total and running is not None:
+            self._go_to(running)  # it can no longer be selected to see its result
+        super()._restore_selection()
+        self.call_view.set_listed(bool(self.total))
 
     def _on_listed_selected(self, name: str) -> None:
         if (call := self._awaited_call) is not None and call.tool == name:
@@ -114,6 +194,7 @@ class CallView(QWidget):
         self._tool: Tool | None = None
         self._negotiated: NegotiationResult | None = None
         self._is_connected = False
+        self._is_listed = True
         self.head = ToolHeader(theme)
         self.arguments_stack = ToolArguments(bridge, server, theme, self.head.description)
         self.variables_bar = VariablesBar(theme, actions["call.variables"])
@@ -148,7 +229,13 @@ class CallView(QWidget):
 
     @property
     def can_call(self) -> bool:
-        return self._tool is not None and self._is_connected and not self.is_running
+        is_available = self._is_connected and self._is_listed
+        return self._tool is not None and is_available and not self.is_running
+
+    @property
+    def has_result(self) -> bool:
+        """Whether the tool is being called, or was: its result is shown."""
+        return self._tool is not None and self.runner.has_result(self._tool.name)
 
     @property
     def is_running(self) -> bool:
@@ -178,6 +265,12 @@ class CallView(QWidget):
         self.runner.set_tool(None)
         self.arguments_stack.show_none()
         self.readiness_changed.emit()
+
+    def set_listed(self, listed: bool) -> None:
+        """Set whether the server still lists tools: without any, the result stays, but nothing is called."""
+        if listed != self._is_listed:
+            self._is_listed = listed
+            self.readiness_changed.emit()
 
     def show_requests(self, inbox_requests: tuple[InboxRequest, ...]) -> None:
         """Set the pending server requests: some may belong to the running call."""
@@ -346,7 +439,8 @@ class CallView(QWidget):
         self.refresh_variables()
 
     def _on_readiness_changed(self) -> None:
-        self.pending_strip.set_running(self.runner.running_tool)
+        running = self.runner.running_tool
+        self.pending_strip.set_running(running.name if running is not None else "")
         for action in (self.drawer.repeat_bar.run_action, self.drawer.interval_bar.repeat_action):
             action.setEnabled(self.can_call)
 

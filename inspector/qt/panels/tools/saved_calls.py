@@ -22,6 +22,7 @@ from inspector.config.calls.variables import Variables
 from inspector.engine.calls.library import SavedFolder
 from inspector.engine.calls.tool_calls import ToolCall
 from inspector.protocol.types import Tool
+from inspector.qt.actions import native_keys
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.palette import (
     IconRole,
@@ -140,7 +141,7 @@ class CallPickers(QObject):
         await self._show_again(model, popup, calls)
         if deleted is not None:
             self._deleted.append(deleted)
-            popup.show_message(f"Deleted “{one_line(call.name)}” · Ctrl+Z to undo")
+            popup.show_message(f"Deleted “{one_line(call.name)}” · {native_keys('Ctrl+Z')} to undo")
 
     def _on_undo(self, model: PaletteModel, popup: PickerPopup, calls: dict[str, SavedCall]) -> None:
         if self._deleted:

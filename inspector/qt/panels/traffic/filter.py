@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction
@@ -104,7 +103,7 @@ class TrafficFilter(QObject):
     def reveal_row(self, number: int, kind: RecordKind, subject: str) -> None:
         """Remove whatever hides a row and search until it is found."""
         self.show_all()
-        if number < self._model.cleared_count:
+        if number < self._model.search.first:
             self._model.show_cleared()
         if kind is RecordKind.STDERR:
             self._bar.set_text("kind:stderr")
@@ -196,8 +195,7 @@ class FilterLanguage:
         return f"({text}) and {term}" if isinstance(parse(text), Or) else f"{text} and {term}"
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledFilter:
+class CompiledFilter(NamedTuple):
     """A compiled filter. With `names_kind` it decides itself about the kinds of rows."""
 
     matcher: Matcher | None

@@ -7,19 +7,24 @@ A narrow header takes two rows, and moves the view names into a menu if they sti
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QSize, Qt
+from PySide6.QtCore import QObject, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QComboBox, QGridLayout, QHBoxLayout, QMenu, QToolButton, QWidget
 
 from inspector.base.units import plural
 from inspector.qt.models.traffic.traffic_model import TrafficModel, TrafficSource
 from inspector.qt.theme import HEADER_HEIGHT, ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme
-from inspector.qt.widgets.inputs.controls import Segments
+from inspector.qt.widgets.inputs.controls import ActionToolButton, Segments
 from inspector.qt.widgets.inputs.filter_bar import FilterBar
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import StatusStrips
 from inspector.qt.widgets.text.labels import Heading, MutedLabel
+
+if TYPE_CHECKING:
+    from inspector.traffic.captures.recording import RecordingState
 
 VIEWS = ("Messages", "Operations", "Timeline", "Statistics")
 # A filter must be readable: with less room than this, it gets its own row.
@@ -103,6 +108,8 @@ class TrafficHeader(QWidget):
         if is_tight == self._is_tight:
             return
         self._is_tight = is_tight
+        if is_tight:
+            self._theme.apply_icon(self._views_menu)
         self.views.setHidden(is_tight)
         self._views_menu.setHidden(not is_tight)
         self._fit_detail()
@@ -141,7 +148,7 @@ class TrafficHeader(QWidget):
 
 def _menu_button(theme: Theme, actions: Sequence[QAction]) -> QToolButton:
     button = QToolButton()
-    theme.set_icon(button, "chevron-down", "muted")
+    theme.set_icon_later(button, "chevron-down", "muted")
     button.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # puts the chevron after the text
     menu = QMenu(button)
     menu.addActions(list(actions))
@@ -156,8 +163,7 @@ def _menu_button(theme: Theme, actions: Sequence[QAction]) -> QToolButton:
 
 
 def _button(action: QAction, parent: QWidget) -> QToolButton:
-    button = QToolButton(parent)
-    button.setDefaultAction(action)
+    button = ActionToolButton(action, parent)
     button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     button.setAccessibleName(action.iconText())
@@ -167,7 +173,13 @@ def _button(action: QAction, parent: QWidget) -> QToolButton:
 
 
 class TrafficStatus(QObject):
-    """Reports the panel's state: a count in the header, strips, and why the table is empty."""
+    """Reports the panel's state: a count in the header, strips, and why the table is empty.
+
+    Signals:
+        capture_requested: The user wants to open the capture with older rows; carries its path.
+    """
+
+    capture_requested = Signal(object)
 
     def __init__(
         self,
@@ -191,6 +203,11 @@ class TrafficStatus(QObject):
         self._continue_search.triggered.connect(model.search.resume)
         self._restore_filter = QAction("Restore previous filter", self)
         self._restore_filter.triggered.connect(bar.discard)
+        self._recording: RecordingState | None = None
+        self._dismissed: set[str] = set()  # kinds of notices about older rows
+        self._open_earlier, self._dismiss_earlier = QAction("Open capture", self), QAction("Dismiss", self)
+        self._open_earlier.triggered.connect(self._on_open_earlier)
+        self._dismiss_earlier.triggered.connect(self._on_dismiss_earlier)
 
     def update(self) -> None:
         """Show the number of rows; if there are none, explain why and what to do."""
@@ -198,6 +215,7 @@ class TrafficStatus(QObject):
         self._actions["traffic.show_cleared"].setEnabled(self._model.is_cleared)
         self._show_cleared()
         self._show_stopped()
+        self._show_earlier()
         open_or_explain(self._gate, self._model, self._source, self._actions)
 
     def show_pause(self) -> None:
@@ -210,6 +228,54 @@ class TrafficStatus(QObject):
         new = self._model.new_while_paused
         text = f"Paused, {new:,} new." if new else "Paused."
         self._strips.show_message("pause", f"{text} Recording continues.", action)
+
+    def set_recording(self, state: RecordingState) -> None:
+        """Set where the rows are that are no longer in memory."""
+        self._recording = state
+        self._show_earlier()
+
+    def _show_earlier(self) -> None:
+        """Show that older rows are in earlier captures or were deleted, and offer to open them."""
+        log, state = self._source.log, self._recording
+        if not self._source.is_live or not log.first or self._earlier_kind() in self._dismissed:
+            self._strips.withdraw("earlier")
+            return
+        parts = [f"Showing the latest {plural(len(log) - log.first, 'row')}."]
+        if self._earlier_kind() == "not recorded":
+            parts.append(f"{log.first:,} older ones have left memory: traffic is not recorded.")
+            parts.append("Turn on recording in Manage captures to store everything.")
+        elif state is not None:
+            if log.first > state.first:
+                parts.append(f"{log.first - state.first:,} older ones are in earlier captures.")
+            if state.first > state.began:
+                deleted = state.first - state.began
+                parts.append(f"{deleted:,} were deleted: captures have reached their disk limit.")
+            if state.began:
+                parts.append(f"{state.began:,} were not recorded.")
+        action = self._open_earlier if self._earlier_path() is not None else None
+        self._strips.show_message("earlier", " ".join(parts), action, "muted", self._dismiss_earlier)
+
+    def _earlier_path(self) -> Path | None:
+        """Return the newest capture with rows that are no longer shown."""
+        earlier = self._recording.earlier if self._recording is not None else ()
+        first = self._source.log.first
+        return next((each.path for each in reversed(earlier) if each.first < first), None)
+
+    def _on_open_earlier(self) -> None:
+        path = self._earlier_path()
+        if path is not None:
+            self.capture_requested.emit(path)
+
+    def _on_dismiss_earlier(self) -> None:
+        self._dismissed.add(self._earlier_kind())
+        self._show_earlier()
+
+    def _earlier_kind(self) -> str:
+        """Return what the notice about older rows reports; it can be dismissed once for each."""
+        state = self._recording
+        if state is None or (state.is_closed and self._source.log.first > state.rows):
+            return "not recorded"
+        return "deleted" if state.first else "stored"
 
     def show_filter_error(self, text: str) -> None:
         """Show what is wrong with a filter the user has left; "" clears it.
@@ -252,7 +318,7 @@ def count_text(model: TrafficModel) -> str:
     if model.cells.is_by_operation:
         text = plural(count, "operation") if count else ""
     elif model.is_filtered and count:
-        text = f"{count:,} of {search.length - search.first:,}"
+        text = f"{count:,} of {search.count:,}"
     else:
         text = plural(count, "message") if count else ""
     if search.is_searching:

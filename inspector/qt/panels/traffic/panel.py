@@ -45,6 +45,7 @@ class TrafficPanel(QWidget):
         compare_requested: Show the differences between two rows; carries them.
         help_requested: Show the help on filters.
         rules_requested: Edit the color rules.
+        capture_requested: Open a capture with older rows; carries its path.
         current_changed: The current row (`current_number`) changed; there may be none.
     """
 
@@ -53,6 +54,7 @@ class TrafficPanel(QWidget):
     compare_requested = Signal(object)
     help_requested = Signal()
     rules_requested = Signal()
+    capture_requested = Signal(object)
     current_changed = Signal()
 
     def __init__(
@@ -192,10 +194,11 @@ class TrafficPanel(QWidget):
         self.options.changed.connect(self._on_options_changed)
         self.options.problem_found.connect(self._bridge.problem_found)
         search = self.model.search
+        search.restarted.connect(self.source.log.forget_read_failure)
         search.progressed.connect(self._on_progressed)
         search.found.connect(self._reselect_hidden)
         search.retouched.connect(self._row_colors.forget)
-        search.moved_out.connect(lambda position, number: self._row_colors.forget([number]))
+        search.moved_out.connect(self._on_moved_out)  # a lambda would keep the panel: PySide owns it
         self.table.selectionModel().currentRowChanged.connect(self._on_current_changed)
         self.table.following_changed.connect(self._actions["traffic.follow"].setChecked)
         self.table.menu_requested.connect(self._on_cell_clicked)
@@ -206,6 +209,9 @@ class TrafficPanel(QWidget):
         self.views.menu_requested.connect(self._on_bar_clicked)
         self.views.filter_requested.connect(self._on_filter_requested)
         self._show_hidden_row.triggered.connect(self._on_show_hidden)
+        self._status.capture_requested.connect(self.capture_requested)
+        if self.source.is_live:
+            self._bridge.recording_changed.connect(self._status.set_recording)
         self._connect_bar()
         self._connect_rows()
         self._connect_actions()
@@ -276,7 +282,19 @@ class TrafficPanel(QWidget):
         self.search.set_progress(search.share if search.is_searching else None)
         if self.table.is_following and search.is_searching:
             self.table.scrollToBottom()
+        self._report_unreadable()
         self._status.update()
+
+    def _report_unreadable(self) -> None:
+        """Say so if the filter could not look into some messages."""
+        failure, matcher = self.source.log.read_failure, self.model.search.condition.matcher
+        if failure is None or matcher is None or matcher.is_cheap:
+            self.strips.withdraw("unreadable")
+        else:
+            self.strips.show_message("unreadable", f"Some messages could not be searched. {failure}")
+
+    def _on_moved_out(self, position: int, number: int) -> None:
+        self._row_colors.forget([number])
 
     def _on_pause_toggled(self, paused: bool) -> None:
         self.table.begin_change()

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QObject, QPoint, Signal
 from PySide6.QtGui import QAction, QGuiApplication
@@ -53,8 +52,7 @@ _SUBMENUS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class FilterTerm:
+class FilterTerm(NamedTuple):
     """A filter field with a cell's value; `shown` is how the cell displays it.
 
     `at_least` means this value or more: filtering for an exact size in bytes is useless.
@@ -153,7 +151,7 @@ class RowCommands(QObject):
         rows = list(numbers)
         mark = not all(self._log.note(row).is_marked for row in rows)
         for row in rows:
-            self._log.set_note(row, replace(self._log.note(row), is_marked=mark))
+            self._log.set_note(row, self._log.note(row)._replace(is_marked=mark))
         self._on_note_changed(rows)
 
     def comment(self) -> None:
@@ -175,7 +173,7 @@ class RowCommands(QObject):
         return self._table.visualRect(self._table.currentIndex()).bottomLeft() if is_here else QPoint()
 
     def set_comment(self, number: int, text: str) -> None:
-        self._log.set_note(number, replace(self._log.note(number), comment=text))
+        self._log.set_note(number, self._log.note(number)._replace(comment=text))
         self._on_note_changed([number])
 
     def _on_note_changed(self, rows: list[int]) -> None:
@@ -202,7 +200,11 @@ class RowCommands(QObject):
             )
             self.problem_found.emit(message)
         elif rows:
-            texts = [_copied_bytes(self._log, number).decode(errors="replace") for number in rows]
+            try:
+                texts = [_copied_bytes(self._log, number).decode(errors="replace") for number in rows]
+            except UserError as exc:
+                self.problem_found.emit(f"Not copied. {exc}")
+                return
             QGuiApplication.clipboard().setText("\n".join(texts))
 
     def _copy_as(self, format: str) -> None:

@@ -23,6 +23,7 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QHeaderView, QMenu, QPushButton, QTableView, QWidget
 
+from inspector.qt.actions import native_keys
 from inspector.qt.models.traffic.columns import HEADERS, Column
 from inspector.qt.models.traffic.traffic_model import TrafficModel
 from inspector.qt.theme import SPACE_3, Theme
@@ -97,6 +98,8 @@ class TrafficTable(QTableView):
         self._is_following = False
         self._is_moving = False
         self._new_below = 0
+        self._top_number: int | None = None
+        self._top_position = 0
         self._selection_before: tuple[int | None, list[int]] = (None, [])
         self.setAccessibleName("Traffic")
         self.setModel(model)
@@ -117,6 +120,8 @@ class TrafficTable(QTableView):
         self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
         model.rowsInserted.connect(self._on_rows_inserted)
         model.modelReset.connect(self._on_reset)
+        model.search.dropping.connect(self._on_dropping)
+        model.search.dropped.connect(self._on_dropped)
         model.reordering.connect(self._on_reordering)
         model.reordered.connect(self._on_reordered)
 
@@ -242,6 +247,25 @@ class TrafficTable(QTableView):
     def _on_reset(self) -> None:
         self._set_new_below(0)
 
+    def _on_dropping(self, count: int) -> None:
+        """Remember which row is on top; a current row that leaves memory is not replaced by another."""
+        top = self.rowAt(0)
+        self._top_number = self._traffic.number(top) if top >= 0 else None
+        self._top_position = self.rowViewportPosition(top) if top >= 0 else 0
+        current = self.current_number()
+        if current is not None and current in self._traffic.search.rows[:count]:
+            self.setCurrentIndex(QModelIndex())
+
+    def _on_dropped(self, count: int) -> None:
+        """Keep the same rows in view."""
+        row = self._traffic.find_row(self._top_number) if self._top_number is not None else None
+        if self._is_following or row is None:
+            return
+        was_moving, self._is_moving = self._is_moving, True
+        bar = self.verticalScrollBar()
+        bar.setValue(bar.value() + self.rowViewportPosition(row) - self._top_position)
+        self._is_moving = was_moving
+
     def _on_reordering(self) -> None:
         selected = self.selected_numbers() if self.selected_count <= _MAX_RESELECTED else []
         self._selection_before = self.current_number(), selected
@@ -273,7 +297,7 @@ class TrafficTable(QTableView):
         self._new_rows_button.setVisible(is_shown)
         if is_shown:
             self._new_rows_button.setText(f"{count:,} new below")
-            self._new_rows_button.setToolTip("Go to the newest row and follow (Ctrl+End)")
+            self._new_rows_button.setToolTip(native_keys("Go to the newest row and follow (Ctrl+End)"))
             self._place_new_rows_button()
 
     def _place_new_rows_button(self) -> None:

@@ -152,6 +152,7 @@ class ViewFeeder(QObject):
         search.retouched.connect(self._on_retouched)
         search.moved_in.connect(self._on_moved)
         search.moved_out.connect(self._on_moved)
+        search.dropped.connect(self._on_dropped)
 
     def set_shown(self, shown: bool) -> None:
         self._is_shown = shown
@@ -194,6 +195,10 @@ class ViewFeeder(QObject):
     def _on_moved(self) -> None:
         if not self._restart_timer.isActive():
             self._restart_timer.start()
+
+    def _on_dropped(self, count: int) -> None:
+        self._fed = max(0, self._fed - count)
+        self._on_moved()
 
 
 class DetailSplit(QSplitter):

@@ -77,7 +77,10 @@ class CodeEdit(QPlainTextEdit):
         )
         self.document().setDocumentMargin(SPACE_2)
         self.updateRequest.connect(self._on_update_requested)
-        self._on_theme_changed()
+        self.setFont(theme.mono_font())
+        self.setTabStopDistance(2 * self.fontMetrics().horizontalAdvance(" "))
+        self._has_old_colors = False
+        self._set_colors()
         theme.changed.connect(self._on_theme_changed)
 
     def set_page(self, page: Page, *, json: bool, numbered: bool, is_dump: bool = False) -> None:
@@ -243,8 +246,12 @@ class CodeEdit(QPlainTextEdit):
         return self._numbers[position] == 0 and self._open_strings.get(position - 1, False)
 
     def _on_theme_changed(self) -> None:
-        self.setFont(self._theme.mono_font())
-        self.setTabStopDistance(2 * self.fontMetrics().horizontalAdvance(" "))
+        """Set the colors; those of a hidden view are set when it is shown."""
+        self._has_old_colors = not self.isVisible()
+        if not self._has_old_colors:
+            self._set_colors()
+
+    def _set_colors(self) -> None:
         for kind in _KINDS:
             format = QTextCharFormat()
             format.setForeground(self._theme.color(kind))
@@ -268,6 +275,8 @@ class CodeEdit(QPlainTextEdit):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
+        if self._has_old_colors:
+            self._on_theme_changed()
         self._refresh_visible()
 
     def gutter_width(self) -> int:

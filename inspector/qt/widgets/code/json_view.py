@@ -1,7 +1,8 @@
 """Viewer for anything received: JSON, text or bytes, of any size.
 
 Only pages are put on screen (`pager.PAGE_SIZE`); a footer says which part is shown and leads to the rest.
-Showing 50 MB costs the same as showing 256 KiB, and a `Body` is read no further than it is shown.
+Showing 50 MB costs the same as showing 256 KiB, and a `Body` is read no further than it is shown. If it
+cannot be read, the cause is shown instead.
 """
 
 from __future__ import annotations
@@ -9,19 +10,22 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Literal
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QPlainTextEdit, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QPlainTextEdit, QVBoxLayout, QWidget
 
 from inspector.base import units
+from inspector.base.errors import UserError
 from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.code.code_edit import CodeEdit
 from inspector.qt.widgets.code.pager import Body, HexPager, JsonPager, Page, Pager, TextPager
 from inspector.qt.widgets.inputs.clipboard import SecretCopyPrompt
-from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.inputs.controls import ActionButton, ActionToolButton
 from inspector.qt.widgets.inputs.search import FindBar
+from inspector.qt.widgets.notices.empty_state import EmptyState
 from inspector.qt.widgets.text.labels import MutedLabel
 
 Language = Literal["json", "text"]
@@ -46,6 +50,7 @@ class JsonView(QWidget):
 
     def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._theme = theme
         self._source: str | bytes | Body = ""
         self._pager: Pager = TextPager("")
         self._here: Pager = self._pager  # positioned at the start of the part shown
@@ -130,7 +135,11 @@ class JsonView(QWidget):
             self._before.append(self._here)
             self._show_part(self._pager)
             return
-        page = self._pager.next_page()
+        try:
+            page = self._pager.next_page()
+        except UserError as exc:
+            self._footer.set_text(str(exc))  # what was read is still shown
+            return
         self._shown_length += _length(page)
         self._code.add_page(page)
         self._find.refresh()
@@ -146,7 +155,11 @@ class JsonView(QWidget):
         if not self._pager.can_jump:
             return
         last = copy.copy(self._pager)
-        last.go_to_end()
+        try:
+            last.go_to_end()
+        except UserError as exc:
+            self._footer.set_text(str(exc))
+            return
         self._before.append(self._here)
         self._show_part(last)
         self._code.scroll_to_end()
@@ -170,8 +183,12 @@ class JsonView(QWidget):
     def _copy(self, get_text: Callable[[], str]) -> None:
         if self._is_secret:
             self.copy_prompt.ask("this, including its secrets", get_text)
-        else:
+            return
+        try:
             QGuiApplication.clipboard().setText(get_text())
+        except UserError as exc:
+            self._footer.set_text(f"Not copied. {exc}")
+            self._footer.show()
 
     def _copied_text(self) -> str:
         source = self._source
@@ -202,12 +219,42 @@ class JsonView(QWidget):
     def _show_part(self, start: Pager) -> None:
         """Show only the pager's next page."""
         self._here, self._pager = copy.copy(start), copy.copy(start)
-        page = self._pager.next_page()
+        try:
+            page = self._pager.next_page()
+        except UserError as exc:
+            self._show_failure(exc)
+            return
+        self._set_failed(False)
         self._shown_length = _length(page)
         is_dump = isinstance(self._pager, HexPager)
         self._code.set_page(page, json=self._is_json, numbered=self._pager.is_counted, is_dump=is_dump)
         self._find.refresh()
         self._report()
+
+    def _show_failure(self, error: UserError) -> None:
+        self._code.clear()
+        self._find.refresh()
+        self._footer.hide()
+        self.copy_action.setEnabled(False)
+        self.save_action.setEnabled(False)
+        self._failure.show_failed("Could not be read", error.summary, error.next_step, [self._retry_action])
+        self._set_failed(True)
+
+    @cached_property
+    def _failure(self) -> EmptyState:
+        page = EmptyState(self._theme)
+        layout = self.layout()
+        assert isinstance(layout, QVBoxLayout)
+        layout.insertWidget(layout.indexOf(self._code), page)
+        return page
+
+    def _set_failed(self, is_failed: bool) -> None:
+        if is_failed or "_failure" in vars(self):
+            self._failure.setVisible(is_failed)
+            self._code.setVisible(not is_failed)
+
+    def _on_retry(self) -> None:
+        self._show_part(self._here)
 
     def _report(self) -> None:
         pager, is_cut = self._pager, self._pager.shown < self._pager.total
@@ -243,6 +290,7 @@ class JsonView(QWidget):
         self._more_action = self._action(theme, "chevron-down", "Show more", self.show_more)
         self._earlier_action = self._action(theme, "chevron-up", "Show earlier", self.show_earlier)
         self._end_action = self._action(theme, "to-end", "Go to the end", self.show_end)
+        self._retry_action = self._action(theme, "refresh", "Try again", self._on_retry)
         self._code.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self._code.customContextMenuRequested.connect(self._on_menu_requested)
         copy_selected = QAction("Copy", self)
@@ -313,12 +361,11 @@ class _Footer(QWidget):
         painter.fillRect(0, 0, self.width(), 1, self._theme.color("line"))
 
 
-class _IconButton(QToolButton):
+class _IconButton(ActionToolButton):
     """An action's icon, hidden with the action; Qt does that in tool bars only."""
 
     def __init__(self, action: QAction) -> None:
-        super().__init__()
-        self.setDefaultAction(action)
+        super().__init__(action)
         self.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAccessibleName(action.iconText())

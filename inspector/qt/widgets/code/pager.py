@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import AnyStr, Protocol, runtime_checkable
 
 from inspector.base import units
+from inspector.base.errors import UserError
 from inspector.base.json.scanner import Reindenter
 from inspector.base.plain_text import visible
 
@@ -35,10 +36,12 @@ _MARKS = re.compile("[\udc80-\udcff\u2028\u2029\ufdd0\ufdd1]")
 
 @runtime_checkable
 class Body(Protocol):
-    """Bytes stored elsewhere, e.g. in a capture on disk. `part` reads them on demand."""
+    """Bytes stored elsewhere, e.g. in a capture on disk."""
 
     def __len__(self) -> int: ...
-    def part(self, start: int, length: int) -> bytes: ...
+    def part(self, start: int, length: int) -> bytes:
+        """Read bytes: all that were requested, up to the end. Raises UserError if they cannot be read."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +73,12 @@ class Pager(Protocol):
         """True if `go_to_end` works without reading everything before."""
         ...
 
-    def next_page(self) -> Page: ...
+    def next_page(self) -> Page:
+        """Return the next page. Raises UserError if it cannot be read; the position stays."""
+        ...
+
     def go_to_end(self) -> None:
-        """Make the last page the next one."""
+        """Make the last page the next one. Raises UserError."""
         ...
 
     def size_text(self, count: int) -> str: ...
@@ -168,10 +174,16 @@ class JsonPager:
 
     def _pieces(self) -> Iterator[str]:
         """Yield the next pretty-printed pieces. `shown` is the end of the last one."""
+        start = self.shown
         while self.shown < self.total:
-            text = _text_of(self._source, self.shown, PAGE_SIZE)
-            for start in range(0, len(text), _JSON_CHUNK):
-                chunk = text[start : start + _JSON_CHUNK]
+            try:
+                text = _text_of(self._source, self.shown, PAGE_SIZE)
+            except UserError:
+                if self.shown > start:
+                    return  # first show what was read
+                raise
+            for at in range(0, len(text), _JSON_CHUNK):
+                chunk = text[at : at + _JSON_CHUNK]
                 self.shown += _width(self._source, chunk)
                 is_first = self.shown == _width(self._source, chunk)
                 piece = self._layout.feed(chunk.removeprefix("\ufeff") if is_first else chunk)
@@ -232,7 +244,13 @@ class _Lines:
 
 
 def _part(source: bytes | Body, start: int, length: int) -> bytes:
-    return source[start : start + length] if isinstance(source, bytes) else source.part(start, length)
+    """Return bytes of the source. Raises UserError, also if there are fewer than its length says."""
+    if isinstance(source, bytes):
+        return source[start : start + length]
+    part = source.part(start, length)
+    if len(part) < min(length, len(source) - start):  # or a pager would wait for the rest forever
+        raise UserError("The content could not be read: it is shorter than expected.", "Try again.")
+    return part
 
 
 def _text_of(source: str | bytes | Body, start: int, length: int) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from pathlib import Path
-from typing import BinaryIO
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMessageBox, QWidget
 
+from inspector.base.atomic_file import AtomicFile, replace_file
+from inspector.base.errors import UserError
 from inspector.base.units import size
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.code.pager import Body
@@ -24,7 +24,7 @@ _SLICE_S = 0.008
 class BodySaver(QWidget):
     """A strip that shows the progress of saving; hidden before the first save and when dismissed.
 
-    Writes to a temporary file beside the target and renames it at the end.
+    Replaces the target when everything was written.
 
     Signals:
         ended: Saving ended, successfully or not; carries the message shown.
@@ -36,7 +36,7 @@ class BodySaver(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._body: Body | None = None
-        self._file: BinaryIO | None = None
+        self._file: AtomicFile | None = None
         self._path = Path()
         self._written = 0
         self._label = PlainLabel(theme, elide=Qt.TextElideMode.ElideMiddle)
@@ -65,7 +65,7 @@ class BodySaver(QWidget):
         self.cancel()
         self._body, self._path, self._written = body, path, 0
         try:
-            self._file = self._sibling_path.open("wb")
+            self._file = AtomicFile(path, is_private=False)
         except OSError as exc:
             self._fail(exc)
             return
@@ -76,9 +76,7 @@ class BodySaver(QWidget):
     def cancel(self) -> None:
         """Stop writing and remove the partial file."""
         if self._file is not None:
-            self._close()
-            with contextlib.suppress(OSError):
-                self._sibling_path.unlink(missing_ok=True)
+            self._discard()
             self._end("Not saved: cancelled.")
 
     def text(self) -> str:
@@ -88,10 +86,6 @@ class BodySaver(QWidget):
         painter = QPainter(self)
         painter.fillRect(0, 0, self.width(), 1, self._theme.color("line"))
 
-    @property
-    def _sibling_path(self) -> Path:
-        return self._path.with_name(f"{self._path.name}.part")
-
     def _write_some(self) -> None:
         assert self._body is not None
         assert self._file is not None
@@ -100,30 +94,34 @@ class BodySaver(QWidget):
             while self._written < len(self._body) and time.perf_counter() < until:
                 chunk = self._body.part(self._written, _CHUNK_SIZE)
                 if not chunk:
-                    raise OSError(None, "its bytes are no longer available")
+                    raise UserError("Its bytes are no longer available.", "Open the capture again.")
                 self._file.write(chunk)
+                self._file.sync()  # in slices: at the end it would block for the whole file
                 self._written += len(chunk)
             if self._written >= len(self._body):
-                self._finish()
+                self._finish(self._file)
             else:
                 self._report(f"Saving: {size(self._written)} of {size(len(self._body))}")
-        except OSError as exc:
-            self._close()
-            self._sibling_path.unlink(missing_ok=True)
+        except (OSError, UserError) as exc:
+            self._discard()
             self._fail(exc)
 
-    def _finish(self) -> None:
-        self._close()
-        self._sibling_path.replace(self._path)
+    def _finish(self, file: AtomicFile) -> None:
+        file.commit()
+        self._discard()
         self._end(f"Saved {size(self._written)} to {self._path}")
 
-    def _close(self) -> None:
+    def _discard(self) -> None:
+        """Stop writing; delete the new file unless it was committed."""
         self._timer.stop()
         if self._file is not None:
-            file, self._file = self._file, None
-            file.close()
+            self._file.discard()
+            self._file = None
 
-    def _fail(self, error: OSError) -> None:
+    def _fail(self, error: OSError | UserError) -> None:
+        if isinstance(error, UserError):
+            self._end(f"Not saved. {error}", is_failure=True)
+            return
         self._end(f"Could not save {self._path}: {error.strerror}. Choose another location.", is_failure=True)
 
     def _end(self, text: str, *, is_failure: bool = False) -> None:
@@ -172,7 +170,7 @@ def save_bytes(parent: QWidget, title: str, suggestion: str, data: bytes) -> Non
 
 def _write(parent: QWidget, path: Path, data: bytes) -> None:
     try:
-        path.write_bytes(data)
+        replace_file(path, data, is_private=False)
     except OSError as exc:
         box = QMessageBox(QMessageBox.Icon.Warning, "Not saved", "", parent=parent)
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

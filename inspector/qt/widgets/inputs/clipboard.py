@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
+from functools import cache
 
 from PySide6.QtCore import QCoreApplication, QMimeData, QObject, QTimer, Signal
 from PySide6.QtGui import QAction, QGuiApplication
-from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from inspector.qt.theme import SPACE_2, Theme
 from inspector.qt.widgets.notices.notices import Alert
@@ -68,11 +68,10 @@ class SecretClipboard(QObject):
             self.notified.emit("The clipboard was cleared.", 5)
 
 
+@cache
 def secret_clipboard() -> SecretClipboard:
     """Return the application's instance."""
-    app = QCoreApplication.instance()
-    assert app is not None
-    return app.findChild(SecretClipboard) or SecretClipboard(app)
+    return SecretClipboard(QCoreApplication.instance())
 
 
 class SecretCopyPrompt(QWidget):
@@ -104,6 +103,8 @@ class SecretCopyPrompt(QWidget):
         QTimer.singleShot(0, self, self._scroll_into_view)  # once it is laid out
 
     def _scroll_into_view(self) -> None:
+        from PySide6.QtWidgets import QScrollArea
+
         area = self.parentWidget()
         while area is not None and not isinstance(area, QScrollArea):
             area = area.parentWidget()
@@ -123,4 +124,6 @@ class SecretCopyPrompt(QWidget):
 
 
 def _digest(text: str) -> bytes:
+    import hashlib  # loads OpenSSL
+
     return hashlib.sha256(text.encode(errors="surrogatepass")).digest()

@@ -100,7 +100,11 @@ class CompletionLineEdit(QLineEdit):
         if self.suggestions() and self._on_list_key(event):
             return
         is_space = event.key() == Qt.Key.Key_Space
-        is_completion_key = is_space and event.modifiers() == Qt.KeyboardModifier.ControlModifier
+        # Meta is the Control key of macOS, where Command+Space opens Spotlight.
+        is_completion_key = is_space and event.modifiers() in (
+            Qt.KeyboardModifier.ControlModifier,
+            Qt.KeyboardModifier.MetaModifier,
+        )
         if self.completes and (is_completion_key or event.key() == Qt.Key.Key_Down):
             self.ask()
             return

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QAction,
+    QActionEvent,
     QEnterEvent,
     QFont,
     QFontMetrics,
@@ -64,10 +65,36 @@ class ActionButton(QPushButton):
         self.setAccessibleName(action.iconText())
 
 
+class ActionToolButton(QToolButton):
+    """A tool button that shows and triggers a QAction.
+
+    It follows the action by itself. QToolButton would set it as the default action again after each change,
+    and each time connect to it once more (Qt 6.11): memory grows, and every change takes longer.
+    """
+
+    def __init__(self, action: QAction, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setDefaultAction(action)
+
+    def actionEvent(self, event: QActionEvent) -> None:
+        action = event.action()
+        if event.type() is QEvent.Type.ActionChanged and action == self.defaultAction():
+            self._follow(action)
+        else:
+            super().actionEvent(event)
+
+    def _follow(self, action: QAction) -> None:
+        self.setText(action.iconText().replace("&", "&&"))
+        self.setIcon(action.icon())
+        self.setToolTip(action.toolTip())
+        self.setCheckable(action.isCheckable())
+        self.setChecked(action.isChecked())
+        self.setEnabled(action.isEnabled())
+
+
 def icon_button(action: QAction) -> QToolButton:
     """Create a button for an action with an icon."""
-    button = QToolButton()
-    button.setDefaultAction(action)
+    button = ActionToolButton(action)
     button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     button.setAccessibleName(action.iconText())

@@ -6,18 +6,17 @@ The bar does not know the filter language: it gets a function that completes and
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from PySide6.QtCore import QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QFocusEvent, QHideEvent, QKeyEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QPushButton, QWidget
 
 from inspector.base.plain_text import one_line
 from inspector.qt.theme import SPACE_1, Theme
-from inspector.qt.widgets.inputs.controls import ENTER_KEYS, STEP_KEYS
+from inspector.qt.widgets.inputs.controls import ENTER_KEYS, STEP_KEYS, ActionToolButton
 from inspector.qt.widgets.inputs.search import SearchField
 from inspector.qt.widgets.text.labels import PlainLabel, plain_tooltip, shortened
 
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
 Completer: TypeAlias = "Callable[[str, int], Sequence[Suggestion]]"
 
 
-@dataclass(frozen=True, slots=True)
-class TextError:
+class TextError(NamedTuple):
     """An error in the text of a filter field, at a column counted from 0."""
 
     column: int
@@ -81,7 +79,7 @@ class FilterBar(QWidget):
         self._saved: Mapping[str, str] = {}
         self.field = FilterField(theme, placeholder, complete)
         self._chip = QPushButton()
-        self._more = QToolButton()
+        self._more = ActionToolButton(QAction("Recent and saved filters", self))
         self._lay_out()
         self.field.text_settled.connect(self._on_text_settled)
         self.field.returnPressed.connect(self._on_return_pressed)
@@ -100,6 +98,7 @@ class FilterBar(QWidget):
 
     def set_chip(self, text: str) -> None:
         """Set the restriction besides the filter; "" hides the chip."""
+        self._theme.apply_icon(self._chip)
         self._chip.setText(text)
         self._chip.setVisible(bool(text))
 
@@ -185,12 +184,11 @@ class FilterBar(QWidget):
         menu.popup(self.mapToGlobal(QPoint(0, self.height() + 2)))
 
     def _lay_out(self) -> None:
-        more = QAction("Recent and saved filters", self)
+        more = self._more.defaultAction()
         self._theme.set_icon(more, "bookmark", "muted")
         more.triggered.connect(self._open_menu)
-        self._more.setDefaultAction(more)
         self._more.setAccessibleName(more.text())
-        self._theme.set_icon(self._chip, "close", "muted")
+        self._theme.set_icon_later(self._chip, "close", "muted")
         self._chip.setAccessibleName("Time range: click to clear")
         self._chip.setToolTip("Only this time range is shown; click to clear it")
         self._chip.clicked.connect(self.chip_closed)
@@ -226,7 +224,6 @@ class FilterField(SearchField):
 
     def __init__(self, theme: Theme, placeholder: str, complete: Completer) -> None:
         super().__init__(theme, placeholder)
-        self._theme = theme
         self._complete = complete
         self._error: TextError | None = None
         self._reported_error = ""
@@ -235,7 +232,7 @@ class FilterField(SearchField):
         self._note: PlainLabel | None = None
         self.setFont(theme.mono_font(0.95))
         self._stop = QAction("Stop searching", self)
-        theme.set_icon(self._stop, "stop", "muted")
+        theme.set_icon_later(self._stop, "stop", "muted")
         self._stop.triggered.connect(self.stop_requested)
         self.addAction(self._stop, QLineEdit.ActionPosition.TrailingPosition)
         self._stop.setVisible(False)
@@ -263,6 +260,7 @@ class FilterField(SearchField):
         """Show progress as a thin line along the bottom; None if there is none."""
         if share != self._progress:
             self._progress = share
+            self._theme.apply_icon(self._stop)
             self._stop.setVisible(share is not None)
             self.update()
 

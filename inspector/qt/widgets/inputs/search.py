@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from itertools import islice
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QHideEvent, QKeyEvent, QShowEvent, QTextCursor
+from PySide6.QtGui import QAction, QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolButton, QWidget
 
 from inspector.qt.theme import SPACE_1, SPACE_2, Theme
-from inspector.qt.widgets.inputs.controls import ENTER_KEYS
+from inspector.qt.widgets.inputs.controls import ENTER_KEYS, ActionToolButton
 from inspector.qt.widgets.text.labels import MutedLabel
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QTextCursor
 
 MAX_MATCHES = 10_000
 
@@ -107,8 +110,7 @@ class FindBar(QWidget):
         action = QAction(text, self)
         self._theme.set_icon(action, icon, "muted")
         action.triggered.connect(slot)
-        button = QToolButton()
-        button.setDefaultAction(action)
+        button = ActionToolButton(action)
         button.setAccessibleName(text)
         return button
 
@@ -156,6 +158,7 @@ class SearchField(QLineEdit):
         self, theme: Theme, placeholder: str, *, delay_ms: int = 150, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
+        self._theme = theme
         self._settled = ""
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -163,7 +166,7 @@ class SearchField(QLineEdit):
         self._timer.timeout.connect(self.settle)
         self.setPlaceholderText(placeholder)
         self.setAccessibleName(placeholder)
-        self._clear_action = self._add_icons(theme)
+        self._clear_action = self._add_icons()
         self.textChanged.connect(self._on_text_changed)
         self.returnPressed.connect(self.settle)
 
@@ -194,10 +197,10 @@ class SearchField(QLineEdit):
         self._timer.stop()
         super().hideEvent(event)
 
-    def _add_icons(self, theme: Theme) -> QAction:
+    def _add_icons(self) -> QAction:
         glass, clear = QAction(self), QAction("Clear", self)
-        theme.set_icon(glass, "search", "muted")
-        theme.set_icon(clear, "close", "muted")
+        self._theme.set_icon(glass, "search", "muted")
+        self._theme.set_icon_later(clear, "close", "muted")
         clear.triggered.connect(self.clear)
         self.addAction(glass, QLineEdit.ActionPosition.LeadingPosition)
         self.addAction(clear, QLineEdit.ActionPosition.TrailingPosition)
@@ -205,5 +208,6 @@ class SearchField(QLineEdit):
         return clear
 
     def _on_text_changed(self, text: str) -> None:
+        self._theme.apply_icon(self._clear_action)
         self._clear_action.setVisible(bool(text))
         self._timer.start()

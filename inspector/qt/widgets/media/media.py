@@ -18,6 +18,7 @@ from PySide6.QtCore import (
     QBuffer,
     QByteArray,
     QIODevice,
+    QLoggingCategory,
     QModelIndex,
     QObject,
     QPersistentModelIndex,
@@ -116,6 +117,8 @@ def read_image(data: bytes, mime_type: str) -> DecodedImage:
     reader.setDecideFormatFromContent(False)
     reader.setAutoTransform(True)
     QImageReader.setAllocationLimit(_ALLOCATION_LIMIT_MB)
+    # A damaged image is the server's mistake, and `errorString` describes it.
+    QLoggingCategory.setFilterRules("qt.gui.imageio*=false")
     return _read(reader, len(data))
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Literal
 
 from PySide6.QtCore import QRectF, Qt, QTimer
@@ -14,6 +15,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, 
 
 from inspector.qt.theme import ICON_SIZE, SPACE_2, SPACE_3, SPACE_4, Theme, Tone
 from inspector.qt.widgets.inputs.controls import ActionButton, ButtonKind
+from inspector.qt.widgets.layout import discard
 from inspector.qt.widgets.text.labels import PlainLabel
 
 _MARK_SIZE = 28
@@ -62,7 +64,7 @@ class ContentStack(QStackedWidget):
         self._explained = reported
         actions = [each for each in (action, other) if each is not None]
         if state == "loading":
-            self._placeholder.show_loading(title, sentence, action)
+            self._placeholder.show_loading(title, sentence, action, next_step, other)
         elif state == "failed":
             self._placeholder.show_failed(title, sentence, next_step, actions)
         else:
@@ -79,15 +81,32 @@ class EmptyState(QWidget):
         self._icon: tuple[str, Tone] | None = None
         self._mark = QLabel()
         self._mark.setFixedSize(_MARK_SIZE, _MARK_SIZE)
-        self._spinner = Spinner(theme, _MARK_SIZE - 4)
         self._title = _Title(theme, wrap=True)
         self._text_label = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
-        self._next_step = PlainLabel(theme, wrap=True)
-        self._quoted = PlainLabel(theme, wrap=True, mono=True, selectable=True)
         self._buttons: list[ActionButton] = []
         self._button_row = QHBoxLayout()
+        self._column = QVBoxLayout(self)
         self._lay_out()
         theme.changed.connect(self._paint_mark)
+
+    @cached_property
+    def _spinner(self) -> Spinner:
+        """The spinner below the icon's place, created when something is first loaded."""
+        spinner = Spinner(self._theme, _MARK_SIZE - 4)
+        position = self._column.indexOf(self._mark) + 1
+        self._column.insertWidget(position, spinner, 0, Qt.AlignmentFlag.AlignHCenter)
+        return spinner
+
+    @cached_property
+    def _advice(self) -> tuple[PlainLabel, PlainLabel]:
+        """The labels of the next step and of quoted output, created for the first state that has one."""
+        step = PlainLabel(self._theme, wrap=True)
+        step.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        quoted = PlainLabel(self._theme, wrap=True, mono=True, selectable=True)
+        position = self._column.indexOf(self._text_row) + 1
+        self._column.insertLayout(position, _centered(step))
+        self._column.insertLayout(position + 1, _centered(quoted, _QUOTED_WIDTH))
+        return step, quoted
 
     def show_empty(self, icon: str, title: str, sentence: str, actions: Sequence[QAction] = ()) -> None:
         """Show that there is no content: what would be here, and how to get it."""
@@ -97,23 +116,31 @@ class EmptyState(QWidget):
         """Show a failure: the cause, what to do, and a button that does it."""
         self._show("error", "error", title, cause, next_step, actions, "primary")
 
-    def show_loading(self, title: str, waits_for: str, cancel: QAction | None = None) -> None:
-        """Show what is being waited for, and let the user cancel."""
-        self._show(None, "muted", title, waits_for, "", [cancel] if cancel else [], "plain")
+    def show_loading(
+        self,
+        title: str,
+        waits_for: str,
+        cancel: QAction | None = None,
+        next_step: str = "",
+        other: QAction | None = None,
+    ) -> None:
+        """Show what is being waited for, and let the user cancel. `other` is an alternative."""
+        actions = [each for each in (cancel, other) if each is not None]
+        self._show(None, "muted", title, waits_for, next_step, actions, "plain")
 
     def _lay_out(self) -> None:
-        column = QVBoxLayout(self)
+        column = self._column
         column.setContentsMargins(SPACE_4, SPACE_3, SPACE_4, SPACE_3)
         column.setSpacing(SPACE_2)
         self._button_row.setSpacing(SPACE_2)
         column.addStretch(2)
         column.addWidget(self._mark, 0, Qt.AlignmentFlag.AlignHCenter)
-        column.addWidget(self._spinner, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addSpacing(SPACE_2)
-        for label in (self._title, self._text_label, self._next_step):
+        for label in (self._title, self._text_label):
             label.setAlignment(Qt.AlignmentFlag.AlignCenter)
-            column.addLayout(_centered(label))
-        column.addLayout(_centered(self._quoted, _QUOTED_WIDTH))
+        self._text_row = _centered(self._text_label)
+        column.addLayout(_centered(self._title))
+        column.addLayout(self._text_row)
         column.addSpacing(SPACE_3)
         column.addLayout(self._button_row)
         column.addStretch(3)
@@ -132,25 +159,29 @@ class EmptyState(QWidget):
     ) -> None:
         self._icon = (icon, tone) if icon else None
         self._mark.setVisible(icon is not None)
-        self._spinner.setVisible(icon is None)
-        # The lines after the first quote output, such as stderr, where spaces matter.
-        step, _, quoted = next_step.partition("\n")
-        texts = ((self._title, title), (self._text_label, sentence), (self._next_step, step))
-        for label, text in (*texts, (self._quoted, quoted)):
-            label.setText(text)
-            label.setVisible(bool(text))
-        metrics = QFontMetrics(self._theme.mono_font())
-        max_width = max((metrics.horizontalAdvance(line) for line in quoted.split("\n")), default=0)
-        self._quoted.setMaximumWidth(min(max_width + SPACE_2, _QUOTED_WIDTH))  # as a centered block
+        if icon is None or "_spinner" in vars(self):
+            self._spinner.setVisible(icon is None)
+        _set_text(self._title, title)
+        _set_text(self._text_label, sentence)
+        if next_step or "_advice" in vars(self):
+            self._show_advice(next_step)
         self.setAccessibleName(title)
         self._paint_mark()
         self._set_buttons(actions, first)
 
+    def _show_advice(self, text: str) -> None:
+        """Show the next step; the lines after the first quote output, such as stderr, where spaces matter."""
+        step, _, quoted = text.partition("\n")
+        step_label, quoted_label = self._advice
+        _set_text(step_label, step)
+        _set_text(quoted_label, quoted)
+        metrics = QFontMetrics(self._theme.mono_font())
+        max_width = max(metrics.horizontalAdvance(line) for line in quoted.split("\n"))
+        quoted_label.setMaximumWidth(min(max_width + SPACE_2, _QUOTED_WIDTH))  # as a centered block
+
     def _set_buttons(self, actions: Sequence[QAction], first: ButtonKind) -> None:
         for button in self._buttons:
-            self._button_row.removeWidget(button)
-            button.hide()  # until deleted it would cover the new ones
-            button.deleteLater()
+            discard(button)
         kinds: list[ButtonKind] = [first] + ["plain"] * len(actions)
         self._buttons = [
             ActionButton(action, kind, self) for action, kind in zip(actions, kinds, strict=False)
@@ -168,6 +199,11 @@ class EmptyState(QWidget):
 class _Title(PlainLabel):
     def _label_font(self) -> QFont:
         return self._theme.ui_font(1.15, QFont.Weight.DemiBold)
+
+
+def _set_text(label: PlainLabel, text: str) -> None:
+    label.setText(text)
+    label.setVisible(bool(text))
 
 
 def _centered(label: QLabel, width: int = _TEXT_WIDTH) -> QHBoxLayout:

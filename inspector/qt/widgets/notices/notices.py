@@ -8,14 +8,16 @@ it. `JobBar` shows the progress of jobs, with a Stop button.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import shiboken6
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme, Tone
-from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.inputs.controls import ActionButton, ActionToolButton
+from inspector.qt.widgets.layout import discard
 from inspector.qt.widgets.text.labels import PlainLabel, plain_tooltip
 
 _MAX_NOTICES = 50
@@ -57,9 +59,7 @@ class Alert(QWidget):
     def close_topic(self, topic: str) -> None:
         line = self._lines.pop(topic, None)
         if line is not None:
-            self._column.removeWidget(line)
-            line.hide()
-            line.deleteLater()
+            discard(line)
         self.setVisible(bool(self._lines))
 
     def close_all(self) -> None:
@@ -103,21 +103,25 @@ class NoticeBar(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._texts: list[str] = []
-        self._text = PlainLabel(theme, wrap=True, selectable=True)
-        self._more = PlainLabel(theme, tone="muted")
+        self.hide()
+        theme.changed.connect(self.update)
+
+    @cached_property
+    def _labels(self) -> tuple[PlainLabel, PlainLabel]:
+        """The labels of the newest notice and of the number of earlier ones, created for the first one."""
+        text = PlainLabel(self._theme, wrap=True, selectable=True)
+        more = PlainLabel(self._theme, tone="muted")
         dismiss = QAction("Dismiss", self)
-        theme.set_icon(dismiss, "close")
+        self._theme.set_icon(dismiss, "close")
         dismiss.triggered.connect(self.dismiss)
-        button = QToolButton()
-        button.setDefaultAction(dismiss)
+        button = ActionToolButton(dismiss)
         button.setAccessibleName("Dismiss")
         row = QHBoxLayout(self)
         row.setContentsMargins(SPACE_3, SPACE_2, SPACE_2, SPACE_2)
-        row.addWidget(self._text, 1)
-        row.addWidget(self._more)
+        row.addWidget(text, 1)
+        row.addWidget(more)
         row.addWidget(button)
-        self.hide()
-        theme.changed.connect(self.update)
+        return text, more
 
     def show_problem(self, text: str) -> None:
         self._texts = [*(each for each in self._texts if each != text), text][-_MAX_NOTICES:]
@@ -130,7 +134,7 @@ class NoticeBar(QWidget):
             self._show()
 
     def text(self) -> str:
-        return self._text.text()
+        return self._labels[0].text()
 
     def dismiss(self) -> None:
         self._texts = []
@@ -138,9 +142,10 @@ class NoticeBar(QWidget):
 
     def _show(self) -> None:
         *before, latest = self._texts or [""]
-        self._text.setText(latest)
-        self._more.setText(f"and {len(before)} earlier" if before else "")
-        self._more.setToolTip(plain_tooltip("\n".join(reversed(before))))
+        text, more = self._labels
+        text.setText(latest)
+        more.setText(f"and {len(before)} earlier" if before else "")
+        more.setToolTip(plain_tooltip("\n".join(reversed(before))))
         self.setVisible(bool(latest))
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -182,9 +187,7 @@ class StatusStrips(QWidget):
     def withdraw(self, topic: str) -> None:
         strip = self._strips.pop(topic, None)
         if strip is not None:
-            self._column.removeWidget(strip)
-            strip.hide()
-            strip.deleteLater()
+            discard(strip)
         self.setVisible(bool(self._strips))
 
     def text(self, topic: str) -> str:
@@ -249,9 +252,7 @@ class JobBar(QWidget):
         self.show()
 
     def _remove(self, job: Job, line: _JobLine) -> None:
-        self._column.removeWidget(line)
-        line.setParent(None)
-        line.deleteLater()
+        discard(line)
         job.deleteLater()
         self.setVisible(bool(self.lines()))
 
@@ -281,6 +282,8 @@ class Job(QObject):
 
 class _JobLine(QWidget):
     def __init__(self, theme: Theme, message: str, job: Job) -> None:
+        from PySide6.QtWidgets import QProgressBar
+
         super().__init__()
         self.text = message
         self._theme = theme

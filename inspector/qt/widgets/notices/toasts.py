@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QHBoxLayout, QStatusBar, QVBoxLayout
 
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton, ButtonKind
+from inspector.qt.widgets.layout import discard
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
 _WIDTH = 352
@@ -87,9 +88,7 @@ class Toasts(QWidget):
         toast = self._toasts.pop(key, None)
         if toast is not None:
             toast.timer.stop()
-            self._column.removeWidget(toast)
-            toast.hide()
-            toast.deleteLater()
+            discard(toast)
             self._arrange()
 
     def _on_action(self, key: int) -> None:

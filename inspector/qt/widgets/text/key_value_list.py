@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QGridLayout, QMenu, QWidget
 
 from inspector.base.json.values import JSON
 from inspector.qt.theme import SPACE_2, SPACE_4, Theme, Tone
+from inspector.qt.widgets.layout import discard
 from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
 
 # Longer data belongs in a JsonView or a table.
@@ -87,9 +88,7 @@ class KeyValueList(QWidget):
     def _rebuild(self, facts: tuple[Fact, ...]) -> None:
         for row in self._rows:
             for widget in row:
-                self._grid.removeWidget(widget)
-                widget.hide()
-                widget.deleteLater()
+                discard(widget)
         self._rows = [self._add_row(position, fact) for position, fact in enumerate(facts)]
 
     def _add_row(self, position: int, fact: Fact) -> tuple[MutedLabel, PlainLabel]:

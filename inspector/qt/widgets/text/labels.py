@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QEvent, QPointF, QRect, QSize, Qt
-from PySide6.QtGui import QFont, QHelpEvent, QPainter, QPaintEvent, QPalette
+from PySide6.QtGui import QFont, QHelpEvent, QPainter, QPaintEvent, QPalette, QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QToolTip, QWidget
 
 from inspector.base.plain_text import escape_html, one_line, visible
@@ -30,14 +29,27 @@ LABEL_LIMIT = 20_000
 TOOLTIP_LIMIT = 2_000
 _FORM_LABEL_LIMIT = 600
 _LONG_WORD = re.compile(r"\S{21}")  # shorter ones fit into the narrowest label
+_ROLES: dict[Tone, QPalette.ColorRole] = {
+    "text": QPalette.ColorRole.WindowText,
+    "muted": MUTED,
+    "error": ERROR,
+    "accent": QPalette.ColorRole.Accent,
+}
+_SELECTABLE = Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
 _TOP, _BOTTOM = Qt.AlignmentFlag.AlignTop, Qt.AlignmentFlag.AlignBottom
 
 
 class BreakingLabel(QLabel):
     """A plain-text label that wraps between words, and inside words wider than the label.
 
-    Text without long words, i.e. nearly all of it, is left to Qt.
+    Text without long words, i.e. nearly all of it, is left to Qt. The document of selectable text is laid
+    out when the text, the font or the size changes, and never while painting: a document that is laid out
+    requests a repaint, so the label would repaint for ever.
     """
+
+    def setText(self, text: str, /) -> None:
+        super().setText(text)
+        self._break_document()
 
     def breaks_words(self) -> bool:
         """Return whether a word may be too wide for a line."""
@@ -62,14 +74,27 @@ class BreakingLabel(QLabel):
         return math.ceil(layout.boundingRect().height()) + around
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        if not self.breaks_words():
-            super().paintEvent(event)
-        elif (document := self._document()) is not None:
-            super().heightForWidth(self.width())  # makes Qt lay it out before, and not again
-            _break_anywhere(document)
+        if not self.breaks_words() or self._document() is not None:
             super().paintEvent(event)
         else:
             self._paint(self.contentsRect())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._break_document()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.FontChange:
+            self._break_document()
+
+    def _break_document(self) -> None:
+        """Let the document of selectable text break long words."""
+        if not self.textInteractionFlags() & _SELECTABLE or not self.breaks_words():
+            return
+        if (document := self._document()) is not None:
+            super().heightForWidth(self.width())  # Qt resets the wrap mode once after each change: now
+            _break_anywhere(document)
 
     def _document(self) -> QTextDocument | None:
         """Return the document of selectable text; Qt offers no other access to it."""
@@ -134,20 +159,19 @@ class PlainLabel(BreakingLabel):
     ) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._tone: Tone = tone
+        self._tone: Tone = "text"
         self._mono = mono
         self._elide = Qt.TextElideMode.ElideNone if wrap or selectable else elide
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setWordWrap(wrap)
         if selectable:
-            self.setTextInteractionFlags(
-                Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
-            )
+            self.setTextInteractionFlags(_SELECTABLE)
         if self._elide is not Qt.TextElideMode.ElideNone:
             self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.setText(text)
-        self._on_theme_changed()
-        theme.changed.connect(self._on_theme_changed)
+        self.setFont(self._label_font())
+        self._follows_theme = False
+        self.set_tone(tone)
 
     def setText(self, text: str, /) -> None:
         """Show `text`, with hidden characters made visible; an eliding label joins its lines."""
@@ -155,8 +179,15 @@ class PlainLabel(BreakingLabel):
         super().setText(visible(shown) if self._elide is Qt.TextElideMode.ElideNone else one_line(shown))
 
     def set_tone(self, tone: Tone) -> None:
-        self._tone = tone
-        self._on_theme_changed()
+        """Set the color. Most are roles of the palette, which follows the theme without work per label."""
+        had_palette, self._tone = self._tone not in _ROLES, tone
+        self.setForegroundRole(_ROLES.get(tone, QPalette.ColorRole.WindowText))
+        if had_palette:
+            self.setPalette(QPalette())
+        self._set_palette()
+        if tone not in _ROLES and not self._follows_theme:
+            self._follows_theme = True
+            self._theme.changed.connect(self._set_palette)
 
     def is_elided(self) -> bool:
         """Return whether part of the text is elided."""
@@ -185,11 +216,20 @@ class PlainLabel(BreakingLabel):
     def _shown_text(self) -> str:
         return self.fontMetrics().elidedText(self.text(), self._elide, self.contentsRect().width())
 
-    def _on_theme_changed(self) -> None:
-        self.setFont(self._label_font())
-        colors = QPalette()
-        colors.setColor(QPalette.ColorRole.WindowText, self._theme.color(self._tone))
-        self.setPalette(colors)
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.PaletteChange:
+            self._set_palette()  # restyling restores an older palette
+
+    def _set_palette(self) -> None:
+        """Set the color of a tone that has no role, if it is another one."""
+        if self._tone in _ROLES:
+            return
+        color = self._theme.color(self._tone)
+        if self.palette().color(QPalette.ColorRole.WindowText) != color:
+            colors = QPalette()
+            colors.setColor(QPalette.ColorRole.WindowText, color)
+            self.setPalette(colors)
 
     def _label_font(self) -> QFont:
         return self._theme.mono_font() if self._mono else self._theme.ui_font()
@@ -229,8 +269,7 @@ def shortened(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-@dataclass(frozen=True)
-class FormStyle:
+class FormStyle(NamedTuple):
     """A theme with the fonts of a form; one per form."""
 
     theme: Theme

@@ -11,6 +11,7 @@ from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from inspector.qt.panels.traffic.detail import row_facts
 from inspector.qt.panels.traffic.detail.detail_view import DetailView
 from inspector.qt.panels.traffic.detail.message_view import Form
 from inspector.qt.panels.traffic.detail.row_facts import Finding
@@ -69,6 +70,16 @@ def test_row_shows_its_header_and_its_message(view: DetailView, stage: Stage) ->
     assert view.text.shown_text() == stage.log.raw(row).decode()
     assert view.bytes.shown_text().startswith("00000000  7b 22")
     assert tab_titles(view) == ["Message", "Timing", "Findings", "Related"]
+
+
+def test_error_is_shown_with_the_name_of_its_code(view: DetailView, stage: Stage) -> None:
+    stage.request("tools/call")
+    view.show_row(
+        stage.received({"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "No such tool"}})
+    )
+    assert "error from github: -32602 (invalid params)" in visible_text(view)
+    fact = next(fact for fact in row_facts.facts(stage.log, 1) if fact.label == "Error")
+    assert (fact.value, fact.term) == ("-32602 (invalid params)", ("code", -32602))
 
 
 def test_clearing_the_selection_restores_the_initial_state(view: DetailView, stage: Stage) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeAlias, cast
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QAbstractItemModel, QModelIndex
 from PySide6.QtGui import QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QFileDialog
 from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
@@ -22,7 +23,7 @@ from inspector.qt.models.traffic.related import RelatedMessagesModel
 from inspector.qt.panels.traffic.detail.message_view import filter_path
 from inspector.qt.panels.traffic.detail.operation_view import MAX_BARS, Waterfall, timing_of
 from inspector.qt.theme import Scheme, Theme
-from inspector.qt.widgets.code.save_file import BodySaver
+from inspector.qt.widgets.code.save_file import BodySaver, save_bytes
 from inspector.traffic.analysis.related import related_messages
 from inspector.traffic.filter.parser import parse as parse_filter
 from inspector.traffic.filter.tree import Compare, path_text
@@ -267,6 +268,40 @@ def test_unwritable_path_is_named(saver: BodySaver, tmp_path: Path) -> None:
     assert "body.json: No such file or directory" in saver.text()
 
 
+@pytest.mark.skipif(os.name != "posix", reason="links need a privilege elsewhere")
+@pytest.mark.parametrize("target", ["victim", "missing"])
+def test_saving_replaces_a_planted_link(target: str, saver: BodySaver, tmp_path: Path, qtbot: QtBot) -> None:
+    """T28: a link in the folder, at the chosen name or at the predictable one beside it, is not followed."""
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"precious")
+    path = tmp_path / "message.json"
+    planted = (path, tmp_path / "message.json.part")
+    for link in planted:
+        link.symlink_to(tmp_path / target)
+    with qtbot.waitSignal(saver.ended):
+        saver.save(Zeros(5), path)
+    assert saver.text().startswith("Saved 5 B to ")
+    assert not path.is_symlink()
+    assert path.read_bytes() == bytes(5)
+    assert victim.read_bytes() == b"precious"
+    assert not (tmp_path / "missing").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need a privilege elsewhere")
+def test_saving_a_few_bytes_replaces_a_planted_link(saver: BodySaver, tmp_path: Path) -> None:
+    """T28: the same for decoded content and login traces, which are saved at once."""
+    path = tmp_path / "decoded.png"
+    path.symlink_to(tmp_path / "missing")
+    save_bytes(saver, "Save decoded content", "decoded.png", b"from the server")
+    dialog = saver.findChild(QFileDialog)
+    assert isinstance(dialog, QFileDialog)
+    dialog.fileSelected.emit(str(path))
+    dialog.close()
+    assert not path.is_symlink()
+    assert path.read_bytes() == b"from the server"
+    assert not (tmp_path / "missing").exists()
+
+
 def test_truncated_body_is_not_a_successful_save(saver: BodySaver, tmp_path: Path, qtbot: QtBot) -> None:
     with qtbot.waitSignal(saver.ended):
         saver.save(Zeros(10, available=5), tmp_path / "body.json")
@@ -282,3 +317,11 @@ def test_overwritten_file_is_kept_until_the_new_one_is_complete(
     saver.save(Zeros(20 * MIB), path)
     saver.cancel()
     assert path.read_bytes() == b"old"
+
+
+def test_error_code_in_the_tree_has_its_name() -> None:
+    model = tree_of(b'{"id": 1, "error": {"code": -32602, "message": "No"}, "code": -32602}')
+    assert rows(model, model.index(1, 0))[0] == "code: -32602  invalid params"
+    assert rows(model)[2] == "code: -32602"
+    unnamed = tree_of(b'{"error": {"code": 7}}')
+    assert rows(unnamed, unnamed.index(0, 0)) == ["code: 7"]

@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 
 from inspector.protocol import jsonrpc
 from inspector.qt.models.traffic.traffic_model import TrafficSource
-from inspector.qt.panels.traffic.timeline import bar_pass
+from inspector.qt.panels.traffic.timeline import bar_pass, timeline_view
 from inspector.qt.panels.traffic.timeline.time_scale import Mode
 from inspector.qt.panels.traffic.timeline.timeline_view import TimelineView
 from inspector.qt.theme import Scheme, Theme
@@ -397,6 +397,17 @@ def test_lane_is_collapsed_and_expanded_by_its_name(qtbot: QtBot, theme: Theme) 
     assert lanes.operation_at(scene.point_of(2)) is not None
     QTest.mouseClick(lanes.viewport(), LEFT, NO_MODIFIER, QPoint(30, 14))
     assert lanes._layout.height == height
+
+
+def test_pending_operation_grows_slowly_once_the_traffic_is_idle(qtbot: QtBot, theme: Theme) -> None:
+    talk = TrafficBuilder("srv")
+    talk.call("slow")
+    scene = Scene(qtbot, theme, talk, is_live=True)
+    assert scene.view._grow_timer.interval() == timeline_view._GROW_MS
+    talk.pass_ms(11_000)
+    scene.feed()
+    assert scene.view._grow_timer.isActive()
+    assert scene.view._grow_timer.interval() == timeline_view._SLOW_GROW_MS
 
 
 def test_pending_operation_grows_while_the_view_is_visible(qtbot: QtBot, theme: Theme) -> None:

@@ -27,7 +27,7 @@ from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.key_value_list import KeyValueList
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 from inspector.traffic.analysis.related import related_messages
-from inspector.traffic.log import TrafficLog
+from inspector.traffic.log import BodyUnavailable, TrafficLog
 from inspector.traffic.records import STATUS_LABELS
 
 # How often the related messages of an open operation are refreshed.
@@ -169,7 +169,7 @@ class DetailView(QWidget):
         self._filled.add(tab)
         match tab:
             case Tab.HTTP:
-                self.http.show_exchange(self._log.http(number))
+                self._show_http(number)
             case Tab.TIMING:
                 self.timing.show_facts(row_facts.facts(self._log, number))
                 self.timing.show_timing(timing_of(self._log, related_messages(self._log, number)))
@@ -177,6 +177,12 @@ class DetailView(QWidget):
                 self.findings.show_findings(self._shown_findings)
             case Tab.RELATED:
                 self.related.show_related(related_messages(self._log, number), number)
+
+    def _show_http(self, number: int) -> None:
+        try:
+            self.http.show_exchange(self._log.http(number))
+        except BodyUnavailable as exc:
+            self.http.show_failure(exc)
 
     def _on_tab_clicked(self) -> None:
         self._returns_to_http = False

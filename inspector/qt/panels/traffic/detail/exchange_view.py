@@ -18,7 +18,7 @@ from inspector.qt.models.traffic.traffic_model import TrafficSource
 from inspector.qt.panels.traffic.detail.http_view import secrets_switch
 from inspector.qt.panels.traffic.detail.message_view import FORM_LABELS, Form, MessageView
 from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme
-from inspector.qt.widgets.inputs.controls import ActionButton, Segments
+from inspector.qt.widgets.inputs.controls import ActionButton, ActionToolButton, Segments
 from inspector.qt.widgets.notices.empty_state import EmptyState
 from inspector.qt.widgets.text.labels import MutedLabel, plain_tooltip
 from inspector.traffic.log import TrafficLog
@@ -322,8 +322,7 @@ class MessageSide(QWidget):
 
 
 def _icon_button(action: QAction) -> QToolButton:
-    button = QToolButton()
-    button.setDefaultAction(action)
+    button = ActionToolButton(action)
     button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     button.setAccessibleName(action.iconText())

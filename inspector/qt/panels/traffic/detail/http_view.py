@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QVBoxLayout, QWidget
 
+from inspector.base.errors import UserError
 from inspector.base.json.values import JSON
 from inspector.base.redaction import Redactor, is_secret_name, masked_url
 from inspector.base.units import duration, size
@@ -75,6 +76,11 @@ class HttpView(QWidget):
         self.secrets.setVisible(has_secrets(exchange))
         self._show_text()
         self._gate.open()
+
+    def show_failure(self, error: UserError) -> None:
+        """Show why the exchange cannot be read."""
+        self._exchange = None
+        self._gate.explain("failed", "", "Could not be read", error.summary, error.next_step)
 
     def _line_actions(self, line: int) -> list[QAction]:
         """Return a header's filter actions; none for a masked one, since the filter would show it."""

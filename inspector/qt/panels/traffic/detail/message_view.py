@@ -27,7 +27,7 @@ from inspector.traffic.decode.decodings import Decoding
 from inspector.traffic.decode.finder import find_decodings
 from inspector.traffic.filter.row_values import ROOTS
 from inspector.traffic.filter.tree import Index, Member, Path, Step, path_text
-from inspector.traffic.log import TrafficLog
+from inspector.traffic.log import BodyUnavailable, TrafficLog
 from inspector.traffic.masking.masker import masked_excerpt
 from inspector.traffic.records import RecordKind
 
@@ -64,7 +64,7 @@ class MessageView(QWidget):
     """Shows a row in one form and creates the others on demand.
 
     Its cost does not grow with the message: pages are read as they are shown, and the tree of a large
-    message is built in the worker process.
+    message is built in the worker process. A row whose bytes cannot be read shows the cause instead.
 
     Signals:
         filter_requested: Filter for a value, or exclude it; carries its path in the filter language, the
@@ -84,6 +84,7 @@ class MessageView(QWidget):
         self._log: TrafficLog | None = None
         self._row: int | None = None
         self._body: RowBody | None = None
+        self._failure: BodyUnavailable | None = None  # why the row cannot be read
         self.has_secrets = False
         self._is_json = False
         self._preferred = Form.PRETTY
@@ -102,13 +103,17 @@ class MessageView(QWidget):
     def show_row(self, log: TrafficLog, row: int) -> None:
         """Show another row; secrets revealed in the previous one are masked again."""
         self._log, self._row = log, row
-        if log.kind(row) == RecordKind.LOGIN:
-            masked = MaskedBody(log, row)
-            self.has_secrets = masked.has_secrets
-            self._show_body(masked)
+        self.has_secrets = False
+        body = RowBody(log, row)
+        try:
+            body.part(0, SMALL)
+            if log.kind(row) == RecordKind.LOGIN:
+                body = masked = MaskedBody(log, row)
+                self.has_secrets = masked.has_secrets
+        except BodyUnavailable as exc:
+            self._show_failure(body, exc)
         else:
-            self.has_secrets = False
-            self._show_body(RowBody(log, row))
+            self._show_body(body)
 
     def show_secrets(self, shown: bool) -> None:
         """Reveal or mask the secrets of a row that has some."""
@@ -119,10 +124,19 @@ class MessageView(QWidget):
         assert self._log is not None
         assert self._row is not None
         self._stop_tasks()
-        self._body = body
+        self._body, self._failure = body, None
         self._is_json = holds_json(self._log, self._row, body)
         self._filled.clear()
         self._start_decoding(self._body)
+        self._show()
+
+    def _show_failure(self, body: RowBody, error: BodyUnavailable) -> None:
+        self._stop_tasks()
+        self._body, self._failure = body, error
+        self._is_json = False
+        self._filled.clear()
+        self._decodings = ()
+        self._unreadable.show_failed("Could not be read", error.summary, error.next_step, [self._retry])
         self._show()
 
     def set_form(self, form: Form) -> None:
@@ -176,8 +190,28 @@ class MessageView(QWidget):
         self._pages.addWidget(page)
         return page
 
+    @cached_property
+    def _unreadable(self) -> EmptyState:
+        page = EmptyState(self._theme)
+        self._pages.addWidget(page)
+        return page
+
+    @cached_property
+    def _retry(self) -> QAction:
+        action = QAction("Try again", self)
+        action.triggered.connect(self._on_retry)
+        return action
+
+    def _on_retry(self) -> None:
+        if self._log is not None and self._row is not None:
+            self.show_row(self._log, self._row)
+            self.forms_changed.emit()
+
     def _show(self) -> None:
         if self._body is None:
+            return
+        if self._failure is not None:
+            self._pages.setCurrentWidget(self._unreadable)
             return
         if len(self._body) == 0:
             self._pages.setCurrentWidget(self._no_bytes)

@@ -366,7 +366,7 @@ def _bars(log: TrafficLog, related: RelatedMessages, step: Step) -> Iterator[Bar
     elif step.role is Role.SERVER_REQUEST:
         yield _server_request(log, step)
     elif step.role is Role.HTTP and not _carries(log, related, step.row):
-        exchange = log.http(step.row)
+        exchange = log.readable_http(step.row)
         if exchange is not None:
             label = f"{exchange.method} {exchange.status or ''}".strip()
             yield Bar(label, step.offset_ns, exchange.total_ns, "outbound", hint="HTTP exchange")
@@ -428,7 +428,7 @@ def _user_waits(steps: tuple[Step, ...]) -> Iterator[Bar]:
 
 def _http(log: TrafficLog, related: RelatedMessages, row: int | None) -> Iterator[Bar]:
     """Yield the phases of an exchange in order; the unmeasured rest is last."""
-    exchange = log.http(row) if row is not None else None
+    exchange = log.readable_http(row) if row is not None else None
     if row is None or exchange is None:
         return
     at = elapsed_ns(log, related.operation, row)

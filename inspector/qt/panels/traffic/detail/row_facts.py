@@ -12,10 +12,13 @@ from inspector.base.json.values import JSON, compact, shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import duration, full_time, size, time_of_day
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme, Tone
+from inspector.qt.widgets.layout import discard
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.text.badge import DotShape, StateDot
 from inspector.qt.widgets.text.key_value_list import Fact
 from inspector.qt.widgets.text.labels import PlainLabel
+from inspector.traffic.filter import row_values
+from inspector.traffic.filter.row_values import error_text
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, RecordKind, Status
 
@@ -48,10 +51,12 @@ def title(log: TrafficLog, row: int) -> str:
 
 
 def caption(log: TrafficLog, row: int) -> str:
-    """Return e.g. `request to github · #12 · 14:03:07.482 · 312 B`."""
+    """Return e.g. `error from github: -32602 (invalid params) · #12 · 14:03:07.482 · 312 B`."""
     subject = (
         f"{_kind(log, row)} {_PREPOSITIONS[Direction(log.direction(row))]} {one_line(log.server_name(row))}"
     )
+    if error := error_text(log, row):
+        subject = f"{subject}: {error}"
     return f"{subject} · #{row + 1:,} · {time_of_day(log.wall_ns(row))} · {size(log.size(row))}"
 
 
@@ -65,6 +70,8 @@ def facts(log: TrafficLog, row: int) -> list[Fact]:
     id, duration_ns, revision = log.id(row), log.duration_ns(row), log.revision(row)
     if id is not None:
         result.append(Fact("ID", shorten(one_line(compact(id)), 200), mono=True, term=("id", id)))
+    if error := error_text(log, row):
+        result.append(Fact("Error", error, mono=True, term=_code_term(log, row)))
     if duration_ns is not None:
         result.append(Fact("Duration", duration(duration_ns), mono=True))
     if revision:
@@ -75,6 +82,11 @@ def facts(log: TrafficLog, row: int) -> list[Fact]:
         result.append(Fact(label, f"row {number + 1:,}", mono=True, term=term))
     comment = log.note(row).comment
     return [*result, Fact("Comment", comment, term=("comment", comment))] if comment else result
+
+
+def _code_term(log: TrafficLog, row: int) -> tuple[str, JSON] | None:
+    code = next(iter(row_values.code(log, row, ())), None)
+    return ("code", code) if type(code) is int else None
 
 
 def _cost_facts(log: TrafficLog, row: int) -> list[Fact]:
@@ -118,7 +130,7 @@ def state_of(log: TrafficLog, row: int) -> tuple[object, ...]:
     """Return everything about a row that can change later. Cheap: called after each batch of rows."""
     columns = log.columns
     changing = (columns.status, columns.partner, columns.duration, columns.exchange, columns.operation)
-    exchange = log.http(row) if _has_open_http(log, row) else None
+    exchange = log.readable_http(row) if _has_open_http(log, row) else None
     operation = log.operation(row)
     cost = log.cost(row if operation is None else operation)
     return (*(column[row] for column in changing), log.note(row), exchange, cost)
@@ -173,9 +185,7 @@ class FindingsView(QWidget):
             return
         self._shown = list(findings)
         for entry in self._entries:
-            self._column.removeWidget(entry)
-            entry.hide()
-            entry.deleteLater()
+            discard(entry)
         self._entries = [_FindingEntry(self._theme, finding) for finding in findings[:_MAX_FINDINGS]]
         for position, entry in enumerate(self._entries):
             self._column.insertWidget(position, entry)

@@ -16,6 +16,7 @@ from PySide6.QtGui import QAction, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QToolButton, QVBoxLayout, QWidget
 
 from inspector.base.units import duration, plural
+from inspector.qt.actions import native_keys
 from inspector.qt.models.traffic.timeline_bars import TimelineBars
 from inspector.qt.models.traffic.traffic_model import TrafficSource
 from inspector.qt.panels.traffic.timeline.bar_painter import BarLegend
@@ -38,6 +39,8 @@ from inspector.qt.widgets.notices.empty_state import ContentStack
 
 _UPDATE_MS = 40  # rows arrive in batches: paint once for several
 _GROW_MS = 50
+_SLOW_GROW_MS = 2_000  # an open stream never ends: once the traffic is idle, its bar needs no more
+_IDLE_NS = 10 * SECOND
 _EMPTY_TIMEOUT_MS = 400
 _EMPTY_RANGE = "No matching operation in this range."
 _ZOOM = 1.6
@@ -224,7 +227,12 @@ class TimelineView(QWidget):
     def _on_painted(self, has_open: bool) -> None:
         """Keep growing open operations while they are visible."""
         if has_open and self._source.is_live and self.isVisible() and self._shows_now():
-            self._grow_timer.start()
+            self._grow_timer.start(_SLOW_GROW_MS if self._is_idle() else _GROW_MS)
+
+    def _is_idle(self) -> bool:
+        """Return whether the last row is old."""
+        wall, length = self._source.log.columns.wall, len(self._source.log)
+        return self._clock() - wall[length - 1] > _IDLE_NS if length else True
 
     def _shows_now(self) -> bool:
         return self.span.mode is not Mode.STAY or self.span.shown[1] > self._clock()
@@ -296,8 +304,9 @@ class TimelineHeader(PanelHeader):
         self._clear.clicked.connect(self.all_requested)
         self._clear.hide()
         self.add_widget(self._clear)
-        self._button("−", "Zoom out (−, or Ctrl+wheel)").triggered.connect(lambda: self._zoom(_ZOOM))
-        self._button("+", "Zoom in (+, or Ctrl+wheel)").triggered.connect(lambda: self._zoom(1 / _ZOOM))
+        wheel = native_keys("Ctrl+wheel")
+        self._button("−", f"Zoom out (−, or {wheel})").triggered.connect(lambda: self._zoom(_ZOOM))
+        self._button("+", f"Zoom in (+, or {wheel})").triggered.connect(lambda: self._zoom(1 / _ZOOM))
         self._button("Fit", "Show everything (0)").triggered.connect(self.all_requested)
         legend = self._button("Legend", "What the colors and shapes mean")
         legend.setCheckable(True)

@@ -1,0 +1,75 @@
+"""Forms of the visited tools: few are alive, what was typed is never lost."""
+
+from __future__ import annotations
+
+from inspector.base.json.values import JSONObject
+from inspector.qt.forms.schema.arguments_editor import ArgumentsEditor
+from inspector.qt.panels.tools.panel import ToolsPanel
+from tests.qt.lens_driver import Lens, scripted
+from tests.qt.tools.test_tools_call import field, type_into
+
+_COUNT = 12
+
+
+def _visit(lens: Lens, panel: ToolsPanel, number: int) -> ArgumentsEditor:
+    assert panel.choose(f"tool_{number:05}")
+    lens.settle()
+    return panel.call_view.arguments
+
+
+def test_few_forms_are_alive_after_many_tools(lens: Lens) -> None:
+    panel = lens.connect(scripted(many=_COUNT))
+    for number in range(_COUNT):
+        _visit(lens, panel, number)
+    assert len(panel.findChildren(ArgumentsEditor)) == 5  # that of no tool, and four of tools
+
+
+def test_typed_arguments_of_every_tool_come_back(lens: Lens) -> None:
+    panel = lens.connect(scripted(many=_COUNT))
+    lens.window.show_tab("tools")
+    for number in range(_COUNT):
+        _visit(lens, panel, number)
+        type_into(field(panel, "path"), f"/folder/{number}")
+    returned: list[JSONObject] = []
+    for number in range(_COUNT):
+        _visit(lens, panel, number)
+        returned.append(panel.call_view.arguments.arguments())
+    assert returned == [{"path": f"/folder/{number}"} for number in range(_COUNT)]
+
+
+def test_unfinished_json_comes_back_as_written(lens: Lens) -> None:
+    panel = lens.connect(scripted(many=_COUNT))
+    editor = _visit(lens, panel, 0)
+    editor.show_json()
+    editor.json_view.box.setPlainText('{"path": "unfini')
+    for number in range(1, _COUNT):
+        _visit(lens, panel, number)
+    returned = _visit(lens, panel, 0)
+    assert returned is not editor
+    assert returned.is_json_shown()
+    assert returned.json_view.text() == '{"path": "unfini'
+
+
+def test_form_entry_that_is_no_number_comes_back(lens: Lens) -> None:
+    panel = lens.connect(scripted(many=_COUNT))
+    lens.window.show_tab("tools")
+    _visit(lens, panel, 0)
+    type_into(field(panel, "depth"), "1e")
+    for number in range(1, _COUNT):
+        _visit(lens, panel, number)
+    _visit(lens, panel, 0)
+    assert field(panel, "depth").text() == "1e"
+
+
+def test_json_text_keeps_its_layout_behind_the_form(lens: Lens) -> None:
+    panel = lens.connect(scripted(many=_COUNT))
+    editor = _visit(lens, panel, 0)
+    editor.show_json()
+    editor.json_view.box.setPlainText('{"depth":    1.0}')
+    editor.show_form()
+    for number in range(1, _COUNT):
+        _visit(lens, panel, number)
+    returned = _visit(lens, panel, 0)
+    assert not returned.is_json_shown()
+    returned.show_json()
+    assert returned.json_view.text() == '{"depth":    1.0}'
