@@ -34,29 +34,24 @@ os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
 hypothesis.settings.register_profile(
     "project",
     deadline=None,
+    # Not `explain`: it traces every line, also those that PySide adds to each import statement.
+    phases=set(hypothesis.Phase) - {hypothesis.Phase.explain},
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
     derandomize="LENS_TESTS_RANDOM" not in os.environ,
 )
+# For slow machines and emulators: `--hypothesis-profile quick`. Numbers that a test sets itself are kept.
+hypothesis.settings.register_profile("quick", hypothesis.settings.get_profile("project"), max_examples=10)
 hypothesis.settings.load_profile("project")
 
 
-_ended: list[int] = []
-
-
-def pytest_sessionfinish(exitstatus: int) -> None:
-    _ended.append(int(exitstatus))
-
-
 @pytest.hookimpl(trylast=True)
-def pytest_unconfigure(config: pytest.Config) -> None:
+def pytest_unconfigure() -> None:
+    _clear_clipboard()
     _HOME.cleanup()
-    if _ended and _has_windows():
-        # Python destroys the remains of a thousand windows in random order and sometimes crashes in Qt.
-        # The result has been reported, so exit here.
-        config.get_terminal_writer().flush()
-        os._exit(_ended[-1])
 
 
-def _has_windows() -> bool:
-    widgets = sys.modules.get("PySide6.QtWidgets")
-    return widgets is not None and widgets.QApplication.instance() is not None
+def _clear_clipboard() -> None:
+    """Free what tests have copied: Qt would free it after Python has ended, and crash (offscreen only)."""
+    gui = sys.modules.get("PySide6.QtGui")
+    if gui is not None and gui.QGuiApplication.instance() is not None:
+        gui.QGuiApplication.clipboard().clear()

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from inspector.config.servers.entries import Entry
 from inspector.engine.engine import Engine, EngineThread
-from inspector.engine.views import ServerView
+from inspector.engine.server_view import ServerView
 
 SERVER = "bench"
 

@@ -21,6 +21,16 @@ def peak_rss_mib() -> float:
     return round(_kib(Path("/proc/self/status"), "VmHWM:") / _KIB_PER_MIB, 1)
 
 
+def rss_mib() -> float:
+    """Return the memory of this process now."""
+    return round(_kib(Path("/proc/self/smaps_rollup"), "Rss:") / _KIB_PER_MIB, 1)
+
+
+def anonymous_mib() -> float:
+    """Return the memory of this process now without files: independent of what other processes load."""
+    return round(_kib(Path("/proc/self/smaps_rollup"), "Anonymous:") / _KIB_PER_MIB, 1)
+
+
 def _kib(file: Path, field: str) -> int:
     """Return a field of the form `Name:   123 kB`."""
     for line in file.read_text().splitlines():

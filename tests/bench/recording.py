@@ -68,9 +68,9 @@ def _rounds(
     without, with_file = [], []
     for number in range(_ROUNDS + 1):
         with stopwatch() as floor:
-            plain.submit(call_engine(plain.engine, options)).result()
+            plain.submit(call_engine(plain.engine, options, options.in_flight)).result()
         with stopwatch() as ours:
-            recorded.submit(call_engine(recorded.engine, options)).result()
+            recorded.submit(call_engine(recorded.engine, options, options.in_flight)).result()
             recording.flush()
         if number:
             without.append(options.count / floor.seconds)

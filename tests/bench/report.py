@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 Number: TypeAlias = int | float | str | bool | None
 
@@ -35,6 +36,36 @@ class Result:
 def note(text: str) -> None:
     """Print a note for the user; stdout is for the result only."""
     print(text, file=sys.stderr, flush=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Wall time of some work, and the processor time of the thread that did it."""
+
+    seconds: float
+    cpu_seconds: float
+
+
+async def timed(work: Coroutine[Any, Any, object]) -> Timing:
+    """Await some work on the thread of this event loop.
+
+    Processor time is hardly affected by other work on the machine.
+    """
+    started, cpu_started = time.perf_counter(), time.thread_time()
+    await work
+    return Timing(time.perf_counter() - started, time.thread_time() - cpu_started)
+
+
+def compare(ours: Sequence[Timing], floor: Sequence[Timing], count: int) -> dict[str, Number]:
+    """Return the medians of rounds with `count` calls each; `ratio` is the median of each pair's ratio."""
+    pairs = list(zip(ours, floor, strict=True))
+    return {
+        "lens_per_s": round(count / statistics.median(timing.seconds for timing in ours)),
+        "floor_per_s": round(count / statistics.median(timing.seconds for timing in floor)),
+        "ratio": round(statistics.median(theirs.seconds / mine.seconds for mine, theirs in pairs), 2),
+        "lens_cpu_us": round(statistics.median(timing.cpu_seconds for timing in ours) / count * 1e6, 1),
+        "floor_cpu_us": round(statistics.median(timing.cpu_seconds for timing in floor) / count * 1e6, 1),
+    }
 
 
 @dataclass

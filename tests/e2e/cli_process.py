@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-CLI = [sys.executable, "-m", "inspector"]
-FAULTY = ["--", sys.executable, "-m", "inspector.demo", "faulty"]
+CLI = [sys.executable, "-P", "-m", "inspector"]
+FAULTY = ["--", sys.executable, "-P", "-m", "inspector.demo", "faulty"]
 
 
 def run(

@@ -1,5 +1,11 @@
 """Whole application: a test with the `lens` fixture runs on the window's loop."""
 
-from tests.qt.conftest import _collected_between_tests, lens, make_lens, pytest_pyfunc_call
+from tests.qt.conftest import (
+    lens,
+    make_lens,
+    pytest_pyfunc_call,
+    pytest_runtest_protocol,
+    pytest_runtest_teardown,
+)
 
-__all__ = ["_collected_between_tests", "lens", "make_lens", "pytest_pyfunc_call"]
+__all__ = ["lens", "make_lens", "pytest_pyfunc_call", "pytest_runtest_protocol", "pytest_runtest_teardown"]

@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from inspector.base.errors import RemoteProtocolError
 from inspector.base.json.values import JSONObject
 from inspector.config.preferences.settings import Settings
 from inspector.engine.content.text_formats import pretty_text
@@ -97,13 +96,74 @@ async def test_duplicate_response_is_recorded_as_a_duplicate(connected: Lab) -> 
     await connected.still_works()
 
 
-async def test_responses_with_other_ids_do_not_complete_the_call(connected: Lab) -> None:
+async def test_responses_with_unknown_ids_do_not_complete_the_call(connected: Lab) -> None:
     assert await connected.text("unknown-id") == "done"
-    assert await connected.text("wrong-id-type") == "done"
-    unknown, _, other_type, _ = arrived(connected)
+    unknown, _ = arrived(connected)
     assert unknown.problem == "response without a matching request (ID 'never-used')"
+    await connected.still_works()
+
+
+async def test_response_with_the_id_in_another_type_fails_the_call_at_once(connected: Lab) -> None:
+    outcome = await connected.call("wrong-id-type")
+    assert outcome.kind is OutcomeKind.FAILED
+    assert "(a string) instead of" in outcome.summary
+    await connected.text("echo", text="so that the second response has come")
+    other_type, _, _ = arrived(connected)
     assert other_type.problem.startswith("response without a matching request (ID '")
     await connected.still_works()
+
+
+@pytest.mark.parametrize(
+    ("how", "what"),
+    [
+        ("cr-only", "a message that ends with a carriage return (\\r) only."),
+        ("pretty-printed", "one message over 7 lines."),
+        ("two-in-a-line", "2 messages in one line."),
+        ("content-length", "Content-Length headers, as language servers do."),
+        ("utf-16", "UTF-16 text."),
+        ("nul", "a message with NUL bytes."),
+        ("log-prefix", "text before a message in the same line: “INFO:”."),
+        ("trailing-comma", "a message that is not valid JSON ("),
+    ],
+)
+async def test_response_in_another_framing_fails_the_call_with_what_arrived(
+    connected: Lab, how: str, what: str
+) -> None:
+    outcome = await connected.call("odd-framing", how=how)
+    assert outcome.kind is OutcomeKind.FAILED
+    assert outcome.summary.startswith(f"The response to tools/call cannot be used: the server sent {what}"), (
+        outcome.summary
+    )
+
+
+_ERROR = '"error":{"code":-32700,"message":"Parse error"}'
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ('{"jsonrpc":"2.0","id":"ID","result":{}}', 'a response with the ID "4" (a string) instead of 4 (an'),
+        ('{"jsonrpc":"2.0","id":ID.0,"result":{}}', "a response with the ID 4.0 (a decimal number) instead"),
+        ('{"jsonrpc":"2.0","id":99,"result":{}}', "a response with the ID 99, which no pending request has."),
+        ('{"jsonrpc":"2.0","id":null,"result":{}}', "a response with the ID null."),
+        (f'{{"jsonrpc":"2.0","id":null,{_ERROR}}}', "an error with the ID null: -32700 (parse error): Parse"),
+        (f'{{"jsonrpc":"2.0",{_ERROR}}}', "an error without an ID: -32700 (parse error): Parse"),
+        ('{"jsonrpc":"2.0","id":ID}', 'an object that is no response: it has neither "method" nor'),
+        ('{"jsonrpc":"2.0","id":ID,"method":"x","result":{}}', 'an object that is no response: it has "meth'),
+        ("[]", "an empty batch ([])."),
+        ('[{"jsonrpc":"2.0","id":99,"result":{}}]', "a response with the ID 99, which no pending request"),
+    ],
+)
+async def test_response_that_cannot_be_matched_ends_the_call_and_names_the_message(
+    connected: Lab, text: str, what: str
+) -> None:
+    await connected.engine.list_tools("srv")  # the server has processed the notification before it
+    outcome = await connected.engine.call_tool("srv", "odd-members", {"text": text})
+    assert outcome.kind is OutcomeKind.FAILED
+    assert outcome.summary.startswith(f"The response to tools/call cannot be used: the server sent {what}")
+    (row,) = arrived(connected)
+    assert outcome.next_step.endswith(f"See message {row.number + 1} in Traffic.")
+    assert await connected.text("echo", text="still here") == "still here"
 
 
 async def test_unsolicited_responses_are_recorded(connected: Lab) -> None:
@@ -136,7 +196,8 @@ async def test_server_crash_during_a_call_fails_it_and_shows_the_last_output(
     await connected.text("echo", text="before")
     outcome = await connected.engine.call_tool("srv", "dies", arguments)
     assert (outcome.kind, outcome.summary) == (OutcomeKind.FAILED, summary)
-    assert outcome.next_step == "Last lines of stderr:\nFatal: lost the database.\nGiving up."
+    assert outcome.next_step.startswith("Correct the cause, then connect again. ")
+    assert outcome.next_step.endswith("Last lines of stderr:\nFatal: lost the database.\nGiving up.")
     view = await connected.until(ServerStatus.FAILED)
     assert (view.reason, view.next_step) == (outcome.summary, outcome.next_step)
     assert connected.stderr() == [b"Fatal: lost the database.", b"Giving up."]
@@ -161,7 +222,8 @@ async def test_server_that_closes_stdout_but_keeps_running_ends_the_connection(
     outcome = await connected.call("closes-stdout")
     assert outcome.kind is OutcomeKind.FAILED
     assert outcome.summary == "The server closed stdout, but its process is still running."
-    assert outcome.next_step == "Last lines of stderr:\nClosing stdout; the process keeps running."
+    assert outcome.next_step.startswith("Correct the cause, then connect again. ")
+    assert outcome.next_step.endswith("Last lines of stderr:\nClosing stdout; the process keeps running.")
     await connected.until(ServerStatus.FAILED)
     await connected.engine.disconnect("srv")  # waits for the process to be stopped
     assert connected.rows(RecordKind.PROCESS)[-1].raw.startswith(b"Process %d " % (pid or 0))
@@ -200,10 +262,11 @@ async def test_server_requests_are_answered_or_rejected(connected: Lab, method: 
         assert reply["error"]["code"] == -32601
 
 
-async def test_endless_list_is_cut_off(lab: Lab) -> None:
+async def test_endless_list_is_cut_off_and_shown_as_far_as_it_arrived(lab: Lab) -> None:
     await lab.connect("list-loops")
-    with pytest.raises(RemoteProtocolError, match="tools/list returned the cursor 'round' repeatedly"):
-        await lab.engine.list_tools("srv")
+    listing = await lab.engine.list_tools("srv")
+    assert listing.items
+    assert '"nextCursor" “round” was sent before: the list never ends' in listing.incomplete
     assert await lab.text("echo", text="works") == "works"
 
 
@@ -229,4 +292,4 @@ async def test_response_over_the_size_limit_is_reported_and_its_start_is_kept(la
 
 async def test_error_text_cannot_inject_terminal_escapes(connected: Lab) -> None:
     outcome = await connected.call("refuses", message="\x1b[2Jgone")
-    assert (outcome.kind, outcome.summary) == (OutcomeKind.RPC_ERROR, "␛[2Jgone (-32000)")
+    assert (outcome.kind, outcome.summary) == (OutcomeKind.RPC_ERROR, "-32000 (server error): ␛[2Jgone")

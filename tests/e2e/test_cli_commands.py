@@ -70,6 +70,30 @@ def test_resources_and_prompts_are_listed(here: Here, url: str) -> None:
     assert (resources.returncode, prompts.returncode) == (0, 0)
 
 
+def test_tools_are_listed_with_the_permission_rules_of_claude_code(tmp_path: Path) -> None:
+    settings = tmp_path / "work" / ".claude" / "settings.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(json.dumps({"permissions": {"ask": ["mcp__script__*"], "allow": "mcp__script"}}))
+    server = script("""
+for request in requests(**{"tools/list": {"tools": [{"name": "good", "inputSchema": {"type": "object"}}]}}):
+    pass
+""")
+    env = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": ""}
+    done = run("list", "tools", "--permissions", *server, env=env, cwd=tmp_path / "work")
+    assert done.stdout.splitlines() == [
+        "good",
+        "      Claude Code asks before every call of this tool.",
+        f"      Rule: ask “mcp__script__*” in project settings, {settings}",
+    ]
+    assert done.stderr == f"mcp-lens: {settings}: “permissions.allow” must be a list.\n"
+    assert done.returncode == 0
+    done = run("list", "prompts", "--permissions", *server)
+    assert (done.returncode, done.stderr) == (
+        64,
+        "mcp-lens: --permissions applies only to “list tools” as text. Remove it.\n",
+    )
+
+
 def test_list_as_json_is_the_array_the_server_sent() -> None:
     done = run("list", "tools", "--format", "json", *FAULTY)
     tools = json.loads(done.stdout)
@@ -79,12 +103,45 @@ def test_list_as_json_is_the_array_the_server_sent() -> None:
 
 def test_unusable_items_are_omitted_and_mentioned() -> None:
     server = script("""
-for request in requests(**{"tools/list": {"tools": [{"name": "good"}, {"title": "no name"}]}}):
+tools = [{"name": "good", "inputSchema": {}}, {"title": "no name"}]
+for request in requests(**{"tools/list": {"tools": tools}}):
     pass
 """)
     done = run("list", "tools", "--format", "json", *server)
-    assert json.loads(done.stdout) == [{"name": "good"}]
+    assert json.loads(done.stdout) == [{"name": "good", "inputSchema": {}}]
     assert done.stderr == ('mcp-lens: Skipped 1 item with errors: "name" must be a non-empty string.\n')
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("format", ["text", "json"])
+def test_incomplete_list_is_printed_and_the_exit_code_says_so(format: str) -> None:
+    server = script("""
+for request in requests(**{"tools/list": {"tools": [{"name": "good", "inputSchema": {}}], "nextCursor": 7}}):
+    pass
+""")
+    done = run("list", "tools", "--format", format, *server)
+    assert "good" in done.stdout
+    assert done.stderr == (
+        "mcp-lens: The list of tools is incomplete: In the response to tools/list, "
+        '"nextCursor" must be a string, not 7. This is a bug in the server. Its responses are in Traffic.\n'
+    )
+    assert done.returncode == 2
+
+
+def test_tool_that_is_nested_too_deeply_is_omitted_and_mentioned() -> None:
+    server = script("""
+deep: dict = {}
+for _ in range(2000):
+    deep = {"properties": deep}
+sys.setrecursionlimit(10_000)
+schemas = {"good": {}, "deep": deep, "also": {}}
+listed = {"tools": [{"name": name, "inputSchema": schema} for name, schema in schemas.items()]}
+for request in requests(**{"tools/list": listed}):
+    pass
+""")
+    done = run("list", "tools", *server)
+    assert done.stdout.split() == ["good", "also"]
+    assert done.stderr == "mcp-lens: Skipped 1 item with errors: “deep”: nested too deeply to parse.\n"
     assert done.returncode == 0
 
 
@@ -155,12 +212,62 @@ for request in requests(**{"tools/list": {"tools": [{"name": "fail"}]}}):
     assert (done.returncode, done.stdout) == (1, "")
 
 
+SCHEMA = '{"type": "object", "properties": {"high": {"type": "number"}}, "required": ["high"]}'
+
+
+def returning(result: str) -> list[str]:
+    return script(f"""
+for request in requests(**{{"tools/list": {{"tools": [{{"name": "look", "outputSchema": {SCHEMA}}}]}}}}):
+    send({{"id": request["id"], "result": {result}}})
+""")
+
+
+def test_result_that_does_not_match_the_output_schema_is_printed_and_exits_with_3() -> None:
+    done = run("call", "look", *returning('{"content": [], "structuredContent": {"high": "warm"}}'))
+    assert (done.returncode, json.loads(done.stdout)) == (3, {"high": "warm"})
+    assert done.stderr == (
+        "mcp-lens: Structured content does not match the output schema in 1 place:\n"
+        "•  /high: must be a number, got 'warm'\n"
+    )
+
+
+def test_result_without_the_promised_structured_content_exits_with_3() -> None:
+    done = run("call", "look", *returning('{"content": [{"type": "text", "text": "21"}]}'))
+    assert (done.returncode, done.stdout) == (3, "21\n")
+    assert "The tool declares an outputSchema, but this result has no structured content." in done.stderr
+
+
+def test_result_that_matches_the_output_schema_exits_with_0() -> None:
+    done = run("call", "look", *returning('{"content": [], "structuredContent": {"high": 21}}'))
+    assert (done.returncode, json.loads(done.stdout), done.stderr) == (0, {"high": 21}, "")
+
+
+def test_tool_error_with_an_output_schema_still_exits_with_1() -> None:
+    done = run("call", "look", *returning('{"content": [], "isError": True}'))
+    assert (done.returncode, done.stderr) == (1, "mcp-lens: The tool 'look' reported an error.\n")
+
+
+@pytest.mark.parametrize(
+    ("result", "code", "text"),
+    [
+        ('{"foo": 1, "bar": 2}', 3, "No content; the result has: foo, bar."),
+        ("{}", 3, "The result is empty: no content and no structured content."),
+        ('{"content": [], "foo": 1}', 0, "No content; the result has: foo."),
+    ],
+)
+def test_result_without_content_is_printed_as_json(result: str, code: int, text: str) -> None:
+    done = run("call", "look", "--unlisted", *returning(result))
+    assert (done.returncode, json.loads(done.stdout)) == (code, json.loads(result))
+    assert done.stderr == f"mcp-lens: {text}\n"
+
+
 def test_protocol_error_exits_with_2(here: Here, url: str) -> None:
     done = here("call", "protocol_error", "code=-32001", "--url", url)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "mcp-lens: The server returned an error: Deliberate protocol error (-32001). "
-        'Error data: {"demo":true}\n'
+        "mcp-lens: The server returned an error: -32001 (server error): Deliberate protocol error. "
+        'Error data: {"demo":true} '
+        "The server defines this error: check its message, its data and the server's log.\n"
     )
 
 
@@ -182,7 +289,10 @@ def test_unknown_tool_is_not_called_and_similar_names_are_suggested() -> None:
 def test_unlisted_tool_is_called_on_request() -> None:
     done = run("call", "ecko", "--unlisted", *FAULTY)
     assert done.returncode == 2
-    assert done.stderr == "mcp-lens: The server returned an error: Unknown tool: ecko (-32602).\n"
+    assert done.stderr == (
+        "mcp-lens: The server returned an error: -32602 (invalid params): Unknown tool: ecko. "
+        "Check the names and the arguments that were sent.\n"
+    )
 
 
 def test_command_receives_its_own_flags_and_variables_and_none_of_ours(tmp_path: Path) -> None:

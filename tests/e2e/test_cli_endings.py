@@ -20,11 +20,12 @@ from tests.e2e.cli_process import CLI, FAULTY, run, script
         (["--url", "http://127.0.0.1:1/mcp"], "Connection refused: nothing is listening on 127.0.0.1:1"),
         (
             [*FAULTY, "--fault", "exit_at_start"],
-            "exited with code 3. Last lines of stderr:\nError: DEMO_TOKEN",
+            "exited with code 3. Correct the cause, then connect again. "
+            "Last lines of stderr:\nError: DEMO_TOKEN",
         ),
         (
             ["--connect-timeout", "0.5", *FAULTY, "--fault", "silent_initialize"],
-            "Timed out after 0.5 s waiting for the response to",
+            "s waiting for the response to initialize. Its process is running but sent no message.",
         ),
         (
             [
@@ -35,7 +36,8 @@ from tests.e2e.cli_process import CLI, FAULTY, run, script
                 "-c",
                 "echo hi; cat >/dev/null",
             ],
-            "It wrote text that is not JSON-RPC: “hi”. Is this an MCP server?",
+            "It sent text that is not JSON-RPC: “hi”. stdout is for messages only: write logs to stderr. "
+            "Check that the command starts an MCP server.",
         ),
     ],
 )
@@ -58,7 +60,8 @@ def test_unsupported_feature_exits_with_2() -> None:
     [
         (
             "exits_mid_call",
-            "The server exited with code 9. Last lines of stderr:\nFatal: lost the database connection.",
+            "The server exited with code 9. Correct the cause, then connect again. "
+            "Last lines of stderr:\nFatal: lost the database connection.",
         ),
         ("no_answer", "did not respond to tools/call within"),
         ("closes_stdout", "The server closed stdout"),
@@ -78,9 +81,9 @@ for request in requests(**{"tools/list": {"tools": [{"name": "odd"}]}}):
 """)
     done = run("call", "odd", *server)
     assert done.returncode == 2
-    assert (
-        done.stderr
-        == "mcp-lens: Protocol violation by the server: the result is a string instead of an object.\n"
+    assert done.stderr == (
+        "mcp-lens: Protocol violation by the server: the result is a string instead of an object. "
+        "This is a fault of the server: update it, or report this message to its developers.\n"
     )
 
 

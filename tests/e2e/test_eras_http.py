@@ -13,6 +13,8 @@ from inspector.base.errors import ConnectFailed, NeedsLogin
 from inspector.config.servers.entries import HttpEntry
 from inspector.engine.servers import server as backoff
 from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus
+from inspector.protocol import discovery
+from inspector.session import session as session_module
 from inspector.traffic.records import Record, RecordKind, Status
 from tests.helpers import httpfaults as faults
 from tests.helpers.httpfaults import JSON_TYPE, SSE_TYPE, Call, FaultServer
@@ -106,20 +108,103 @@ async def test_older_server_is_initialized_without_the_probe_headers(net: Net, s
     assert "mcp-method" not in initialize.headers
 
 
-async def test_required_login_is_reported_without_fallback(net: Net, server: FaultServer) -> None:
-    server.order("server/discover", faults.replies(401))
+async def hangs(call: Call) -> None:
+    await asyncio.Event().wait()
+
+
+_ODD_PROBE_RESPONSES = {
+    "202": faults.replies(202),
+    "200 with HTML": faults.replies(200, faults.HTML, "text/html"),
+    "hang": hangs,
+    "silent stream": faults.held(asyncio.Event()),
+    "reset": faults.drops(),
+    "ended stream": faults.stream(response=False),
+    "500": faults.replies(500, b"Internal Server Error", "text/plain"),
+    "503": faults.replies(503),
+    "401": faults.replies(401),
+    "401 with a challenge": faults.replies(401, WWW_Authenticate="Bearer"),
+    "403": faults.replies(403),
+    "-32022 without data": refuses(-32022, "Unsupported protocol version"),
+    "-32022 without data in 200": refuses(-32022, "Unsupported protocol version", 200),
+}
+
+
+@pytest.mark.parametrize("fault", _ODD_PROBE_RESPONSES.values(), ids=_ODD_PROBE_RESPONSES.keys())
+async def test_server_with_an_odd_response_to_the_probe_only_is_initialized(
+    net: Net, server: FaultServer, fault: faults.Fault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(discovery, "PROBE_TIMEOUT", 0.5)
+    server.order("server/discover", fault)
+    be_of_the_handshake_era(server, tools={})
+    assert (await net.connect()).startswith("2025-11-25: initialize · 2025-11-25 accepted · fallback: it ")
+    assert (await net.call()).kind is OutcomeKind.RESULT
+
+
+async def test_server_that_does_not_respond_to_the_initialized_notification_is_used_and_reported(
+    net: Net, server: FaultServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_module, "_INITIALIZED_TIMEOUT", 0.2)
+    be_of_the_handshake_era(server, tools={})
+    server.order("notifications/initialized", hangs)
+    await net.connect()
+    assert (await net.call()).kind is OutcomeKind.RESULT
+    negotiated = net.lab.view().negotiated
+    assert negotiated is not None
+    assert negotiated.problems == (
+        "The server did not accept notifications/initialized within 0.2 s. MCP Lens continues; other clients "
+        "may not connect to this server.",
+    )
+
+
+async def test_server_without_sessions_may_respond_404_to_the_initialized_notification(
+    net: Net, server: FaultServer
+) -> None:
+    server.session = ""
+    be_of_the_handshake_era(server, tools={})
+    server.order("notifications/initialized", faults.replies(404))
+    await net.connect()
+    assert (await net.call()).kind is OutcomeKind.RESULT
+
+
+@pytest.mark.parametrize("status", [400, 405, 500])
+async def test_server_that_rejects_the_initialized_notification_is_used_and_reported(
+    net: Net, server: FaultServer, status: int
+) -> None:
+    be_of_the_handshake_era(server, tools={})
+    server.order("notifications/initialized", faults.replies(status, b"Bad Request"))
+    await net.connect()
+    assert (await net.call()).kind is OutcomeKind.RESULT
+    negotiated = net.lab.view().negotiated
+    assert negotiated is not None
+    (problem,) = negotiated.problems
+    assert f"notifications/initialized with HTTP {status}" in problem
+    await server.wait_for("GET")  # the event stream is requested nevertheless
+
+
+async def test_session_that_is_lost_at_the_initialized_notification_fails(
+    net: Net, server: FaultServer
+) -> None:
+    be_of_the_handshake_era(server)
+    server.order("notifications/initialized", faults.replies(404))
+    assert (await net.fails_to_connect()).summary == SESSION_LOST
+
+
+async def test_required_login_is_reported(net: Net, server: FaultServer) -> None:
+    for method in ("server/discover", "initialize"):
+        server.order(method, faults.replies(401))
     error = await net.fails_to_connect()
     assert isinstance(error, NeedsLogin)
     assert net.lab.view().status is ServerStatus.NEEDS_LOGIN
-    assert [call.key for call in server.calls] == ["server/discover"]
+    assert [call.key for call in server.calls] == ["server/discover", "initialize"]
 
 
 @pytest.mark.parametrize("status", [500, 503])
-async def test_outage_is_reported_without_fallback(net: Net, server: FaultServer, status: int) -> None:
-    server.order("server/discover", faults.replies(status, b"down for repair", "text/plain"))
+async def test_outage_is_reported(net: Net, server: FaultServer, status: int) -> None:
+    for method in ("server/discover", "initialize"):
+        server.order(method, faults.replies(status, b"down for repair", "text/plain"))
     error = await net.fails_to_connect()
     assert f"HTTP {status}" in error.summary
-    assert [call.key for call in server.calls] == ["server/discover"]
+    assert [call.key for call in server.calls] == ["server/discover", "initialize"]
 
 
 async def test_server_from_2024_is_reached_over_its_own_transport(net: Net, server: FaultServer) -> None:
@@ -191,6 +276,121 @@ async def test_new_session_starts_automatically_when_configured(
     await asyncio.wait_for(net.lab.until(ServerStatus.CONNECTED), 30)
     assert len(server.called("tools/call")) == 1  # nothing is sent again by itself
     assert (await net.call()).kind is OutcomeKind.RESULT
+
+
+def findings(net: Net) -> list[tuple[RecordKind, str]]:
+    return [(row.kind, row.problem) for row in net.lab.rows() if row.problem]
+
+
+_ODD_CALL_RESPONSES: list[tuple[faults.Fault, list[tuple[RecordKind, str]]]] = [
+    (faults.good, []),
+    (faults.stream(), []),
+    (
+        faults.replies_with(lambda call: call.response(), content_type=SSE_TYPE),
+        [(RecordKind.HTTP, "the content type is text/event-stream, but the body is JSON")],
+    ),
+    (
+        faults.replies_with(lambda call: faults.event(call.response())),
+        [(RecordKind.HTTP, "the content type is application/json, but the body is an event stream")],
+    ),
+    (
+        faults.replies_with(lambda call: call.response(), content_type="text/plain"),
+        [(RecordKind.HTTP, "the content type of a message must be application/json; it is “text/plain”")],
+    ),
+    (
+        faults.replies_with(lambda call: call.response(), content_type=""),
+        [(RecordKind.HTTP, "the content type of a message must be application/json; it is missing")],
+    ),
+    (
+        faults.stream(faults.event(b"{}", name="tick")),
+        [
+            (RecordKind.SSE, "the event type “tick” is unknown: clients only read “message” events"),
+            (RecordKind.INVALID, '"jsonrpc" must be "2.0"'),
+        ],
+    ),
+    (
+        faults.replies_with(lambda call: b"[" + call.response() + b"]"),
+        [(RecordKind.BATCH, "a batch of 1 item, which 2025-11-25 does not allow: response with ID 3")],
+    ),
+    (
+        faults.replies_with(lambda call: b"[%s,%s]" % (call.response(id=77), call.response())),
+        [
+            (
+                RecordKind.BATCH,
+                "a batch of 2 items, which 2025-11-25 does not allow: response with ID 77, response with "
+                "ID 3; item 1: response without a matching request (ID 77)",
+            )
+        ],
+    ),
+    (
+        faults.replies_with(lambda call: call.response(), 202),
+        [(RecordKind.HTTP, "a response must have the HTTP status 200, not 202")],
+    ),
+]
+
+
+@pytest.mark.parametrize(("fault", "found"), _ODD_CALL_RESPONSES)
+async def test_response_that_clients_would_reject_is_used_and_reported(
+    net: Net, server: FaultServer, fault: faults.Fault, found: list[tuple[RecordKind, str]]
+) -> None:
+    be_of_the_handshake_era(server, tools={})
+    await net.connect()
+    server.order("tools/call", fault)
+    assert (await net.call()).kind is OutcomeKind.RESULT
+    assert findings(net) == found
+
+
+@pytest.mark.parametrize("session", ["ses sion", "s\xe9ance", "tab\tbed"])
+async def test_session_id_with_other_characters_is_reported(
+    net: Net, server: FaultServer, session: str
+) -> None:
+    server.session = session
+    server.order("server/discover", refuses(-32601, "Method not found", 404))
+    await net.connect()
+    assert findings(net) == [(RecordKind.HTTP, "Mcp-Session-Id must have visible ASCII characters only")]
+
+
+async def test_rejection_with_a_message_says_when_to_retry(net: Net, server: FaultServer) -> None:
+    be_of_the_handshake_era(server, tools={})
+    await net.connect()
+
+    async def rejects(call: Call) -> None:
+        body = faults.failure(call, code=-32000, message="slow down")
+        await call.reply(429, body, JSON_TYPE, Retry_After="30")
+
+    server.order("tools/call", rejects)
+    outcome = await net.call()
+    assert (outcome.kind, outcome.summary) == (OutcomeKind.RPC_ERROR, "-32000 (server error): slow down")
+    assert outcome.next_step == "The server asks to retry after 30 s."
+
+
+async def test_event_stream_without_a_response_says_what_it_had_instead(
+    net: Net, server: FaultServer
+) -> None:
+    be_of_the_handshake_era(server, tools={})
+    await net.connect()
+    server.order("tools/call", faults.stream(faults.event(b"hello"), response=False))
+    outcome = await net.call()
+    assert outcome.summary == (
+        "The event stream of tools/call ended before the response, and its events had no IDs to resume from. "
+        "Instead the server sent text that is not JSON-RPC: “hello”."
+    )
+    assert outcome.next_step.startswith("The server must send JSON-RPC messages only. Check what is behind")
+
+
+async def test_two_messages_in_one_event_are_explained_without_advice_about_lines(
+    net: Net, server: FaultServer
+) -> None:
+    be_of_the_handshake_era(server, tools={})
+    await net.connect()
+
+    async def both(call: Call) -> None:
+        await call.reply(200, faults.event(faults.notice() + call.response()), SSE_TYPE)
+
+    server.order("tools/call", both)
+    outcome = await net.call()
+    assert outcome.summary.endswith("the server sent 2 messages in one line.")
+    assert outcome.next_step.startswith("Send each message separately, and nothing else with it. See message")
 
 
 async def test_batched_responses_are_accepted(net: Net, server: FaultServer) -> None:
@@ -308,7 +508,7 @@ async def test_error_without_an_id_answers_the_posted_request(net: Net, server: 
     error = {"jsonrpc": "2.0", "error": {"code": -32602, "message": "bad meta"}}
     server.order("tools/call", faults.replies(400, json.dumps(error).encode(), JSON_TYPE))
     outcome = await net.call()
-    assert (outcome.kind, outcome.summary) == (OutcomeKind.RPC_ERROR, "bad meta (-32602)")
+    assert (outcome.kind, outcome.summary) == (OutcomeKind.RPC_ERROR, "-32602 (invalid params): bad meta")
     (row,) = net.sent("tools/call")
     assert row.status is Status.ERROR
     assert row.partner is not None

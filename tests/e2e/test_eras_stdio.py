@@ -63,6 +63,25 @@ for line in sys.stdin:
         sys.exit("unexpected " + message["method"])
 """
 
+# A server of the given version that responds to each list and call with the given text.
+ODD = """
+import json, sys
+
+version, response = sys.argv[1:]
+info = {"name": "odd", "version": "1"}
+stateless = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", "supportedVersions": [version],
+             "capabilities": {"tools": {}}, "_meta": {"io.modelcontextprotocol/serverInfo": info}}
+session = {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info}
+for line in sys.stdin:
+    message = json.loads(line)
+    text = response
+    if message["method"] in ("server/discover", "initialize"):
+        result = stateless if message["method"] == "server/discover" else session
+        text = json.dumps({"jsonrpc": "2.0", "id": "ID", "result": result}).replace('"ID"', "ID")
+    if "id" in message:
+        print(text.replace("ID", str(message["id"])), flush=True)
+"""
+
 
 def script(code: str, **more: object) -> StdioEntry:
     args = ("-I", "-S", "-c", code)
@@ -94,7 +113,9 @@ async def test_server_that_answers_the_probe_is_used_without_a_handshake(statele
 
 async def test_session_server_is_detected_and_negotiation_says_how(lab: Lab) -> None:
     how = await connect(lab, fault_entry())
-    fallback = "fallback: it responded to server/discover with “Method not found"
+    fallback = (
+        "fallback: it responded to server/discover with an error: -32601 (method not found): Method not found"
+    )
     assert how.startswith(f"2025-11-25: initialize · 2025-11-25 accepted · {fallback}")
 
 
@@ -182,3 +203,81 @@ async def test_crashed_server_is_restarted_automatically(monkeypatch: pytest.Mon
         assert b"Fatal: lost the database." in lab.stderr()  # the history stays
     finally:
         await lab.engine.close()
+
+
+def result_text(result: str) -> str:
+    return f'{{"jsonrpc":"2.0","id":ID,"result":{result}}}'
+
+
+def tool_text(schema: str) -> str:
+    return result_text(f'{{"tools":[{{"name":"a","inputSchema":{schema}}}]}}')
+
+
+_CACHED = '"ttlMs":0,"cacheScope":"private"'
+_COMPLETE = '"resultType":"complete"'
+_ODD_LISTS = [
+    ("2025-11-25", tool_text('{"type":"object"}'), ""),
+    (
+        "2026-07-28",
+        result_text(f'{{"tools":[],{_CACHED}}}'),
+        'the result has no "resultType", which 2026-07-28 requires',
+    ),
+    (
+        "2026-07-28",
+        result_text(f'{{"tools":[],{_COMPLETE},"ttlMs":"60","cacheScope":"shared"}}'),
+        '"ttlMs" must be an integer, 0 or more, not “60”; '
+        '"cacheScope" must be "public" or "private", not “shared”',
+    ),
+    (
+        "2025-06-18",
+        "[" + tool_text('{"type":"object"}') + "]",
+        "a batch of 1 item, which 2025-06-18 does not allow: response with ID 2",
+    ),
+    ("2025-11-25", tool_text('"{}"'), 'tool “a”: "inputSchema" must be an object, not “{}”'),
+    (
+        "2025-11-25",
+        tool_text('{"type":"object","properties":{"n":{"type":"int"}}}'),
+        'tool “a”: the type “int” in "inputSchema" does not exist in JSON Schema',
+    ),
+    (
+        "2025-11-25",
+        result_text('{"tools":[' + ",".join(['{"name":"a","inputSchema":{"type":"object"}}'] * 2) + "]}"),
+        "the tool “a” is listed more than once",
+    ),
+]
+_ODD_RESULTS = [
+    ('{"content":[{"type":"text","text":"hi"}]}', ""),
+    ('{"content":"hi"}', '"content" must be an array, not “hi”'),
+    ('{"content":["hi"]}', "content[0]: a content block must be an object, not “hi”"),
+    ('{"content":[{"type":"hologram"}]}', "content[0]: unknown content type “hologram”"),
+    (
+        r'{"content":[{"type":"text","text":"\ud83d"}]}',
+        "a string has half of a surrogate pair, which is not a character",
+    ),
+    ('{"content":[],"isError":true,"isError":false}', "the key “isError” occurs more than once in an object"),
+    ('{"content":[],"structuredContent":{"n":NaN}}', "it contains NaN, which is not JSON"),
+]
+
+
+def received_findings(lab: Lab) -> str:
+    return "; ".join(row.problem for row in lab.rows() if row.problem)
+
+
+@pytest.mark.parametrize(("version", "response", "finding"), _ODD_LISTS)
+async def test_list_that_clients_would_reject_is_shown_and_reported(
+    lab: Lab, version: str, response: str, finding: str
+) -> None:
+    entry = script(ODD, era=version)
+    await connect(lab, replace(entry, args=(*entry.args, version, response)))
+    await lab.engine.list_tools("srv")
+    assert received_findings(lab) == finding
+
+
+@pytest.mark.parametrize(("result", "finding"), _ODD_RESULTS)
+async def test_tool_result_that_clients_would_reject_is_used_and_reported(
+    lab: Lab, result: str, finding: str
+) -> None:
+    entry = script(ODD, era="2025-11-25")
+    await connect(lab, replace(entry, args=(*entry.args, "2025-11-25", result_text(result))))
+    assert (await lab.call("a")).kind is OutcomeKind.RESULT
+    assert received_findings(lab) == finding

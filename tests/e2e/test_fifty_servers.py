@@ -16,7 +16,8 @@ from inspector.config.preferences.settings import Settings
 from inspector.config.servers.entries import Entry, HttpEntry, SecretRef, StdioEntry
 from inspector.config.servers.server_list import ServerListFile
 from inspector.engine.engine import Engine
-from inspector.engine.views import ServerStatus, ServerView
+from inspector.engine.server_view import ServerView
+from inspector.engine.views import ServerStatus
 from tests.helpers import httpfaults as faults
 from tests.helpers.certificates import Authority
 from tests.helpers.fakes import LoopTime

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from inspector.traffic.captures.capture import Capture, open_capture
+from inspector.traffic.captures.capture import Capture
 from inspector.traffic.captures.folder import CaptureFolder
+from tests.helpers.ownedcapture import open_own_capture
 from tests.helpers.recordingchild import ROWS, body
 
 
@@ -75,7 +76,7 @@ def test_everything_that_was_acknowledged_survives_a_kill(child: Child, tmp_path
     for _ in range(rng.randrange(20)):
         child.show_message(rng.choice(["publish", "flush"]))  # and killed in the middle of it
     child.kill()
-    capture = open_capture(tmp_path / "a.mcpcap")
+    capture = open_own_capture(tmp_path / "a.mcpcap")
     assert capture.is_interrupted
     assert len(capture.log) >= stored
     assert_whole(capture)
@@ -91,13 +92,13 @@ def test_published_rows_are_flushed_to_the_file_automatically(child: Child, tmp_
     stored = 0
     while stored < published:  # it is killed, so to speak, at any moment
         _copy(path, seen)
-        capture = open_capture(seen)
+        capture = open_own_capture(seen)
         assert stored <= len(capture.log) <= published
         stored = len(capture.log)
         assert_whole(capture)
         seen.unlink()
     child.kill()
-    assert len(open_capture(path).log) == published
+    assert len(open_own_capture(path).log) == published
 
 
 def _copy(path: Path, to: Path) -> None:
@@ -118,16 +119,16 @@ def test_interrupted_capture_is_offered_once_and_recovered_as_one_complete_file(
     folder.close_interrupted(path)
     assert folder.interrupted() == ()
     assert list(tmp_path.iterdir()) == [path]
-    assert_whole(open_capture(path))
+    assert_whole(open_own_capture(path))
 
 
 def test_capture_of_another_process_opens_read_only(child: Child, tmp_path: Path) -> None:
     child.flush()
-    capture = open_capture(tmp_path / "a.mcpcap")
+    capture = open_own_capture(tmp_path / "a.mcpcap")
     assert (capture.is_recorded_now, capture.is_writable) == (True, False)
     assert_whole(capture)
     assert child.flush() == ("flushed", 2 * ROWS)  # it goes on
-    assert len(open_capture(tmp_path / "a.mcpcap").log) == 2 * ROWS
+    assert len(open_own_capture(tmp_path / "a.mcpcap").log) == 2 * ROWS
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limit of this kind there")
@@ -139,6 +140,6 @@ def test_full_disk_loses_nothing_once_space_is_available_again(child: Child, tmp
     outcome, count = child.flush()
     assert outcome == "flushed"
     child.kill()
-    capture = open_capture(tmp_path / "a.mcpcap")
+    capture = open_own_capture(tmp_path / "a.mcpcap")
     assert len(capture.log) == count
     assert_whole(capture)

@@ -104,13 +104,29 @@ async def test_child_processes_end_with_a_server_that_had_to_be_killed(lab: Lab)
 
 
 async def test_child_processes_end_when_the_server_dies_by_itself(lab: Lab) -> None:
-    await lab.connect("grandchild", "grandchild=holds")
-    pids = await grandchildren(lab, 2)
+    await lab.connect("grandchild", "grandchild=holds", "grandchild=own")
+    pids = await grandchildren(lab, 3)
     outcome = await lab.call("dies")  # told at once, though a grandchild holds its output open
     assert outcome.kind is OutcomeKind.FAILED
     assert outcome.summary == "The server exited with code 9."
     await lab.until(ServerStatus.FAILED)
     await gone(*pids)
+
+
+async def test_killing_a_server_ends_a_child_process_that_left_its_session(lab: Lab) -> None:
+    await lab.connect("grandchild=own")
+    pids = await grandchildren(lab, 1)
+    pid = lab.view().pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    await lab.until(ServerStatus.FAILED)
+    await gone(*pids)
+
+
+async def test_slow_server_has_two_seconds_to_exit_after_its_stdin_closes(lab: Lab) -> None:
+    await lab.connect("saves-first")
+    await lab.engine.disconnect("srv")
+    assert lab.rows(RecordKind.PROCESS)[-1].raw.endswith(b"exited with code 0.")
 
 
 async def test_closing_the_engine_stops_everything_it_started(lab: Lab) -> None:

@@ -58,8 +58,9 @@ def family(host: Host) -> list[int]:
         ["echo"],
         ["stays,ignores-term,grandchild", "stays"],
         ["stays,grandchild=own"],
+        ["grandchild=own"],
     ],
-    ids=["good", "stubborn", "left-the-group"],
+    ids=["good", "stubborn", "left-the-group", "left-by-a-server-that-exits-first"],
 )
 async def test_no_process_is_left_when_we_are_killed(
     start_host: Callable[..., Awaitable[Host]], servers: list[str]

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-# Called as libraries that we load: at the start, for a URL, for a command, in another process, for a demo.
+import inspector
+
+# Called as modules that Python loads for `-m`, and as libraries that we load: at the start, for a URL, for a
+# command, in another process, for a demo.
 _SHADOWS = (
+    "importlib",
+    "types",
+    "warnings",
+    "contextlib",
+    "collections",
     "httpx2",
     "pydantic",
     "websockets",
@@ -25,7 +35,15 @@ _SHADOWS = (
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def listener() -> Iterator[socket.socket]:
+    """A port that records connections: they wait until they are accepted."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setblocking(False)
+        yield listener
+
+
+@pytest.fixture
+def folder(tmp_path: Path, listener: socket.socket) -> Path:
     """A folder in which each file writes a mark and ends the process that imports it."""
     folder = tmp_path / "repo"
     folder.mkdir()
@@ -35,44 +53,62 @@ def folder(tmp_path: Path) -> Path:
         (folder / f"{name}.py").write_text(code)
     servers = {
         "runs": {"command": "touch", "args": [str(marker)]},
-        "calls": {"url": "http://127.0.0.1:9/mcp"},
+        "calls": {"url": f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"},
     }
     (folder / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
     return folder
 
 
+MODULE = (sys.executable, "-P", "-m", "inspector")
+COMMAND = (str(Path(sys.executable).with_name("mcp-lens")),)
+
+
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     env = {**os.environ, "HOME": str(folder.parent), "QT_QPA_PLATFORM": "offscreen"}
     env.pop("PYTHONSAFEPATH", None)
-    return subprocess.run(
-        [sys.executable, *words], cwd=folder, env=env, capture_output=True, text=True, timeout=60, check=False
-    )
+    return subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, timeout=60, check=False)
 
 
+@pytest.mark.parametrize("launcher", [COMMAND, MODULE], ids=["command", "module"])
 @pytest.mark.parametrize(
     ("words", "code"),
     [
         (["--version"], 0),
         (["list", "tools", "--url", "http://127.0.0.1:9/mcp"], 2),
-        (["list", "tools", "--", sys.executable, "-m", "inspector.demo", "faulty"], 0),
+        (["list", "tools", "--", *COMMAND, "demo", "faulty"], 0),
         (["servers"], 0),
     ],
 )
-def test_modules_in_the_folder_are_not_imported(folder: Path, words: list[str], code: int) -> None:
-    done = run(folder, "-m", "inspector", *words)
+def test_modules_in_the_folder_are_not_imported(
+    folder: Path, launcher: tuple[str, ...], words: list[str], code: int
+) -> None:
+    """T6: Python imports modules from the untrusted working directory."""
+    done = run(folder, *launcher, *words)
     assert not (folder.parent / "marker").exists(), (folder.parent / "marker").read_text()
     assert done.returncode == code, done.stderr
 
 
+@pytest.mark.parametrize(("module", "word"), [("inspector", "--version"), ("inspector.demo", "--list")])
+def test_start_that_imports_from_the_folder_is_refused(tmp_path: Path, module: str, word: str) -> None:
+    """T6: Python itself imports from the working directory for `-m`, before any code of ours runs."""
+    done = run(tmp_path, sys.executable, "-m", module, word)
+    assert (done.returncode, done.stdout) == (64, "")
+    assert f"Run mcp-lens, or python -P -m {module}." in done.stderr
+    done = run(Path(inspector.__file__).parents[1], sys.executable, "-m", module, word)
+    assert done.returncode == 0, done.stderr
+
+
 def test_planted_module_would_be_detected(folder: Path) -> None:
-    done = run(folder, "-c", "import sys; sys.path.insert(0, ''); import httpx2")
+    done = run(folder, sys.executable, "-c", "import sys; sys.path.insert(0, ''); import httpx2")
     assert done.returncode == 99
     assert (folder.parent / "marker").read_text() == "httpx2"
 
 
-def test_the_window_starts_there_and_neither_runs_nor_contacts_what_it_finds(folder: Path) -> None:
+def test_the_window_starts_there_and_neither_runs_nor_contacts_what_it_finds(
+    folder: Path, listener: socket.socket
+) -> None:
+    """T1: a configuration file in a cloned folder starts a program or contacts a URL."""
     code = (
-        "import inspector.base.safe_path\n"
         "import asyncio\n"
         "from pathlib import Path\n"
         "from inspector.app.backend import open_first_servers, shut_down\n"
@@ -88,6 +124,8 @@ def test_the_window_starts_there_and_neither_runs_nor_contacts_what_it_finds(fol
         "    return names\n"
         "print(app.loop.run_until_complete(live()))\n"
     )
-    done = run(folder, "-c", code)
+    done = run(folder, sys.executable, "-P", "-c", code)
     assert done.stdout.strip() == "['calls', 'runs']", done.stderr
     assert not (folder.parent / "marker").exists(), (folder.parent / "marker").read_text()
+    with pytest.raises(BlockingIOError):
+        listener.accept()

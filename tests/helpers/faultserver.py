@@ -26,7 +26,33 @@ def write(data: bytes) -> None:
 
 
 def send(**members: Any) -> None:
-    write(json.dumps({"jsonrpc": "2.0", **members}).encode() + b"\n")
+    write(framed({"jsonrpc": "2.0", **members}))
+
+
+framing = "line"
+
+
+def framed(message: Args, how: str = "") -> bytes:
+    """Return a message as the chosen framing writes it; only `line` is correct."""
+    text = json.dumps(message)
+    match how or framing:
+        case "cr-only":
+            return text.encode() + b"\r"
+        case "pretty-printed":
+            return json.dumps(message, indent=2).encode() + b"\n"
+        case "two-in-a-line":
+            return b'{"jsonrpc":"2.0","method":"notifications/message","params":{}}' + text.encode() + b"\n"
+        case "content-length":
+            return b"Content-Length: %d\r\n\r\n" % len(text) + text.encode()
+        case "utf-16":
+            return (text + "\n").encode("utf-16-le")
+        case "nul":
+            return text.encode() + b"\0\n"
+        case "log-prefix":
+            return b"INFO: " + text.encode() + b"\n"
+        case "trailing-comma":
+            return text[:-1].encode() + b",}\n"
+    return text.encode() + b"\n"
 
 
 def response(id: object, text: str = "done") -> None:
@@ -62,6 +88,11 @@ def silent(value: str) -> None:
         pass
 
 
+def choose_framing(value: str) -> None:
+    global framing
+    framing = value
+
+
 def ignores_term(value: str) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
@@ -90,6 +121,7 @@ _START = {
     "silent": silent,
     "ignores-term": ignores_term,
     "grandchild": grandchild,
+    "framing": choose_framing,
 }
 
 
@@ -240,6 +272,16 @@ def batch(id: int, args: Args) -> None:
     write(json.dumps([log_entry, {"jsonrpc": "2.0", "id": id, "result": {"content": []}}]).encode() + b"\n")
 
 
+def odd_framing(id: int, args: Args) -> None:
+    """Respond with a message in another framing."""
+    write(framed({"jsonrpc": "2.0", "id": id, "result": {"content": []}}, args["how"]))
+
+
+def odd_members(id: int, args: Args) -> None:
+    """Respond with these members, as JSON in which ID is the ID of the request."""
+    write(args["text"].replace("ID", str(id)).encode() + b"\n")
+
+
 def environment(id: int, args: Args) -> None:
     response(id, json.dumps(dict(os.environ)))
 
@@ -264,7 +306,18 @@ _TOOLS = {
     for tool in (
         *(echo, half_lines, half_line_then_exit, bad_utf8, long_line, deep, deep_answer, duplicate_id),
         *(unknown_id, wrong_id_type, to_nothing, dies, closes_stdout, closes_stdin, never, floods, notifies),
-        *(refuses, asks, progresses, batch, environment, about, writes_after_stdin, shouts_and_dies),
+        *(
+            odd_framing,
+            odd_members,
+            refuses,
+            asks,
+            progresses,
+            batch,
+            environment,
+            about,
+            writes_after_stdin,
+            shouts_and_dies,
+        ),
     )
 }
 
@@ -291,6 +344,8 @@ def serve(words: list[str]) -> None:
                 _TOOLS[always or params["name"]](id, params.get("arguments", {}))
             case str(method) if "id" in message:
                 send(id=id, error={"code": -32601, "message": f"Method not found: {method}"})
+    if "saves-first" in words:
+        time.sleep(0.7)
     if "stays" in words:
         while True:
             signal.pause()

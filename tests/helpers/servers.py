@@ -15,7 +15,8 @@ from inspector.config.preferences.settings import Settings
 from inspector.config.servers.entries import StdioEntry
 from inspector.engine.content.content import read_result
 from inspector.engine.engine import Engine
-from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus, ServerView
+from inspector.engine.server_view import ServerView
+from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus
 from inspector.traffic.records import Record, RecordKind
 
 FAULTSERVER = str(Path(__file__).parent / "faultserver.py")

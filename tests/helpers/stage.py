@@ -37,11 +37,18 @@ class Stage:
         self.states: list[SessionState] = []
         self.handlers: dict[str, RequestHandler] = {}
         self.negotiation: Callable[[], Negotiation] = lambda: InitializeHandshake(self.profile)
+        self._route_options: dict[str, Any] = {}
+        self.session = self._make_session()
+
+    def set_route(self, **options: Any) -> None:
+        """Set fields of the route. Call before connecting."""
+        self._route_options = options
         self.session = self._make_session()
 
     def _make_session(self) -> Session:
         self.profile = replace(PROFILE, declared=capabilities_for_methods(self.handlers))
         route = Route(self._make_wire, lambda: self.negotiation(), self.profile, is_process=True)
+        route = replace(route, **self._route_options)
         responder = responder_of(self.handlers)
         session = Session([route], Recorder(self.log, "srv", FakeClock()), SETTINGS, responder)
         session.state_changed.connect(self.states.append)

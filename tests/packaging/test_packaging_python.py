@@ -102,5 +102,5 @@ def test_real_python_is_probed_isolated_from_the_current_folder(tmp_path: Path) 
         (tmp_path / f"{module}.py").write_text("raise SystemExit('taken from the current folder')")
     script = f'source "{PROJECT}/packaging/setup/python.sh" && python_facts "{sys.executable}"'
     result = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True)
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    version = "{}.{} {}".format(*sys.version_info)
     assert result.stdout == f"{version} complete {Path(sys.executable).resolve()}\n"

@@ -16,8 +16,8 @@ SCRIPT = PROJECT / "packaging/setup/requirements.py"
 LOCK = PROJECT / "uv.lock"
 
 
-def requirements(lock: Path, extra: str) -> list[str]:
-    command = [sys.executable, "-I", str(SCRIPT), str(lock), extra]
+def requirements(lock: Path, extra: str, *system: str) -> list[str]:
+    command = [sys.executable, "-I", str(SCRIPT), str(lock), extra, *system]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
@@ -74,6 +74,12 @@ def test_markers_choose_the_version_of_a_package_locked_at_several_versions(tmp_
     lock = tmp_path / "uv.lock"
     lock.write_text(FORKED_LOCK)
     assert requirements(lock, "test") == ["backend==1 --hash=sha256:0", "forked==3 --hash=sha256:3"]
+
+
+def test_packages_for_windows_are_those_of_its_markers() -> None:
+    names = {line.partition("==")[0] for line in requirements(LOCK, "test", "windows")}
+    assert {"pywin32-ctypes", "colorama", "pytest", "pyside6-essentials"} <= names
+    assert names.isdisjoint({"secretstorage", "jeepney"})
 
 
 FORKED_LOCK = """

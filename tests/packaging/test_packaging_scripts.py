@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from inspector.app.qt_failures import debian_package
 from tests.packaging.packaging_sandbox import PROJECT, Sandbox
 
-SCRIPTS = ("packaging/run", "packaging/test", ".ci/run")
+SCRIPTS = ("packaging/run", "packaging/test", "packaging/test-windows", ".ci/run")
 SHELL_FILES = [
     *SCRIPTS,
     "packaging/setup.sh",
@@ -107,11 +108,11 @@ def test_library_is_mapped_to_its_debian_package(library: str, package: str) -> 
     script = f"source {PROJECT}/packaging/setup/libraries.sh && debian_packages"
     result = subprocess.run(["bash", "-c", script], input=f"{library}\n", capture_output=True, text=True)
     assert result.stdout.split() == [package]
+    assert debian_package(library) == package, "the app names the same package"
 
 
-@pytest.mark.parametrize("script", ["packaging/test", ".ci/run"])
-def test_all_checks_run_offscreen_in_the_project_folder(sandbox: Sandbox, script: str) -> None:
-    result = sandbox.run(script)
+def test_all_checks_run_offscreen_in_the_project_folder(sandbox: Sandbox) -> None:
+    result = sandbox.run("packaging/test")
     assert result.returncode == 0
     headings = [line for line in result.stdout.splitlines() if line.startswith("== ")]
     assert headings == [f"== {stage}" for stage in STAGES]
@@ -126,6 +127,45 @@ def test_a_failing_check_does_not_stop_the_rest_and_is_named_at_the_end(sandbox:
     assert result.returncode == 1
     assert "== pytest --numprocesses 2\n" in result.stdout
     assert result.stdout.endswith("\nFailed: ruff check, ruff format --check, mypy\n")
+
+
+def test_ci_runs_all_checks_on_the_oldest_python_and_the_unit_tests_on_the_newest(sandbox: Sandbox) -> None:
+    for version in ("3.10", "3.13", "3.12"):
+        sandbox.python(f"python{version}", version=version)
+    result = sandbox.run(".ci/run")
+    assert result.returncode == 0
+    headings = [line for line in result.stdout.splitlines() if line.startswith("==")]
+    assert headings == [
+        f"==== Python 3.11.0 ({sandbox.bin / 'python3'}): all checks",
+        *(f"== {stage}" for stage in STAGES),
+        f"==== Python 3.13.0 ({sandbox.bin / 'python3.13'}): tests/unit",
+    ]
+    assert f"pytest tests/unit --numprocesses 2 [offscreen] in {sandbox.tree}\n" in result.stdout
+    assert result.stdout.endswith("\nPassed on Python 3.11.0 and 3.13.0.\n")
+    assert (sandbox.tree / ".venv-3.13.0/pyvenv.cfg").read_text() == "made by python3.13\n"
+
+
+def test_ci_finds_the_pythons_of_pyenv(sandbox: Sandbox) -> None:
+    folder = sandbox.machine / ".pyenv/versions/3.14.0/bin"
+    folder.mkdir(parents=True)
+    sandbox.python("python3", version="3.14").rename(folder / "python3")
+    sandbox.python("python3.12", version="3.12")
+    result = sandbox.run(".ci/run")
+    assert result.stdout.endswith("\nPassed on Python 3.12.0 and 3.14.0.\n")
+
+
+def test_ci_with_a_single_python_runs_all_checks_once(sandbox: Sandbox) -> None:
+    result = sandbox.run(".ci/run")
+    assert result.stdout.count("==== ") == 1
+    assert result.stdout.endswith("\nPassed on Python 3.11.0.\n")
+
+
+def test_ci_fails_and_names_the_pythons_on_which_a_check_failed(sandbox: Sandbox) -> None:
+    sandbox.python("python3.13", version="3.13")
+    sandbox.notify("fails-pytest", "yes")
+    result = sandbox.run(".ci/run")
+    assert result.returncode == 1
+    assert result.stdout.endswith("\nFailed on Python 3.11.0, 3.13.0.\n")
 
 
 def test_pytest_options_run_only_pytest(sandbox: Sandbox) -> None:

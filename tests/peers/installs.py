@@ -24,6 +24,7 @@ NODE_SERVERS = (
 )
 
 _LIMIT_S = 200
+_CONNECT_LIMIT_S = 15
 
 
 class Unavailable(Exception):
@@ -37,7 +38,9 @@ def npm_packages(*specs: str) -> Path:
         raise Unavailable("Node and npm are not installed")
 
     def install(folder: Path) -> None:
-        _run([npm, "install", "--no-fund", "--no-audit", "--prefix", str(folder), *specs])
+        # Without retries an unreachable registry is reported at once; by default npm tries for minutes.
+        limits = ["--fetch-retries", "0", "--fetch-timeout", str(_CONNECT_LIMIT_S * 1000)]
+        _run([npm, "install", "--no-fund", "--no-audit", *limits, "--prefix", str(folder), *specs])
 
     return _installed("npm", specs, install) / "node_modules"
 
@@ -51,7 +54,7 @@ def python_packages(*specs: str) -> Path:
     def install(folder: Path) -> None:
         _run([sys.executable, "-m", "venv", str(folder)])
         pip = [str(_python(folder)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        _run([*pip, "--only-binary", ":all:", *specs])
+        _run([*pip, "--retries", "0", "--timeout", str(_CONNECT_LIMIT_S), "--only-binary", ":all:", *specs])
 
     return _python(_installed("python", specs, install))
 
@@ -82,9 +85,16 @@ def _run(command: Sequence[str]) -> None:
             command, env=_own_environment(), capture_output=True, text=True, timeout=_LIMIT_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as exc:
-        raise Unavailable(f"could not install: {exc}") from exc
+        raise Unavailable(f"could not run {command[0]}: {exc}") from exc
     if done.returncode:
-        raise Unavailable(f"could not install: {' '.join(command)}: {done.stderr.strip()[-500:]}")
+        raise Unavailable(f"could not install {command[-1]}: {_cause(done.stderr)}")
+
+
+def _cause(log: str) -> str:
+    """Return the first error of npm or pip that names a cause."""
+    lines = [line.strip() for line in log.splitlines()]
+    errors = [line for line in lines if line.startswith(("ERROR:", "npm error code", "npm error errno"))]
+    return (errors or lines or ["no output"])[0]
 
 
 def cache_folder() -> Path:

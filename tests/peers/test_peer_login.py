@@ -191,8 +191,9 @@ async def test_denied_consent_is_reported(url: str, person: Person) -> None:
 async def test_login_requests_appear_in_the_traffic(peer: Visit, url: str) -> None:
     rows = [row.raw.decode() for row in peer.engine.log.find(NAME, RecordKind.HTTP)]
     origin = url.removesuffix("/mcp")
-    assert rows[:5] == [
-        f"POST {url}",
+    assert rows[:6] == [
+        f"POST {url}",  # server/discover
+        f"POST {url}",  # initialize: a server may reject only the probe with 401
         f"GET {origin}/.well-known/oauth-protected-resource/mcp",
         f"GET {origin}/.well-known/oauth-authorization-server",
         f"POST {origin}/register",

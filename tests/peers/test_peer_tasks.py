@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from inspector.base.errors import RpcError
 from inspector.base.json.values import JSON, JSONObject
 from inspector.config.servers.entries import StdioEntry
 from inspector.engine.calls.tool_calls import ToolCall
@@ -20,6 +19,7 @@ from inspector.engine.tasks.views import TaskOrigin, TaskView, TrackingState
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.protocol.client_capabilities import ALL
 from inspector.protocol.connection import ProgressReceived
+from inspector.protocol.jsonrpc import RpcError
 from inspector.protocol.tasks import TaskStatus
 from tests.peers.visit import Visit, visiting
 
@@ -118,7 +118,10 @@ async def test_task_continues_after_its_input_request_is_answered(by_hand: TaskV
 
 async def test_failed_task_returns_its_error(by_hand: TaskVisit) -> None:
     outcome = await by_hand.start("fail")
-    assert (outcome.kind, outcome.summary) == (OutcomeKind.RPC_ERROR, "the disk is full (-32000)")
+    assert (outcome.kind, outcome.summary) == (
+        OutcomeKind.RPC_ERROR,
+        "-32000 (server error): the disk is full",
+    )
 
 
 async def test_task_continues_without_its_call_and_can_be_cancelled(by_hand: TaskVisit) -> None:

@@ -13,7 +13,8 @@ from inspector.config.servers.entries import Entry
 from inspector.engine.content.content import read_result
 from inspector.engine.engine import Engine
 from inspector.engine.inbox.inbox import Inbox
-from inspector.engine.views import CallOutcome, OutcomeKind, ServerView
+from inspector.engine.server_view import ServerView
+from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.protocol.handshake import NegotiationResult
 from inspector.session.client import Client
 from inspector.session.pending_requests import OnProgress
