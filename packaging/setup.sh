@@ -3,7 +3,10 @@
 #
 #     set_up EXTRA                  .venv holds the app with the extra `demo` or `test`, as pinned in uv.lock
 #     need_qt_libraries PLATFORM    the system has the libraries that Qt needs for xcb, wayland or offscreen
+#     want_qt_libraries PLATFORM    the same, where possible
 #     want_browser                  a browser for the tests is installed, where possible
+#
+# MCP_LENS_VENV names another folder for the environment, so that one tree can have several, one per Python.
 #
 # The first two return only on success. If something is missing and cannot be installed, they print one
 # sentence with the fix to stderr and exit with 1.
@@ -12,9 +15,10 @@
 
 set -uo pipefail
 unset CDPATH PYTHONHOME PYTHONPATH # these would load modules from other folders
+unset PYTHONDONTWRITEBYTECODE # every process would compile all modules again
 
 ROOT=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
-VENV=$ROOT/.venv
+VENV=${MCP_LENS_VENV:-$ROOT/.venv}
 
 # shellcheck source=packaging/setup/messages.sh
 source "$ROOT/packaging/setup/messages.sh"

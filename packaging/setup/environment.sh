@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The private environment in .venv: check it, or create it.
+# The private environment in $VENV, usually .venv: check it, or create it.
 #
 # A stamp file in it records what it contains: `installing`, `demo` or `test`; the project's folder; checksums
 # of the files that determine the packages. `installing` remains if a set-up was interrupted.
@@ -30,7 +30,7 @@ is_changed_since_stamp() {
 # pyvenv.cfg identifies the Python; it does not exist while the environment is being created.
 stamp_basis() {
     printf '%s\n' "$ROOT"
-    (cd -- "$ROOT" && cksum pyproject.toml uv.lock .venv/pyvenv.cfg 2>/dev/null) || true
+    (cd -- "$ROOT" && cksum pyproject.toml uv.lock "$VENV/pyvenv.cfg" 2>/dev/null) || true
 }
 
 # mark STATE: write the stamp.
@@ -39,7 +39,7 @@ mark() {
         fail "Could not write to $VENV. Make it writable or delete it, and run this again."
 }
 
-# is_usable: true if pip can update .venv. An environment without a stamp, created by hand, is accepted.
+# is_usable: true if pip can update the environment. An environment without a stamp, created by hand, is accepted.
 is_usable() {
     local state="" folder=$ROOT
     [[ -r $STAMP ]] && { read -r state && read -r folder; } <"$STAMP"
@@ -51,7 +51,7 @@ make_environment() {
     local output
     need_python
     if [[ -e $VENV || -L $VENV ]]; then
-        say "Recreating .venv, because it is incomplete."
+        say "Recreating ${VENV##*/}, because it is incomplete."
         rm -rf -- "$VENV" || fail "Could not delete $VENV. Delete it by hand, and run this again."
     fi
     mkdir -- "$VENV" 2>/dev/null && mark installing

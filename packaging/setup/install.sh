@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# Install the app into .venv with pip: versions and hashes from uv.lock, the build backend included.
+# Install the app into the environment with pip: versions and hashes from uv.lock, the build backend included.
 
 # install_app EXTRA: leaves the stamp at `installing`; the caller sets the final one.
 install_app() {
     local log=$VENV/pip.log requirements=$VENV/requirements.txt
     mark installing
-    say "Setting up .venv with the packages for '$1'; the first time takes a minute or two."
+    say "Setting up ${VENV##*/} with the packages for '$1'; the first time takes a minute or two."
     "$VENV/bin/python" -I "$ROOT/packaging/setup/requirements.py" "$ROOT/uv.lock" "$1" >"$requirements" 2>/dev/null ||
         fail "Could not read uv.lock; restore it with: git checkout uv.lock"
     pip_install "$requirements" "$log" || fail "Could not install MCP Lens: $(pip_cause "$log") pip's log: $log"

@@ -3,6 +3,21 @@
 
 # need_qt_libraries PLATFORM: exit with the fix if Qt cannot load this platform plugin.
 need_qt_libraries() {
+    local missing
+    missing=$(install_qt_libraries "$1")
+    [[ -z $missing ]] || fail "$(libraries_fix "$missing")"
+    need_font
+}
+
+# want_qt_libraries PLATFORM: like need_qt_libraries, but missing libraries are not an error.
+want_qt_libraries() {
+    local missing
+    missing=$(install_qt_libraries "$1")
+    [[ -z $missing ]] || say "Tests that need the platform plugin $1 are skipped. $(libraries_fix "$missing")"
+}
+
+# install_qt_libraries PLATFORM: install what is missing, if possible; prints the sonames still missing.
+install_qt_libraries() {
     [[ $OSTYPE == linux* ]] && command -v ldd >/dev/null || return 0
     local seen=$VENV/mcp-lens-libraries-$1 missing
     [[ $seen -nt $STAMP ]] && return
@@ -11,9 +26,8 @@ need_qt_libraries() {
         # shellcheck disable=SC2046  # split into packages
         apt_install $(debian_packages <<<"$missing") && missing=$(missing_libraries "$1")
     fi
-    [[ -z $missing ]] || fail "$(libraries_fix "$missing")"
-    need_font
-    : >"$seen"
+    [[ -z $missing ]] && : >"$seen"
+    printf '%s' "$missing"
 }
 
 # missing_libraries PLATFORM: one soname per line, reported by the dynamic linker.

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Find a Python that can create the environment: 3.11 or newer, with the venv module.
-# MCP_LENS_PYTHON selects one; it is used when .venv is created, and ignored afterwards.
+# MCP_LENS_PYTHON selects one; it is used when the environment is created, and ignored afterwards.
 
 readonly OLDEST_MINOR=11
 readonly PYTHON_NAMES=(python3.14 python3.13 python3.12 python3.11 python3)
@@ -25,11 +25,11 @@ need_python() {
 }
 
 find_python() {
-    local names=("${PYTHON_NAMES[@]}") name version modules path
+    local names=("${PYTHON_NAMES[@]}") name version _ modules path
     [[ -n ${MCP_LENS_PYTHON:-} ]] && names=("$MCP_LENS_PYTHON")
     PYTHON="" PYTHON_TOO_OLD="" PYTHON_WITHOUT_VENV=""
     for name in "${names[@]}"; do
-        read -r version modules path < <(python_facts "$name") || continue
+        read -r version _ modules path < <(python_facts "$name") || continue
         if ! is_new_enough "$version"; then
             PYTHON_TOO_OLD="$version ($path)"
         elif [[ $modules != complete ]]; then
@@ -43,7 +43,19 @@ find_python() {
     return 1
 }
 
-# python_facts NAME: "VERSION complete|bare PATH", or nothing if NAME does not run. Links are resolved, so that
+# list_pythons: "VERSION PATH" of every usable Python on PATH or installed by pyenv, oldest first.
+list_pythons() {
+    local name version patch modules path
+    {
+        type -aP "${PYTHON_NAMES[@]}"
+        printf '%s\n' "${PYENV_ROOT:-${HOME:-}/.pyenv}"/versions/*/bin/python3
+    } | while read -r name; do
+        read -r version patch modules path < <(python_facts "$name") || continue
+        is_new_enough "$version" && [[ $modules == complete ]] && printf '%s.%s %s\n' "$version" "$patch" "$path"
+    done | sort -u -t. -k1,1n -k2,2n -k3,3n
+}
+
+# python_facts NAME: "VERSION PATCH complete|bare PATH", or nothing if NAME does not run. Links are resolved, so that
 # the environment depends on python3.11 and not on a `python3` that may become 3.12, and is not created from
 # itself when .venv is active. Must run on any Python 3.
 python_facts() {
@@ -54,7 +66,8 @@ try:
     modules = "complete"
 except ImportError:
     modules = "bare"
-print("%d.%d %s %s" % (sys.version_info[0], sys.version_info[1], modules, os.path.realpath(sys.executable)))
+version = sys.version_info
+print("%d.%d %d %s %s" % (version[0], version[1], version[2], modules, os.path.realpath(sys.executable)))
 ' 2>/dev/null
 }
 
