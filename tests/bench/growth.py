@@ -30,7 +30,7 @@ _FRAMES_PER_MESSAGE = 3
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--rows", type=int, default=3_000_000, metavar="N", help="rows to record")
+    parser.add_argument("--rows", type=int, default=6_000_000, metavar="N", help="rows to record")
     parser.add_argument("--limit", type=int, default=256, metavar="MIB", help="disk limit of captures")
 
 

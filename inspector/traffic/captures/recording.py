@@ -57,7 +57,7 @@ class Rollover:
     next_path: Callable[[], Path]
     max_bytes: int
     max_rows: int = 500_000
-    rows_in_memory: int = ROWS_IN_MEMORY  # at least; up to a quarter more
+    rows_in_memory: int = ROWS_IN_MEMORY  # at least; up to an eighth more
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,7 +338,7 @@ class Recording:
     def _drop_if_due(self, rollover: Rollover) -> None:
         """Drop the oldest rows from memory if there are too many, and what belongs to dropped ones."""
         at, log = self._writer.at, self._log
-        if at.rows - self._dropped > rollover.rows_in_memory * 5 // 4:
+        if at.rows - self._dropped > rollover.rows_in_memory * 9 // 8:
             self._request_drop(at.rows - rollover.rows_in_memory)
         if log.columns.chunk.first < log.first:
             log.columns.drop_positions(log.pinned)
