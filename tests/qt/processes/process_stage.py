@@ -60,6 +60,7 @@ class ProcessStage:
 
     def run(self) -> None:
         """By hand, to its end."""
+        self.lens.until(self.panel.regression_calls.run.isEnabled)  # the calls are listed
         number = self.regression_calls.number + 1
         self.panel.regression_calls.run.trigger()
         self.until_ran(number)
