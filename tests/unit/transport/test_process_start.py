@@ -123,7 +123,7 @@ def test_program_that_cannot_be_started_says_why_and_what_to_do(
             f"{COULD_NOT_START}illegal environment variable name.",
         ),
         (
-            Command((sys.executable, "x" * 10_000_000), {}),
+            Command((sys.executable, "x" * 3_000_000), {}),
             f"{COULD_NOT_START}{'the command line is' if IS_WINDOWS else 'Argument list'} too long.",
         ),
     ],

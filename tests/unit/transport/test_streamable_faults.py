@@ -84,7 +84,7 @@ BROKEN = [
         "an event of more than",
     ),
     (
-        faults.packed(64 * MIB),
+        faults.packed(16 * MIB),
         r"The server's response is larger than 1\.0 MiB\. Make the server send less, or raise the maximum",
         "larger than 1.0 MiB",
     ),
@@ -280,7 +280,7 @@ async def test_partial_data_of_a_broken_event_is_stored_with_its_exchange(
 
 
 async def test_at_most_64_kib_of_a_body_are_stored(server: FaultServer, stage: Stage) -> None:
-    server.order("tools/call", faults.packed(64 * MIB))
+    server.order("tools/call", faults.packed(16 * MIB))
     await stage.fail()
     assert len((await stage.log.ended(1)).body) == 64 * 1024
 
