@@ -39,7 +39,10 @@ def send(message):
     print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
 
 def requests(**results):
-    '''Answer the handshake and what has a result here; give every other request.'''
+    '''Answer the handshake and what has a result here; give every other request.
+
+    `server/discover` is refused at once: without an answer, it would wait for its timeout.
+    '''
     info = {"name": "script", "version": "1"}
     results["initialize"] = {
         "protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info
@@ -48,6 +51,8 @@ def requests(**results):
         message = json.loads(line)
         if message.get("method") in results:
             send({"id": message["id"], "result": results[message["method"]]})
+        elif message.get("method") == "server/discover":
+            send({"id": message["id"], "error": {"code": -32601, "message": "Method not found"}})
         elif "id" in message:
             yield message
 

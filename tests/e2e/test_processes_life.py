@@ -18,6 +18,13 @@ from inspector.transport import process
 from tests.helpers.servers import Lab, fault_entry, gone, is_alive
 
 
+@pytest.fixture
+def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For servers that ignore termination: SIGKILL is sent soon."""
+    monkeypatch.setattr(process, "GRACE_AFTER_STDIN", 0.1)
+    monkeypatch.setattr(process, "GRACE_AFTER_TERM", 0.2)
+
+
 async def grandchildren(lab: Lab, count: int) -> list[int]:
     """Return the pids that the server wrote to stderr; a call ensures that all were read."""
     await lab.text("echo", text="")
@@ -62,12 +69,14 @@ async def test_well_behaved_server_exits_when_its_stdin_closes(lab: Lab) -> None
     assert lab.rows(RecordKind.PROCESS)[-1].raw.endswith(b"exited with code 0.")
 
 
-async def test_server_that_keeps_running_is_terminated(lab: Lab) -> None:
+async def test_server_that_keeps_running_is_terminated(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "GRACE_AFTER_STDIN", 0.1)
     await lab.connect("stays")
     await lab.engine.disconnect("srv")
     assert lab.rows(RecordKind.PROCESS)[-1].raw.endswith(b"was terminated by signal SIGTERM.")
 
 
+@pytest.mark.usefixtures("short_grace")
 async def test_server_that_ignores_termination_is_killed(lab: Lab) -> None:
     await lab.connect("stays", "ignores-term")
     await lab.engine.disconnect("srv")
@@ -96,6 +105,7 @@ async def test_child_processes_of_a_server_end_with_it(lab: Lab, words: tuple[st
     await gone(*pids)
 
 
+@pytest.mark.usefixtures("short_grace")
 async def test_child_processes_end_with_a_server_that_had_to_be_killed(lab: Lab) -> None:
     await lab.connect("stays", "ignores-term", "grandchild", "grandchild=own")
     pids = await grandchildren(lab, 2)

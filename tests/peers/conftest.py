@@ -30,6 +30,12 @@ def node_modules(installs: dict[str, Future[Path]]) -> Path:
     return _or_skip(installs["npm"]) / "@modelcontextprotocol"
 
 
+@pytest.fixture
+def short_stdin_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For `server-everything`, which keeps running when its stdin closes: it is terminated soon."""
+    monkeypatch.setattr("inspector.transport.process.GRACE_AFTER_STDIN", 0.1)
+
+
 @pytest.fixture(scope="session")
 def reference_python(installs: dict[str, Future[Path]]) -> Path:
     """A Python with the reference servers for Python."""

@@ -65,7 +65,7 @@ def entry(request: pytest.FixtureRequest, node_modules: Path) -> Iterator[Entry]
 
 
 @pytest.fixture
-async def everything(entry: Entry) -> AsyncIterator[Visit]:
+async def everything(entry: Entry, short_stdin_grace: None) -> AsyncIterator[Visit]:
     async with visiting(entry, ANSWERERS) as visit:
         yield visit
 

@@ -301,6 +301,7 @@ async def test_session_and_stateless_servers_ask_at_the_same_time(http_url: str)
     await engine.close()
 
 
+@pytest.mark.usefixtures("short_stdin_grace")
 async def test_server_everything_requests_a_form_sampling_and_roots(
     node_modules: Path, tmp_path: Path
 ) -> None:
@@ -325,6 +326,7 @@ async def test_server_everything_requests_a_form_sampling_and_roots(
         assert "accept" in await person.text(call)
 
 
+@pytest.mark.usefixtures("short_stdin_grace")
 async def test_url_elicitations_required_by_server_everything_are_awaited(node_modules: Path) -> None:
     """Its tool rejects the first call with -32042, and elicits when called again."""
     script = str(node_modules / "server-everything/dist/index.js")

@@ -193,7 +193,7 @@ async def test_server_task_list_includes_tasks_we_did_not_create(tmp_path: Path)
 
 
 @pytest.fixture
-async def everything(node_modules: Path) -> AsyncIterator[TaskVisit]:
+async def everything(node_modules: Path, short_stdin_grace: None) -> AsyncIterator[TaskVisit]:
     script = str(node_modules / "server-everything/dist/index.js")
     args, declared = (script, "stdio"), ALL.members
     entry = StdioEntry(name="everything", command="node", args=args, capabilities=declared)

@@ -231,7 +231,10 @@ async def test_sending_to_an_exited_process_says_how_it_exited(script: Start) ->
     assert caught.value.next_step == "Correct the cause, then connect again. Last lines of stderr:\nno token"
 
 
-async def test_sending_to_a_process_that_closed_stdin_says_so(script: Start) -> None:
+async def test_sending_to_a_process_that_closed_stdin_says_so(
+    script: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process_module, "GRACE_AFTER_STDIN", 0.1)  # it does not end by itself
     wire = await script(r"os.close(0); out('closed\n'); time.sleep(60)")
     await wire.until(FramesReceived)
 

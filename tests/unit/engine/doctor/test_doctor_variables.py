@@ -121,7 +121,8 @@ async def test_report_lists_the_names_of_inherited_variables(monkeypatch: pytest
     assert "pr0xy-password" not in report.text
 
 
-async def test_installer_is_named_while_it_downloads(tmp_path: Path) -> None:
+async def test_installer_is_named_while_it_downloads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("inspector.engine.doctor.program_probe._VERSION_TIMEOUT", 0.5)
     make_program(tmp_path, "npx", "sys.stdin.read()")
     entry = StdioEntry(name="srv", command="npx", args=("-y", "x"), env=path_with(tmp_path))
     failure = (await checked(entry, limit=0.5)).failure

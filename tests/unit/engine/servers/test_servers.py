@@ -179,7 +179,10 @@ async def test_sequential_server_never_gets_two_requests_at_once(lab: Lab) -> No
     assert kinds == [RecordKind.REQUEST, RecordKind.RESULT] * 5
 
 
-async def test_server_that_timed_out_gets_more_time_on_request(lab: Lab) -> None:
+async def test_server_that_timed_out_gets_more_time_on_request(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("inspector.session.connect._SLOW_AFTER", 0.1)
     entry = replace(fault_entry("silent"), timeouts=Timeouts(connect=0.1))
     await lab.fails_to_connect(entry)
     assert lab.view().can_wait_longer
