@@ -24,6 +24,7 @@ set_up_wine() {
     [[ -r $WINE_STAMP && $(<"$WINE_STAMP") == "$(wine_stamp)" ]] && return
     say "Setting up a Windows Python under Wine in $WINE; this takes two to four minutes."
     make_prefix
+    share_drives
     install_windows_python
     install_windows_packages
     compile_missing_libraries
@@ -65,6 +66,13 @@ make_prefix() {
         fail "Could not write to $WINE; set MCP_LENS_WINE to another folder, and run this again."
     { wineboot --init && wineserver --wait; } >"$log" 2>&1 </dev/null ||
         fail "Could not create the Wine prefix $WINEPREFIX; Wine's output: $log"
+}
+
+# Wine looks for \\localhost\c$ here. Windows has these shares; without them, no test could open a UNC path.
+share_drives() {
+    local shares=$WINEPREFIX/dosdevices/unc/localhost
+    { mkdir -p -- "$shares" && ln -sfn ../../../drive_c "$shares/c\$" && ln -sfn / "$shares/z\$"; } 2>/dev/null ||
+        fail "Could not write to $WINE; set MCP_LENS_WINE to another folder, and run this again."
 }
 
 # `._pth` is the module search path of the embeddable package, which does not read PYTHONPATH.

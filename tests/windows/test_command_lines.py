@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 from inspector.base.command_line import join_command
 from inspector.config.foreign.paste import read_pasted
 from inspector.config.servers.entries import StdioEntry, entry_from_text
+from inspector.traffic.export.snippets import as_curl
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import Direction, HttpExchange, RecordKind
 
 
 def windows_split(line: str) -> list[str]:
@@ -33,6 +36,17 @@ def test_windows_splits_a_shown_command_into_its_words(words: list[str]) -> None
 def test_server_is_shown_as_it_would_be_typed() -> None:
     entry = StdioEntry(name="a", command=r"C:\Program Files\x.exe", args=("a b", "it's"))
     assert entry.address == r'"C:\Program Files\x.exe" "a b" "it' + "'s\""
+
+
+def test_request_is_copied_for_curl_exe() -> None:
+    log = TrafficLog()
+    row = log.append(log.add_server("srv"), RecordKind.HTTP, Direction.OUT, 0, 0, b"GET")
+    log.set_http(row, HttpExchange("GET", "https://h/mcp?a=1&b=2", (("X-Note", "it's a b"),), 0))
+    log.publish()
+    words = windows_split(as_curl(log, row))
+    assert words[0] == "curl.exe"
+    assert "X-Note: it's a b" in words
+    assert words[-1] == "https://h/mcp?a=1&b=2"
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from inspector.transport.base import FramesReceived, ProcessExited, WireEvent
 from inspector.transport.orphan_guard import OrphanGuard
 from inspector.transport.programs import Command, batch_command_line, find_program
 from inspector.transport.stdio import StdioTransport
+from tests.e2e.cli_process import run
 
 # Ignores the end of stdin, as does its child. Reports both pids.
 STUBBORN = """
@@ -184,6 +186,68 @@ async def test_line_break_in_an_argument_of_a_batch_file_is_refused(
         await server.start()
 
 
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [
+        ("https://h/sse?a=1&b=2", ""),
+        ('"&echo>planted&rem "', ""),
+        ("a\nb", "an argument of a batch file contains a line feed"),
+    ],
+)
+def test_variable_in_an_argument_of_a_batch_file_is_quoted_after_its_expansion(
+    value: str, error: str, tmp_path: Path
+) -> None:
+    batch = make_batch(tmp_path)
+    (tmp_path / "echo.py").write_text("import json, sys\njson.dump(sys.argv[1:], open('arguments', 'w'))\n")
+    config = tmp_path / "servers.json"
+    entry = {"command": batch, "args": ["${PLANTED}", "last"], "cwd": str(tmp_path)}
+    config.write_text(json.dumps({"mcpServers": {"srv": entry}}))
+    done = run("list", "tools", "--server", "srv", "--config", str(config), env={"PLANTED": value})
+    assert error in done.stderr
+    arguments = tmp_path / "arguments"
+    assert (json.loads(arguments.read_text()) if arguments.exists() else []) == (
+        [] if error else [value, "last"]
+    )
+    assert not (tmp_path / "planted").exists()
+
+
+# What npm writes for a package.
+NPM_SHIM = r"""@ECHO off
+GOTO start
+:find_dp0
+SET dp0=%~dp0
+EXIT /b
+:start
+SETLOCAL
+CALL :find_dp0
+
+IF EXIST "%dp0%\node.exe" (
+  SET "_prog=%dp0%\node.exe"
+) ELSE (
+  SET "_prog=node"
+  SET PATHEXT=%PATHEXT:;.JS;=;%
+)
+
+endLocal & goto #_undefined_# 2>NUL || title %COMSPEC% & "%_prog%"  "%dp0%\node_modules\srv\cli.js" %*
+"""
+
+
+@pytest.mark.parametrize("argument", ["a\nb", "%PATH%", "https://h/sse?a=1&b=2"])
+async def test_batch_file_of_npm_is_not_run_by_the_shell(
+    argument: str, tmp_path: Path, guard: OrphanGuard
+) -> None:
+    """Python plays Node.js; cmd.exe could not pass a line break."""
+    script = tmp_path / "node_modules" / "srv" / "cli.js"
+    script.parent.mkdir(parents=True)
+    script.write_text(ECHO)
+    (tmp_path / "srv.cmd").write_text(NPM_SHIM)
+    shutil.copy(sys.executable, tmp_path / "node.exe")
+    env = {"PATH": f"{tmp_path};{sys.base_prefix}", "PYTHONHOME": sys.base_prefix}
+    server = Running(Command(("srv", argument), env), guard)
+    assert json.loads(await server.start()) == [argument]
+    await server.transport.close()
+
+
 async def test_batch_file_ends_with_the_program_that_it_started(tmp_path: Path, guard: OrphanGuard) -> None:
     (tmp_path / "srv.py").write_text(STUBBORN)
     batch = tmp_path / "srv.cmd"
@@ -242,6 +306,17 @@ async def test_configured_variable_replaces_one_that_differs_in_case(guard: Orph
     server = Running(python(code, env={"Path": "C:\\only"}), guard)
     assert await server.start() == b"['PATH'] C:\\only"
     await server.transport.close()
+
+
+async def test_server_gets_the_variables_that_programs_rely_on(guard: OrphanGuard) -> None:
+    names = {"PROCESSOR_ARCHITECTURE", "PROGRAMFILES(X86)", "PROGRAMW6432", "COMMONPROGRAMFILES"}
+    names |= {"NUMBER_OF_PROCESSORS", "OS", "COMPUTERNAME", "PUBLIC"}
+    code = "import json, os\nprint(json.dumps(dict(os.environ)), flush=True)"
+    server = Running(python(code), guard)
+    variables = json.loads(await server.start())
+    await server.transport.close()
+    assert {name: variables.get(name) for name in names} == {name: os.environ.get(name) for name in names}
+    assert {"OS", "PROCESSOR_ARCHITECTURE", "NUMBER_OF_PROCESSORS"} <= variables.keys()
 
 
 async def test_server_has_no_console_window(guard: OrphanGuard) -> None:
