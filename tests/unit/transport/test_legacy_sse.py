@@ -152,6 +152,7 @@ async def test_post_held_until_the_response_blocks_nothing() -> None:
         server._orders["tools/call"].appendleft(faults.after(gate))
         async with old(server) as stage:
             slow = await stage.request()
+            await server.wait_for("tools/call")  # the two POSTs have a connection each: either may be first
             await stage.call()
             gate.set()
             await stage.log.response(slow)
