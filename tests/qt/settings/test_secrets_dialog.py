@@ -18,6 +18,7 @@ from inspector.qt.dialogs.secrets import SecretsDialog
 from inspector.qt.models.secrets import is_worth_showing, status_hint, status_text, status_tone
 from inspector.qt.window.status_bar import SecretsStatus
 from tests.helpers.keychains import FailingKeychain, MemoryKeychain, WaitingKeychain
+from tests.helpers.secretsstage import CHEAP
 from tests.qt.lens_driver import Lens, visible_text
 
 NAME = make_name("header", "My <b>server</b>", "X-Key")
@@ -30,6 +31,12 @@ def use(backend: MemoryKeychain, monkeypatch: pytest.MonkeyPatch) -> None:
     name = f"{type(backend).__module__}.{type(backend).__qualname__}"
     monkeypatch.setattr(keychains, "ALLOWED", (name,))
     monkeypatch.setattr(keyring.core, "_keyring_backend", backend)
+
+
+@pytest.fixture(autouse=True)
+def cheap_key_derivation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The real cost, 128 MiB per attempt, is used in `test_profile_compatibility.py`."""
+    monkeypatch.setattr("inspector.config.secrets.store.KeyDerivationCost", lambda: CHEAP)
 
 
 @pytest.fixture
